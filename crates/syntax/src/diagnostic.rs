@@ -1,0 +1,76 @@
+//! Diagnostics as data. Only `fifth` prints them.
+
+use crate::source::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The program can run.
+    Warning,
+    /// The program cannot run.
+    Error,
+}
+
+/// One message about a program text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// A short stable name, in kebab case: `undefined-predicate`.
+    pub code: &'static str,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What to say under the marked text.
+    pub label: String,
+    /// Other places that matter.
+    pub related: Vec<(Span, String)>,
+    /// Explanation, one sentence each.
+    pub notes: Vec<String>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, span, message.into())
+    }
+    /// A warning.
+    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, code, span, message.into())
+    }
+    fn new(severity: Severity, code: &'static str, span: Span, message: String) -> Self {
+        Diagnostic {
+            severity,
+            code,
+            message,
+            span,
+            label: String::new(),
+            related: vec![],
+            notes: vec![],
+            help: None,
+        }
+    }
+    /// With a text under the marked place.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+    /// With another place.
+    pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.related.push((span, text.into()));
+        self
+    }
+    /// With an explanation.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+    /// With advice.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

@@ -1,0 +1,212 @@
+//! The contract between generated code and the runtime.
+//!
+//! # Generated code
+//! Every predicate has one entry: a function with Cranelift's `tail` convention,
+//! `fn(heap: *mut Word, goals: *mut Word) -> Status`, with the address of the worker's [`WorkerAbi`] in the
+//! pinned register. `heap` is the allocation pointer, `goals` points one word past the top of the goal
+//! stack. The goal itself is the top record of that stack (C1), so an entry first loads its arguments
+//! and pops the record.
+//!
+//! A *goal word* is `Word::small(predicate number)`: shifted left by 3, so that it is also the byte offset
+//! of the predicate's address in [`WorkerAbi::entries`].
+//! ```text
+//! goal stack, growing upwards:   ..[arg 1]..[arg n][goal word]   <- goals
+//! ```
+//! Invariants:
+//! - C1 Whoever enters generated code (the scheduler, or `proceed`: load the goal word under `goals`, load its
+//!   address from `entries`, jump) leaves the goal's record on top of the stack.
+//! - C2 Before a call of a helper, and before every return, `heap` and `goals` are stored in the worker;
+//!   after a call of a helper that may change them they are loaded again (each helper says which).
+//! - C3 At every reduction generated code compares `heap` with [`WorkerAbi::limit`]; above it, it pushes the goal
+//!   back and returns [`Status::Poll`]. Below it there are always [`SLACK_WORDS`] free words, so a clause that
+//!   needs no more does not compare again. A clause that needs more compares `heap + need` and stores the
+//!   need in [`WorkerAbi::need`]; it calls no helper that allocates.
+//! - C4 Everything that wants the worker's attention (collection, resumed goals, a goal of higher priority,
+//!   signals, timers) lowers `limit` to 0.
+//! - C5 Above `goals_limit` there is always room for [`GOAL_SLACK_WORDS`] words: generated code compares once per
+//!   reduction that pushes, and pushing a goal back (interrupt, suspension, failure) needs no test.
+
+use crate::word::Word;
+
+/// Free words above `WorkerAbi::limit` (C3).
+pub const SLACK_WORDS: usize = 1024;
+/// Free goal-stack words above `WorkerAbi::goals_limit` (C5).
+pub const GOAL_SLACK_WORDS: usize = 4096;
+/// Operands that fit in `WorkerAbi::operands`.
+pub const OPERANDS_MAX: usize = 256;
+
+/// Why generated code came back to the scheduler. `goals` and `heap` are stored (C2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Status {
+    /// C3/C4: the goal on top of the stack did not start; something needs attention.
+    Poll = 0,
+    /// The goal on top of the stack is implemented in the runtime.
+    Native = 1,
+    /// No clause of the goal on top of the stack can commit: reduction failure.
+    Fail = 2,
+    /// A helper reported an error that ends the program; the worker keeps it.
+    Error = 3,
+}
+
+/// A guard's answer, as a word: `NO`, `YES`, or a REF to the unbound variable to wait for.
+pub mod answer {
+    use crate::word::Word;
+    /// The guard fails.
+    pub const NO: Word = Word(0);
+    /// The guard succeeds.
+    pub const YES: Word = Word(8);
+}
+
+/// Integer operations, in guards and bodies. The number is the helper's operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum IntOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Neg,
+    Not,
+}
+
+/// Integer comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Cond {
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+}
+
+/// Number of a predicate: index into the entries table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct PredicateId(pub u32);
+
+impl PredicateId {
+    /// The goal word of this predicate.
+    pub const fn goal_word(self) -> Word {
+        Word::small(self.0 as i64)
+    }
+    /// The predicate of a goal word.
+    pub const fn of_goal_word(word: Word) -> PredicateId {
+        PredicateId(word.as_int() as u32)
+    }
+}
+
+/// Where a builtin may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In guards only: answers yes, no, or the variable to wait for; no effects.
+    Guard,
+    /// In bodies, by its bare name, at once when its inputs are there; as a goal when they are not.
+    Body,
+    /// A predicate of a module that the runtime implements; always a goal of its own.
+    Goal,
+}
+
+/// The signature of a builtin. The runtime lists them with their implementations; the compiler only sees these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// The module through which it may be called (and under which messages show it).
+    pub module: String,
+    /// Its name.
+    pub name: String,
+    /// One letter per argument: `i` waited for (bound, not what is in it), `o` output, `a` any (not waited for).
+    pub modes: String,
+    /// Where it may be called.
+    pub place: Place,
+    /// Its goals may stay suspended at the end without being reported (stream servers, mergers).
+    pub daemon: bool,
+}
+
+/// The part of a worker that generated code knows. The runtime's worker begins with it.
+#[repr(C)]
+pub struct WorkerAbi {
+    /// C3: the highest `heap` at which a reduction may start.
+    pub limit: usize,
+    /// C5: the highest `goals` at which pushing may start.
+    pub goals_limit: usize,
+    /// Addresses of the predicates' entries, by predicate number.
+    pub entries: *const usize,
+    /// Constants of the program (strings, floats, big integers, ground terms), by constant number.
+    pub constants: *const Word,
+    /// The young generation is one aligned region: `cell ^ heap <= young_mask` iff `cell` is in it.
+    pub young_mask: usize,
+    /// C2: the allocation pointer while the runtime runs.
+    pub heap: *mut Word,
+    /// C2: the goal stack's top while the runtime runs.
+    pub goals: *mut Word,
+    /// C3: words that the clause about to run needs, when more than [`SLACK_WORDS`].
+    pub need: usize,
+    /// Reductions, counted when the code was generated with counting on.
+    pub reductions: u64,
+    /// The priority of the running goal.
+    pub priority: i64,
+    /// Number of entries in `pending`.
+    pub pending_count: usize,
+    /// Variables that blocked a clause of the goal that is being tried.
+    pub pending: [Word; OPERANDS_MAX],
+    /// Inputs, then outputs, of `builtin` and `guard` helpers.
+    pub operands: [Word; OPERANDS_MAX],
+    /// The runtime's functions that generated code calls.
+    pub helpers: Helpers,
+}
+
+/// Functions that generated code calls, with the C convention. "Uses" names what must be stored before (C2); "changes"
+/// what must be loaded after. None of them unwinds.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Helpers {
+    /// `X = Y` in a body, whatever they are: binds, resumes, or compares; a failure becomes a goal that fails.
+    /// Uses heap and goals, changes neither.
+    pub unify: unsafe extern "C" fn(*mut WorkerAbi, Word, Word),
+    /// An old cell was given a young value: remember the cell's address. Changes nothing.
+    pub remember: unsafe extern "C" fn(*mut WorkerAbi, usize),
+    /// Body arithmetic when the fast path does not apply (`op` is an [`IntOp`]; unary ones ignore the second operand).
+    /// Answers the value; a REF to a fresh variable when an operand is unbound or of a wrong type (a goal then
+    /// computes or reports it). Uses and changes heap and goals.
+    pub arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
+    /// Guard arithmetic when the fast path does not apply: the value; `Word(6)` when the guard fails; a REF to wait for.
+    /// Uses and changes heap.
+    pub guard_arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
+    /// Guard comparison (`cond` is a [`Cond`]) when an operand is not a small integer: an [`answer`]. Changes nothing.
+    pub compare: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
+    /// Guard builtin `predicate` with inputs in `operands`: an [`answer`]; on yes the outputs stand in `operands`
+    /// from index 0. Uses and changes heap.
+    pub guard: unsafe extern "C" fn(*mut WorkerAbi, u64) -> Word,
+    /// Body builtin `predicate` with inputs (modes `i` and `a`, in order) in `operands`; afterwards the outputs stand there
+    /// from index 0. What cannot be computed yet, or is wrong, becomes a goal and the outputs fresh variables.
+    /// Uses and changes heap and goals.
+    pub builtin: unsafe extern "C" fn(*mut WorkerAbi, u64),
+    /// The goal on top of the stack suspends on `pending[0..pending_count]` (not empty); pops it. Resets `pending_count`.
+    /// If one of them has a value by now (a generator made it), the goal stays and `limit` is lowered.
+    /// Uses heap and goals, changes both.
+    pub suspend: unsafe extern "C" fn(*mut WorkerAbi),
+    /// The goal on top of the stack is to run at another priority: moves it there. The second operand says how to read
+    /// the third (an INT word, or REF: then the goal waits for it): 0 absolute, 1 current minus it. Uses and changes both.
+    pub move_to_priority: unsafe extern "C" fn(*mut WorkerAbi, u64, Word),
+    /// The goal on top of the stack has `@node(N)`; N is the second operand. On one node: keeps the goal, but if N is
+    /// unbound the goal waits for it. Uses and changes both.
+    pub move_to_node: unsafe extern "C" fn(*mut WorkerAbi, Word),
+    /// Goal stack at its limit: makes room for at least [`GOAL_SLACK_WORDS`] more. Uses and changes goals.
+    pub grow_goals: unsafe extern "C" fn(*mut WorkerAbi),
+}
+
+/// What `guard_arith` answers when the guard fails: never a value (W1).
+pub const GUARD_FAILS: Word = Word(6);
+
+/// Predicate number of the record at the bottom of a goal stack (arity 0, native): nothing is left to run.
+pub const BOTTOM: PredicateId = PredicateId(0);

@@ -1,0 +1,104 @@
+//! Symbols: atoms are numbers, their texts live in one table per node.
+//!
+//! The first atoms are the same in every table, so that code may name them as constants.
+
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// An atom: an index into an [`AtomTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Atom(pub u32);
+
+macro_rules! well_known {
+    ($($name:ident = $text:literal),* $(,)?) => {
+        well_known!(@ 0u32; $($name = $text),*);
+        const WELL_KNOWN: &[&str] = &[$($text),*];
+    };
+    (@ $n:expr; $name:ident = $text:literal $(, $rest:ident = $rest_text:literal)*) => {
+        #[doc = concat!("The atom `", $text, "`.")]
+        pub const $name: Atom = Atom($n);
+        well_known!(@ $n + 1; $($rest = $rest_text),*);
+    };
+    (@ $n:expr;) => {};
+}
+
+well_known! {
+    NIL = "[]", DOT = ".", COMMA = ",", BAR = "|", MINUS = "-", PLUS = "+", TRUE = "true",
+    MAIN = "main", NORMAL = "normal", ABNORMAL = "abnormal", BRACES = "{}", SHARP = "#",
+    END_OF_FILE = "end_of_file", SEMICOLON = ";", EXCLAMATION = "!", EMPTY = "",
+}
+
+/// Texts of atoms (bytes, usually UTF-8), interned. Atoms are never freed.
+#[derive(Clone, Debug)]
+pub struct AtomTable {
+    texts: Vec<Arc<[u8]>>,
+    numbers: FxHashMap<Arc<[u8]>, Atom>,
+}
+
+impl Default for AtomTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl AtomTable {
+    /// A table that holds the well-known atoms only.
+    pub fn new() -> Self {
+        let mut table = AtomTable { texts: Vec::new(), numbers: FxHashMap::default() };
+        for (number, text) in WELL_KNOWN.iter().enumerate() {
+            let atom = table.intern(text.as_bytes());
+            debug_assert_eq!(atom.0 as usize, number);
+        }
+        table
+    }
+    /// The atom with this text, entered if it is new.
+    pub fn intern(&mut self, text: &[u8]) -> Atom {
+        if let Some(&atom) = self.numbers.get(text) {
+            return atom;
+        }
+        let atom =
+            Atom(u32::try_from(self.texts.len()).expect("an atom needs bytes; 2^32 of them exceed memory"));
+        let text: Arc<[u8]> = text.into();
+        self.texts.push(text.clone());
+        self.numbers.insert(text, atom);
+        atom
+    }
+    /// The atom with this text, if it was entered.
+    pub fn lookup(&self, text: &[u8]) -> Option<Atom> {
+        self.numbers.get(text).copied()
+    }
+    /// The text of an atom. Panics for an atom of another table.
+    pub fn text(&self, atom: Atom) -> &[u8] {
+        &self.texts[atom.0 as usize]
+    }
+    /// The text for messages: invalid UTF-8 is replaced.
+    pub fn name(&self, atom: Atom) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.text(atom))
+    }
+    /// Number of atoms.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+    /// Never true: the well-known atoms are always there.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_atoms_have_their_texts() {
+        let mut table = AtomTable::new();
+        assert_eq!(table.text(NIL), b"[]");
+        assert_eq!(table.text(MAIN), b"main");
+        assert_eq!(table.text(EMPTY), b"");
+        assert_eq!(table.intern(b"true"), TRUE);
+        let new = table.intern(b"new");
+        assert_eq!(table.lookup(b"new"), Some(new));
+        assert_eq!(table.intern(b"new"), new);
+    }
+}
