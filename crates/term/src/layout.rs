@@ -11,7 +11,9 @@
 //! ```text
 //! newest  [header][OBJECT store       ][INT -1   ][INT length]
 //! older   [header][OBJECT newer handle][INT index][value that the older version has there]
+//! literal [header][OBJECT store       ][INT -2   ][INT length]      a constant: an update copies the store first
 //! ```
+//! A store and the elements in it are shared by all versions; only the newest version is updated in place.
 //! A suspended goal is one record when it waits for one variable, and a record plus one hook per variable
 //! when it waits for several:
 //! ```text

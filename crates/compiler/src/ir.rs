@@ -1,0 +1,256 @@
+//! The intermediate representation: what generated code does, without saying how a machine does it.
+//!
+//! A *component* is a set of predicates that become one native function: they reach each other by jumps.
+//! It has one set of virtual registers (assigned any number of times) and a graph of blocks.
+//!
+//! Invariants (the verifier checks them):
+//! - I1 Every register is assigned on every path before it is read.
+//! - I2 A register holds a value (term::word W1): `Car`, `Cdr`, `Arg` turn an unbound cell into a REF to it.
+//! - I3 Each entry block starts with `Poll`, the only place where a goal may be interrupted; nothing else in a reduction
+//!   gives up control before `Push`ed goals and the block's end.
+//! - I4 Between `Poll` and the end of the reduction the build operations (`Cons`, `Struct`, `Var`) take at most
+//!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall` follows.
+//! - I5 A register defined by `Slot::Raw` (a cell that is not initialised) is only used by `BindFresh`, `InitFresh`, as a jump
+//!   argument for a parameter that is itself raw at the target, and exactly one of these happens on every path before any
+//!   other operation that can look at the heap (`Unify`, `Arith` slow paths, `Builtin`, `Poll`'s slow path excepted: see
+//!   `Entry::raw`).
+
+use num_bigint::BigInt;
+use term::Atom;
+use term::abi::{Cond, IntOp, PredicateId};
+
+/// A virtual register of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reg(pub u32);
+
+/// A block of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u32);
+
+/// Index of a constant of the program (counted from the node's first one: see [`Program::first_constant`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConstantId(pub u32);
+
+/// A compiled program (or an increment of one, in the REPL).
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Number of constants that existed before; `constants[0]` has this number.
+    pub first_constant: u32,
+    /// Terms that code refers to.
+    pub constants: Vec<Constant>,
+    /// The predicates defined here, with consecutive numbers.
+    pub predicates: Vec<Predicate>,
+    /// Every predicate is an entry of exactly one component.
+    pub components: Vec<Component>,
+}
+
+/// A ground term in the program text that is not an atom or small integer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// A small integer (inside a larger term).
+    Int(i64),
+    /// A big integer.
+    BigInt(BigInt),
+    /// A float.
+    Float(f64),
+    /// An atom (inside a larger term).
+    Atom(Atom),
+    /// A string.
+    String(Box<[u8]>),
+    /// `[items|tail]`.
+    List(Vec<Constant>, Box<Constant>),
+    /// A structure.
+    Struct(Atom, Vec<Constant>),
+    /// A vector.
+    Vector(Vec<Constant>),
+    /// A predicate object.
+    Predicate(PredicateId),
+    /// A module object.
+    Module(Atom),
+}
+
+/// What messages and the scheduler know of a predicate.
+#[derive(Clone, Debug)]
+pub struct Predicate {
+    /// Its number.
+    pub id: PredicateId,
+    /// Its module.
+    pub module: Atom,
+    /// Its name.
+    pub name: Atom,
+    /// Number of arguments.
+    pub arity: u32,
+    /// File of its first clause, as the user gave it.
+    pub file: String,
+    /// Line of its first clause.
+    pub line: u32,
+    /// Its goals may stay suspended at the end.
+    pub daemon: bool,
+    /// Made by the compiler (conditionals): named `owner/n$k`.
+    pub auxiliary: bool,
+}
+
+/// Predicates compiled together.
+#[derive(Clone, Debug)]
+pub struct Component {
+    /// The predicates, and where they begin.
+    pub entries: Vec<Entry>,
+    /// Number of registers.
+    pub registers: u32,
+    /// The blocks.
+    pub blocks: Vec<Block>,
+}
+
+/// Where a predicate begins when its goal is taken from the goal stack.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The predicate.
+    pub predicate: PredicateId,
+    /// The registers its arguments are loaded into.
+    pub parameters: Vec<Reg>,
+    /// Its first block.
+    pub block: BlockId,
+}
+
+/// Straight-line operations and an end.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// In order.
+    pub ops: Vec<Op>,
+    /// What comes next.
+    pub end: End,
+}
+
+/// A register or an immediate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// The value of a register.
+    Reg(Reg),
+    /// A small integer.
+    Int(i64),
+    /// An atom.
+    Atom(Atom),
+    /// A constant.
+    Constant(ConstantId),
+}
+
+/// What goes into a new cell of a structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// A value.
+    Value(Operand),
+    /// A new variable; the register becomes a REF to it.
+    Fresh(Reg),
+    /// The same, but the cell is not written yet (I5).
+    Raw(Reg),
+}
+
+/// Where a pushed goal runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `@priority(P)`.
+    Priority(Operand),
+    /// `@lower_priority(N)`.
+    Lower(Operand),
+    /// `@node(N)`.
+    Node(Operand),
+}
+
+/// A goal with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalCall {
+    /// The predicate.
+    pub predicate: PredicateId,
+    /// Its arguments.
+    pub arguments: Vec<Operand>,
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// First operation of a reduction: counts it; if the worker wants attention or fewer than `need` words are left, pushes
+    /// `goal` back and returns to the scheduler. `raw` parameters (I5) are initialised first in that case.
+    Poll { goal: GoalCall, need: u32, raw: Vec<Reg> },
+    /// `dst := src`.
+    Move { dst: Reg, src: Operand },
+    /// The car of a cons.
+    Car { dst: Reg, src: Reg },
+    /// The cdr of a cons.
+    Cdr { dst: Reg, src: Reg },
+    /// Argument `index` (from 0) of a structure.
+    Arg { dst: Reg, src: Reg, index: u32 },
+    /// A new cons cell.
+    Cons { dst: Reg, car: Slot, cdr: Slot },
+    /// A new structure.
+    Struct { dst: Reg, name: Atom, args: Vec<Slot> },
+    /// A new variable on its own.
+    Var { dst: Reg },
+    /// A new vector of these elements (variables in it are REFs to cells of their own).
+    Vector { dst: Reg, elements: Vec<Operand> },
+    /// Active unification of any two values.
+    Unify { a: Operand, b: Operand },
+    /// Binds a variable that this reduction (or loop) made and nobody else has seen: a plain store.
+    BindFresh { var: Reg, value: Operand },
+    /// Makes a raw cell an ordinary unbound variable.
+    InitFresh { var: Reg },
+    /// Body arithmetic: inline when both operands are small integers and the result is; else the helper decides. Unary
+    /// operations ignore `b`.
+    Arith { op: IntOp, dst: Reg, a: Operand, b: Operand },
+    /// A body builtin, tried at once; `inputs` are its `i` and `a` arguments, `outputs` its `o` arguments, in order.
+    Builtin { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg> },
+    /// A goal onto the goal stack; with places, it is moved there.
+    Push { goal: GoalCall, places: Vec<Place> },
+    /// The variable in this register blocks a clause: noted for `SuspendOrFail`.
+    Pend { var: Reg },
+}
+
+/// What a `Match` case accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pattern {
+    /// Any small integer.
+    AnyInt,
+    /// This small integer.
+    Int(i64),
+    /// Any atom.
+    AnyAtom,
+    /// This atom.
+    Atom(Atom),
+    /// A cons cell.
+    Cons,
+    /// Any structure.
+    AnyStruct,
+    /// A structure with this name and arity.
+    Struct(Atom, u32),
+    /// Any object (string, vector, float, big integer, ...).
+    AnyObject,
+    /// An object of this class (a `term::layout` class number).
+    Object(u8),
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Follows references from `reg` (and stores the result back in `reg`), then goes where the first matching case says. `unbound`:
+    /// `reg` is then a REF to an unbound cell. A block that no case can reach is `default`.
+    Match { reg: Reg, cases: Vec<(Pattern, BlockId)>, unbound: BlockId, default: BlockId },
+    /// Guard comparison. `wait` gets the unbound variable on the `unbound` edge. Operands that are not integers: `no`.
+    Compare { cond: Cond, a: Operand, b: Operand, yes: BlockId, no: BlockId, unbound: BlockId, wait: Reg },
+    /// Guard arithmetic into `dst` (fails on wrong types and division by zero).
+    GuardArith { op: IntOp, dst: Reg, a: Operand, b: Operand, yes: BlockId, no: BlockId, unbound: BlockId, wait: Reg },
+    /// Any other guard builtin.
+    GuardCall { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg>, yes: BlockId, no: BlockId, unbound: BlockId, wait: Reg },
+    /// To another block.
+    Goto(BlockId),
+    /// Next reduction, of a predicate of this component: parallel assignment of its parameters, then its block (which polls).
+    Jump { block: BlockId, moves: Vec<(Reg, Operand)> },
+    /// Next reduction, of a predicate elsewhere.
+    Call(GoalCall),
+    /// Nothing left of this goal: the goal on top of the goal stack is next.
+    Proceed,
+    /// The goal waits for these variables (at least one).
+    Suspend { goal: GoalCall, on: Vec<Reg> },
+    /// The goal waits for what was `Pend`ed; if nothing was, it fails.
+    SuspendOrFail { goal: GoalCall },
+    /// No clause can commit.
+    Fail { goal: GoalCall },
+}

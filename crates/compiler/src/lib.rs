@@ -1,0 +1,3 @@
+//! Clauses to decision trees to IR. Absent on purpose: Cranelift, heaps, I/O.
+
+pub mod ir;
