@@ -167,6 +167,7 @@ pub struct GoalCall {
 
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant's comment names its fields")]
 pub enum Op {
     /// First operation of a reduction: counts it; if the worker wants attention or fewer than `need` words are left, pushes
     /// `goal` back and returns to the scheduler. `raw` parameters (I5) are initialised first in that case.
@@ -229,6 +230,7 @@ pub enum Pattern {
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant's comment names its fields")]
 pub enum End {
     /// Follows references from `reg` (and stores the result back in `reg`), then goes where the first matching case says. `unbound`:
     /// `reg` is then a REF to an unbound cell. A block that no case can reach is `default`.
@@ -236,9 +238,26 @@ pub enum End {
     /// Guard comparison. `wait` gets the unbound variable on the `unbound` edge. Operands that are not integers: `no`.
     Compare { cond: Cond, a: Operand, b: Operand, yes: BlockId, no: BlockId, unbound: BlockId, wait: Reg },
     /// Guard arithmetic into `dst` (fails on wrong types and division by zero).
-    GuardArith { op: IntOp, dst: Reg, a: Operand, b: Operand, yes: BlockId, no: BlockId, unbound: BlockId, wait: Reg },
+    GuardArith {
+        op: IntOp,
+        dst: Reg,
+        a: Operand,
+        b: Operand,
+        yes: BlockId,
+        no: BlockId,
+        unbound: BlockId,
+        wait: Reg,
+    },
     /// Any other guard builtin.
-    GuardCall { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg>, yes: BlockId, no: BlockId, unbound: BlockId, wait: Reg },
+    GuardCall {
+        predicate: PredicateId,
+        inputs: Vec<Operand>,
+        outputs: Vec<Reg>,
+        yes: BlockId,
+        no: BlockId,
+        unbound: BlockId,
+        wait: Reg,
+    },
     /// To another block.
     Goto(BlockId),
     /// Next reduction, of a predicate of this component: parallel assignment of its parameters, then its block (which polls).
