@@ -1,0 +1,201 @@
+//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn.
+//!
+//! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
+//! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's time divided by the
+//! yardstick's, so `KLIC / Fifth` below is a ratio within one run.
+
+use anyhow::{Context, bail};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only programs whose name contains this.
+    filter: Option<String>,
+    /// Runs of each program.
+    #[arg(long, default_value_t = 10)]
+    rounds: usize,
+    /// A second fifth executable to compare with, run in turn with the first.
+    #[arg(long)]
+    baseline: Option<PathBuf>,
+    /// Writes the measurements as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// One run.
+#[derive(Clone, Copy)]
+struct Run {
+    seconds: f64,
+    peak_kib: i64,
+}
+
+/// Runs `command` and prints its CPU microseconds and peak memory in KiB on standard error; its output goes nowhere.
+pub(crate) fn measure(command: &[String]) -> anyhow::Result<()> {
+    let (program, arguments) = command.split_first().context("a program to measure")?;
+    let status = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    if !status.success() {
+        bail!("{program} failed: {status}");
+    }
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    eprintln!("measured {micros} {}", usage.max_rss());
+    Ok(())
+}
+
+/// Builds, measures, reports.
+pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
+    let yardstick = build_yardstick(root)?;
+    let fifth = build_fifth(root)?;
+    let klic = klic_ratios(root)?;
+    let programs = programs(root, options.filter.as_deref())?;
+    println!("machine: {}", machine());
+    println!(
+        "{:<12} {:>8} {:>15} {:>9} {:>8} {:>10} {:>12}{}",
+        "program",
+        "CPU s",
+        "range",
+        "peak MB",
+        "/yard",
+        "KLIC/Fifth",
+        "reductions/s",
+        if options.baseline.is_some() { "  baseline/Fifth" } else { "" }
+    );
+    let mut report = Vec::new();
+    let mut logs = Vec::new();
+    for program in programs {
+        let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = program.to_string_lossy().into_owned();
+        let (mut yard, mut ours, mut base) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..options.rounds {
+            yard.push(measured(&[yardstick.to_string_lossy().into_owned()])?);
+            ours.push(measured(&[fifth.to_string_lossy().into_owned(), "run".into(), path.clone()])?);
+            if let Some(baseline) = &options.baseline {
+                base.push(measured(&[baseline.to_string_lossy().into_owned(), "run".into(), path.clone()])?);
+            }
+        }
+        let (seconds, yard_seconds) = (median(&ours), median(&yard));
+        let ratio = seconds / yard_seconds;
+        let against_klic = klic.get(&name).map(|klic| klic / ratio);
+        let reductions = reductions(&fifth, &path)?;
+        let range = range(&ours);
+        println!(
+            "{name:<12} {seconds:>8.3} {:>15} {:>9.1} {ratio:>8.2} {:>10} {:>10.1} M{}",
+            format!("{:.3}-{:.3}", range.0, range.1),
+            ours.iter().map(|r| r.peak_kib).max().unwrap_or_default() as f64 / 1024.0,
+            against_klic.map_or("-".into(), |r| format!("{r:.2}")),
+            reductions as f64 / seconds / 1e6,
+            if base.is_empty() { String::new() } else { format!(" {:>8.2}", median(&base) / seconds) }
+        );
+        logs.extend(against_klic.map(f64::ln));
+        report.push(serde_json::json!({
+            "program": name, "cpu_seconds_median": seconds, "cpu_seconds_min": range.0, "cpu_seconds_max": range.1,
+            "yardstick_seconds_median": yard_seconds, "klic_over_fifth": against_klic, "reductions": reductions,
+            "peak_kib": ours.iter().map(|r| r.peak_kib).max(), "rounds": options.rounds,
+        }));
+    }
+    if !logs.is_empty() {
+        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        println!("geometric mean of KLIC/Fifth over {} programs: {mean:.2}", logs.len());
+    }
+    if let Some(path) = &options.json {
+        let report = serde_json::json!({ "machine": machine(), "programs": report });
+        fs::write(path, serde_json::to_string_pretty(&report)?)?;
+    }
+    Ok(())
+}
+
+fn build_yardstick(root: &Path) -> anyhow::Result<PathBuf> {
+    let out = root.join("target/yardstick");
+    let status =
+        Command::new("cc").arg("-O2").arg(root.join("benches/yardstick.c")).arg("-o").arg(&out).status();
+    if !status.context("cc is needed for the yardstick")?.success() {
+        bail!("the yardstick does not compile");
+    }
+    Ok(out)
+}
+
+fn build_fifth(root: &Path) -> anyhow::Result<PathBuf> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    if !cargo
+        .args(["build", "--release", "--quiet", "--package", "fifth"])
+        .current_dir(root)
+        .status()?
+        .success()
+    {
+        bail!("fifth does not build");
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("release/fifth"))
+}
+
+fn programs(root: &Path, filter: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
+    let mut programs: Vec<PathBuf> = fs::read_dir(root.join("benches"))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "kl1"))
+        .filter(|path| filter.is_none_or(|filter| path.to_string_lossy().contains(filter)))
+        .collect();
+    programs.sort();
+    if programs.is_empty() {
+        bail!("no program in benches/ has this in its name");
+    }
+    Ok(programs)
+}
+
+/// `program,ratio` lines; `#` starts a comment.
+fn klic_ratios(root: &Path) -> anyhow::Result<BTreeMap<String, f64>> {
+    let text = fs::read_to_string(root.join("benches/klic.csv"))?;
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| {
+            let (name, ratio) = line.split_once(',').with_context(|| format!("benches/klic.csv: {line}"))?;
+            Ok((name.to_string(), ratio.trim().parse()?))
+        })
+        .collect()
+}
+
+fn measured(command: &[String]) -> anyhow::Result<Run> {
+    let output = Command::new(std::env::current_exe()?).arg("measure").args(command).output()?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().find_map(|line| line.strip_prefix("measured "));
+    let (micros, peak) =
+        line.and_then(|line| line.split_once(' ')).with_context(|| format!("{command:?}: {text}"))?;
+    Ok(Run { seconds: micros.parse::<f64>()? / 1e6, peak_kib: peak.trim().parse()? })
+}
+
+/// Reductions of one run, from its statistics.
+fn reductions(fifth: &Path, program: &str) -> anyhow::Result<u64> {
+    let output = Command::new(fifth).args(["run", "--stats", program]).output()?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("reductions"));
+    let digits: String = line.unwrap_or_default().chars().filter(char::is_ascii_digit).collect();
+    digits.parse().with_context(|| format!("{program}: no reductions in its statistics:\n{text}"))
+}
+
+fn median(runs: &[Run]) -> f64 {
+    let mut seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
+    seconds.sort_by(f64::total_cmp);
+    match seconds.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => seconds[n / 2],
+        n => (seconds[n / 2 - 1] + seconds[n / 2]) / 2.0,
+    }
+}
+
+fn range(runs: &[Run]) -> (f64, f64) {
+    let low = runs.iter().map(|run| run.seconds).fold(f64::INFINITY, f64::min);
+    (low, runs.iter().map(|run| run.seconds).fold(0.0, f64::max))
+}
+
+/// Processor and number of cores, for the record.
+fn machine() -> String {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown processor");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{}, {cores} cores", model.trim_start_matches(['\t', ' ', ':']))
+}
