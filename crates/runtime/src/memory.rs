@@ -1,0 +1,151 @@
+//! Reserved address ranges, and reads and writes of heap words.
+//!
+//! Invariants:
+//! - M1 A `Region` is readable and writable from its base to its end for as long as it lives; pages cost memory once
+//!   they are touched, and cost nothing again after `discard`.
+//! - M2 Every address that `read` and `write` get is inside a live region (or inside a chunk of constants), and is a
+//!   multiple of 8. All heap addresses come from regions, so this is the memory safety of the whole runtime.
+
+use term::Word;
+
+/// An address range of its own.
+pub(crate) struct Region {
+    base: usize,
+    bytes: usize,
+    mapping: backend::Mapping,
+}
+
+impl Region {
+    /// Reserves `bytes` at a multiple of `align` (a power of two of at least a page).
+    pub(crate) fn reserve(bytes: usize, align: usize) -> Option<Region> {
+        debug_assert!(align.is_power_of_two() && bytes.is_multiple_of(4096));
+        let mapping = backend::Mapping::new(bytes, align)?;
+        let base = mapping.base();
+        debug_assert!(base.is_multiple_of(align));
+        Some(Region { base, bytes, mapping })
+    }
+    /// The first address.
+    pub(crate) fn base(&self) -> usize {
+        self.base
+    }
+    /// One past the last address.
+    pub(crate) fn end(&self) -> usize {
+        self.base + self.bytes
+    }
+    /// True if `address` lies in it.
+    #[inline(always)]
+    pub(crate) fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.base) < self.bytes
+    }
+    /// Gives the pages that lie wholly inside `from..to` back to the system; they read as zero afterwards.
+    pub(crate) fn discard(&self, from: usize, to: usize) {
+        let (from, to) = (from.next_multiple_of(4096), to & !4095);
+        assert!(from >= self.base && to <= self.end(), "discard stays inside its region");
+        if from < to {
+            self.mapping.discard(from, to - from);
+        }
+    }
+}
+
+/// The pointer for a heap address.
+#[inline(always)]
+pub(crate) fn at(address: usize) -> *mut Word {
+    std::ptr::with_exposed_provenance_mut(address)
+}
+
+/// Reads the heap word at an address.
+#[inline(always)]
+pub(crate) fn read(address: usize) -> Word {
+    debug_assert!(address & 7 == 0 && address != 0);
+    // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region.
+    unsafe { at(address).read() }
+}
+
+/// Writes the heap word at an address.
+#[inline(always)]
+pub(crate) fn write(address: usize, word: Word) {
+    debug_assert!(address & 7 == 0 && address != 0);
+    // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region.
+    unsafe { at(address).write(word) }
+}
+
+/// Copies `count` words to a place that does not overlap them.
+#[inline(always)]
+pub(crate) fn copy(from: usize, to: usize, count: usize) {
+    // SAFETY: M2 - both ranges lie inside regions; the caller says that they do not overlap.
+    unsafe { std::ptr::copy_nonoverlapping(at(from), at(to), count) }
+}
+
+#[cfg(not(miri))]
+mod backend {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+    /// An anonymous private mapping without reserved swap.
+    pub(super) struct Mapping {
+        start: *mut core::ffi::c_void,
+        length: usize,
+        base: usize,
+    }
+
+    impl Mapping {
+        pub(super) fn new(bytes: usize, align: usize) -> Option<Mapping> {
+            let length = bytes.checked_add(align)?;
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+            // SAFETY: M1 - a new mapping at an address that the system chooses touches no memory in use.
+            let start = unsafe {
+                mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, flags)
+            };
+            let start = start.ok()?;
+            let base = start.expose_provenance().next_multiple_of(align);
+            Some(Mapping { start, length, base })
+        }
+        pub(super) fn base(&self) -> usize {
+            self.base
+        }
+        pub(super) fn discard(&self, address: usize, bytes: usize) {
+            let pointer = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: M1 - the range is inside this mapping, whose contents the caller gives up.
+            let result = unsafe { madvise(pointer, bytes, Advice::LinuxDontNeed) };
+            debug_assert!(result.is_ok());
+        }
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            // SAFETY: M1 - this mapping was made by `new` and nothing refers to it after its owner is gone.
+            let result = unsafe { munmap(self.start, self.length) };
+            debug_assert!(result.is_ok());
+        }
+    }
+}
+
+#[cfg(miri)]
+mod backend {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+    /// A block of the Rust allocator.
+    pub(super) struct Mapping {
+        pointer: *mut u8,
+        layout: Layout,
+    }
+
+    impl Mapping {
+        pub(super) fn new(bytes: usize, align: usize) -> Option<Mapping> {
+            let layout = Layout::from_size_align(bytes, align).ok()?;
+            // SAFETY: M1 - the size is not zero (regions have at least a page).
+            let pointer = unsafe { alloc_zeroed(layout) };
+            (!pointer.is_null()).then_some(Mapping { pointer, layout })
+        }
+        pub(super) fn base(&self) -> usize {
+            self.pointer.expose_provenance()
+        }
+        pub(super) fn discard(&self, _address: usize, _bytes: usize) {}
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            // SAFETY: M1 - allocated by `new` with this layout.
+            unsafe { dealloc(self.pointer, self.layout) }
+        }
+    }
+}

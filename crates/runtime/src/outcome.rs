@@ -1,0 +1,91 @@
+//! How a run ends, and what a program did wrong: data, which only the command line shows.
+
+/// What kind of error ended the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// No clause of a goal can commit.
+    ReductionFailure,
+    /// Two different terms were unified.
+    UnificationFailure,
+    /// An argument of a builtin has the wrong type.
+    ArgumentType,
+    /// An index or count is out of range.
+    Range,
+    /// An integer was divided by zero.
+    ZeroDivision,
+    /// An object has no such method, or the thing is not an object.
+    UndefinedMethod,
+    /// A predicate was called by name that does not exist.
+    UndefinedPredicate,
+    /// The heap limit is reached.
+    HeapLimit,
+    /// Anything else; the message says it.
+    Other,
+}
+
+/// A program error: everything a message needs.
+#[derive(Clone, Debug)]
+pub struct ProgramError {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// The goal in question, as text (`main:p(3,[a|_7])`); empty when none is known.
+    pub goal: String,
+    /// Source file of the goal's predicate; empty when unknown.
+    pub file: String,
+    /// Line of the predicate's first clause; 0 when unknown.
+    pub line: u32,
+    /// One sentence.
+    pub message: String,
+    /// Further lines.
+    pub details: Vec<String>,
+}
+
+impl ProgramError {
+    /// An error with a message; the scheduler adds the goal and its place.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Box<ProgramError> {
+        Box::new(ProgramError {
+            kind,
+            goal: String::new(),
+            file: String::new(),
+            line: 0,
+            message: message.into(),
+            details: Vec::new(),
+        })
+    }
+    /// The same error with one more line.
+    pub fn detail(mut self: Box<Self>, line: impl Into<String>) -> Box<ProgramError> {
+        self.details.push(line.into());
+        self
+    }
+}
+
+/// A goal that nothing can resume.
+#[derive(Clone, Debug)]
+pub struct SuspendedGoal {
+    /// The goal as text.
+    pub goal: String,
+    /// The variables it waits for, as named in the text.
+    pub waits_for: Vec<String>,
+    /// Source file of its predicate; empty when unknown.
+    pub file: String,
+    /// Line of the predicate's first clause; 0 when unknown.
+    pub line: u32,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub enum RunOutcome {
+    /// Nothing is ready and nothing waits.
+    Success,
+    /// The program asked to exit with this status.
+    Exit(i32),
+    /// The program is in error.
+    Failed(Box<ProgramError>),
+    /// Nothing is ready, nothing will come from outside, and these goals wait (at most some of them, with their number).
+    Deadlock {
+        /// The goals to report first.
+        goals: Vec<SuspendedGoal>,
+        /// How many there are.
+        count: usize,
+    },
+}

@@ -1,0 +1,87 @@
+//! What the runtime knows of predicates.
+
+use crate::native::Run;
+use rustc_hash::FxHashMap;
+use term::Atom;
+use term::abi::{Place, PredicateId};
+
+/// How a builtin's argument is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// `i`: waited for, given to the code.
+    Input,
+    /// `o`: made by the code.
+    Output,
+    /// `a`: given to the code, bound or not.
+    Any,
+}
+
+/// The runtime's implementation of a predicate.
+#[derive(Clone, Debug)]
+pub struct NativeCode {
+    /// Its code.
+    pub run: Run,
+    /// One per argument.
+    pub modes: Box<[Mode]>,
+    /// Where it may be called.
+    pub place: Place,
+}
+
+/// A predicate, as messages and the scheduler know it.
+#[derive(Clone, Debug)]
+pub struct PredicateInfo {
+    /// Its module.
+    pub module: Atom,
+    /// Its name.
+    pub name: Atom,
+    /// Number of arguments.
+    pub arity: u32,
+    /// File of its first clause; empty for builtins.
+    pub file: std::sync::Arc<str>,
+    /// Line of its first clause; 0 for builtins.
+    pub line: u32,
+    /// Its goals may stay suspended at the end.
+    pub daemon: bool,
+    /// Made by the compiler.
+    pub auxiliary: bool,
+    /// Implemented in the runtime.
+    pub native: Option<NativeCode>,
+}
+
+/// All predicates, by number and by name.
+#[derive(Clone, Debug, Default)]
+pub struct Predicates {
+    infos: Vec<PredicateInfo>,
+    by_name: FxHashMap<(Atom, Atom, u32), PredicateId>,
+}
+
+impl Predicates {
+    /// Adds a predicate under the next number; a later one with the same name hides an earlier one.
+    pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
+        let id = PredicateId(u32::try_from(self.infos.len()).expect("2^32 predicates exceed memory"));
+        self.by_name.insert((info.module, info.name, info.arity), id);
+        self.infos.push(info);
+        id
+    }
+    /// A predicate by number. Panics for a number that was never given.
+    #[inline(always)]
+    pub fn get(&self, id: PredicateId) -> &PredicateInfo {
+        &self.infos[id.0 as usize]
+    }
+    /// A predicate by module, name and arity.
+    pub fn lookup(&self, module: Atom, name: Atom, arity: usize) -> Option<PredicateId> {
+        self.by_name.get(&(module, name, u32::try_from(arity).ok()?)).copied()
+    }
+    /// True if a module with this name has predicates.
+    pub fn has_module(&self, module: Atom) -> bool {
+        self.infos.iter().any(|info| info.module == module)
+    }
+    /// Number of predicates.
+    pub fn len(&self) -> usize {
+        self.infos.len()
+    }
+    /// True before any was added.
+    pub fn is_empty(&self) -> bool {
+        self.infos.is_empty()
+    }
+}

@@ -1,0 +1,423 @@
+//! Making and reading terms: the operations of [`Worker`] that builtins are written with.
+//!
+//! Words that these functions take may be any values (W1 of `term::word`), bound or not; readers follow references
+//! themselves. Allocation never fails and never collects (R3).
+
+use crate::memory::{at, read, write};
+use crate::worker::Worker;
+use num_bigint::{BigInt, Sign};
+use term::abi::{PredicateId, SLACK_WORDS};
+use term::layout::{self, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE};
+use term::word::{self, Tag, UNBOUND};
+use term::{Atom, Word};
+
+const NEWEST: i64 = -1;
+
+/// Follows references: a value, or a REF to an unbound cell.
+#[inline(always)]
+pub fn deref(mut word: Word) -> Word {
+    while word.tag() == Tag::Ref {
+        let content = read(word.address());
+        if content.tag() == Tag::Var {
+            break;
+        }
+        word = content;
+    }
+    word
+}
+
+/// The value in a cell: its content, or a REF to it when it is unbound.
+#[inline(always)]
+pub fn cell(address: usize) -> Word {
+    let content = read(address);
+    if content.tag() == Tag::Var { Word::pointer(Tag::Ref, address) } else { content }
+}
+
+/// What a term is, at its top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// An unbound variable (a REF to its cell).
+    Unbound(Word),
+    /// An integer that a word holds.
+    Int(i64),
+    /// An atom.
+    Atom(Atom),
+    /// A cons: its car and cdr.
+    Cons(Word, Word),
+    /// A structure: name and arity; [`Worker::arg`] gives the arguments.
+    Struct(Atom, usize),
+    /// An object of a class (a vector or string: the class of the handle).
+    Object(ClassId),
+}
+
+impl Worker {
+    // ---- allocation -------------------------------------------------------------------------------
+
+    /// `words` words of uninitialised heap; the caller fills all of them before anything else happens.
+    #[inline(always)]
+    pub(crate) fn allocate(&mut self, words: usize) -> usize {
+        let address = self.abi.heap as usize;
+        let end = address + words * 8;
+        assert!(end + SLACK_WORDS * 8 <= self.young.end(), "young region is full");
+        self.abi.heap = at(end);
+        address
+    }
+
+    // ---- constructors -----------------------------------------------------------------------------
+
+    /// An integer of any size.
+    pub fn integer(&mut self, value: &BigInt) -> Word {
+        if let Some(word) = i64::try_from(value).ok().and_then(Word::int) {
+            return word;
+        }
+        let limbs: Vec<u64> = value.iter_u64_digits().collect();
+        let sign = if value.sign() == Sign::Minus { -1 } else { 1 };
+        let address = self.allocate(2 + limbs.len());
+        write(address, word::object_header(layout::BIGINT, 1 + limbs.len()));
+        write(address + 8, Word::small(sign));
+        for (i, &limb) in limbs.iter().enumerate() {
+            write(address + 16 + 8 * i, Word(limb));
+        }
+        Word::pointer(Tag::Object, address)
+    }
+    /// An integer that may exceed a word's 61 bits.
+    pub fn int(&mut self, value: i64) -> Word {
+        match Word::int(value) {
+            Some(word) => word,
+            None => self.integer(&BigInt::from(value)),
+        }
+    }
+    /// A float.
+    pub fn float(&mut self, value: f64) -> Word {
+        let address = self.allocate(2);
+        write(address, word::object_header(layout::FLOAT, 1));
+        write(address + 8, Word(value.to_bits()));
+        Word::pointer(Tag::Object, address)
+    }
+    /// `[car|cdr]`.
+    pub fn cons(&mut self, car: Word, cdr: Word) -> Word {
+        let address = self.allocate(2);
+        write(address, car);
+        write(address + 8, cdr);
+        Word::pointer(Tag::Cons, address)
+    }
+    /// A list of `items` that ends with `tail`.
+    pub fn list(&mut self, items: &[Word], tail: Word) -> Word {
+        items.iter().rev().fold(tail, |tail, &item| self.cons(item, tail))
+    }
+    /// A structure (a cons for `'.'/2`, an atom without arguments).
+    pub fn structure(&mut self, name: Atom, args: &[Word]) -> Word {
+        if args.is_empty() {
+            return Word::atom(name);
+        }
+        if name == term::symbol::DOT && args.len() == 2 {
+            return self.cons(args[0], args[1]);
+        }
+        let address = self.allocate(1 + args.len());
+        write(address, word::functor_header(name, args.len() as u32));
+        for (i, &arg) in args.iter().enumerate() {
+            write(address + 8 + 8 * i, arg);
+        }
+        Word::pointer(Tag::Struct, address)
+    }
+    /// A new variable in a cell of its own.
+    pub fn new_variable(&mut self) -> Word {
+        let address = self.allocate(1);
+        write(address, UNBOUND);
+        Word::pointer(Tag::Ref, address)
+    }
+    /// An object of a class whose whole payload is tagged words.
+    pub fn object(&mut self, class: ClassId, payload: &[Word]) -> Word {
+        let address = self.allocate(1 + payload.len());
+        write(address, word::object_header(class, payload.len()));
+        for (i, &word) in payload.iter().enumerate() {
+            write(address + 8 + 8 * i, word);
+        }
+        Word::pointer(Tag::Object, address)
+    }
+    /// A vector.
+    pub fn vector(&mut self, elements: &[Word]) -> Word {
+        let store = self.object(layout::STORE, elements);
+        self.handle(layout::VECTOR, store, elements.len())
+    }
+    /// A string.
+    pub fn string(&mut self, bytes: &[u8]) -> Word {
+        let words = bytes.len().div_ceil(8);
+        let address = self.allocate(1 + words);
+        write(address, word::object_header(layout::BYTES, words));
+        for (i, chunk) in bytes.chunks(8).enumerate() {
+            let mut padded = [0; 8];
+            padded[..chunk.len()].copy_from_slice(chunk);
+            write(address + 8 + 8 * i, Word(u64::from_le_bytes(padded)));
+        }
+        self.handle(layout::STRING, Word::pointer(Tag::Object, address), bytes.len())
+    }
+    /// A predicate object.
+    pub fn predicate_object(&mut self, predicate: PredicateId) -> Word {
+        self.object(layout::PREDICATE, &[Word::small(predicate.0.into())])
+    }
+    /// A module object.
+    pub fn module_object(&mut self, name: Atom) -> Word {
+        self.object(layout::MODULE, &[Word::atom(name)])
+    }
+    fn handle(&mut self, class: ClassId, store: Word, length: usize) -> Word {
+        self.object(class, &[store, Word::small(NEWEST), Word::small(length as i64)])
+    }
+
+    // ---- readers ----------------------------------------------------------------------------------
+
+    /// Follows references: a value, or a REF to an unbound cell.
+    #[inline(always)]
+    pub fn deref(&self, word: Word) -> Word {
+        deref(word)
+    }
+    /// What a term is.
+    pub fn view(&self, word: Word) -> View {
+        let word = deref(word);
+        match word.tag() {
+            Tag::Int => View::Int(word.as_int()),
+            Tag::Atom => View::Atom(word.as_atom()),
+            Tag::Cons => View::Cons(cell(word.address()), cell(word.address() + 8)),
+            Tag::Struct => {
+                let header = read(word.address());
+                View::Struct(word::header_name(header), word::header_arity(header))
+            }
+            Tag::Object => View::Object(word::header_class(read(word.address()))),
+            Tag::Ref | Tag::Var | Tag::Header => View::Unbound(word),
+        }
+    }
+    /// The class of an object; `None` for anything else.
+    pub fn class_of(&self, word: Word) -> Option<ClassId> {
+        let word = deref(word);
+        (word.tag() == Tag::Object).then(|| word::header_class(read(word.address())))
+    }
+    /// Argument `index` (from 0) of a structure or cons. Panics if it has none such.
+    pub fn arg(&self, word: Word, index: usize) -> Word {
+        let word = deref(word);
+        match word.tag() {
+            Tag::Cons if index < 2 => cell(word.address() + 8 * index),
+            Tag::Struct if index < word::header_arity(read(word.address())) => {
+                cell(word.address() + 8 + 8 * index)
+            }
+            _ => panic!("argument {index} of a term without it"),
+        }
+    }
+    /// Number of payload words of an object. Panics for anything else.
+    pub fn object_size(&self, word: Word) -> usize {
+        word::header_size(read(self.object_address(word)))
+    }
+    /// Payload word `index` of an object: a value, or raw bits where its class says so.
+    pub fn object_word(&self, word: Word, index: usize) -> Word {
+        let address = self.object_address(word);
+        assert!(index < word::header_size(read(address)), "object word out of range");
+        read(address + 8 + 8 * index)
+    }
+    /// Overwrites a tagged payload word of an object (of a class with state; values are never overwritten).
+    pub fn set_object_word(&mut self, word: Word, index: usize, value: Word) {
+        let address = self.object_address(word);
+        assert!(index < word::header_size(read(address)), "object word out of range");
+        self.store(address + 8 + 8 * index, value);
+    }
+    /// Overwrites a raw payload word of an object.
+    pub fn set_object_raw(&mut self, word: Word, index: usize, bits: u64) {
+        let address = self.object_address(word);
+        assert!(index < word::header_size(read(address)), "object word out of range");
+        write(address + 8 + 8 * index, Word(bits));
+    }
+    fn object_address(&self, word: Word) -> usize {
+        let word = deref(word);
+        assert!(word.tag() == Tag::Object, "not an object");
+        word.address()
+    }
+    /// Writes a value into a heap word that may be old, and remembers it for the collector if need be.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, address: usize, value: Word) {
+        write(address, value);
+        if !self.young.contains(address) && !value.is_immediate() {
+            self.remembered.push(address);
+        }
+    }
+
+    /// The value of an integer term of any size; `None` for anything else.
+    pub fn big(&self, word: Word) -> Option<BigInt> {
+        let word = deref(word);
+        if word.tag() == Tag::Int {
+            return Some(BigInt::from(word.as_int()));
+        }
+        if self.class_of(word) != Some(layout::BIGINT) {
+            return None;
+        }
+        let address = word.address();
+        let sign = if read(address + 8).as_int() < 0 { Sign::Minus } else { Sign::Plus };
+        let limbs = word::header_size(read(address)) - 1;
+        let digits: Vec<u32> = (0..limbs)
+            .map(|i| read(address + 16 + 8 * i).0)
+            .flat_map(|limb| [limb as u32, (limb >> 32) as u32])
+            .collect();
+        Some(BigInt::from_slice(sign, &digits))
+    }
+    /// The value of an integer term if it fits an `i64`.
+    pub fn small(&self, word: Word) -> Option<i64> {
+        let word = deref(word);
+        if word.tag() == Tag::Int { Some(word.as_int()) } else { i64::try_from(self.big(word)?).ok() }
+    }
+    /// The value of a float; `None` for anything else.
+    pub fn float_value(&self, word: Word) -> Option<f64> {
+        let word = deref(word);
+        (self.class_of(word)? == layout::FLOAT).then(|| f64::from_bits(read(word.address() + 8).0))
+    }
+    /// The atom; `None` for anything else.
+    pub fn atom_value(&self, word: Word) -> Option<Atom> {
+        let word = deref(word);
+        (word.tag() == Tag::Atom).then(|| word.as_atom())
+    }
+    /// The predicate of a predicate object.
+    pub fn predicate_value(&self, word: Word) -> Option<PredicateId> {
+        let word = deref(word);
+        (self.class_of(word)? == layout::PREDICATE)
+            .then(|| PredicateId(read(word.address() + 8).as_int() as u32))
+    }
+    /// The name in a module object.
+    pub fn module_value(&self, word: Word) -> Option<Atom> {
+        let word = deref(word);
+        (self.class_of(word)? == layout::MODULE).then(|| read(word.address() + 8).as_atom())
+    }
+
+    // ---- vectors and strings ----------------------------------------------------------------------
+
+    /// Number of elements of a vector; `None` for anything else.
+    pub fn vector_length(&self, word: Word) -> Option<usize> {
+        self.handle_length(word, layout::VECTOR)
+    }
+    /// Number of bytes of a string; `None` for anything else.
+    pub fn string_length(&self, word: Word) -> Option<usize> {
+        self.handle_length(word, layout::STRING)
+    }
+    fn handle_length(&self, word: Word, class: ClassId) -> Option<usize> {
+        let word = deref(word);
+        (self.class_of(word)? == class).then(|| {
+            let newest = newest_handle(word.address());
+            read(newest + 8 * HANDLE_VALUE).as_int() as usize
+        })
+    }
+    /// Element `index` of a vector, in whatever version. Panics if it is not a vector or has no such element.
+    pub fn vector_element(&self, word: Word, index: usize) -> Word {
+        assert!(self.vector_length(word).is_some_and(|length| index < length), "vector element out of range");
+        match find(deref(word).address(), index) {
+            Ok(store) => read(store + 8 + 8 * index),
+            Err(value) => value,
+        }
+    }
+    /// Byte `index` of a string, in whatever version. Panics if it is not a string or has no such byte.
+    pub fn string_byte(&self, word: Word, index: usize) -> u8 {
+        assert!(self.string_length(word).is_some_and(|length| index < length), "string byte out of range");
+        match find(deref(word).address(), index) {
+            Ok(store) => byte(store, index),
+            Err(value) => value.as_int() as u8,
+        }
+    }
+    /// All elements of a vector; `None` for anything else.
+    pub fn vector_elements(&self, word: Word) -> Option<Vec<Word>> {
+        let length = self.vector_length(word)?;
+        let (store, differences) = collect_versions(deref(word).address());
+        let mut elements: Vec<Word> = (0..length).map(|i| read(store + 8 + 8 * i)).collect();
+        for &(index, value) in differences.iter().rev() {
+            elements[index] = value;
+        }
+        Some(elements)
+    }
+    /// All bytes of a string; `None` for anything else.
+    pub fn string_bytes(&self, word: Word) -> Option<Vec<u8>> {
+        let length = self.string_length(word)?;
+        let (store, differences) = collect_versions(deref(word).address());
+        let mut bytes = Vec::with_capacity(length.next_multiple_of(8));
+        for i in 0..length.div_ceil(8) {
+            bytes.extend(read(store + 8 + 8 * i).0.to_le_bytes());
+        }
+        bytes.truncate(length);
+        for &(index, value) in differences.iter().rev() {
+            bytes[index] = value.as_int() as u8;
+        }
+        Some(bytes)
+    }
+    /// A version of a vector with one other element: O(1) from the newest version, else a copy.
+    /// Panics if it is not a vector or has no such element.
+    pub fn vector_update(&mut self, word: Word, index: usize, value: Word) -> Word {
+        let length = self.vector_length(word).expect("the caller tested that it is a vector");
+        assert!(index < length, "vector element out of range");
+        let old = deref(word).address();
+        if read(old + 8 * HANDLE_INDEX) != Word::small(NEWEST) {
+            let mut elements = self.vector_elements(word).expect("tested above");
+            elements[index] = value;
+            return self.vector(&elements);
+        }
+        let store = read(old + 8 * HANDLE_STORE);
+        let new = self.handle(layout::VECTOR, store, length);
+        let slot = store.address() + 8 + 8 * index;
+        self.make_older(old, new, index, read(slot));
+        self.store(slot, value);
+        new
+    }
+    /// A version of a string with one other byte; costs and panics as [`Worker::vector_update`].
+    pub fn string_update(&mut self, word: Word, index: usize, value: u8) -> Word {
+        let length = self.string_length(word).expect("the caller tested that it is a string");
+        assert!(index < length, "string byte out of range");
+        let old = deref(word).address();
+        if read(old + 8 * HANDLE_INDEX) != Word::small(NEWEST) {
+            let mut bytes = self.string_bytes(word).expect("tested above");
+            bytes[index] = value;
+            return self.string(&bytes);
+        }
+        let store = read(old + 8 * HANDLE_STORE);
+        let new = self.handle(layout::STRING, store, length);
+        self.make_older(old, new, index, Word::small(byte(store.address(), index).into()));
+        let address = store.address() + 8 + index / 8 * 8;
+        let shift = index % 8 * 8;
+        write(address, Word(read(address).0 & !(0xff << shift) | (u64::from(value) << shift)));
+        new
+    }
+    fn make_older(&mut self, old: usize, new: Word, index: usize, value: Word) {
+        self.store(old + 8 * HANDLE_STORE, new);
+        write(old + 8 * HANDLE_INDEX, Word::small(index as i64));
+        self.store(old + 8 * HANDLE_VALUE, value);
+    }
+}
+
+/// The newest version's handle, from any version's.
+fn newest_handle(mut handle: usize) -> usize {
+    while read(handle + 8 * HANDLE_INDEX).as_int() >= 0 {
+        handle = read(handle + 8 * HANDLE_STORE).address();
+    }
+    handle
+}
+
+/// Where a version has its element: in the store (`Ok`), or in a difference (`Err`).
+fn find(mut handle: usize, index: usize) -> Result<usize, Word> {
+    loop {
+        let difference = read(handle + 8 * HANDLE_INDEX).as_int();
+        if difference < 0 {
+            return Ok(read(handle + 8 * HANDLE_STORE).address());
+        }
+        if difference as usize == index {
+            return Err(read(handle + 8 * HANDLE_VALUE));
+        }
+        handle = read(handle + 8 * HANDLE_STORE).address();
+    }
+}
+
+/// The store, and the differences from this version to the newest: the first one counts.
+fn collect_versions(mut handle: usize) -> (usize, Vec<(usize, Word)>) {
+    let mut differences = Vec::new();
+    loop {
+        let difference = read(handle + 8 * HANDLE_INDEX).as_int();
+        if difference < 0 {
+            return (read(handle + 8 * HANDLE_STORE).address(), differences);
+        }
+        differences.push((difference as usize, read(handle + 8 * HANDLE_VALUE)));
+        handle = read(handle + 8 * HANDLE_STORE).address();
+    }
+}
+
+fn byte(store: usize, index: usize) -> u8 {
+    (read(store + 8 + index / 8 * 8).0 >> (index % 8 * 8)) as u8
+}
