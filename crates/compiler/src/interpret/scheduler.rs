@@ -1,0 +1,289 @@
+//! The machine: ready goals by priority, suspended goals, and the loop that reduces them.
+//!
+//! Invariants:
+//! - M1 A suspended goal is in `suspended` until its first variable is bound; then it is in `resumed`, and after the
+//!   running reduction on top of the ready goals of its priority.
+//! - M2 Goals change hands only between reductions, so a priority takes effect at the next reduction.
+
+use super::builtins::{self, Native, Step};
+use super::guards::Choice;
+use super::terms::{Cell, Id, Store, SuspensionId};
+use super::world::World;
+use super::{Options, Outcome, Report};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use syntax::program::{Predicate, Program};
+use term::{Atom, AtomTable, symbol, word};
+
+/// The priority of `main:main`.
+const FIRST_PRIORITY: i64 = word::INT_MAX - 1;
+
+/// What a goal runs.
+#[derive(Clone)]
+pub(super) enum Code {
+    /// A predicate of the program, by its index.
+    Predicate(usize),
+    /// A builtin.
+    Native(Rc<Native>),
+    /// A call that the oracle cannot resolve, or that is wrong whatever its arguments are: ends the run when it is reached.
+    Wrong(Rc<str>, Outcome),
+    /// Waits for a priority or node number, then becomes the inner goal.
+    Placed(Place, Box<Code>),
+}
+
+/// How a number in a pragma is meant. It is the goal's first argument.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Priority,
+    Lower,
+    Node,
+}
+
+/// A goal.
+#[derive(Clone)]
+pub(super) struct Goal {
+    pub(super) code: Code,
+    pub(super) arguments: Vec<Id>,
+    pub(super) priority: i64,
+}
+
+/// A predicate with its module.
+pub(super) struct Entry<'p> {
+    pub(super) module: Atom,
+    pub(super) predicate: &'p Predicate,
+}
+
+/// A run.
+pub(super) struct Machine<'p> {
+    pub(super) store: Store,
+    pub(super) atoms: &'p mut AtomTable,
+    pub(super) world: World,
+    pub(super) entries: Vec<Entry<'p>>,
+    pub(super) predicates: HashMap<(Atom, Atom, usize), usize>,
+    pub(super) natives: builtins::Table,
+    /// The priority of the running goal.
+    pub(super) priority: i64,
+    ready: BTreeMap<i64, Vec<Goal>>,
+    suspended: Vec<Option<Goal>>,
+    /// Goals for the front, in the order they are to run.
+    pub(super) resumed: Vec<Goal>,
+    /// By the number in their handle.
+    pub(super) mergers: Vec<builtins::Merger>,
+    /// Set when the run ends.
+    pub(super) stop: Option<Outcome>,
+    pub(super) steps: u64,
+    step_limit: u64,
+}
+
+impl<'p> Machine<'p> {
+    pub(super) fn new(program: &'p Program, atoms: &'p mut AtomTable, options: Options) -> Machine<'p> {
+        let mut entries = Vec::new();
+        let mut predicates = HashMap::new();
+        for module in &program.modules {
+            for predicate in &module.predicates {
+                predicates.insert((module.name, predicate.name, predicate.arity), entries.len());
+                entries.push(Entry { module: module.name, predicate });
+            }
+        }
+        let natives = builtins::Table::new(atoms);
+        let step_limit = options.step_limit;
+        Machine {
+            store: Store::default(),
+            world: World::new(options),
+            atoms,
+            entries,
+            predicates,
+            natives,
+            priority: FIRST_PRIORITY,
+            ready: BTreeMap::new(),
+            suspended: Vec::new(),
+            resumed: Vec::new(),
+            mergers: Vec::new(),
+            stop: None,
+            steps: 0,
+            step_limit,
+        }
+    }
+
+    /// Runs to the end.
+    pub(super) fn run(mut self) -> Report {
+        let code = self.predicate_code(symbol::MAIN, symbol::MAIN, 0);
+        self.push(Goal { code, arguments: Vec::new(), priority: FIRST_PRIORITY });
+        while self.stop.is_none() {
+            let Some(goal) = self.next() else {
+                self.stop = Some(self.end());
+                break;
+            };
+            self.count_step();
+            self.reduce(goal);
+            self.push_resumed();
+        }
+        let outcome = self.stop.take().expect("the loop ends when it is set");
+        self.world.report(outcome, self.steps)
+    }
+
+    /// Counts work; beyond the limit the run ends.
+    pub(super) fn count_step(&mut self) {
+        self.steps += 1;
+        if self.steps > self.step_limit && self.stop.is_none() {
+            self.stop = Some(Outcome::StepLimit);
+        }
+    }
+
+    /// Ends the run, unless it has ended for another reason.
+    pub(super) fn finish(&mut self, outcome: Outcome) {
+        self.stop.get_or_insert(outcome);
+    }
+
+    /// Ends the run with an error of the program.
+    pub(super) fn error(&mut self, message: impl Into<String>) {
+        self.finish(Outcome::Error { message: message.into() });
+    }
+
+    /// The code of a predicate or goal builtin.
+    pub(super) fn predicate_code(&mut self, module: Atom, name: Atom, arity: usize) -> Code {
+        if let Some(&index) = self.predicates.get(&(module, name, arity)) {
+            return Code::Predicate(index);
+        }
+        if let Some(native) = self.natives.named(module, name, arity) {
+            return Code::Native(native);
+        }
+        let what = format!("{}:{}/{arity}", self.atoms.name(module), self.atoms.name(name));
+        Code::Wrong(what.as_str().into(), Outcome::Unsupported { what: format!("no predicate {what}") })
+    }
+
+    /// Puts a goal on top of the ready goals of its priority.
+    pub(super) fn push(&mut self, goal: Goal) {
+        self.ready.entry(goal.priority).or_default().push(goal);
+    }
+
+    fn next(&mut self) -> Option<Goal> {
+        let mut highest = self.ready.last_entry()?;
+        let goal = highest.get_mut().pop();
+        if highest.get().is_empty() {
+            highest.remove();
+        }
+        goal
+    }
+
+    /// M1: resumed goals come before everything that was pushed.
+    fn push_resumed(&mut self) {
+        while let Some(goal) = self.resumed.pop() {
+            self.push(goal);
+        }
+    }
+
+    fn reduce(&mut self, goal: Goal) {
+        self.priority = goal.priority;
+        match &goal.code {
+            Code::Predicate(index) => match self.choose(*index, &goal.arguments) {
+                Choice::Commit(clause, environment) => {
+                    self.commit(self.entries[*index].module, clause, environment)
+                }
+                Choice::Suspend(variables) => self.suspend(goal, variables),
+                Choice::Fail => self.fail(&goal),
+            },
+            Code::Native(native) => {
+                let native = native.clone();
+                match self.run_native(&native, &goal.arguments) {
+                    Step::Done(outputs) => self.give_outputs(&native, &goal.arguments, &outputs),
+                    Step::Wait(variable) => self.suspend(goal, vec![variable]),
+                    Step::No => self.fail(&goal),
+                    Step::Error(message) => self.error(message),
+                    Step::End(outcome) => self.finish(outcome),
+                }
+            }
+            Code::Wrong(_, outcome) => self.finish(outcome.clone()),
+            Code::Placed(place, _) => self.reduce_placed(*place, goal),
+        }
+    }
+
+    fn reduce_placed(&mut self, place: Place, mut goal: Goal) {
+        let number = goal.arguments[0];
+        match self.place_priority(place, number) {
+            Ok(priority) => {
+                let Code::Placed(_, inner) = goal.code else { unreachable!("the caller matched it") };
+                goal.arguments.remove(0);
+                self.push(Goal { code: *inner, arguments: goal.arguments, priority });
+            }
+            Err(Step::Wait(variable)) => self.suspend(goal, vec![variable]),
+            Err(_) => self.error("a pragma needs an integer"),
+        }
+    }
+
+    /// The priority that a pragma gives, seen from the running goal.
+    pub(super) fn place_priority(&self, place: Place, number: Id) -> Result<i64, Step> {
+        let Some(value) = self.store.get(number) else { return Err(Step::Wait(self.store.deref(number))) };
+        let Some(number) = value.to_bigint() else { return Err(Step::No) };
+        let limit = |n: num_bigint::BigInt| i64::try_from(n.clamp(0.into(), word::INT_MAX.into()));
+        let priority = match place {
+            Place::Priority => limit(number),
+            Place::Lower => limit(self.priority - number),
+            Place::Node => Ok(self.priority),
+        };
+        Ok(priority.expect("clamped to the range of a word"))
+    }
+
+    /// The goal waits for any of these variables; a generator among them makes its value instead.
+    pub(super) fn suspend(&mut self, goal: Goal, variables: Vec<Id>) {
+        let mut generated = false;
+        for &variable in &variables {
+            generated |= builtins::random::force(self, variable);
+        }
+        if generated {
+            self.push(goal);
+            return;
+        }
+        let suspension = SuspensionId(self.suspended.len());
+        for variable in variables {
+            self.store.hook(variable, suspension);
+        }
+        self.suspended.push(Some(goal));
+    }
+
+    /// M1: the waiters of a variable that was just bound.
+    pub(super) fn resume(&mut self, waiters: Vec<SuspensionId>) {
+        for waiter in waiters {
+            self.resumed.extend(self.suspended[waiter.0].take());
+        }
+    }
+
+    /// Reduction failure.
+    pub(super) fn fail(&mut self, goal: &Goal) {
+        let goal = self.show_goal(goal);
+        self.finish(Outcome::Failure { goal });
+    }
+
+    /// Outputs of a builtin that ran as a goal go to the goal's arguments.
+    fn give_outputs(&mut self, native: &Native, arguments: &[Id], outputs: &[Id]) {
+        let places = arguments.iter().zip(native.modes.bytes()).filter(|(_, mode)| *mode == b'o');
+        for ((&argument, _), &output) in places.zip(outputs) {
+            self.unify(argument, output);
+        }
+    }
+
+    /// Nothing is ready: success, or perpetual suspension.
+    fn end(&mut self) -> Outcome {
+        let waiting: Vec<Goal> = std::mem::take(&mut self.suspended).into_iter().flatten().collect();
+        let goals: Vec<String> = waiting
+            .iter()
+            .filter(|goal| !self.is_daemon(&goal.code))
+            .map(|goal| self.show_goal(goal))
+            .collect();
+        if goals.is_empty() { Outcome::Success } else { Outcome::Deadlock { goals } }
+    }
+
+    fn is_daemon(&self, code: &Code) -> bool {
+        match code {
+            Code::Predicate(index) => self.entries[*index].predicate.daemon,
+            Code::Native(native) => native.daemon,
+            Code::Placed(_, inner) => self.is_daemon(inner),
+            Code::Wrong(..) => false,
+        }
+    }
+
+    /// Whether a cell has no value (generators included).
+    pub(super) fn is_unbound(&self, id: Id) -> bool {
+        !matches!(self.store.cell(self.store.deref(id)), Cell::Value(_))
+    }
+}
