@@ -1,5 +1,23 @@
 //! KL1 text to clauses, and terms back to text.
+//!
+//! Source files: [`read_program`]. Terms at run time: [`lexer::TermScanner`] finds where a term ends in a stream,
+//! [`parse_term`] reads it. Both report what is wrong as data and never panic, whatever the bytes.
+//!
+//! Absent on purpose: which builtins and predicates exist (the compiler), how anything runs.
+
+#![forbid(unsafe_code)]
 
 pub mod diagnostic;
+pub mod dump;
+pub mod lexer;
+pub mod operators;
+pub mod parser;
 pub mod program;
 pub mod source;
+pub mod tree;
+
+mod clauses;
+mod macros;
+
+pub use clauses::read_program;
+pub use parser::parse_term;

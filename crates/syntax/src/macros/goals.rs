@@ -1,0 +1,291 @@
+//! Body goals, update goals and pragmas.
+
+use super::guards::{condition, float_method, order};
+use super::keys::Key;
+use super::{Expander, Scope, Section};
+use crate::diagnostic::Diagnostic;
+use crate::program::{Call, Expr, Goal, GoalKind, Guard, GuardKind, Pragma, Term, TermKind};
+use crate::source::Span;
+use crate::tree::{NodeId, NodeKind};
+use term::Atom;
+use term::abi::IntOp;
+
+impl Expander<'_, '_, '_> {
+    /// Expands a conjunction of body goals.
+    pub(super) fn body(&mut self, scope: &mut Scope, id: NodeId) {
+        for goal in self.chain(id, Key::Comma) {
+            self.goal(scope, goal);
+        }
+    }
+
+    fn goal(&mut self, scope: &mut Scope, id: NodeId) {
+        let mut pragmas = vec![];
+        let mut module = None;
+        let mut at = id;
+        // `m:p(..)@a@b` reads as `m:(p(..)@(a@b))`; parentheses may change that.
+        loop {
+            match self.structure(at) {
+                (Some(Key::Pragma), &[goal, more]) => {
+                    pragmas.splice(0..0, self.chain(more, Key::Pragma));
+                    at = goal;
+                }
+                (Some(Key::Colon), &[name, goal]) if module.is_none() => {
+                    match self.tree.node(name).kind {
+                        NodeKind::Atom(atom) => module = Some(atom),
+                        _ => {
+                            let span = self.span(name);
+                            let error = Diagnostic::error(
+                                "illegal-goal",
+                                span,
+                                "the module of a call must be an atom",
+                            );
+                            let help = "to call a predicate object write `apply(P,{..})`";
+                            return self.report(error.label("not an atom").help(help));
+                        }
+                    }
+                    at = goal;
+                }
+                (Some(Key::Sharp), &[name, goal])
+                    if self.atom_key(name) == Some(Key::Builtin) && module.is_none() =>
+                {
+                    at = goal;
+                }
+                _ => break,
+            }
+        }
+        let span = self.span(id);
+        match module.map(|m| (m, self.key(m))) {
+            None => self.plain_goal(scope, at, &pragmas, span),
+            Some((_, Some(Key::Inline))) => self.inline_c(span),
+            Some((module, key)) => {
+                if key == Some(Key::Generic) && !pragmas.is_empty() {
+                    let warning = Diagnostic::warning(
+                        "pragma-on-method",
+                        self.span(pragmas[0]),
+                        "a pragma of a generic method has no effect",
+                    );
+                    self.report(warning.label("ignored"));
+                    pragmas.clear();
+                }
+                self.call(scope, Some(module), at, &pragmas, span);
+            }
+        }
+    }
+
+    /// A goal without module.
+    fn plain_goal(&mut self, scope: &mut Scope, id: NodeId, pragmas: &[NodeId], span: Span) {
+        let (key, arguments) = self.structure(id);
+        let simple = match (key, arguments) {
+            (Some(Key::True), []) => true,
+            (Some(Key::Arrow | Key::Semicolon), &[_, _]) => {
+                self.conditional(scope, id);
+                true
+            }
+            (Some(Key::Comma), &[_, _]) => {
+                self.body(scope, id);
+                true
+            }
+            (Some(Key::Bar), &[_, _]) => {
+                let error = Diagnostic::error("illegal-goal", span, "a clause has only one commit bar `|`");
+                return self
+                    .report(error.label("another one").help("in a conditional write `->` after the guard"));
+            }
+            (Some(Key::Unify), &[left, right]) => {
+                let kind = GoalKind::Unify(self.term(scope, left), self.term(scope, right));
+                scope.body.push(Goal { span, kind });
+                true
+            }
+            (Some(key), &[_, _])
+                if condition(key).is_some()
+                    || float_method(key).is_some()
+                    || order(key).is_some()
+                    || key == Key::Differ =>
+            {
+                let error = Diagnostic::error("illegal-goal", span, "a comparison cannot be a body goal");
+                let help =
+                    "put it before the commit bar, or write `( Test -> Goals ; otherwise ; true -> Goals )`";
+                return self.report(error.label("only guards can test").help(help));
+            }
+            (Some(key), &[left, right]) => self.assignment(scope, key, left, right, span),
+            _ => false,
+        };
+        if !simple {
+            return self.call(scope, None, id, pragmas, span);
+        }
+        if let Some(&pragma) = pragmas.first() {
+            let span = self.span(pragma);
+            let error = Diagnostic::error("illegal-pragma", span, "this goal cannot have a pragma");
+            self.report(error.label("only calls of predicates can").help("leave it out"));
+        }
+    }
+
+    /// `:=`, `$:=` and update goals, in guards and bodies; `false`: none of them.
+    pub(super) fn assignment(
+        &mut self,
+        scope: &mut Scope,
+        key: Key,
+        left: NodeId,
+        right: NodeId,
+        span: Span,
+    ) -> bool {
+        let operation = match key {
+            Key::IntAssign => {
+                let target = self.term(scope, left);
+                let value = self.int_expression(scope, right);
+                self.emit_assignment(scope, target, value, span);
+                return true;
+            }
+            Key::FloatAssign => {
+                let target = self.term(scope, left);
+                let value = self.float_expression(scope, right);
+                self.emit_assignment(scope, target, value, span);
+                return true;
+            }
+            Key::Send | Key::Push | Key::Update => None,
+            Key::AddUpdate => Some(IntOp::Add),
+            Key::SubUpdate => Some(IntOp::Sub),
+            Key::MulUpdate => Some(IntOp::Mul),
+            Key::DivUpdate => Some(IntOp::Div),
+            _ => return false,
+        };
+        let (state, other) = if key == Key::Push { (right, left) } else { (left, right) };
+        let Some(variable) = self.variable_of(state) else {
+            let span = self.span(state);
+            let error = Diagnostic::error("illegal-update", span, "an update goal needs a variable here");
+            self.report(error.label("not a variable"));
+            return true;
+        };
+        let place = self.span(state);
+        if let Some(operation) = operation {
+            let old = Expr::Term(self.read(scope, variable, place));
+            let operand = self.operand(scope, other);
+            let new = self.update(scope, variable, place);
+            self.emit_assignment(scope, new, Expr::Int(operation, span, vec![old, operand]), span);
+            return true;
+        }
+        let (left, right) = match key {
+            Key::Send => {
+                let old = self.read(scope, variable, place);
+                let message = self.term(scope, other);
+                let new = self.update(scope, variable, place);
+                (old, cons(message, new, span))
+            }
+            Key::Push => {
+                let item = self.term(scope, other);
+                let old = self.read(scope, variable, place);
+                (self.update(scope, variable, place), cons(item, old, span))
+            }
+            _ => {
+                let value = self.term(scope, other);
+                (self.update(scope, variable, place), value)
+            }
+        };
+        if scope.section == Section::Body {
+            scope.body.push(Goal { span, kind: GoalKind::Unify(left, right) });
+        } else {
+            scope.guard.push(Guard { span, kind: GuardKind::Unify(left, right) });
+        }
+        true
+    }
+
+    fn call(&mut self, scope: &mut Scope, module: Option<Atom>, id: NodeId, pragmas: &[NodeId], span: Span) {
+        let Some(form) = self.form(id, "illegal-goal") else { return };
+        let mut arguments = self.arguments(scope, &form);
+        let pragmas = self.pragmas(scope, pragmas);
+        if module.is_none()
+            && let Some((target, expression)) = self.arithmetic_call(form.name, &mut arguments, span)
+        {
+            return self.emit_assignment(scope, target, expression, span);
+        }
+        let call = Call { module, name: form.name, arguments, pragmas };
+        scope.body.push(Goal { span, kind: GoalKind::Call(call) });
+    }
+
+    /// `add(X,Y,Z)` and the like are assignments.
+    fn arithmetic_call(&mut self, name: Atom, arguments: &mut Vec<Term>, span: Span) -> Option<(Term, Expr)> {
+        if let Some(key) = self.key(name) {
+            return self.named_arithmetic(key, arguments, span);
+        }
+        let method = self.context.atoms.text(name).strip_prefix(b"floating_point_")?;
+        let (operation, arity) = *FLOAT_BUILTINS
+            .iter()
+            .find(|(n, _)| n.as_bytes() == method || *n == "pow" && method == b"power")?;
+        if arguments.len() != arity {
+            return None;
+        }
+        let target = arguments.pop()?;
+        let operands = arguments.drain(..).map(Expr::Term).collect();
+        Some((target, Expr::Float(operation, span, operands)))
+    }
+
+    fn pragmas(&mut self, scope: &mut Scope, ids: &[NodeId]) -> Vec<Pragma> {
+        let mut pragmas: Vec<Pragma> = vec![];
+        for &id in ids {
+            let span = self.span(id);
+            let (key, arguments) = self.structure(id);
+            let pragma = match (key, arguments) {
+                (Some(Key::LowerPriority), []) => {
+                    Some(Pragma::LowerPriority(Term { span, kind: TermKind::Int(1) }))
+                }
+                (Some(Key::Priority), &[level]) => self.pragma_value(scope, level).map(Pragma::Priority),
+                (Some(Key::LowerPriority), &[by]) => self.pragma_value(scope, by).map(Pragma::LowerPriority),
+                (Some(Key::Node), &[node]) => self.pragma_value(scope, node).map(Pragma::Node),
+                _ => None,
+            };
+            let Some(pragma) = pragma else {
+                let error = Diagnostic::error("illegal-pragma", span, "there is no such pragma");
+                self.report(
+                    error
+                        .label("unknown pragma")
+                        .help("write `@priority(P)`, `@lower_priority`, `@lower_priority(N)` or `@node(N)` with an integer or a variable"),
+                );
+                continue;
+            };
+            let kind = std::mem::discriminant(&pragma);
+            if pragmas.iter().any(|p| std::mem::discriminant(p) == kind) {
+                let error = Diagnostic::error("illegal-pragma", span, "a goal cannot have this pragma twice");
+                self.report(error.label("the second one"));
+                continue;
+            }
+            pragmas.push(pragma);
+        }
+        pragmas
+    }
+
+    fn pragma_value(&mut self, scope: &mut Scope, id: NodeId) -> Option<Term> {
+        let term = self.term(scope, id);
+        matches!(term.kind, TermKind::Var(_) | TermKind::Int(_)).then_some(term)
+    }
+}
+
+/// Methods of class float that have a builtin `floating_point_..`, with its arity.
+const FLOAT_BUILTINS: &[(&str, usize)] = &[
+    ("add", 3),
+    ("subtract", 3),
+    ("multiply", 3),
+    ("divide", 3),
+    ("pow", 3),
+    ("sin", 2),
+    ("cos", 2),
+    ("tan", 2),
+    ("asin", 2),
+    ("acos", 2),
+    ("atan", 2),
+    ("sinh", 2),
+    ("cosh", 2),
+    ("tanh", 2),
+    ("exp", 2),
+    ("log", 2),
+    ("sqrt", 2),
+    ("ceil", 2),
+    ("floor", 2),
+];
+
+/// `[head|tail]`.
+fn cons(head: Term, tail: Term, span: Span) -> Term {
+    let kind = match tail.kind {
+        TermKind::Atom(term::symbol::NIL) => TermKind::List(vec![head], None),
+        _ => TermKind::List(vec![head], Some(Box::new(tail))),
+    };
+    Term { span, kind }
+}

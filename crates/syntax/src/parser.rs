@@ -1,0 +1,649 @@
+//! Tokens to terms: operator precedence with an explicit stack, for source files and for `gett`.
+//!
+//! Invariants:
+//! - R1 No recursion: what encloses the current place is on [`Parser::frames`], finished operands on `values`. Input may nest
+//!   as deep as memory allows.
+//! - R2 Every step takes a token or pops a frame, so parsing ends.
+//! - R3 A frame's `base` is the height of `values` when it was pushed; closing it leaves exactly one value above.
+//!
+//! Reading is greedy: an operator continues the innermost term it fits. Absent on purpose: what terms mean.
+
+use crate::diagnostic::Diagnostic;
+use crate::lexer::{LexError, Lexer, Token, TokenKind};
+use crate::operators::{ARGUMENT_MAX, BAR_OP, COMMA_OP, Op, OpTable, PRIORITY_MAX};
+use crate::source::{FileId, Span};
+use crate::tree::{NodeId, NodeKind, Tree, TreeVariable};
+use num_bigint::BigInt;
+use rustc_hash::FxHashMap;
+use term::symbol::{BAR, COMMA, DOT, MINUS, NIL};
+use term::{Atom, AtomTable};
+
+/// A term that could not be read. Places are byte offsets of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// A diagnostic code.
+    pub code: &'static str,
+    /// First byte of the wrong place.
+    pub start: u32,
+    /// One past its last byte.
+    pub end: u32,
+    /// What is wrong.
+    pub message: String,
+    /// What to say at the place.
+    pub label: String,
+    /// Another place that matters.
+    pub related: Option<(u32, u32, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl SyntaxError {
+    fn new(code: &'static str, (start, end): (u32, u32), message: impl Into<String>) -> Box<Self> {
+        Box::new(SyntaxError {
+            code,
+            start,
+            end,
+            message: message.into(),
+            label: String::new(),
+            related: None,
+            help: None,
+        })
+    }
+    fn label(mut self: Box<Self>, label: impl Into<String>) -> Box<Self> {
+        self.label = label.into();
+        self
+    }
+    fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
+        self.help = Some(help.into());
+        self
+    }
+    /// As a diagnostic of a source file.
+    pub fn diagnostic(self, file: FileId) -> Diagnostic {
+        let mut diagnostic =
+            Diagnostic::error(self.code, Span { file, start: self.start, end: self.end }, self.message)
+                .label(self.label);
+        if let Some((start, end, text)) = self.related {
+            diagnostic = diagnostic.related(Span { file, start, end }, text);
+        }
+        diagnostic.help = self.help;
+        diagnostic
+    }
+}
+
+/// Reads the one term that `text` holds, end token included (see [`crate::lexer::TermScanner`]). `None`: only layout and comments.
+pub fn parse_term(
+    text: &[u8],
+    ops: &OpTable,
+    atoms: &mut AtomTable,
+) -> Result<Option<Tree>, Box<SyntaxError>> {
+    if u32::try_from(text.len()).is_err() {
+        return Err(SyntaxError::new("text-too-large", (0, 0), "a term's text is limited to 4 GB"));
+    }
+    let mut parser = Parser::new(text, ops);
+    parser.term(atoms)
+}
+
+/// What encloses the current place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FrameKind {
+    /// `name(` arguments.
+    Arguments,
+    /// `[` items.
+    Items,
+    /// `[..|` tail.
+    Tail,
+    /// `{`.
+    Vector,
+    /// `(`.
+    Parenthesis,
+    /// left operand, operator.
+    Infix,
+    /// operator.
+    Prefix,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    kind: FrameKind,
+    /// Functor or operator.
+    name: Atom,
+    /// First byte.
+    start: u32,
+    /// R3.
+    base: u32,
+    /// Priority of the result.
+    priority: u16,
+    /// Highest priority allowed where the result stands.
+    outer_max: u16,
+}
+
+/// Reads term after term from one text.
+pub(crate) struct Parser<'a> {
+    lexer: Lexer<'a>,
+    ops: &'a OpTable,
+    tree: Tree,
+    values: Vec<NodeId>,
+    frames: Vec<Frame>,
+    names: FxHashMap<&'a [u8], u32>,
+    /// Highest priority allowed at the current place.
+    max: u16,
+    /// End of the last token taken.
+    last_end: u32,
+    /// The last token taken was an end token.
+    ended: bool,
+}
+
+impl<'a> Parser<'a> {
+    /// The text is shorter than 4 GB.
+    pub(crate) fn new(text: &'a [u8], ops: &'a OpTable) -> Self {
+        Parser {
+            lexer: Lexer::new(text),
+            ops,
+            tree: Tree::default(),
+            values: vec![],
+            frames: vec![],
+            names: FxHashMap::default(),
+            max: PRIORITY_MAX,
+            last_end: 0,
+            ended: false,
+        }
+    }
+
+    /// The next term with its end token; `None` at the end of the text. After an error the text up to the
+    /// next end token is skipped.
+    pub(crate) fn term(&mut self, atoms: &mut AtomTable) -> Result<Option<Tree>, Box<SyntaxError>> {
+        if self.lexer.peek(0, atoms).kind == TokenKind::EndOfText {
+            return Ok(None);
+        }
+        self.values.clear();
+        self.frames.clear();
+        self.names.clear();
+        self.max = PRIORITY_MAX;
+        self.ended = false;
+        let result = self.read(atoms);
+        let tree = std::mem::take(&mut self.tree);
+        match result {
+            Ok(()) => Ok(Some(tree)),
+            Err(error) => {
+                if !self.ended {
+                    self.lexer.skip_to_end();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn read(&mut self, atoms: &mut AtomTable) -> Result<(), Box<SyntaxError>> {
+        loop {
+            if !self.operand(atoms)? {
+                continue;
+            }
+            if self.continuation(atoms)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self, atoms: &mut AtomTable) -> Token {
+        let token = self.lexer.next(atoms);
+        self.last_end = token.end;
+        self.ended = token.kind == TokenKind::End;
+        token
+    }
+
+    fn push_frame(&mut self, kind: FrameKind, name: Atom, start: u32, priority: u16, max: u16) {
+        let base = self.values.len() as u32;
+        self.frames.push(Frame { kind, name, start, base, priority, outer_max: self.max });
+        self.max = max;
+    }
+
+    fn push(&mut self, kind: NodeKind, start: u32) {
+        let id = self.tree.add(kind, start, self.last_end);
+        self.values.push(id);
+    }
+
+    /// Is the token `n` ahead the character `byte`? With `at`: does it also start there?
+    fn is_punctuation(&mut self, n: usize, byte: u8, at: Option<u32>, atoms: &mut AtomTable) -> bool {
+        let token = self.lexer.peek(n, atoms);
+        token.kind == TokenKind::Punctuation(byte) && at.is_none_or(|at| at == token.start)
+    }
+
+    /// At the start of a term: takes one primary (`true`), or the opening of one (`false`: an operand must follow).
+    fn operand(&mut self, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+        let applied = {
+            let end = self.lexer.peek(0, atoms).end;
+            self.is_punctuation(1, b'(', Some(end), atoms)
+        };
+        let parenthesised = self.is_punctuation(1, b')', None, atoms)
+            && self.frames.last().is_some_and(|f| f.kind == FrameKind::Parenthesis);
+        let token = self.take(atoms);
+        let start = token.start;
+        match token.kind {
+            TokenKind::Atom(atom) | TokenKind::QuotedAtom(atom) if applied => {
+                return self.open_arguments(atom, start, atoms);
+            }
+            TokenKind::Atom(atom) => return self.atom(atom, start, true, atoms),
+            TokenKind::QuotedAtom(atom) => return self.atom(atom, start, false, atoms),
+            TokenKind::Variable if applied => {
+                return Err(SyntaxError::new(
+                    "syntax-error",
+                    (start, self.last_end),
+                    "a variable cannot be used as a functor",
+                )
+                .label("not a functor name")
+                .help("to call a predicate object write `apply(P,{..})`"));
+            }
+            TokenKind::Variable => {
+                let variable = self.variable(start);
+                self.push(NodeKind::Var(variable), start);
+            }
+            TokenKind::Int(value) => self.push(NodeKind::Int(value), start),
+            TokenKind::BigInt(value) => self.push(NodeKind::BigInt(value), start),
+            TokenKind::Float(value) => self.push(NodeKind::Float(value), start),
+            TokenKind::String(bytes) => {
+                let bytes = self.adjacent_strings(bytes, atoms);
+                self.push(NodeKind::String(bytes), start);
+            }
+            TokenKind::Punctuation(byte @ (b',' | b'|')) if parenthesised => {
+                self.push(NodeKind::Atom(if byte == b',' { COMMA } else { BAR }), start);
+            }
+            TokenKind::Punctuation(b'(') => {
+                self.push_frame(FrameKind::Parenthesis, NIL, start, 0, PRIORITY_MAX);
+                return Ok(false);
+            }
+            TokenKind::Punctuation(b'[') => return self.bracket(start, atoms),
+            TokenKind::Punctuation(b'{') if self.is_punctuation(0, b'}', None, atoms) => {
+                self.take(atoms);
+                let none = self.tree.add_children(std::iter::empty());
+                self.push(NodeKind::Vector(none), start);
+            }
+            TokenKind::Punctuation(b'{') => {
+                self.push_frame(FrameKind::Vector, NIL, start, 0, ARGUMENT_MAX);
+                return Ok(false);
+            }
+            _ => return Err(self.term_expected(token)),
+        }
+        Ok(true)
+    }
+
+    fn bracket(&mut self, start: u32, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+        if !self.is_punctuation(0, b']', None, atoms) {
+            self.push_frame(FrameKind::Items, NIL, start, 0, ARGUMENT_MAX);
+            return Ok(false);
+        }
+        let end = self.take(atoms).end;
+        if self.is_punctuation(0, b'(', Some(end), atoms) {
+            return self.open_arguments(NIL, start, atoms);
+        }
+        self.push(NodeKind::Atom(NIL), start);
+        Ok(true)
+    }
+
+    fn open_arguments(
+        &mut self,
+        name: Atom,
+        start: u32,
+        atoms: &mut AtomTable,
+    ) -> Result<bool, Box<SyntaxError>> {
+        self.take(atoms);
+        if self.is_punctuation(0, b')', None, atoms) {
+            let end = self.take(atoms).end;
+            let text = atoms.name(name).into_owned();
+            return Err(SyntaxError::new("syntax-error", (start, end), "an argument list cannot be empty")
+                .label("no arguments")
+                .help(format!("without arguments write only `{text}`")));
+        }
+        self.push_frame(FrameKind::Arguments, name, start, 0, ARGUMENT_MAX);
+        Ok(false)
+    }
+
+    fn adjacent_strings(&mut self, first: Box<[u8]>, atoms: &mut AtomTable) -> Box<[u8]> {
+        let mut bytes = first;
+        if matches!(self.lexer.peek(0, atoms).kind, TokenKind::String(_)) {
+            let mut all = Vec::from(bytes);
+            while let TokenKind::String(more) = &self.lexer.peek(0, atoms).kind {
+                all.extend_from_slice(more);
+                self.take(atoms);
+            }
+            bytes = all.into();
+        }
+        bytes
+    }
+
+    fn variable(&mut self, start: u32) -> u32 {
+        let name = &self.lexer.text()[start as usize..self.last_end as usize];
+        let new = self.tree.variables.len() as u32;
+        let index = if name == b"_" { new } else { *self.names.entry(name).or_insert(new) };
+        if index == new {
+            let name = name.into();
+            self.tree.variables.push(TreeVariable { name, start, end: self.last_end, occurrences: 0 });
+        }
+        self.tree.variables[index as usize].occurrences += 1;
+        index
+    }
+
+    /// An atom that is not applied: a negative number, a prefix operator, or itself.
+    fn atom(
+        &mut self,
+        atom: Atom,
+        start: u32,
+        bare: bool,
+        atoms: &mut AtomTable,
+    ) -> Result<bool, Box<SyntaxError>> {
+        if bare && atom == MINUS && is_number(&self.lexer.peek(0, atoms).kind) {
+            let number = match self.take(atoms).kind {
+                TokenKind::Int(value) => NodeKind::Int(-value),
+                TokenKind::BigInt(value) => match crate::lexer::integer(-*value) {
+                    TokenKind::Int(small) => NodeKind::Int(small),
+                    TokenKind::BigInt(big) => NodeKind::BigInt(big),
+                    _ => NodeKind::BigInt(Box::new(BigInt::ZERO)),
+                },
+                TokenKind::Float(value) => NodeKind::Float(-value),
+                _ => unreachable!("is_number"),
+            };
+            self.push(number, start);
+            return Ok(true);
+        }
+        if let Some(op) = self.ops.prefix(atom)
+            && self.prefix_applies(atom, op, atoms)
+        {
+            if op.priority > self.max {
+                let place = (start, self.last_end);
+                return Err(self.priority_error(atom, op.priority, place, atoms));
+            }
+            self.push_frame(FrameKind::Prefix, atom, start, op.priority, op.right);
+            return Ok(false);
+        }
+        self.push(NodeKind::Atom(atom), start);
+        Ok(true)
+    }
+
+    /// After a prefix operator: is what follows its operand (or does the operator stand for itself)?
+    fn prefix_applies(&mut self, atom: Atom, op: Op, atoms: &mut AtomTable) -> bool {
+        let token = self.lexer.peek(0, atoms);
+        let end = token.end;
+        let next = match token.kind {
+            TokenKind::Atom(next) | TokenKind::QuotedAtom(next) => next,
+            TokenKind::Punctuation(byte) => return matches!(byte, b'(' | b'[' | b'{'),
+            TokenKind::End | TokenKind::EndOfText => return false,
+            _ => return true,
+        };
+        if self.ops.infix(next).is_none() && self.ops.postfix(next).is_none() {
+            return true;
+        }
+        // `module#m`, `spy - 1`: a word before an operator is an operand.
+        if !atoms.text(atom).first().is_some_and(|&b| crate::lexer::is_symbol(b)) {
+            return false;
+        }
+        let next_is_minus = next == MINUS;
+        match self.ops.prefix(next) {
+            _ if self.is_punctuation(1, b'(', Some(end), atoms) => true,
+            Some(inner) => {
+                inner.priority <= op.right || next_is_minus && is_number(&self.lexer.peek(1, atoms).kind)
+            }
+            None => false,
+        }
+    }
+
+    /// After a term: goes on with an operator (`false`: an operand must follow), or closes what encloses the term. `true`: the
+    /// end token was taken.
+    fn continuation(&mut self, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+        let mut priority = 0;
+        loop {
+            if let Some((name, op, postfix)) = self.fitting_operator(priority, atoms) {
+                let left = *self.values.last().expect("R3: a term was just finished");
+                let start = self.tree.node(left).start;
+                self.take(atoms);
+                if !postfix {
+                    self.push_frame(FrameKind::Infix, name, start, op.priority, op.right);
+                    return Ok(false);
+                }
+                self.build_struct(name, 1, start);
+                priority = op.priority;
+                continue;
+            }
+            let Some(&frame) = self.frames.last() else {
+                let token = self.take(atoms);
+                return match token.kind {
+                    TokenKind::End => Ok(true),
+                    _ => Err(self.unexpected(None, token, atoms)),
+                };
+            };
+            if !self.close(frame, atoms)? {
+                return Ok(false);
+            }
+            self.frames.pop();
+            self.max = frame.outer_max;
+            priority = frame.priority;
+        }
+    }
+
+    /// The next token as an infix or postfix operator (`true`) that may continue a term of this priority here.
+    fn fitting_operator(&mut self, priority: u16, atoms: &mut AtomTable) -> Option<(Atom, Op, bool)> {
+        let (name, infix, postfix) = match self.lexer.peek(0, atoms).kind {
+            TokenKind::Atom(name) | TokenKind::QuotedAtom(name) => {
+                (name, self.ops.infix(name), self.ops.postfix(name))
+            }
+            TokenKind::Punctuation(b',') => (COMMA, Some(COMMA_OP), None),
+            TokenKind::Punctuation(b'|') => (BAR, Some(BAR_OP), None),
+            _ => return None,
+        };
+        let fits = |op: &Op| op.priority <= self.max && priority <= op.left;
+        let infix = infix.filter(fits);
+        let postfix = postfix.filter(fits);
+        match (infix, postfix) {
+            (Some(op), None) => Some((name, op, false)),
+            (None, Some(op)) => Some((name, op, true)),
+            (Some(infix), Some(postfix)) => {
+                let operand = match self.lexer.peek(1, atoms).kind {
+                    TokenKind::Punctuation(byte) => matches!(byte, b'(' | b'[' | b'{'),
+                    TokenKind::End | TokenKind::EndOfText => false,
+                    _ => true,
+                };
+                Some(if operand { (name, infix, false) } else { (name, postfix, true) })
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// Finishes the frame with the value on top (`true`), or goes on inside it after a separator (`false`).
+    fn close(&mut self, frame: Frame, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+        let closer = match frame.kind {
+            FrameKind::Infix => {
+                self.build_struct(frame.name, 2, frame.start);
+                return Ok(true);
+            }
+            FrameKind::Prefix => {
+                self.build_struct(frame.name, 1, frame.start);
+                return Ok(true);
+            }
+            FrameKind::Arguments | FrameKind::Parenthesis => b')',
+            FrameKind::Items | FrameKind::Tail => b']',
+            FrameKind::Vector => b'}',
+        };
+        let separated = matches!(frame.kind, FrameKind::Arguments | FrameKind::Items | FrameKind::Vector);
+        match self.lexer.peek(0, atoms).kind {
+            TokenKind::Punctuation(b',') if separated => {
+                self.take(atoms);
+                self.max = ARGUMENT_MAX;
+                return Ok(false);
+            }
+            TokenKind::Punctuation(b'|') if frame.kind == FrameKind::Items => {
+                self.take(atoms);
+                self.max = ARGUMENT_MAX;
+                let top = self.frames.last_mut().expect("the frame is on the stack");
+                top.kind = FrameKind::Tail;
+                return Ok(false);
+            }
+            TokenKind::Punctuation(byte) if byte == closer => {
+                self.take(atoms);
+            }
+            _ => {
+                let token = self.take(atoms);
+                return Err(self.unexpected(Some(frame), token, atoms));
+            }
+        }
+        let count = self.values.len() - frame.base as usize;
+        match frame.kind {
+            FrameKind::Arguments => self.build_struct(frame.name, count, frame.start),
+            FrameKind::Vector => {
+                let items = self.collect(count);
+                self.push(NodeKind::Vector(items), frame.start);
+            }
+            FrameKind::Items | FrameKind::Tail => {
+                if frame.kind == FrameKind::Items {
+                    let end = self.last_end;
+                    let nil = self.tree.add(NodeKind::Atom(NIL), end - 1, end);
+                    self.values.push(nil);
+                }
+                let items = self.collect(self.values.len() - frame.base as usize);
+                self.push(NodeKind::List(items), frame.start);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn collect(&mut self, count: usize) -> crate::tree::Children {
+        let from = self.values.len() - count;
+        self.tree.add_children(self.values.drain(from..))
+    }
+
+    fn build_struct(&mut self, name: Atom, count: usize, start: u32) {
+        let arguments = self.collect(count);
+        let kind = if name == DOT && count == 2 {
+            NodeKind::List(arguments)
+        } else {
+            NodeKind::Struct(name, arguments)
+        };
+        self.push(kind, start);
+    }
+}
+
+fn is_number(kind: &TokenKind) -> bool {
+    matches!(kind, TokenKind::Int(_) | TokenKind::BigInt(_) | TokenKind::Float(_))
+}
+
+/// Error messages.
+impl Parser<'_> {
+    fn text_of(&self, token: &Token) -> String {
+        String::from_utf8_lossy(&self.lexer.text()[token.start as usize..token.end as usize]).into_owned()
+    }
+
+    /// A token that cannot start a term.
+    fn term_expected(&self, token: Token) -> Box<SyntaxError> {
+        let place = (token.start, token.end);
+        if let TokenKind::Error(error) = token.kind {
+            return lex_error(error, place);
+        }
+        let found = match token.kind {
+            TokenKind::End => "the clause ends here".to_string(),
+            TokenKind::EndOfText => "the text ends here".to_string(),
+            _ => format!("`{}` cannot start a term", self.text_of(&token)),
+        };
+        let mut error = SyntaxError::new("syntax-error", place, "a term is expected").label(found);
+        if let Some(frame) = self.frames.iter().rev().find(|f| is_bracket(f.kind)) {
+            error.related = Some((frame.start, frame.start + 1, "inside what opens here".to_string()));
+        }
+        error
+    }
+
+    fn priority_error(
+        &self,
+        atom: Atom,
+        priority: u16,
+        place: (u32, u32),
+        atoms: &AtomTable,
+    ) -> Box<SyntaxError> {
+        let name = atoms.name(atom);
+        let message = format!("`{name}` cannot stand here without parentheses");
+        SyntaxError::new("operator-priority", place, message)
+            .label(if priority > self.max {
+                format!("operator of priority {priority}; at most {} fits here", self.max)
+            } else {
+                format!("operators of priority {priority} cannot follow each other like this")
+            })
+            .help("put the term with this operator in parentheses")
+    }
+
+    /// A token after a complete term that neither continues nor closes anything.
+    fn unexpected(&self, frame: Option<Frame>, token: Token, atoms: &AtomTable) -> Box<SyntaxError> {
+        let place = (token.start, token.end);
+        let operator = match token.kind {
+            TokenKind::Error(error) => return lex_error(error, place),
+            TokenKind::Atom(name) | TokenKind::QuotedAtom(name) => {
+                self.ops.infix(name).or(self.ops.postfix(name)).map(|op| (name, op))
+            }
+            _ => None,
+        };
+        if let Some((name, op)) = operator {
+            return self.priority_error(name, op.priority, place, atoms);
+        }
+        let expected = match frame.map(|f| f.kind) {
+            None => "an operator or the end of the clause (`.`) is expected",
+            Some(FrameKind::Arguments) => "an operator, `,` or `)` is expected",
+            Some(FrameKind::Items) => "an operator, `,`, `|` or `]` is expected",
+            Some(FrameKind::Tail) => "an operator or `]` is expected",
+            Some(FrameKind::Vector) => "an operator, `,` or `}` is expected",
+            Some(_) => "an operator or `)` is expected",
+        };
+        let found = match token.kind {
+            TokenKind::End => "the clause ends here".to_string(),
+            TokenKind::EndOfText => "the text ends here".to_string(),
+            _ => format!("`{}` cannot follow a complete term", self.text_of(&token)),
+        };
+        let mut error = SyntaxError::new("syntax-error", place, expected).label(found);
+        if let Some(frame) = frame {
+            error.related = Some((frame.start, frame.start + 1, "inside what opens here".to_string()));
+        }
+        let before = &self.lexer.text()[..token.start as usize];
+        if token.kind == TokenKind::EndOfText {
+            error.help = Some("end the last clause with `.`".to_string());
+        } else if before.last() == Some(&b'\n') {
+            error.help = Some("if a clause ends before this line, end it with `.`".to_string());
+        } else if self.text_of(&token).starts_with('.') {
+            error.help = Some("the `.` that ends a clause needs a blank or a new line after it".to_string());
+        }
+        error
+    }
+}
+
+fn is_bracket(kind: FrameKind) -> bool {
+    !matches!(kind, FrameKind::Infix | FrameKind::Prefix)
+}
+
+fn lex_error(error: LexError, (start, end): (u32, u32)) -> Box<SyntaxError> {
+    match error {
+        LexError::UnclosedQuote => SyntaxError::new(
+            "unclosed-quote",
+            (start, start + 1),
+            "a quote is not closed",
+        )
+        .label("opens here, and nothing closes it")
+        .help(
+            "strings and quoted atoms end with the quote they begin with; write it twice to have it inside",
+        ),
+        LexError::UnclosedComment => {
+            SyntaxError::new("unclosed-comment", (start, start + 2), "a comment is not closed")
+                .label("opens here, and no `*/` follows")
+        }
+        LexError::Radix => {
+            SyntaxError::new("illegal-number", (start, end), "the radix of a number must be 2 to 36")
+                .label("no such radix")
+                .help("`16'ff` is 255; `0'a` is the code of `a`")
+        }
+        LexError::Digit => {
+            SyntaxError::new("illegal-number", (start, end), "a digit does not belong to the radix")
+                .label("digits must be smaller than the radix")
+        }
+        LexError::Character => {
+            SyntaxError::new("illegal-number", (start, end), "`0'` needs a character after it")
+                .label("the text ends here")
+        }
+        LexError::Escape => {
+            SyntaxError::new("illegal-escape", (start, end), "an escape in this text has no value")
+                .label("octal and hexadecimal escapes stand for 0 to 255")
+                .help("write `\\ooo` (octal, at most 377) or `\\xHH`; write `\\\\` for a backslash")
+        }
+    }
+}
