@@ -1,17 +1,25 @@
 //! One node of Fifth: heap, goals, scheduler, suspension, unification, collector, builtins.
 //!
-//! A [`node::Node`] holds the loaded program and runs goals with a [`worker::Worker`]: the worker owns the goal
+//! A [`schedule::Node`] holds the loaded program and runs goals with a [`worker::Worker`]: the worker owns the goal
 //! stack and the nursery, reduces goals by entering generated code, and offers builtins the operations on terms
 //! (`terms`), unification (`unify`), comparison (`order`) and suspension (`suspend`). Absent on purpose: other
 //! nodes (an external reference is a class of object), the compiler, printing to the user and exiting.
 
+mod arith;
 pub mod builtins;
 pub mod classes;
+mod constants;
+mod deadlock;
 pub mod events;
+mod goals;
+mod helpers;
 mod memory;
 pub mod native;
 pub mod outcome;
+mod print;
 pub mod program;
+pub mod schedule;
+mod suspend;
 pub mod terms;
 pub mod unify;
 pub mod worker;

@@ -1,9 +1,15 @@
-//! What the runtime knows of predicates.
+//! What the runtime knows of a program: predicates, constants, and how to enter generated code.
 
 use crate::native::Run;
+use num_bigint::BigInt;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use term::Atom;
-use term::abi::{Place, PredicateId};
+use term::abi::{Place, PredicateId, WorkerAbi};
+
+/// Enters generated code at an entry's address, with the goal on top of the goal stack; comes back with a
+/// [`term::abi::Status`] as a number.
+pub type Enter = unsafe extern "C" fn(worker: *mut WorkerAbi, entry: usize) -> u64;
 
 /// How a builtin's argument is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +43,7 @@ pub struct PredicateInfo {
     /// Number of arguments.
     pub arity: u32,
     /// File of its first clause; empty for builtins.
-    pub file: std::sync::Arc<str>,
+    pub file: Arc<str>,
     /// Line of its first clause; 0 for builtins.
     pub line: u32,
     /// Its goals may stay suspended at the end.
@@ -48,17 +54,56 @@ pub struct PredicateInfo {
     pub native: Option<NativeCode>,
 }
 
+/// A ground term of the program text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// An integer that a word holds.
+    Int(i64),
+    /// A big integer.
+    BigInt(BigInt),
+    /// A float.
+    Float(f64),
+    /// An atom.
+    Atom(Atom),
+    /// A string.
+    String(Box<[u8]>),
+    /// `[items|tail]`.
+    List(Vec<Constant>, Box<Constant>),
+    /// A structure.
+    Struct(Atom, Vec<Constant>),
+    /// A vector.
+    Vector(Vec<Constant>),
+    /// A predicate object.
+    Predicate(PredicateId),
+    /// A module object.
+    Module(Atom),
+}
+
+/// What a compiled program (or an increment of one) adds to a node.
+#[derive(Debug, Default)]
+pub struct Load {
+    /// The predicates, with consecutive numbers that continue those of the node.
+    pub predicates: Vec<PredicateInfo>,
+    /// Addresses of the entries of their code.
+    pub entries: Vec<(PredicateId, usize)>,
+    /// Constants, with consecutive numbers that continue those of the node.
+    pub constants: Vec<Constant>,
+}
+
 /// All predicates, by number and by name.
 #[derive(Clone, Debug, Default)]
 pub struct Predicates {
     infos: Vec<PredicateInfo>,
+    arities: Vec<u8>,
     by_name: FxHashMap<(Atom, Atom, u32), PredicateId>,
 }
 
 impl Predicates {
-    /// Adds a predicate under the next number; a later one with the same name hides an earlier one.
+    /// Adds a predicate under the next number; a later one with the same name hides an earlier one. Panics above
+    /// [`term::layout::GOAL_ARITY_MAX`] arguments.
     pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
         let id = PredicateId(u32::try_from(self.infos.len()).expect("2^32 predicates exceed memory"));
+        self.arities.push(u8::try_from(info.arity).expect("GOAL_ARITY_MAX is 255"));
         self.by_name.insert((info.module, info.name, info.arity), id);
         self.infos.push(info);
         id
@@ -67,6 +112,16 @@ impl Predicates {
     #[inline(always)]
     pub fn get(&self, id: PredicateId) -> &PredicateInfo {
         &self.infos[id.0 as usize]
+    }
+    /// A predicate's number of arguments.
+    #[inline(always)]
+    pub fn arity(&self, id: PredicateId) -> usize {
+        self.arities[id.0 as usize] as usize
+    }
+    /// A predicate's code, if the runtime implements it.
+    #[inline(always)]
+    pub fn native(&self, id: PredicateId) -> Option<&NativeCode> {
+        self.infos[id.0 as usize].native.as_ref()
     }
     /// A predicate by module, name and arity.
     pub fn lookup(&self, module: Atom, name: Atom, arity: usize) -> Option<PredicateId> {

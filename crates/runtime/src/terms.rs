@@ -63,6 +63,12 @@ impl Worker {
         address
     }
 
+    /// The same for objects of at most [`SLACK_WORDS`].
+    #[inline(always)]
+    pub(crate) fn allocate_small(&mut self, words: usize) -> usize {
+        self.allocate(words)
+    }
+
     // ---- constructors -----------------------------------------------------------------------------
 
     /// An integer of any size.

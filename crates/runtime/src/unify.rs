@@ -18,25 +18,26 @@ use term::{Word, layout::ClassId};
 impl Worker {
     /// Active unification. Resumed goals run at the next reduction; a failure ends the program there.
     pub fn unify(&mut self, a: Word, b: Word) {
-        if !self.unify_terms(a, b) {
-            self.unification_failed(a, b);
+        if let Err((inner_a, inner_b)) = self.unify_terms(a, b) {
+            let mut error = ProgramError::new(ErrorKind::UnificationFailure, "the terms cannot be unified");
+            if (inner_a, inner_b) != (deref(a), deref(b)) {
+                let (inner_a, inner_b) = (self.term_text(inner_a), self.term_text(inner_b));
+                error = error.detail(format!("they differ where one has {inner_a} and the other {inner_b}"));
+            }
+            self.goal_error(error, self.system_goals.unify, &[a, b]);
         }
     }
 
-    fn unification_failed(&mut self, a: Word, b: Word) {
-        let _ = (a, b);
-        let error = ProgramError::new(ErrorKind::UnificationFailure, "unification failed");
-        self.error.get_or_insert(error);
-        self.abi.limit = 0;
-    }
-
-    fn unify_terms(&mut self, a: Word, b: Word) -> bool {
+    /// `Err` has two subterms that differ.
+    fn unify_terms(&mut self, a: Word, b: Word) -> Result<(), (Word, Word)> {
         let mut stack: Vec<(Word, Word)> = Vec::new();
         let mut next = Some((a, b));
         while let Some((a, b)) = next {
             let (a, b) = (deref(a), deref(b));
             let same = match (a.tag(), b.tag()) {
                 _ if a == b => true,
+                (Tag::Ref, _) if self.has_generator(read(a.address())) => self.generate(&mut stack, a, b),
+                (_, Tag::Ref) if self.has_generator(read(b.address())) => self.generate(&mut stack, b, a),
                 (Tag::Ref, Tag::Ref) => {
                     self.alias(a.address(), b.address());
                     true
@@ -64,10 +65,21 @@ impl Worker {
                 _ => false,
             };
             if !same {
-                return false;
+                return Err((a, b));
             }
             next = stack.pop();
         }
+        Ok(())
+    }
+
+    /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first.
+    fn generate(&mut self, stack: &mut Vec<(Word, Word)>, variable: Word, other: Word) -> bool {
+        if other.tag() == Tag::Ref && read(other.address()) == UNBOUND {
+            self.store(other.address(), variable);
+            return true;
+        }
+        self.run_generator(variable.address());
+        stack.push((variable, other));
         true
     }
 
@@ -132,12 +144,6 @@ impl Worker {
             (true, true) | (false, false) => a > b,
             (a_young, _) => a_young,
         }
-    }
-
-    /// A variable got its value: its goals become ready. `waiting` was the cell's content.
-    pub(crate) fn resume(&mut self, waiting: Word) {
-        self.resumed.push(Word::pointer(Tag::Object, waiting.address()));
-        self.abi.limit = 0;
     }
 }
 

@@ -7,15 +7,18 @@
 //!   return. What must live longer is a [`Root`].
 
 use crate::classes::Classes;
-use crate::memory::{Region, at, write};
+use crate::goals::Goals;
+use crate::memory::{Region, at};
 use crate::outcome::ProgramError;
 use crate::program::Predicates;
+use crate::schedule::SystemGoals;
+use crate::suspend::Registry;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use term::Word;
-use term::abi::{BOTTOM, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, PredicateId, SLACK_WORDS, WorkerAbi};
+use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, SLACK_WORDS, WorkerAbi};
 use term::symbol::{Atom, AtomTable};
 
 /// A word that a builtin's state keeps across collections: see [`Worker::root`].
@@ -51,14 +54,22 @@ pub struct Worker {
     pub(crate) error: Option<Box<ProgramError>>,
     /// Set when the program asked to exit.
     pub(crate) exit: Option<i32>,
-    /// Records of goals that a binding made ready, oldest binding first.
-    pub(crate) resumed: Vec<Word>,
-    /// Goals for other priorities than the running one.
-    pub(crate) moved: Vec<(i64, Vec<Word>)>,
+    /// Lists of waiting goals (newest record) whose variables got values, oldest binding first.
+    pub(crate) resumed: Vec<usize>,
     /// Old cells that were given young values.
     pub(crate) remembered: Vec<usize>,
+    /// Records of waiting goals.
+    pub(crate) registry: Registry,
+    /// Ready goals.
+    pub(crate) goals: Goals,
+    /// What `abi.limit` is while nothing wants attention.
+    pub(crate) limit: usize,
     pub(crate) young: Region,
-    pub(crate) goal_region: Region,
+    pub(crate) system_goals: SystemGoals,
+    /// The goals that compute when generated code cannot, by operation.
+    pub(crate) arithmetic_goals: [PredicateId; 12],
+    /// Goals suspended so far.
+    pub(crate) suspensions: u64,
     pub(crate) roots: Vec<Word>,
     free_roots: Vec<u32>,
     states: FxHashMap<TypeId, Box<dyn Any>>,
@@ -66,47 +77,57 @@ pub struct Worker {
 }
 
 const YOUNG_BYTES: usize = 1 << 34;
-const GOAL_BYTES: usize = 1 << 34;
+
+/// What a node may be told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of heap and goal stack at most; `None`: three quarters of the machine's memory.
+    pub heap_bytes_max: Option<usize>,
+    /// Collect at every opportunity: finds words that the collector does not know (tests).
+    pub collect_always: bool,
+    /// Check the whole heap after every collection (tests).
+    pub check_heap: bool,
+}
 
 impl Worker {
     /// A worker with an empty heap and an empty goal stack. `None` if the system refuses the address space.
-    pub fn new(
-        atoms: AtomTable,
-        predicates: Predicates,
-        classes: Classes,
-        helpers: Helpers,
-    ) -> Option<Box<Worker>> {
+    pub(crate) fn new(options: Options, atoms: AtomTable, classes: Classes) -> Option<Box<Worker>> {
+        let _ = options;
         let young = Region::reserve(YOUNG_BYTES, YOUNG_BYTES)?;
-        let goal_region = Region::reserve(GOAL_BYTES, 4096)?;
-        write(goal_region.base(), BOTTOM.goal_word());
+        let goals = Goals::new(PRIORITY_START)?;
+        let limit = young.end() - SLACK_WORDS * 8;
         let abi = WorkerAbi {
-            limit: young.end() - SLACK_WORDS * 8,
-            goals_limit: goal_region.end() - GOAL_SLACK_WORDS * 8,
+            limit,
+            goals_limit: goals.limit(),
             entries: std::ptr::null(),
             constants: std::ptr::null(),
             young_mask: YOUNG_BYTES - 1,
             heap: at(young.base()),
-            goals: at(goal_region.base() + 8),
+            goals: at(goals.start()),
             need: 0,
             reductions: 0,
             priority: PRIORITY_START,
             pending_count: 0,
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
-            helpers,
+            helpers: crate::helpers::HELPERS,
         };
         Some(Box::new(Worker {
             abi,
             atoms,
-            predicates,
+            predicates: Predicates::default(),
             classes,
             error: None,
             exit: None,
             resumed: Vec::new(),
-            moved: Vec::new(),
             remembered: Vec::new(),
+            registry: Registry::default(),
+            goals,
+            limit,
             young,
-            goal_region,
+            system_goals: SystemGoals { at_priority: BOTTOM, at_node: BOTTOM, unify: BOTTOM },
+            arithmetic_goals: [BOTTOM; 12],
+            suspensions: 0,
             roots: Vec::new(),
             free_roots: Vec::new(),
             states: FxHashMap::default(),
@@ -154,39 +175,10 @@ impl Worker {
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
-    /// The priority of the running goal.
-    pub fn priority(&self) -> i64 {
-        self.abi.priority
-    }
-
-    /// Pushes a goal: it runs at the current priority after the running builtin, before goals that were pushed earlier
-    /// (push the goal that is to run first last).
-    pub fn spawn(&mut self, predicate: PredicateId, args: &[Word]) {
-        debug_assert_eq!(self.predicates.get(predicate).arity as usize, args.len());
-        if self.abi.goals as usize > self.abi.goals_limit {
-            self.grow_goals();
-        }
-        let top = self.abi.goals as usize;
-        for (i, &arg) in args.iter().enumerate() {
-            write(top + 8 * i, arg);
-        }
-        write(top + 8 * args.len(), predicate.goal_word());
-        self.abi.goals = at(top + 8 * (args.len() + 1));
-    }
-    /// A goal for another priority (clamped to `0..=`[`PRIORITY_MAX`]).
-    pub fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Word]) {
-        let priority = priority.clamp(0, PRIORITY_MAX);
-        if priority == self.abi.priority {
-            return self.spawn(predicate, args);
-        }
-        let mut goal = args.to_vec();
-        goal.push(predicate.goal_word());
-        self.moved.push((priority, goal));
-        self.abi.limit = 0;
-    }
-    /// Makes room on the goal stack (C5).
-    pub(crate) fn grow_goals(&mut self) {
-        panic!("goal stack of {} bytes is full", GOAL_BYTES);
+    /// True once after a [`Waker`] was used.
+    pub(crate) fn woken(&self) -> bool {
+        // Acquire: pairs with the Release in `Waker::wake`.
+        self.waker.woken.swap(false, Ordering::Acquire)
     }
 }
 

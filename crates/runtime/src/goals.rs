@@ -1,0 +1,188 @@
+//! Ready goals: the goal stack with its segments, and the buckets of goals for other priorities.
+//!
+//! The goal stack holds segments of ascending priority, bottom to top; the top segment's priority is the running one.
+//! Each segment stands on a BOTTOM record, so that generated code that runs out of goals comes to the scheduler.
+//! ```text
+//! [BOTTOM] goals of priority 10 .. [BOTTOM] goals of priority 30 ..   <- abi.goals      buckets: 20 -> goals, 5 -> goals
+//! ```
+//! Invariants:
+//! - P1 A goal for another priority than the running one goes into that priority's bucket; if it is a higher one, `limit` is
+//!   lowered, so that the next reduction is the bucket's.
+//! - P2 A bucket holds records in the format of the goal stack: taking one means copying it whole.
+//! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
+
+use crate::memory::{Region, at, copy, read, write};
+use crate::worker::{PRIORITY_MAX, Worker};
+use std::collections::BTreeMap;
+use term::Word;
+use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
+use term::layout::GOAL_ARITY_MAX;
+
+/// One segment of the goal stack.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    priority: i64,
+    /// The address after its BOTTOM record.
+    base: usize,
+}
+
+/// Everything about ready goals except the stack's top, which is `abi.goals`.
+pub(crate) struct Goals {
+    region: Region,
+    segments: Vec<Segment>,
+    buckets: BTreeMap<i64, Vec<Word>>,
+    /// Empty vectors of former buckets.
+    spare: Vec<Vec<Word>>,
+}
+
+#[cfg(not(miri))]
+const GOAL_BYTES: usize = 1 << 36;
+#[cfg(miri)]
+const GOAL_BYTES: usize = 1 << 20;
+const BOTTOM_BYTES: usize = 8;
+
+impl Goals {
+    /// An empty stack with one segment; `None` if the system refuses the address space.
+    pub(crate) fn new(priority: i64) -> Option<Goals> {
+        let region = Region::reserve(GOAL_BYTES, 4096)?;
+        write(region.base(), BOTTOM.goal_word());
+        let segments = vec![Segment { priority, base: region.base() + BOTTOM_BYTES }];
+        Some(Goals { region, segments, buckets: BTreeMap::new(), spare: Vec::new() })
+    }
+    /// The top of an empty stack.
+    pub(crate) fn start(&self) -> usize {
+        self.region.base() + BOTTOM_BYTES
+    }
+    /// C5: the highest top at which pushing may start.
+    pub(crate) fn limit(&self) -> usize {
+        self.region.end() - (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8
+    }
+    /// Words in the buckets.
+    pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
+        self.buckets.values_mut()
+    }
+    fn best(&self) -> Option<i64> {
+        self.buckets.last_key_value().map(|(&priority, _)| priority)
+    }
+    fn take_bucket(&mut self, priority: i64, top: usize) -> usize {
+        let mut goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
+        copy(goals.as_ptr().expose_provenance(), top, goals.len());
+        let top = top + 8 * goals.len();
+        goals.clear();
+        if self.spare.len() < 64 {
+            self.spare.push(goals);
+        }
+        top
+    }
+}
+
+impl Worker {
+    /// The priority of the running goal.
+    pub fn priority(&self) -> i64 {
+        self.abi.priority
+    }
+
+    /// Pushes a goal: it runs at the current priority after the running builtin, before goals that were pushed earlier
+    /// (push the goal that is to run first last).
+    pub fn spawn(&mut self, predicate: PredicateId, args: &[Word]) {
+        debug_assert_eq!(self.predicates.get(predicate).arity as usize, args.len());
+        if self.abi.goals as usize > self.abi.goals_limit {
+            self.grow_goals();
+        }
+        let top = self.abi.goals as usize;
+        copy(args.as_ptr().expose_provenance(), top, args.len());
+        write(top + 8 * args.len(), predicate.goal_word());
+        self.abi.goals = at(top + 8 * (args.len() + 1));
+    }
+    /// A goal for a priority (clamped to `0..=`[`PRIORITY_MAX`]); among goals of one priority the last pushed runs first.
+    pub fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Word]) {
+        let priority = priority.clamp(0, PRIORITY_MAX);
+        if priority == self.abi.priority {
+            return self.spawn(predicate, args);
+        }
+        let bucket = self.bucket(priority);
+        bucket.extend_from_slice(args);
+        bucket.push(predicate.goal_word());
+    }
+    fn bucket(&mut self, priority: i64) -> &mut Vec<Word> {
+        if priority > self.abi.priority {
+            self.abi.limit = 0;
+        }
+        let Goals { buckets, spare, .. } = &mut self.goals;
+        buckets.entry(priority).or_insert_with(|| spare.pop().unwrap_or_default())
+    }
+    /// Pushes a record's goal: `args` is the address of `arity` words.
+    #[inline(always)]
+    pub(crate) fn push_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
+        if priority != self.abi.priority {
+            let bucket = self.bucket(priority);
+            bucket.extend((0..arity).map(|i| read(args + 8 * i)));
+            return bucket.push(goal_word);
+        }
+        if self.abi.goals as usize > self.abi.goals_limit {
+            self.grow_goals();
+        }
+        let top = self.abi.goals as usize;
+        for i in 0..arity {
+            write(top + 8 * i, read(args + 8 * i));
+        }
+        write(top + 8 * arity, goal_word);
+        self.abi.goals = at(top + 8 * (arity + 1));
+    }
+    /// P1: if a bucket has a higher priority than the running one, its goals become the top segment.
+    pub(crate) fn switch_priority(&mut self) {
+        let Some(priority) = self.goals.best().filter(|&best| best > self.abi.priority) else { return };
+        let top = self.abi.goals as usize;
+        write(top, BOTTOM.goal_word());
+        let base = top + BOTTOM_BYTES;
+        self.goals.segments.push(Segment { priority, base });
+        self.fill_segment(priority, base);
+    }
+    fn fill_segment(&mut self, priority: i64, top: usize) {
+        let top = self.goals.take_bucket(priority, top);
+        self.abi.goals = at(top);
+        self.abi.priority = priority;
+        if top > self.abi.goals_limit {
+            self.grow_goals();
+        }
+    }
+    /// The top segment is empty (its BOTTOM record is on top): makes the best other goals the top. False if there are none.
+    pub(crate) fn next_segment(&mut self) -> bool {
+        let segment = *self.goals.segments.last().expect("the lowest segment stays");
+        debug_assert_eq!(self.abi.goals as usize, segment.base);
+        let best = self.goals.best();
+        if self.goals.segments.len() == 1 {
+            let Some(priority) = best else { return false };
+            self.goals.segments[0].priority = priority;
+            self.fill_segment(priority, segment.base);
+            return true;
+        }
+        self.goals.segments.pop();
+        let below = self.goals.segments.last().expect("more than one").priority;
+        match best {
+            Some(priority) if priority > below => {
+                self.goals.segments.push(Segment { priority, ..segment });
+                self.fill_segment(priority, segment.base);
+            }
+            Some(priority) if priority == below => {
+                self.fill_segment(priority, segment.base - BOTTOM_BYTES);
+            }
+            _ => {
+                self.abi.goals = at(segment.base - BOTTOM_BYTES);
+                self.abi.priority = below;
+            }
+        }
+        true
+    }
+    /// Drops all ready goals.
+    pub(crate) fn clear_goals(&mut self) {
+        self.goals.segments.truncate(1);
+        self.goals.segments[0].priority = self.abi.priority;
+        self.goals.buckets.clear();
+        self.abi.goals = at(self.goals.start());
+    }
+    /// Makes room on the goal stack (C5).
+    pub(crate) fn grow_goals(&mut self) {
+        self.goal_stack_full();
+    }
+}

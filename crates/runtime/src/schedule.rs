@@ -1,0 +1,413 @@
+//! The node: loads programs and runs goals to an outcome.
+//!
+//! The loop enters the goal on top of the goal stack; generated code then goes from goal to goal by itself and comes back
+//! when something needs attention. Between two reductions (and only there) the worker *attends*: it ends the program if it must,
+//! makes resumed goals ready, handles outside events, collects, and switches to the highest priority.
+
+use crate::arith;
+use crate::classes::Classes;
+use crate::events::Events;
+use crate::memory::{at, read, write};
+use crate::native::{Native, Outcome};
+use crate::outcome::{ErrorKind, ProgramError, RunOutcome};
+use crate::print::Names;
+use crate::program::{Constant, Enter, Load, Mode, NativeCode, PredicateInfo};
+use crate::terms::deref;
+use crate::worker::{Options, PRIORITY_MAX, Worker};
+use std::time::Duration;
+use term::Word;
+use term::abi::{BOTTOM, Builtin, Place, PredicateId, Status, WorkerAbi};
+use term::layout::GOAL_ARITY_MAX;
+use term::symbol::AtomTable;
+use term::word::Tag;
+
+/// Predicates of the runtime's own that helpers make goals of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemGoals {
+    pub(crate) at_priority: PredicateId,
+    pub(crate) at_node: PredicateId,
+    pub(crate) unify: PredicateId,
+}
+
+/// One node: a program, its terms and goals.
+pub struct Node {
+    worker: Box<Worker>,
+    events: Option<Box<dyn Events>>,
+    enter: Option<Enter>,
+    native_entry: usize,
+    entries: Vec<usize>,
+    constants: crate::constants::Constants,
+    builtins: Vec<(PredicateId, Builtin)>,
+}
+
+/// The node could not be made.
+#[derive(Debug)]
+pub struct NoAddressSpace;
+
+impl std::fmt::Display for NoAddressSpace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the system refuses the address space for heap and goal stack")
+    }
+}
+
+impl Node {
+    /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read).
+    pub fn new(options: Options, atoms: AtomTable, natives: Vec<Native>) -> Result<Node, NoAddressSpace> {
+        let mut worker = Worker::new(options, atoms, Classes::default()).ok_or(NoAddressSpace)?;
+        let mut builtins = Vec::new();
+        let bottom = add_native(&mut worker, native("fifth", "bottom", "", |_, _, _| Outcome::Done));
+        assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
+        let system =
+            |worker: &mut Worker, name, modes, run| add_native(worker, native("fifth", name, modes, run));
+        worker.system_goals = SystemGoals {
+            at_priority: system(&mut worker, "at_priority", "aiaa", at_priority),
+            at_node: system(&mut worker, "at_node", "iaa", at_node),
+            unify: add_native(&mut worker, native("unify_term_dcode", "unify", "aa", unify_goal)),
+        };
+        for native in natives {
+            let signature = native.signature.clone();
+            builtins.push((add_native(&mut worker, native), signature));
+        }
+        let module = worker.intern(arith::MODULE);
+        for (op, (native, (name, modes))) in arith::natives().into_iter().zip(arith::GOALS).enumerate() {
+            let name = worker.intern(name);
+            let known = worker.predicates.lookup(module, name, modes.len());
+            worker.arithmetic_goals[op] = known.unwrap_or_else(|| add_native(&mut worker, native));
+        }
+        Ok(Node {
+            worker,
+            events: None,
+            enter: None,
+            native_entry: 0,
+            entries: Vec::new(),
+            constants: crate::constants::Constants::default(),
+            builtins,
+        })
+    }
+    /// The builtins given to `new`, with their numbers.
+    pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
+        &self.builtins
+    }
+    /// The worker: atoms, predicates, terms.
+    pub fn worker(&mut self) -> &mut Worker {
+        &mut self.worker
+    }
+    /// Where outside events come from.
+    pub fn set_events(&mut self, events: Box<dyn Events>) {
+        self.events = Some(events);
+    }
+    /// How generated code is entered, and the address of the entry that answers [`Status::Native`].
+    pub fn set_code(&mut self, enter: Enter, native_entry: usize) {
+        self.enter = Some(enter);
+        self.native_entry = native_entry;
+    }
+    /// Adds a program. Panics if its numbers do not continue the node's.
+    pub fn load(&mut self, load: Load) {
+        for info in load.predicates {
+            self.worker.predicates.add(info);
+        }
+        self.entries.resize(self.worker.predicates.len(), self.native_entry);
+        for (predicate, address) in load.entries {
+            self.entries[predicate.0 as usize] = address;
+        }
+        self.worker.abi.entries = self.entries.as_ptr();
+        for constant in &load.constants {
+            self.constants.add(constant);
+        }
+        self.worker.abi.constants = self.constants.table();
+    }
+    /// Number of constants loaded so far.
+    pub fn constant_count(&self) -> usize {
+        self.constants.len()
+    }
+    /// Makes a ground term of the program text, outside the heap.
+    pub fn constant(&mut self, constant: &Constant) -> Word {
+        self.constants.make(constant)
+    }
+
+    /// Runs a goal, and all that follows from it, to the end.
+    pub fn run(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
+        self.worker.spawn(predicate, args);
+        let outcome = self.run_goals();
+        self.worker.clear_goals();
+        outcome
+    }
+
+    fn run_goals(&mut self) -> RunOutcome {
+        loop {
+            let worker = &mut *self.worker;
+            if worker.abi.heap as usize > worker.abi.limit
+                && let Some(outcome) = self.attend()
+            {
+                return outcome;
+            }
+            let worker = &mut *self.worker;
+            let goal = read(worker.abi.goals as usize - 8);
+            let predicate = PredicateId::of_goal_word(goal);
+            if predicate == BOTTOM {
+                if !worker.next_segment()
+                    && let Some(outcome) = self.idle()
+                {
+                    return outcome;
+                }
+                continue;
+            }
+            if worker.predicates.native(predicate).is_some() {
+                worker.run_native(predicate);
+                continue;
+            }
+            let (Some(enter), entry) = (self.enter, self.entries[predicate.0 as usize]) else {
+                worker.fail_top(ErrorKind::UndefinedPredicate, "no code is loaded for this goal");
+                continue;
+            };
+            if entry == self.native_entry {
+                worker.fail_top(ErrorKind::UndefinedPredicate, "no code is loaded for this goal");
+                continue;
+            }
+            let abi: *mut WorkerAbi = (&raw mut *self.worker).cast();
+            // SAFETY: C1 - the goal's record is on top of the goal stack and `entry` is the address of its predicate's
+            // code; `abi` is derived from the whole worker (R1), which nothing else uses meanwhile.
+            let status = unsafe { enter(abi, entry) };
+            if status == Status::Fail as u64 {
+                self.worker.fail_top(ErrorKind::ReductionFailure, "no clause of this goal can commit");
+            }
+        }
+    }
+
+    /// Something lowered the limit, or the heap is full. `Some` ends the run.
+    fn attend(&mut self) -> Option<RunOutcome> {
+        let worker = &mut *self.worker;
+        worker.push_resumed();
+        if let Some(error) = worker.error.take() {
+            return Some(RunOutcome::Failed(error));
+        }
+        if let Some(status) = worker.exit.take() {
+            return Some(RunOutcome::Exit(status));
+        }
+        worker.abi.limit = worker.limit;
+        if worker.woken() {
+            self.poll_events(Some(Duration::ZERO));
+        }
+        let worker = &mut *self.worker;
+        let need = std::mem::take(&mut worker.abi.need);
+        if worker.abi.heap as usize + need * 8 > worker.limit {
+            worker.collect(need);
+        }
+        worker.switch_priority();
+        if worker.error.is_none() && worker.resumed.is_empty() && worker.exit.is_none() {
+            worker.abi.limit = worker.limit;
+        }
+        None
+    }
+
+    /// Nothing is ready. `Some` ends the run.
+    fn idle(&mut self) -> Option<RunOutcome> {
+        if let Some(events) = &self.events
+            && events.has_pending(&self.worker)
+        {
+            self.poll_events(None);
+            return None;
+        }
+        Some(self.worker.perpetual_suspension().unwrap_or(RunOutcome::Success))
+    }
+
+    fn poll_events(&mut self, timeout: Option<Duration>) {
+        if let Some(mut events) = self.events.take() {
+            events.poll(&mut self.worker, timeout);
+            self.events = Some(events);
+        }
+    }
+}
+
+/// The priority that `@priority` (kind 0) or `@lower_priority` (kind 1) means.
+pub(crate) fn target_priority(current: i64, kind: u64, amount: i64) -> i64 {
+    let priority = if kind == 0 { amount } else { current.saturating_sub(amount) };
+    priority.clamp(0, PRIORITY_MAX)
+}
+
+fn native(module: &str, name: &str, modes: &str, run: crate::native::Run) -> Native {
+    let (module, name, modes) = (module.to_owned(), name.to_owned(), modes.to_owned());
+    Native { signature: Builtin { module, name, modes, place: Place::Goal, daemon: false }, run }
+}
+
+fn add_native(worker: &mut Worker, native: Native) -> PredicateId {
+    let Native { signature, run } = native;
+    let mode = |letter| match letter {
+        b'i' => Mode::Input,
+        b'o' => Mode::Output,
+        _ => Mode::Any,
+    };
+    let modes: Box<[Mode]> = signature.modes.bytes().map(mode).collect();
+    let info = PredicateInfo {
+        module: worker.intern(&signature.module),
+        name: worker.intern(&signature.name),
+        arity: modes.len() as u32,
+        file: "".into(),
+        line: 0,
+        daemon: signature.daemon,
+        auxiliary: false,
+        native: Some(NativeCode { run, modes, place: signature.place }),
+    };
+    worker.predicates.add(info)
+}
+
+fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Vec<Word>) {
+    let args = (0..worker.object_size(goal)).map(|i| worker.object_word(goal, i)).collect();
+    (PredicateId::of_goal_word(predicate), args)
+}
+
+/// `at_priority(Kind, Amount, Predicate, Arguments)`.
+fn at_priority(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [kind, amount, predicate, goal] = *inputs else { unreachable!("four inputs") };
+    if amount.tag() != Tag::Int {
+        return Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, "a priority must be an integer"));
+    }
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    let priority = target_priority(worker.abi.priority, kind.as_int() as u64, amount.as_int());
+    worker.spawn_at(priority, predicate, &args);
+    Outcome::Done
+}
+
+/// `at_node(Node, Predicate, Arguments)`.
+fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [node, predicate, goal] = *inputs else { unreachable!("three inputs") };
+    if node.tag() != Tag::Int {
+        return Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, "a node must be an integer"));
+    }
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    worker.spawn(predicate, &args);
+    Outcome::Done
+}
+
+fn unify_goal(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    worker.unify(inputs[0], inputs[1]);
+    Outcome::Done
+}
+
+// ---- goals of builtins -----------------------------------------------------------------------------
+
+impl Worker {
+    /// Runs the builtin whose goal is on top of the stack.
+    fn run_native(&mut self, predicate: PredicateId) {
+        let arity = self.predicates.arity(predicate);
+        if arity <= 8 {
+            self.run_sized::<8>(predicate, arity)
+        } else {
+            self.run_sized::<GOAL_ARITY_MAX>(predicate, arity)
+        }
+    }
+    #[inline(always)]
+    fn run_sized<const N: usize>(&mut self, predicate: PredicateId, arity: usize) {
+        let top = self.abi.goals as usize;
+        let base = top - 8 * (arity + 1);
+        let mut args = [Word(0); N];
+        for (i, arg) in args[..arity].iter_mut().enumerate() {
+            *arg = read(base + 8 * i);
+        }
+        let args = &args[..arity];
+        self.abi.goals = at(base);
+        if let Some(variable) = self.call::<N>(predicate, args) {
+            for (i, &arg) in args.iter().enumerate() {
+                write(base + 8 * i, arg);
+            }
+            write(top - 8, predicate.goal_word());
+            self.abi.goals = at(top);
+            self.abi.pending[0] = variable;
+            self.abi.pending_count = 1;
+            self.suspend_top();
+        }
+    }
+    /// Calls a builtin with all its arguments; `Some` is the variable it waits for.
+    #[inline(always)]
+    fn call<const N: usize>(&mut self, predicate: PredicateId, args: &[Word]) -> Option<Word> {
+        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
+        let run = code.run;
+        let mut inputs = [Word(0); N];
+        let (mut input_count, mut output_count) = (0, 0);
+        for (&arg, &mode) in args.iter().zip(&code.modes) {
+            if mode == Mode::Output {
+                output_count += 1;
+                continue;
+            }
+            let mut word = arg;
+            if mode == Mode::Input {
+                word = deref(word);
+                if word.tag() == Tag::Ref {
+                    return Some(word);
+                }
+            }
+            inputs[input_count] = word;
+            input_count += 1;
+        }
+        let mut outputs = [Word(0); N];
+        match run(self, &inputs[..input_count], &mut outputs[..output_count]) {
+            Outcome::Done => {
+                if output_count > 0 {
+                    self.unify_outputs(predicate, args, &outputs);
+                }
+                None
+            }
+            Outcome::Wait(variable) => Some(variable),
+            Outcome::No => {
+                let error = ProgramError::new(ErrorKind::ReductionFailure, "the goal fails");
+                self.goal_error(error, predicate, args);
+                None
+            }
+            Outcome::Error(error) => {
+                self.goal_error(error, predicate, args);
+                None
+            }
+        }
+    }
+    fn unify_outputs(&mut self, predicate: PredicateId, args: &[Word], outputs: &[Word]) {
+        let mut next = 0;
+        for (i, &arg) in args.iter().enumerate() {
+            let code = self.predicates.native(predicate).expect("a builtin");
+            if code.modes[i] == Mode::Output {
+                self.unify(arg, outputs[next]);
+                next += 1;
+            }
+        }
+    }
+    /// Runs a goal of a builtin at once if it can; otherwise makes it an ordinary goal.
+    pub(crate) fn call_or_spawn(&mut self, predicate: PredicateId, args: &[Word]) {
+        if self.predicates.native(predicate).is_none()
+            || self.call::<GOAL_ARITY_MAX>(predicate, args).is_some()
+        {
+            self.spawn(predicate, args);
+        }
+    }
+    /// Ends the program with an error of a goal.
+    pub(crate) fn goal_error(&mut self, mut error: Box<ProgramError>, predicate: PredicateId, args: &[Word]) {
+        if error.goal.is_empty() {
+            error.goal = self.goal_text(&mut Names::default(), predicate, args);
+            let info = self.predicates.get(predicate);
+            error.file = info.file.to_string();
+            error.line = info.line;
+        }
+        self.error.get_or_insert(error);
+        self.abi.limit = 0;
+    }
+    /// The goal on top of the stack ends the program.
+    fn fail_top(&mut self, kind: ErrorKind, message: &str) {
+        let top = self.abi.goals as usize - 8;
+        let predicate = PredicateId::of_goal_word(read(top));
+        let arity = self.predicates.arity(predicate);
+        let args: Vec<Word> = (0..arity).map(|i| read(top - 8 * (arity - i))).collect();
+        self.goal_error(ProgramError::new(kind, message), predicate, &args);
+    }
+    /// The heap is full.
+    fn collect(&mut self, _need: usize) {
+        let bytes = self.abi.heap as usize - self.young.base();
+        let message = format!("the heap is full ({bytes} bytes)");
+        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
+        self.abi.limit = 0;
+    }
+    /// The goal stack cannot grow any more.
+    pub(crate) fn goal_stack_full(&mut self) {
+        let bytes = self.abi.goals as usize - self.goals.start();
+        let message = format!("the goal stack is full ({bytes} bytes)");
+        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
+        self.abi.limit = 0;
+    }
+}

@@ -1,0 +1,194 @@
+//! Order of reductions, suspension, priorities and outcomes, with predicates implemented in Rust.
+
+use runtime::native::{Native, Outcome};
+use runtime::outcome::{ErrorKind, RunOutcome};
+use runtime::schedule::Node;
+use runtime::worker::{Options, PRIORITY_START, Worker};
+use term::Word;
+use term::abi::{Builtin, Place, PredicateId};
+use term::symbol::{AtomTable, NIL};
+
+#[derive(Default)]
+struct Trace(Vec<i64>);
+
+fn native(name: &str, modes: &str, run: runtime::native::Run) -> Native {
+    let signature = Builtin {
+        module: "main".into(),
+        name: name.into(),
+        modes: modes.into(),
+        place: Place::Goal,
+        daemon: name.starts_with("daemon"),
+    };
+    Native { signature, run }
+}
+
+fn find(worker: &mut Worker, name: &str, arity: usize) -> PredicateId {
+    let (module, name) = (worker.intern("main"), worker.intern(name));
+    worker.predicates.lookup(module, name, arity).expect("the test defines it")
+}
+
+fn note(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let number = worker.small(inputs[0]).expect("a number");
+    worker.state::<Trace>().0.push(number);
+    Outcome::Done
+}
+
+/// Runs `main` with the usual predicates: `note(N)` notes N, `wait(X,N)` does so once X is bound, `bind(X,Y)` unifies.
+fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
+    let natives = vec![
+        native("main", "", main),
+        native("note", "a", note),
+        native("wait", "ia", |w, inputs, outputs| note(w, &inputs[1..], outputs)),
+        native("wait_both", "iia", |w, inputs, outputs| note(w, &inputs[2..], outputs)),
+        native("daemon", "i", |_, _, _| Outcome::Done),
+        native("bind", "aa", |w, inputs, _| {
+            w.unify(inputs[0], inputs[1]);
+            Outcome::Done
+        }),
+        native("never", "a", |_, _, _| Outcome::No),
+    ];
+    let options = Options { heap_bytes_max: None, collect_always: true, check_heap: true };
+    let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
+    let main = find(node.worker(), "main", 0);
+    let outcome = node.run(main, &[]);
+    let trace = std::mem::take(&mut node.worker().state::<Trace>().0);
+    (outcome, trace)
+}
+
+fn int(value: i64) -> Word {
+    Word::small(value)
+}
+
+#[test]
+fn goals_run_last_pushed_first() {
+    let (outcome, trace) = run(|w, _, _| {
+        let note = find(w, "note", 1);
+        for i in 0..4 {
+            w.spawn(note, &[int(i)]);
+        }
+        Outcome::Done
+    });
+    assert!(matches!(outcome, RunOutcome::Success));
+    assert_eq!(trace, [3, 2, 1, 0]);
+}
+
+#[test]
+fn resumed_goals_run_before_the_rest_in_the_order_they_suspended() {
+    let (outcome, trace) = run(|w, _, _| {
+        let (x, y) = (w.new_variable(), w.new_variable());
+        let (note, wait, bind) = (find(w, "note", 1), find(w, "wait", 2), find(w, "bind", 2));
+        w.spawn(note, &[int(9)]);
+        w.spawn(bind, &[y, int(0)]);
+        w.spawn(bind, &[x, y]);
+        for (variable, number) in [(x, 3), (y, 5), (x, 2), (y, 4), (x, 1)] {
+            w.spawn(wait, &[variable, int(number)]);
+        }
+        Outcome::Done
+    });
+    assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
+    assert_eq!(trace, [1, 2, 3, 4, 5, 9]);
+}
+
+#[test]
+fn a_goal_that_waits_for_two_variables_is_resumed_once_for_each_need() {
+    let (outcome, trace) = run(|w, _, _| {
+        let (x, y) = (w.new_variable(), w.new_variable());
+        let (wait, bind) = (find(w, "wait_both", 3), find(w, "bind", 2));
+        w.spawn(bind, &[y, Word::NIL]);
+        w.spawn(bind, &[x, Word::NIL]);
+        w.spawn(wait, &[x, y, int(7)]);
+        Outcome::Done
+    });
+    assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
+    assert_eq!(trace, [7]);
+}
+
+#[test]
+fn higher_priority_runs_first_and_pre_empts() {
+    let (outcome, trace) = run(|w, _, _| {
+        let (note, wait, bind) = (find(w, "note", 1), find(w, "wait", 2), find(w, "bind", 2));
+        let x = w.new_variable();
+        w.spawn(note, &[int(5)]);
+        w.spawn(bind, &[x, Word::NIL]);
+        w.spawn_at(PRIORITY_START + 1, wait, &[x, int(4)]);
+        for i in 0..3 {
+            w.spawn_at(i, note, &[int(i)]);
+        }
+        w.spawn_at(1, note, &[int(10)]);
+        Outcome::Done
+    });
+    assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
+    assert_eq!(trace, [4, 5, 2, 10, 1, 0]);
+}
+
+#[test]
+fn many_priorities_stay_in_order() {
+    let (outcome, trace) = run(|w, _, _| {
+        let note = find(w, "note", 1);
+        for i in 0..20_000 {
+            let priority = i * 7919 % 20_000;
+            w.spawn_at(priority, note, &[int(priority)]);
+        }
+        Outcome::Done
+    });
+    assert!(matches!(outcome, RunOutcome::Success));
+    assert!(trace.iter().rev().copied().eq(0..20_000));
+}
+
+#[test]
+fn goals_that_wait_for_ever_are_reported_but_not_daemons() {
+    let (outcome, _) = run(|w, _, _| {
+        let (daemon, wait) = (find(w, "daemon", 1), find(w, "wait", 2));
+        let x = w.new_variable();
+        w.spawn(daemon, &[x]);
+        w.spawn(wait, &[x, int(1)]);
+        Outcome::Done
+    });
+    let RunOutcome::Deadlock { goals, count: 1 } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(goals[0].goal, "main:wait(_1,1)");
+    let (outcome, _) = run(|w, _, _| {
+        let daemon = find(w, "daemon", 1);
+        let x = w.new_variable();
+        w.spawn(daemon, &[x]);
+        Outcome::Done
+    });
+    assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
+}
+
+#[test]
+fn failures_name_their_goals() {
+    let (outcome, _) = run(|w, _, _| {
+        let never = find(w, "never", 1);
+        let f = w.intern("f");
+        let term = w.structure(f, &[int(1), Word::atom(NIL)]);
+        w.spawn(never, &[term]);
+        Outcome::Done
+    });
+    let RunOutcome::Failed(error) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((error.kind, error.goal.as_str()), (ErrorKind::ReductionFailure, "main:never(f(1,[]))"));
+    let (outcome, _) = run(|w, _, _| {
+        let f = w.intern("f");
+        let (x, string) = (w.new_variable(), w.string(b"abc"));
+        let a = w.structure(f, &[int(1), x, string]);
+        let other = w.string(b"abd");
+        let b = w.structure(f, &[x, int(1), other]);
+        w.unify(a, b);
+        Outcome::Done
+    });
+    let RunOutcome::Failed(error) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.kind, ErrorKind::UnificationFailure);
+    assert_eq!(error.goal, "unify_term_dcode:unify(f(1,1,\"abc\"),f(1,1,\"abd\"))");
+    assert_eq!(error.details, ["they differ where one has \"abc\" and the other \"abd\""]);
+}
+
+#[test]
+fn exit_ends_the_run() {
+    let (outcome, trace) = run(|w, _, _| {
+        let note = find(w, "note", 1);
+        w.spawn(note, &[int(1)]);
+        w.exit(42);
+        Outcome::Done
+    });
+    assert!(matches!(outcome, RunOutcome::Exit(42)));
+    assert!(trace.is_empty());
+}
