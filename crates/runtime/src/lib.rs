@@ -15,6 +15,7 @@ mod goals;
 mod helpers;
 mod memory;
 pub mod native;
+pub mod order;
 pub mod outcome;
 mod print;
 pub mod program;
