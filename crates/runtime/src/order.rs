@@ -28,7 +28,11 @@ enum Top {
     /// They differ; the number is what `compare` answers.
     Differ(i64),
     /// Their principal functors are equal: cells to compare in turn.
-    Cells { a: usize, b: usize, count: usize },
+    Cells {
+        a: usize,
+        b: usize,
+        count: usize,
+    },
     /// Two vectors of one length.
     Vectors,
     Wait(Word),
