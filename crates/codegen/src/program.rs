@@ -14,6 +14,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use term::AtomTable;
 use term::abi::{Builtin, PredicateId};
 
 /// How many workers run the code at the same time: it decides how variables are bound.
@@ -308,14 +309,20 @@ pub fn generate(program: &Program, known: &[Builtin], options: &Options) -> Resu
     Linker::new().link(program, &compiled)
 }
 
-/// The code of a program as text, component by component; `name` says how a predicate is called.
+/// The code of a program as text, component by component.
 pub fn dump(
     program: &Program,
     known: &[Builtin],
+    atoms: &AtomTable,
     options: &Options,
     what: Dump,
-    name: &dyn Fn(PredicateId) -> String,
 ) -> Result<String, GenerateError> {
+    let name = |id: PredicateId| {
+        program.predicates.iter().find(|predicate| predicate.id == id).map_or_else(
+            || format!("predicate {}", id.0),
+            |p| format!("{}:{}/{}", atoms.name(p.module), atoms.name(p.name), p.arity),
+        )
+    };
     let environment = Environment::new(program, known, options);
     let mut compiler = Compiler::new(&environment)?;
     let mut text = String::new();
