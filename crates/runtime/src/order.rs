@@ -1,0 +1,169 @@
+//! Comparing terms without binding anything: equality as guards ask for it, and the standard order.
+//!
+//! Both work with an explicit stack, so terms may be as deep as memory allows; comparing infinite terms does not end.
+//! A variable is always waited for, even when it is compared with itself.
+
+use crate::memory::read;
+use crate::terms::{cell, deref};
+use crate::worker::Worker;
+use std::cmp::Ordering;
+use term::layout::{self, ClassId};
+use term::word::{self, Tag};
+use term::{Atom, Word};
+
+/// What is known about the equality of two terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equality {
+    /// They are equal, and ground.
+    Yes,
+    /// They differ, whatever their variables become.
+    No,
+    /// It depends on this variable (a REF to its cell).
+    Wait(Word),
+}
+
+/// What two subterms that are compared have left to compare.
+enum Top {
+    Equal,
+    /// They differ; the number is what `compare` answers.
+    Differ(i64),
+    /// Their principal functors are equal: cells to compare in turn.
+    Cells {
+        a: usize,
+        b: usize,
+        count: usize,
+    },
+    /// Two vectors of one length.
+    Vectors,
+    Wait(Word),
+}
+
+/// The order of kinds of terms.
+fn rank(word: Word, class: Option<ClassId>) -> i64 {
+    match word.tag() {
+        Tag::Int => 0,
+        Tag::Atom => 1,
+        Tag::Cons => 2,
+        Tag::Struct => 3,
+        _ if class == Some(layout::BIGINT) => 0,
+        _ => 4,
+    }
+}
+
+fn sign(ordering: Ordering) -> i64 {
+    ordering as i64
+}
+
+impl Worker {
+    /// Equality of two terms, as a guard sees it: parts that differ count before variables.
+    pub fn equal_terms(&self, a: Word, b: Word) -> Equality {
+        let mut wait = None;
+        let mut stack = vec![(a, b)];
+        while let Some((a, b)) = stack.pop() {
+            match self.compare_tops(deref(a), deref(b)) {
+                Top::Equal => {}
+                Top::Differ(_) => return Equality::No,
+                Top::Wait(variable) => {
+                    wait.get_or_insert(variable);
+                }
+                top => self.push_parts(&mut stack, top, deref(a), deref(b)),
+            }
+        }
+        wait.map_or(Equality::Yes, Equality::Wait)
+    }
+    /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the position
+    /// (from 1) of the first difference. `Err` is the variable to wait for.
+    pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Word> {
+        let mut stack = vec![(a, b)];
+        while let Some((a, b)) = stack.pop() {
+            match self.compare_tops(deref(a), deref(b)) {
+                Top::Equal => {}
+                Top::Differ(order) => return Ok(order),
+                Top::Wait(variable) => return Err(variable),
+                top => self.push_parts(&mut stack, top, deref(a), deref(b)),
+            }
+        }
+        Ok(0)
+    }
+    fn push_parts(&self, stack: &mut Vec<(Word, Word)>, top: Top, a: Word, b: Word) {
+        match top {
+            Top::Cells { a, b, count } => {
+                stack.extend((0..count).rev().map(|i| (cell(a + 8 * i), cell(b + 8 * i))));
+            }
+            _ => {
+                let a = self.vector_elements(a).expect("two vectors");
+                let b = self.vector_elements(b).expect("two vectors");
+                stack.extend(a.into_iter().zip(b).rev());
+            }
+        }
+    }
+    /// Two dereferenced words.
+    fn compare_tops(&self, a: Word, b: Word) -> Top {
+        match (a.tag(), b.tag()) {
+            (Tag::Ref, _) => Top::Wait(a),
+            (_, Tag::Ref) => Top::Wait(b),
+            (Tag::Int, Tag::Int) => self.ordered(a.as_int().cmp(&b.as_int())),
+            (Tag::Atom, Tag::Atom) => self.ordered(self.compare_atoms(a.as_atom(), b.as_atom())),
+            (Tag::Cons, Tag::Cons) => Top::Cells { a: a.address(), b: b.address(), count: 2 },
+            (Tag::Struct, Tag::Struct) => {
+                let (header, other) = (read(a.address()), read(b.address()));
+                let count = word::header_arity(header);
+                if header == other {
+                    return Top::Cells { a: a.address() + 8, b: b.address() + 8, count };
+                }
+                let names = self.compare_atoms(word::header_name(header), word::header_name(other));
+                self.ordered(names.then(count.cmp(&word::header_arity(other))))
+            }
+            _ => {
+                let (class_a, class_b) = (self.class_of(a), self.class_of(b));
+                let (rank_a, rank_b) = (rank(a, class_a), rank(b, class_b));
+                if rank_a != rank_b {
+                    return self.ordered(rank_a.cmp(&rank_b));
+                }
+                if rank_a == 0 {
+                    return self.ordered(self.big(a).cmp(&self.big(b)));
+                }
+                let (class_a, class_b) = (class_a.expect("an object"), class_b.expect("an object"));
+                if class_a != class_b {
+                    return self.ordered(class_a.0.cmp(&class_b.0));
+                }
+                self.compare_objects(a, b, class_a)
+            }
+        }
+    }
+    fn ordered(&self, ordering: Ordering) -> Top {
+        if ordering.is_eq() { Top::Equal } else { Top::Differ(sign(ordering)) }
+    }
+    fn compare_atoms(&self, a: Atom, b: Atom) -> Ordering {
+        if a == b { Ordering::Equal } else { self.atoms.text(a).cmp(self.atoms.text(b)) }
+    }
+    /// Two objects of one class.
+    fn compare_objects(&self, a: Word, b: Word, class: ClassId) -> Top {
+        match class {
+            layout::STRING => {
+                let (a, b) = (self.string_bytes(a), self.string_bytes(b));
+                let (a, b) = (a.expect("a string"), b.expect("a string"));
+                let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+                match a.get(same).cmp(&b.get(same)) {
+                    Ordering::Equal => Top::Equal,
+                    ordering => Top::Differ(sign(ordering) * (same as i64 + 1)),
+                }
+            }
+            layout::VECTOR => {
+                let ordering = self.vector_length(a).cmp(&self.vector_length(b));
+                // The size of the answer for different lengths is KLIC's.
+                if ordering.is_eq() { Top::Vectors } else { Top::Differ(3 * sign(ordering)) }
+            }
+            layout::FLOAT => {
+                let (a, b) = (self.float_value(a).expect("a float"), self.float_value(b).expect("a float"));
+                // Not-a-number has no place in the order of floats; `total_cmp` gives it one.
+                self.ordered(a.partial_cmp(&b).unwrap_or_else(|| a.total_cmp(&b)))
+            }
+            layout::PREDICATE | layout::MODULE => {
+                let key = |w: Word| (self.predicate_value(w), self.module_value(w));
+                self.ordered(key(a).cmp(&key(b)))
+            }
+            _ => self.ordered(a.address().cmp(&b.address())),
+        }
+    }
+}
