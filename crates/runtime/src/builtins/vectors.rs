@@ -129,7 +129,7 @@ fn is_vector(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 impl Worker {
     /// Can the heap take an object of so many words now? It must be asked before a large one is made.
     pub(super) fn reserve(&self, words: usize) -> Result<(), Outcome> {
-        if words < (self.young.end() - self.abi.heap as usize) / 8 - term::abi::SLACK_WORDS {
+        if words.saturating_mul(8) < self.heap.bytes_max.saturating_sub(self.heap.old_bytes()) {
             return Ok(());
         }
         Err(error(ErrorKind::HeapLimit, format!("the heap has no room for an object of {words} words")))
