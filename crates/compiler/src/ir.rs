@@ -201,7 +201,9 @@ pub enum Op {
     Builtin { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg> },
     /// A goal onto the goal stack; with places, it is moved there.
     Push { goal: GoalCall, places: Vec<Place> },
-    /// The variable in this register blocks a clause: noted for `SuspendOrFail`.
+    /// The variable in this register blocks a clause: noted for `SuspendOrFail`. A reduction may still commit after
+    /// that: `Poll` forgets what an earlier one noted (in components that have a `Pend`). A variable may be noted twice.
+    /// Rare: only predicates beyond the decision tree's size budget need it.
     Pend { var: Reg },
 }
 

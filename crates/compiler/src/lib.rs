@@ -1,4 +1,301 @@
-//! Clauses to decision trees to IR. Absent on purpose: Cranelift, heaps, I/O.
+//! Clauses to decision trees to IR.
+//!
+//! [`compile`] checks a program and turns it into [`ir::Program`]: `passive` makes each head and guard a sequence of
+//! tests, `tree` merges those of a predicate into one decision tree, `plan` orders bodies, `body` emits them, `components`
+//! says which predicates become one native function. [`verify`] checks the result.
+//!
+//! Invariants:
+//! - K1 A program with an error diagnostic gives no code.
+//! - K2 Time and size are linear in the program text.
+//! - K3 The order of clauses decides: the first whose passive part succeeds commits.
+//!
+//! Absent on purpose: Cranelift, heaps, I/O. Types are not inferred across goals.
+
+#![forbid(unsafe_code)]
 
 pub mod interpret;
 pub mod ir;
+pub mod text;
+pub mod verify;
+
+mod arithmetic;
+mod body;
+mod check;
+mod code;
+mod components;
+mod constants;
+mod facts;
+mod names;
+mod passive;
+mod plan;
+mod tree;
+mod values;
+
+use body::{Entries, Surroundings};
+use code::{Code, Registers};
+use constants::Pool;
+use facts::Facts;
+use names::{Index, Names};
+use passive::{Context, Passive};
+use plan::Plan;
+use rustc_hash::FxHashMap;
+use syntax::diagnostic::{Diagnostic, Severity};
+use syntax::program::{GoalKind, Program, Separator};
+use syntax::source::{SourceMap, Span};
+use term::abi::{Builtin, PredicateId};
+use term::{Atom, AtomTable};
+use tree::Candidate;
+use values::Table;
+
+/// A predicate's full name.
+pub type PredicateKey = (Atom, Atom, usize);
+
+/// The predicates that exist already.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// All builtins of the runtime; the one with index `i` is predicate `1 + i`.
+    pub builtins: &'a [Builtin],
+    /// Predicates compiled earlier.
+    pub predicates: &'a FxHashMap<PredicateKey, PredicateId>,
+}
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// What exists already.
+    pub known: Known<'a>,
+    /// Number of the first predicate compiled.
+    pub first_predicate: u32,
+    /// Number of the first constant.
+    pub first_constant: u32,
+    /// Only what these reach is compiled (all is checked); `None`: everything. A root that does not exist is an error.
+    pub roots: Option<Vec<PredicateKey>>,
+    /// Lists are built in loops through cells that are not initialised (I5).
+    pub raw_cells: bool,
+}
+
+/// Checks a program and compiles it. With an error among the diagnostics the result is empty (K1).
+pub fn compile(
+    program: &Program,
+    sources: &SourceMap,
+    atoms: &mut AtomTable,
+    options: &Options<'_>,
+) -> (ir::Program, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let mut names = Names::new(program, options, atoms);
+    let atoms = &*atoms;
+    check::names(&names, atoms, &mut diagnostics);
+    missing_roots(program, &names, atoms, options, &mut diagnostics);
+    let compiled = names.number(options.roots.as_deref(), options.first_predicate);
+    let mut pool = Pool::new(options.first_constant);
+    let prepared = prepare(&names, atoms, &mut pool, &mut diagnostics);
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span.file, diagnostic.span.start));
+    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        return (ir::Program { first_constant: options.first_constant, ..Default::default() }, diagnostics);
+    }
+    let mut compilation = Compilation { names: &names, atoms, pool, compiled: &compiled };
+    let components = compilation.components(prepared);
+    let predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
+    let constants = compilation.pool.into_constants();
+    let result = ir::Program { first_constant: options.first_constant, constants, predicates, components };
+    debug_assert_eq!(verify::verify(&result), [""; 0], "the code breaks an invariant of the IR");
+    (result, diagnostics)
+}
+
+/// The modules that calls name, with the place of the first such call: what a driver may have to find and read.
+pub fn modules_needed(program: &Program) -> Vec<(Atom, Span)> {
+    let mut found = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    for module in &program.modules {
+        for clause in module.predicates.iter().flat_map(|predicate| &predicate.clauses) {
+            for goal in &clause.body {
+                if let GoalKind::Call(call) = &goal.kind
+                    && let Some(module) = call.module
+                    && seen.insert(module)
+                {
+                    found.push((module, goal.span));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn missing_roots(
+    program: &Program,
+    names: &Names<'_>,
+    atoms: &AtomTable,
+    options: &Options<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Some(first) = program.modules.first() else { return };
+    for &(module, name, arity) in options.roots.iter().flatten() {
+        if names.defined(module, name, arity).is_none() {
+            let what = format!("{}:{}/{arity}", atoms.name(module), atoms.name(name));
+            diagnostics.push(
+                Diagnostic::error("no-main", first.span, format!("the program has no {what}"))
+                    .note(format!("a program starts with the goal {what}")),
+            );
+        }
+    }
+}
+
+/// A predicate's passive parts.
+struct Prepared {
+    table: Table,
+    passive: Vec<Passive>,
+}
+
+/// The passive parts of all predicates; those of predicates that are not compiled only for their diagnostics.
+fn prepare(
+    names: &Names<'_>,
+    atoms: &AtomTable,
+    pool: &mut Pool,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Option<Prepared>> {
+    let mut scratch = Pool::new(0);
+    let mut all = Vec::with_capacity(names.predicates.len());
+    for (at, (_, predicate)) in names.predicates.iter().enumerate() {
+        let wanted = names.is_compiled(Index(at as u32));
+        let mut table = Table::default();
+        let pool = if wanted { &mut *pool } else { &mut scratch };
+        let mut context = Context { names, pool, atoms, diagnostics };
+        let passive: Vec<Passive> = predicate
+            .clauses
+            .iter()
+            .map(|clause| passive::passive(&mut context, clause, &mut table))
+            .collect();
+        check::shadowed(predicate, &passive, diagnostics);
+        all.push(wanted.then_some(Prepared { table, passive }));
+    }
+    all
+}
+
+fn describe(names: &Names<'_>, sources: &SourceMap, index: Index) -> ir::Predicate {
+    let (module, predicate) = names.predicates[index.0 as usize];
+    let (line, _) = sources.line_column(predicate.span.file, predicate.span.start);
+    ir::Predicate {
+        id: names.id(index),
+        module: module.name,
+        name: predicate.name,
+        arity: predicate.arity as u32,
+        file: sources.file(predicate.span.file).name.clone(),
+        line,
+        daemon: predicate.daemon,
+        auxiliary: predicate.auxiliary,
+    }
+}
+
+/// A predicate ready for code generation.
+struct Unit {
+    table: Table,
+    candidates: Vec<Candidate>,
+}
+
+struct Compilation<'c, 'a> {
+    names: &'c Names<'a>,
+    atoms: &'c AtomTable,
+    pool: Pool,
+    compiled: &'c [Index],
+}
+
+impl<'a> Compilation<'_, 'a> {
+    fn components(&mut self, mut prepared: Vec<Option<Prepared>>) -> Vec<ir::Component> {
+        let mut units = Vec::new();
+        let mut plans = Vec::new();
+        for &index in self.compiled {
+            let prepared = prepared[index.0 as usize].take().expect("compiled predicates are prepared");
+            let (unit, bodies) = self.unit(index, prepared);
+            units.push(unit);
+            plans.push(bodies);
+        }
+        let sizes: Vec<usize> = (units.iter().zip(&plans))
+            .map(|(unit, plans)| {
+                let tests: usize = unit.candidates.iter().map(|c| c.passive.tests.len()).sum();
+                tests + plans.iter().map(|plan| plan.steps.len() + 2 * plan.goals.len() + 2).sum::<usize>()
+            })
+            .collect();
+        let groups = components::group(self.names, self.compiled, &plans, &sizes);
+        groups.iter().map(|group| self.component(group, &units, &plans)).collect()
+    }
+    fn unit(&mut self, index: Index, prepared: Prepared) -> (Unit, Vec<Plan<'a>>) {
+        let (module, predicate) = self.names.predicates[index.0 as usize];
+        let (mut candidates, mut plans) = (Vec::new(), Vec::new());
+        let mut group = 0;
+        for (clause, passive) in predicate.clauses.iter().zip(prepared.passive) {
+            group += u32::from(clause.separator == Separator::Otherwise);
+            let plan = plan::plan(self.names, self.atoms, module.name, clause, &passive.variables);
+            candidates.push(Candidate {
+                passive,
+                group,
+                body_values: plan.values.clone(),
+                body_integers: plan.integers.clone(),
+            });
+            plans.push(plan);
+        }
+        (Unit { table: prepared.table, candidates }, plans)
+    }
+    fn component(&mut self, group: &[usize], units: &[Unit], plans: &[Vec<Plan<'a>>]) -> ir::Component {
+        let mut code = Code::default();
+        let mut entries = Entries::default();
+        for &at in group {
+            let index = self.compiled[at];
+            let arity = self.names.predicates[index.0 as usize].1.arity;
+            let parameters = (0..arity).map(|_| code.register()).collect();
+            entries.insert(index, (code.block(), parameters));
+        }
+        let mut component = ir::Component { entries: Vec::new(), registers: 0, blocks: Vec::new() };
+        for &at in group {
+            let index = self.compiled[at];
+            let (block, parameters) = &entries[&index];
+            let goal = ir::GoalCall {
+                predicate: self.names.id(index),
+                arguments: parameters.iter().map(|&register| ir::Operand::Reg(register)).collect(),
+            };
+            let poll = ir::Op::Poll { goal: goal.clone(), need: 0, raw: Vec::new() };
+            let around = Surroundings { names: self.names, pool: &mut self.pool, entries: &entries };
+            let mut bodies = Bodies { around, table: &units[at].table, plans: &plans[at], need: 0 };
+            tree::build(
+                &units[at].table,
+                &units[at].candidates,
+                goal,
+                (*block, poll),
+                &mut code,
+                &mut bodies,
+            );
+            let most = bodies.need;
+            if let Some(ir::Op::Poll { need, .. }) = code.block_mut(*block).ops.first_mut() {
+                *need = most;
+            }
+            component.entries.push(ir::Entry {
+                predicate: self.names.id(index),
+                parameters: parameters.clone(),
+                block: *block,
+            });
+        }
+        (component.registers, component.blocks) = code.finish();
+        component
+    }
+}
+
+/// The bodies of one predicate.
+struct Bodies<'b, 's, 'a> {
+    around: Surroundings<'s, 'a>,
+    table: &'b Table,
+    plans: &'b [Plan<'a>],
+    need: u32,
+}
+
+impl tree::Bodies for Bodies<'_, '_, '_> {
+    fn body(
+        &mut self,
+        clause: usize,
+        facts: &Facts,
+        code: &mut Code,
+        registers: &mut Registers,
+    ) -> (Vec<ir::Op>, ir::End) {
+        let body = body::emit(&mut self.around, self.table, &self.plans[clause], facts, code, registers);
+        self.need = self.need.max(body.need);
+        (body.ops, body.end)
+    }
+}

@@ -1,0 +1,349 @@
+//! Bodies: plans to operations.
+
+use crate::code::{Code, Registers};
+use crate::constants::{Pool, ground};
+use crate::facts::Facts;
+use crate::ir::{BlockId, End, GoalCall, Op, Operand, Place, Reg, Slot};
+use crate::names::{Index, Names};
+use crate::plan::{Plan, Planned, Side, Source, Step, Target};
+use crate::values::{Atomic, Fact, Table, ValueId};
+use rustc_hash::FxHashMap;
+use syntax::program::{Pragma, Term, TermKind, VarId};
+
+/// Where the predicates of a component begin.
+pub(crate) type Entries = FxHashMap<Index, (BlockId, Vec<Reg>)>;
+
+/// What bodies need from the rest of the compilation.
+pub(crate) struct Surroundings<'s, 'a> {
+    pub(crate) names: &'s Names<'a>,
+    pub(crate) pool: &'s mut Pool,
+    pub(crate) entries: &'s Entries,
+}
+
+struct Emitter<'e, 's, 'a> {
+    around: &'e mut Surroundings<'s, 'a>,
+    table: &'e Table,
+    plan: &'e Plan<'a>,
+    code: &'e mut Code,
+    registers: &'e mut Registers,
+    facts: Facts,
+    ops: Vec<Op>,
+    ready: Vec<Option<Operand>>,
+    need: u32,
+}
+
+/// A body's operations and end.
+pub(crate) struct Body {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) end: End,
+    /// Heap words that its build operations take.
+    pub(crate) need: u32,
+}
+
+/// Emits a body where `facts` hold.
+pub(crate) fn emit<'a>(
+    around: &mut Surroundings<'_, 'a>,
+    table: &Table,
+    plan: &Plan<'a>,
+    facts: &Facts,
+    code: &mut Code,
+    registers: &mut Registers,
+) -> Body {
+    let ready = vec![None; plan.sources.len()];
+    let facts = facts.clone();
+    let mut emitter =
+        Emitter { around, table, plan, code, registers, facts, ops: Vec::new(), ready, need: 0 };
+    for step in &plan.steps {
+        emitter.step(step);
+    }
+    let end = emitter.goals();
+    Body { ops: emitter.ops, end, need: emitter.need }
+}
+
+impl<'a> Emitter<'_, '_, 'a> {
+    fn step(&mut self, step: &Step<'a>) {
+        match step {
+            Step::Unify(a, b) => {
+                let (a, b) = (self.side(*a), self.side(*b));
+                if a != b {
+                    self.ops.push(Op::Unify { a, b });
+                }
+            }
+            Step::Arith(op, output, a, b) => {
+                let (a, b) = (self.side(*a), self.side(*b));
+                let dst = self.code.register();
+                self.ops.push(Op::Arith { op: *op, dst, a, b });
+                self.ready[output.0 as usize] = Some(Operand::Reg(dst));
+            }
+            Step::Builtin(predicate, inputs, outputs) => {
+                let inputs = inputs.iter().map(|input| self.side(*input)).collect();
+                let registers: Vec<Reg> = outputs.iter().map(|_| self.code.register()).collect();
+                for (output, register) in outputs.iter().zip(&registers) {
+                    self.ready[output.0 as usize] = Some(Operand::Reg(*register));
+                }
+                self.ops.push(Op::Builtin { predicate: *predicate, inputs, outputs: registers });
+            }
+        }
+    }
+    /// The goals: arguments in textual order, then pushed from the right; the leftmost goes on at once.
+    fn goals(&mut self) -> End {
+        let plan = self.plan;
+        let calls: Vec<Vec<Operand>> = (plan.goals.iter())
+            .map(|goal| goal.arguments.iter().map(|argument| self.side(*argument)).collect())
+            .collect();
+        let places: Vec<Vec<Place>> = plan.goals.iter().map(|goal| self.places(goal)).collect();
+        let mut end = End::Proceed;
+        let pairs = plan.goals.iter().zip(calls).zip(places).enumerate().rev();
+        for (position, ((goal, arguments), places)) in pairs {
+            if position == 0 && places.is_empty() {
+                end = self.last(goal.target, arguments);
+                continue;
+            }
+            let predicate = self.predicate(goal.target);
+            self.ops.push(Op::Push { goal: GoalCall { predicate, arguments }, places });
+        }
+        end
+    }
+    fn predicate(&self, target: Target) -> term::abi::PredicateId {
+        match target {
+            Target::User(index) => self.around.names.id(index),
+            Target::Other(id) => id,
+        }
+    }
+    fn last(&mut self, target: Target, arguments: Vec<Operand>) -> End {
+        if let Target::User(index) = target
+            && let Some((block, parameters)) = self.around.entries.get(&index)
+        {
+            let moves = parameters.iter().copied().zip(arguments);
+            let moves = moves.filter(|(to, from)| *from != Operand::Reg(*to)).collect();
+            return End::Jump { block: *block, moves };
+        }
+        End::Call(GoalCall { predicate: self.predicate(target), arguments })
+    }
+    fn places(&mut self, goal: &Planned<'a>) -> Vec<Place> {
+        let place = |pragma: &'a Pragma| match pragma {
+            Pragma::Priority(term) => Place::Priority(self.side(Side::Term(term))),
+            Pragma::LowerPriority(term) => Place::Lower(self.side(Side::Term(term))),
+            Pragma::Node(term) => Place::Node(self.side(Side::Term(term))),
+        };
+        goal.pragmas.iter().map(place).collect()
+    }
+    fn side(&mut self, side: Side<'a>) -> Operand {
+        match side {
+            Side::Int(value) => Operand::Int(value),
+            Side::Var(variable) => self.variable(variable),
+            Side::Term(term) => self.term(term),
+        }
+    }
+    fn representative(&self, mut variable: VarId) -> VarId {
+        while let Source::Alias(next) = self.plan.sources[variable.0 as usize] {
+            variable = next;
+        }
+        variable
+    }
+    /// A variable's value; a new variable gets a cell of its own if it has none yet.
+    fn variable(&mut self, variable: VarId) -> Operand {
+        let variable = self.representative(variable);
+        if let Some(operand) = self.ready[variable.0 as usize] {
+            return operand;
+        }
+        let operand = match self.plan.sources[variable.0 as usize] {
+            Source::Known(atomic) => self.known(atomic),
+            Source::Term(_) => return self.named(variable),
+            Source::Fresh => {
+                let dst = self.code.register();
+                self.ops.push(Op::Var { dst });
+                self.need += 1;
+                Operand::Reg(dst)
+            }
+            Source::Alias(_) => unreachable!("a representative is no alias"),
+            Source::Computed => unreachable!("operations come before what uses their outputs"),
+        };
+        self.ready[variable.0 as usize] = Some(operand);
+        operand
+    }
+    fn known(&mut self, atomic: Atomic) -> Operand {
+        if let Atomic::Value(value) = atomic {
+            self.registers.ensure(value, self.table, &mut self.facts, &mut self.ops, self.code);
+        }
+        self.registers.operand(atomic, self.code)
+    }
+    /// A name for a term: the terms named in it first, so that long chains of names need no deep recursion.
+    fn named(&mut self, variable: VarId) -> Operand {
+        let mut work = vec![(variable, false)];
+        while let Some((variable, visited)) = work.pop() {
+            let Source::Term(term) = self.plan.sources[variable.0 as usize] else { continue };
+            if self.ready[variable.0 as usize].is_some() {
+                continue;
+            }
+            if visited {
+                let operand = self.term(term);
+                self.ready[variable.0 as usize] = Some(operand);
+                continue;
+            }
+            work.push((variable, true));
+            let mut inner = Vec::new();
+            variables(term, &mut inner);
+            work.extend(inner.into_iter().rev().map(|inner| (self.representative(inner), false)));
+        }
+        self.ready[variable.0 as usize].expect("the variable itself was on the list")
+    }
+    fn term(&mut self, term: &'a Term) -> Operand {
+        match &term.kind {
+            TermKind::Var(variable) => return self.variable(*variable),
+            TermKind::Int(value) => return Operand::Int(*value),
+            TermKind::Atom(atom) => return Operand::Atom(*atom),
+            _ => {}
+        }
+        if let Some(constant) = ground(term, self.around.names) {
+            return Operand::Constant(self.around.pool.intern(constant));
+        }
+        match &term.kind {
+            TermKind::List(items, tail) => self.list(items, tail.as_deref()),
+            TermKind::Struct(name, arguments) => {
+                let args = self.slots(&arguments.iter().collect::<Vec<_>>());
+                let dst = self.code.register();
+                self.need += 1 + args.len() as u32;
+                self.ops.push(Op::Struct { dst, name: *name, args });
+                Operand::Reg(dst)
+            }
+            TermKind::Vector(elements) => {
+                let elements: Vec<Operand> = elements.iter().map(|element| self.term(element)).collect();
+                let dst = self.code.register();
+                self.need += vector_words(elements.len());
+                self.ops.push(Op::Vector { dst, elements });
+                Operand::Reg(dst)
+            }
+            // A predicate that does not exist: diagnosed elsewhere.
+            _ => Operand::Atom(term::symbol::NIL),
+        }
+    }
+    /// A list that is not ground: its ground end is a constant, the rest cons cells from the back.
+    fn list(&mut self, items: &'a [Term], tail: Option<&'a Term>) -> Operand {
+        let nil = Operand::Atom(term::symbol::NIL);
+        let ground_tail = tail.is_none_or(|tail| ground(tail, self.around.names).is_some());
+        let mut left = items.len();
+        if ground_tail {
+            while left > 0 && ground(&items[left - 1], self.around.names).is_some() {
+                left -= 1;
+            }
+        }
+        let mut rest: Option<Operand> = None;
+        if left < items.len() {
+            let constants = items[left..].iter().filter_map(|item| ground(item, self.around.names)).collect();
+            let end = tail.map_or(Some(crate::ir::Constant::Atom(term::symbol::NIL)), |tail| {
+                ground(tail, self.around.names)
+            });
+            let end = Box::new(end.expect("the tail was found to be ground"));
+            let constant = crate::ir::Constant::List(constants, end);
+            rest = Some(Operand::Constant(self.around.pool.intern(constant)));
+        } else if tail.is_none() {
+            rest = Some(nil);
+        }
+        for item in items[..left].iter().rev() {
+            let (car, cdr) = match (rest, tail) {
+                (Some(rest), _) => (self.slots(&[item])[0], Slot::Value(rest)),
+                (None, Some(tail)) => {
+                    let slots = self.slots(&[item, tail]);
+                    (slots[0], slots[1])
+                }
+                (None, None) => unreachable!("a list without a tail ends in nil"),
+            };
+            let dst = self.code.register();
+            self.need += 2;
+            self.ops.push(Op::Cons { dst, car, cdr });
+            rest = Some(Operand::Reg(dst));
+        }
+        rest.expect("a list has at least one item")
+    }
+    /// Slots of one new cell or structure: what is built comes first, then new variables get their cells in it.
+    fn slots(&mut self, terms: &[&'a Term]) -> Vec<Slot> {
+        let mut operands: Vec<Option<Operand>> = Vec::with_capacity(terms.len());
+        for term in terms {
+            let later = match term.kind {
+                TermKind::Var(variable) => self.is_new(variable),
+                _ => false,
+            };
+            operands.push(if later { None } else { Some(self.term(term)) });
+        }
+        let mut counts: FxHashMap<VarId, u32> = FxHashMap::default();
+        let new: Vec<Option<VarId>> = terms
+            .iter()
+            .map(|term| match term.kind {
+                TermKind::Var(variable) if self.is_new(variable) => Some(self.representative(variable)),
+                _ => None,
+            })
+            .collect();
+        new.iter().flatten().for_each(|variable| *counts.entry(*variable).or_insert(0) += 1);
+        // Twice in one structure: the second place would read what the same operation makes.
+        let twice: Vec<VarId> = new.iter().flatten().copied().filter(|v| counts[v] > 1).collect();
+        twice.into_iter().for_each(|variable| {
+            self.variable(variable);
+        });
+        let mut slots = Vec::with_capacity(terms.len());
+        for (term, operand) in terms.iter().zip(operands) {
+            slots.push(match (operand, &term.kind) {
+                (Some(operand), _) => Slot::Value(operand),
+                (None, TermKind::Var(variable)) if self.is_new(*variable) => {
+                    let dst = self.code.register();
+                    let variable = self.representative(*variable);
+                    self.ready[variable.0 as usize] = Some(Operand::Reg(dst));
+                    Slot::Fresh(dst)
+                }
+                (None, _) => Slot::Value(self.term(term)),
+            });
+        }
+        slots
+    }
+    /// A new variable without a cell.
+    fn is_new(&self, variable: VarId) -> bool {
+        let variable = self.representative(variable);
+        matches!(self.plan.sources[variable.0 as usize], Source::Fresh)
+            && self.ready[variable.0 as usize].is_none()
+    }
+}
+
+/// Heap words of a vector: its handle and its store.
+pub(crate) fn vector_words(elements: usize) -> u32 {
+    (term::layout::HANDLE_SIZE + 1 + 1 + elements.max(1)) as u32
+}
+
+/// The variables of a term, in textual order.
+fn variables(term: &Term, found: &mut Vec<VarId>) {
+    match &term.kind {
+        TermKind::Var(variable) => found.push(*variable),
+        TermKind::List(items, tail) => {
+            items.iter().for_each(|item| variables(item, found));
+            tail.iter().for_each(|tail| variables(tail, found));
+        }
+        TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
+            parts.iter().for_each(|part| variables(part, found));
+        }
+        _ => {}
+    }
+}
+
+impl Registers {
+    /// Loads a value that has no fact yet, and what leads to it.
+    pub(crate) fn ensure(
+        &mut self,
+        value: ValueId,
+        table: &Table,
+        facts: &mut Facts,
+        ops: &mut Vec<Op>,
+        code: &mut Code,
+    ) {
+        let mut missing = Vec::new();
+        let mut next = Some(value);
+        while let Some(value) = next
+            && facts.value(value).is_none()
+        {
+            missing.push(value);
+            next = table.parent(value);
+        }
+        for value in missing.into_iter().rev() {
+            ops.push(self.load(value, table, code));
+            facts.set_value(value, Fact::Loaded);
+        }
+    }
+}

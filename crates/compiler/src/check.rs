@@ -1,0 +1,244 @@
+//! What can be wrong with a program as a whole: names that mean nothing, clauses that are never chosen.
+
+use crate::names::Names;
+use crate::passive::{Context, Passive};
+use rustc_hash::FxHashMap;
+use syntax::diagnostic::Diagnostic;
+use syntax::program::{Call, Clause, GoalKind, GuardKind, Predicate, Separator, Term, TermKind};
+use syntax::source::Span;
+use term::layout::GOAL_ARITY_MAX;
+use term::{Atom, AtomTable};
+
+/// Diagnoses every call and predicate object, and names that builtins hide.
+pub(crate) fn names(names: &Names<'_>, atoms: &AtomTable, diagnostics: &mut Vec<Diagnostic>) {
+    for (module, predicate) in &names.predicates {
+        if names.body(predicate.name, predicate.arity).is_some() && !predicate.auxiliary {
+            let name = shown(atoms, predicate.name, predicate.arity);
+            diagnostics.push(
+                Diagnostic::warning(
+                    "reserved-name",
+                    predicate.span,
+                    format!("{name} is the name of a builtin"),
+                )
+                .label("plain calls do not reach this predicate")
+                .help(format!("rename it, or call it as {}:{name}", atoms.name(module.name))),
+            );
+        }
+        if predicate.arity > GOAL_ARITY_MAX {
+            let message = format!("a predicate has at most {GOAL_ARITY_MAX} arguments");
+            diagnostics.push(
+                Diagnostic::error("too-many-arguments", predicate.span, message)
+                    .label(format!("this has {}", predicate.arity)),
+            );
+        }
+        let mut checker = Checker { names, atoms, module: module.name, diagnostics };
+        for clause in &predicate.clauses {
+            checker.clause(clause);
+        }
+    }
+}
+
+struct Checker<'c, 'a> {
+    names: &'c Names<'a>,
+    atoms: &'c AtomTable,
+    module: Atom,
+    diagnostics: &'c mut Vec<Diagnostic>,
+}
+
+impl Checker<'_, '_> {
+    fn clause(&mut self, clause: &Clause) {
+        clause.head.iter().for_each(|term| self.term(term));
+        for guard in &clause.guard {
+            match &guard.kind {
+                GuardKind::Unify(a, b) => [a, b].into_iter().for_each(|term| self.term(term)),
+                GuardKind::Call(_, terms) => terms.iter().for_each(|term| self.term(term)),
+                _ => {}
+            }
+        }
+        for goal in &clause.body {
+            match &goal.kind {
+                GoalKind::Unify(a, b) => [a, b].into_iter().for_each(|term| self.term(term)),
+                GoalKind::Assign(..) => {}
+                GoalKind::Call(call) => {
+                    call.arguments.iter().for_each(|term| self.term(term));
+                    if self.names.callee(self.module, call).is_none() {
+                        self.undefined(call, goal.span);
+                    }
+                }
+            }
+        }
+    }
+    fn term(&mut self, term: &Term) {
+        match &term.kind {
+            TermKind::List(items, tail) => {
+                items.iter().for_each(|item| self.term(item));
+                tail.iter().for_each(|tail| self.term(tail));
+            }
+            TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
+                parts.iter().for_each(|part| self.term(part));
+            }
+            TermKind::Predicate(module, name, arity) => {
+                use crate::constants::Predicates;
+                if self.names.number(*module, *name, *arity).is_none() {
+                    self.missing(*module, *name, *arity, false, term.span);
+                }
+            }
+            _ => {}
+        }
+    }
+    fn undefined(&mut self, call: &Call, span: Span) {
+        let module = call.module.unwrap_or(self.module);
+        self.missing(module, call.name, call.arguments.len(), call.module.is_none(), span);
+    }
+    fn missing(&mut self, module: Atom, name: Atom, arity: usize, bare: bool, span: Span) {
+        let atoms = self.atoms;
+        let what = shown(atoms, name, arity);
+        let module_name = atoms.name(module);
+        if !bare && !self.names.module_exists(module) {
+            let diagnostic = Diagnostic::error(
+                "undefined-module",
+                span,
+                format!("there is no module {module_name}, so no {module_name}:{what}"),
+            );
+            self.diagnostics.push(diagnostic.label("called here"));
+            return;
+        }
+        let candidates = self.names.candidates(module, bare);
+        let arities: Vec<String> =
+            candidates.iter().filter(|c| c.0 == name).map(|c| shown(atoms, c.0, c.1)).collect();
+        if !arities.is_empty() {
+            let message = format!("{module_name}:{what} does not exist, but {} does", arities.join(", "));
+            self.diagnostics.push(
+                Diagnostic::error("wrong-arity", span, message)
+                    .label(format!("called with {arity} arguments here")),
+            );
+            return;
+        }
+        let message = format!("there is no predicate {module_name}:{what}");
+        let mut diagnostic = Diagnostic::error("undefined-predicate", span, message).label("called here");
+        let elsewhere = self.names.modules_with(name, arity);
+        if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {
+            diagnostic = diagnostic.help(format!("did you mean {}?", shown(atoms, near, near_arity)));
+        } else if let Some(&other) = elsewhere.iter().find(|other| **other != module) {
+            diagnostic = diagnostic.help(format!("did you mean {}:{what}?", atoms.name(other)));
+        }
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+/// Reports a guard goal that is no guard builtin.
+pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: usize, span: Span) {
+    let atoms = context.atoms;
+    let candidates = context.names.guard_candidates();
+    let what = shown(atoms, name, arity);
+    let mut diagnostic = Diagnostic::error("unknown-guard", span, format!("{what} is not a guard builtin"))
+        .label("not a guard");
+    let arities: Vec<String> =
+        candidates.iter().filter(|c| c.0 == name).map(|c| shown(atoms, c.0, c.1)).collect();
+    if !arities.is_empty() {
+        diagnostic = diagnostic.help(format!("there is {}", arities.join(", ")));
+    } else if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {
+        diagnostic = diagnostic.help(format!("did you mean {}?", shown(atoms, near, near_arity)));
+    } else {
+        diagnostic = diagnostic
+            .note("a guard calls no predicates: move the call into the body of an auxiliary predicate");
+    }
+    context.diagnostics.push(diagnostic);
+}
+
+/// Warns of clauses that are never chosen, or that other implementations of the language delete.
+pub(crate) fn shadowed(predicate: &Predicate, passive: &[Passive], diagnostics: &mut Vec<Diagnostic>) {
+    let mut conditional: Option<Span> = None;
+    let mut seen: FxHashMap<&[crate::values::TestId], Span> = FxHashMap::default();
+    for (clause, passive) in predicate.clauses.iter().zip(passive) {
+        if clause.separator != Separator::None {
+            conditional = None;
+        }
+        if passive.never {
+            continue;
+        }
+        let earlier = seen.get(&[][..]).or_else(|| seen.get(&passive.tests[..]));
+        if let Some(&earlier) = earlier {
+            diagnostics.push(
+                Diagnostic::warning("shadowed-clause", clause.span, "this clause is never chosen")
+                    .label("never chosen")
+                    .related(earlier, "this one always commits first"),
+            );
+        } else if passive.tests.is_empty()
+            && let Some(earlier) = conditional
+        {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "shadowed-clause",
+                    clause.span,
+                    "this clause is chosen whenever the ones before it are not chosen at once",
+                )
+                .label("has no conditions")
+                .related(earlier, "also when this one could commit later")
+                .note("KLIC deletes such a clause")
+                .help("write `otherwise.` before it, or give it a guard"),
+            );
+        }
+        if !passive.tests.is_empty() {
+            conditional.get_or_insert(clause.span);
+        }
+        seen.entry(&passive.tests).or_insert(clause.span);
+    }
+}
+
+fn shown(atoms: &AtomTable, name: Atom, arity: usize) -> String {
+    format!("{}/{arity}", atoms.name(name))
+}
+
+/// The candidate whose name is most like the wanted one, if it is like it at all.
+fn nearest(
+    atoms: &AtomTable,
+    name: Atom,
+    arity: usize,
+    candidates: &[(Atom, usize)],
+) -> Option<(Atom, usize)> {
+    let wanted = atoms.name(name);
+    let limit = (wanted.chars().count() / 3).max(1);
+    candidates
+        .iter()
+        .map(|&(other, n)| (distance(&wanted, &atoms.name(other), limit), n != arity, other, n))
+        .filter(|candidate| candidate.0 <= limit)
+        .min_by_key(|candidate| (candidate.0, candidate.1, candidate.2, candidate.3))
+        .map(|candidate| (candidate.2, candidate.3))
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours between two words; anything above `limit` if more.
+fn distance(a: &str, b: &str, limit: usize) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > limit {
+        return limit + 1;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(distance("append", "append", 3), 0);
+        assert_eq!(distance("append", "apend", 3), 1);
+        assert_eq!(distance("append", "appned", 3), 1);
+        assert_eq!(distance("filter", "fitler2", 3), 2);
+        assert!(distance("a", "abcdef", 2) > 2);
+    }
+}

@@ -1,0 +1,263 @@
+//! What names mean: builtins, predicates compiled earlier, and the predicates of this program.
+
+use crate::Options;
+use crate::constants::Predicates;
+use rustc_hash::FxHashMap;
+use syntax::program::{Call, GoalKind, Module, Predicate, Program, Term, TermKind};
+use term::abi::{Builtin, Place, PredicateId};
+use term::{Atom, AtomTable};
+
+/// Index of a predicate of the program (all modules in order).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Index(pub(crate) u32);
+
+/// What a body goal calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Callee<'a> {
+    /// A builtin that is tried at once.
+    Inline(PredicateId, &'a Builtin),
+    /// A builtin or earlier predicate that is a goal of its own.
+    Other(PredicateId),
+    /// A predicate of this program.
+    User(Index),
+}
+
+type Key = (Atom, Atom, usize);
+
+/// All names of a compilation.
+pub(crate) struct Names<'a> {
+    /// Bare names of body builtins.
+    body: FxHashMap<(Atom, usize), (PredicateId, &'a Builtin)>,
+    guard: FxHashMap<(Atom, usize), (PredicateId, &'a Builtin)>,
+    qualified: FxHashMap<Key, (PredicateId, &'a Builtin)>,
+    qualified_guard: FxHashMap<Key, (PredicateId, &'a Builtin)>,
+    earlier: &'a FxHashMap<Key, PredicateId>,
+    /// Predicates of the program, with their modules.
+    pub(crate) predicates: Vec<(&'a Module, &'a Predicate)>,
+    defined: FxHashMap<Key, Index>,
+    numbers: Vec<Option<PredicateId>>,
+    /// Atoms that the compiler itself looks for.
+    pub(crate) generic: Atom,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(program: &'a Program, options: &Options<'a>, atoms: &mut AtomTable) -> Names<'a> {
+        let mut names = Names {
+            body: FxHashMap::default(),
+            guard: FxHashMap::default(),
+            qualified: FxHashMap::default(),
+            qualified_guard: FxHashMap::default(),
+            earlier: options.known.predicates,
+            predicates: Vec::new(),
+            defined: FxHashMap::default(),
+            numbers: Vec::new(),
+            generic: atoms.intern(b"generic"),
+        };
+        for (index, builtin) in options.known.builtins.iter().enumerate() {
+            names.add_builtin(PredicateId(1 + index as u32), builtin, atoms);
+        }
+        for module in &program.modules {
+            for predicate in &module.predicates {
+                let index = Index(names.predicates.len() as u32);
+                names.predicates.push((module, predicate));
+                names.defined.entry((module.name, predicate.name, predicate.arity)).or_insert(index);
+            }
+        }
+        names.numbers = vec![None; names.predicates.len()];
+        names
+    }
+    fn add_builtin(&mut self, id: PredicateId, builtin: &'a Builtin, atoms: &mut AtomTable) {
+        let module = atoms.intern(builtin.module.as_bytes());
+        let name = atoms.intern(builtin.name.as_bytes());
+        let arity = builtin.modes.len();
+        if builtin.place == Place::Guard {
+            self.guard.entry((name, arity)).or_insert((id, builtin));
+            self.qualified_guard.insert((module, name, arity), (id, builtin));
+            return;
+        }
+        // Methods are called through `generic` only.
+        if builtin.place == Place::Body && module != self.generic {
+            self.body.entry((name, arity)).or_insert((id, builtin));
+        }
+        self.qualified.insert((module, name, arity), (id, builtin));
+    }
+    /// A bare guard builtin.
+    pub(crate) fn guard(&self, name: Atom, arity: usize) -> Option<(PredicateId, &'a Builtin)> {
+        self.guard.get(&(name, arity)).copied()
+    }
+    /// A guard method: one of module `generic`, or a bare guard builtin of that name.
+    pub(crate) fn guard_method(&self, name: Atom, arity: usize) -> Option<(PredicateId, &'a Builtin)> {
+        self.qualified_guard.get(&(self.generic, name, arity)).copied().or_else(|| self.guard(name, arity))
+    }
+    /// A body builtin by its bare name.
+    pub(crate) fn body(&self, name: Atom, arity: usize) -> Option<(PredicateId, &'a Builtin)> {
+        self.body.get(&(name, arity)).copied()
+    }
+    /// A body builtin as a call names it: bare or through a module.
+    pub(crate) fn builtin(
+        &self,
+        module: Option<Atom>,
+        name: Atom,
+        arity: usize,
+    ) -> Option<(PredicateId, &'a Builtin)> {
+        let found = match module {
+            None => self.body(name, arity),
+            Some(module) => self.qualified.get(&(module, name, arity)).copied(),
+        };
+        found.filter(|(_, builtin)| builtin.place == Place::Body)
+    }
+    /// A predicate of the program.
+    pub(crate) fn defined(&self, module: Atom, name: Atom, arity: usize) -> Option<Index> {
+        self.defined.get(&(module, name, arity)).copied()
+    }
+    /// What a call in `module` means; `None` if nothing.
+    pub(crate) fn callee(&self, module: Atom, call: &Call) -> Option<Callee<'a>> {
+        let arity = call.arguments.len();
+        if call.module.is_none()
+            && let Some((id, builtin)) = self.body(call.name, arity)
+        {
+            return Some(Callee::Inline(id, builtin));
+        }
+        let key = (call.module.unwrap_or(module), call.name, arity);
+        if let Some(&index) = self.defined.get(&key) {
+            return Some(Callee::User(index));
+        }
+        if let Some(&id) = self.earlier.get(&key) {
+            return Some(Callee::Other(id));
+        }
+        let &(id, builtin) = self.qualified.get(&key)?;
+        Some(match builtin.place {
+            Place::Body => Callee::Inline(id, builtin),
+            Place::Goal | Place::Guard => Callee::Other(id),
+        })
+    }
+    /// True if anything is known of a module.
+    pub(crate) fn module_exists(&self, module: Atom) -> bool {
+        self.defined.keys().any(|key| key.0 == module)
+            || self.qualified.keys().any(|key| key.0 == module)
+            || self.earlier.keys().any(|key| key.0 == module)
+    }
+    /// Names and arities that a call in `module` could mean, for suggestions.
+    pub(crate) fn candidates(&self, module: Atom, bare: bool) -> Vec<(Atom, usize)> {
+        let mut found: Vec<(Atom, usize)> = (self.defined.keys())
+            .chain(self.qualified.keys())
+            .chain(self.earlier.keys())
+            .filter(|key| key.0 == module)
+            .map(|key| (key.1, key.2))
+            .collect();
+        if bare {
+            found.extend(self.body.keys());
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+    /// Names and arities of guard builtins.
+    pub(crate) fn guard_candidates(&self) -> Vec<(Atom, usize)> {
+        let mut found: Vec<_> = self.guard.keys().copied().collect();
+        found.sort_unstable();
+        found
+    }
+    /// Modules that have a predicate of this name and arity.
+    pub(crate) fn modules_with(&self, name: Atom, arity: usize) -> Vec<Atom> {
+        let mut found: Vec<Atom> = (self.defined.keys())
+            .chain(self.qualified.keys())
+            .chain(self.earlier.keys())
+            .filter(|key| key.1 == name && key.2 == arity && key.0 != self.generic)
+            .map(|key| key.0)
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+    /// Whether code is wanted for a predicate.
+    pub(crate) fn is_compiled(&self, index: Index) -> bool {
+        self.numbers[index.0 as usize].is_some()
+    }
+    /// The number of a predicate of the program. Panics if it is not compiled.
+    pub(crate) fn id(&self, index: Index) -> PredicateId {
+        self.numbers[index.0 as usize].expect("only predicates that are compiled are called by compiled ones")
+    }
+    /// Numbers the predicates that the roots reach (all of them without roots), from `first`; returns them in order.
+    pub(crate) fn number(&mut self, roots: Option<&[Key]>, first: u32) -> Vec<Index> {
+        let mut reached = vec![roots.is_none(); self.predicates.len()];
+        let mut work: Vec<Index> = Vec::new();
+        for root in roots.unwrap_or_default() {
+            work.extend(self.defined.get(root));
+        }
+        while let Some(index) = work.pop() {
+            if std::mem::replace(&mut reached[index.0 as usize], true) {
+                continue;
+            }
+            let (module, predicate) = self.predicates[index.0 as usize];
+            self.mentions(module.name, predicate, &mut |callee| work.push(callee));
+        }
+        let compiled: Vec<Index> =
+            (0..reached.len() as u32).filter(|&i| reached[i as usize]).map(Index).collect();
+        for (position, index) in compiled.iter().enumerate() {
+            self.numbers[index.0 as usize] = Some(PredicateId(first + position as u32));
+        }
+        compiled
+    }
+    /// Calls `found` for each predicate of the program that a predicate calls or has as a constant.
+    fn mentions(&self, module: Atom, predicate: &Predicate, found: &mut dyn FnMut(Index)) {
+        for clause in &predicate.clauses {
+            clause.head.iter().for_each(|term| self.term_mentions(term, found));
+            clause.guard.iter().for_each(|guard| match &guard.kind {
+                syntax::program::GuardKind::Unify(a, b) => {
+                    self.term_mentions(a, found);
+                    self.term_mentions(b, found);
+                }
+                syntax::program::GuardKind::Call(_, terms) => {
+                    terms.iter().for_each(|term| self.term_mentions(term, found));
+                }
+                _ => {}
+            });
+            for goal in &clause.body {
+                match &goal.kind {
+                    GoalKind::Unify(a, b) => {
+                        self.term_mentions(a, found);
+                        self.term_mentions(b, found);
+                    }
+                    GoalKind::Assign(..) => {}
+                    GoalKind::Call(call) => {
+                        if let Some(Callee::User(index)) = self.callee(module, call) {
+                            found(index);
+                        }
+                        call.arguments.iter().for_each(|term| self.term_mentions(term, found));
+                    }
+                }
+            }
+        }
+    }
+    fn term_mentions(&self, term: &Term, found: &mut dyn FnMut(Index)) {
+        match &term.kind {
+            TermKind::List(items, tail) => {
+                items.iter().for_each(|item| self.term_mentions(item, found));
+                if let Some(tail) = tail {
+                    self.term_mentions(tail, found);
+                }
+            }
+            TermKind::Struct(_, terms) | TermKind::Vector(terms) => {
+                terms.iter().for_each(|term| self.term_mentions(term, found));
+            }
+            TermKind::Predicate(module, name, arity) => {
+                if let Some(index) = self.defined(*module, *name, *arity) {
+                    found(index);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Predicates for Names<'_> {
+    fn number(&self, module: Atom, name: Atom, arity: usize) -> Option<PredicateId> {
+        let key = (module, name, arity);
+        if let Some(&index) = self.defined.get(&key) {
+            // Of a predicate that is not compiled only messages are wanted, never code.
+            return Some(self.numbers[index.0 as usize].unwrap_or(term::abi::BOTTOM));
+        }
+        self.earlier.get(&key).copied().or_else(|| self.qualified.get(&key).map(|found| found.0))
+    }
+}

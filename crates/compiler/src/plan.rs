@@ -1,0 +1,659 @@
+//! What a body does, in which order, before anything is known of registers.
+//!
+//! Order (KL1's execution order after commitment): active unifications and what can be computed at once, by data
+//! dependence; then the goals, in textual order. An inline operation that waits for a variable which only goals of this
+//! body (or operations that wait themselves) can bind becomes a goal in its textual place.
+
+use crate::arithmetic::fold;
+use crate::names::{Callee, Names};
+use crate::values::{Atomic, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BinaryHeap;
+use syntax::program::{Clause, Expr, Goal, GoalKind, Pragma, Term, TermKind, VarId};
+use term::abi::{Builtin, IntOp, PredicateId};
+use term::{Atom, AtomTable};
+
+/// Something that stands for a value in a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side<'a> {
+    Term(&'a Term),
+    Var(VarId),
+    Int(i64),
+}
+
+/// Where a variable gets its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source<'a> {
+    /// The passive part names it.
+    Known(Atomic),
+    /// Another name for a variable.
+    Alias(VarId),
+    /// Another name for a term.
+    Term(&'a Term),
+    /// The output of an inline operation.
+    Computed,
+    /// A new variable: it needs a cell.
+    Fresh,
+}
+
+/// What a goal of a body calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    User(crate::names::Index),
+    Other(PredicateId),
+}
+
+/// Something done at once.
+#[derive(Clone, Debug)]
+pub(crate) enum Step<'a> {
+    Unify(Side<'a>, Side<'a>),
+    Arith(IntOp, VarId, Side<'a>, Side<'a>),
+    Builtin(PredicateId, Vec<Side<'a>>, Vec<VarId>),
+}
+
+/// A goal to be pushed.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned<'a> {
+    pub(crate) target: Target,
+    pub(crate) arguments: Vec<Side<'a>>,
+    pub(crate) pragmas: &'a [Pragma],
+}
+
+/// A body.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    /// By variable number; made-up ones behind the clause's own.
+    pub(crate) sources: Vec<Source<'a>>,
+    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) goals: Vec<Planned<'a>>,
+    /// Values of the passive part that the body mentions.
+    pub(crate) values: FxHashSet<ValueId>,
+    /// Those that it computes with.
+    pub(crate) integers: FxHashSet<ValueId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Arith(IntOp),
+    Builtin(PredicateId),
+}
+
+/// An inline operation.
+#[derive(Clone, Debug)]
+struct Inline<'a> {
+    kind: Kind,
+    /// Inputs, and whether the operation waits for them.
+    inputs: Vec<(Side<'a>, bool)>,
+    outputs: Vec<VarId>,
+    /// As a goal: predicate, and for each argument the input or output it is.
+    goal: Option<(PredicateId, Vec<Part>)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Input(usize),
+    Output(usize),
+}
+
+enum Item<'a> {
+    Unify(Side<'a>, Side<'a>),
+    Inline(Inline<'a>),
+    Goal(Planned<'a>),
+}
+
+struct Planner<'p, 'a> {
+    names: &'p Names<'a>,
+    atoms: &'p AtomTable,
+    module: Atom,
+    clause: &'a Clause,
+    /// `None`: no source yet.
+    sources: Vec<Option<Source<'a>>>,
+    items: Vec<Item<'a>>,
+}
+
+/// Plans the body of a clause whose passive part knows `variables`.
+pub(crate) fn plan<'a>(
+    names: &Names<'a>,
+    atoms: &AtomTable,
+    module: Atom,
+    clause: &'a Clause,
+    variables: &[Option<Atomic>],
+) -> Plan<'a> {
+    let sources = variables.iter().map(|known| known.map(Source::Known)).collect();
+    let mut planner = Planner { names, atoms, module, clause, sources, items: Vec::new() };
+    for goal in &clause.body {
+        planner.goal(goal);
+    }
+    planner.name_terms();
+    planner.settle_outputs();
+    planner.schedule()
+}
+
+/// The name of an integer operation as a body builtin.
+fn operation_name(op: IntOp) -> &'static [u8] {
+    match op {
+        IntOp::Add => b"add",
+        IntOp::Sub => b"subtract",
+        IntOp::Mul => b"multiply",
+        IntOp::Div => b"divide",
+        IntOp::Mod => b"modulo",
+        IntOp::And => b"and",
+        IntOp::Or => b"or",
+        IntOp::Xor => b"exclusive_or",
+        IntOp::Shl => b"shift_left",
+        IntOp::Shr => b"shift_right",
+        IntOp::Neg => b"minus",
+        IntOp::Not => b"complement",
+    }
+}
+
+fn operation(name: &[u8], arity: usize) -> Option<IntOp> {
+    use IntOp::*;
+    let all = [Add, Sub, Mul, Div, Mod, And, Or, Xor, Shl, Shr, Neg, Not];
+    all.into_iter().find(|op| operation_name(*op) == name && arity == operands(*op) + 1)
+}
+
+fn operands(op: IntOp) -> usize {
+    if matches!(op, IntOp::Neg | IntOp::Not) { 1 } else { 2 }
+}
+
+impl<'a> Planner<'_, 'a> {
+    fn fresh(&mut self) -> VarId {
+        self.sources.push(None);
+        VarId(self.sources.len() as u32 - 1)
+    }
+    /// The variable that a variable is a name for.
+    fn representative(&self, mut variable: VarId) -> VarId {
+        while let Some(Source::Alias(next)) = self.sources[variable.0 as usize] {
+            variable = next;
+        }
+        variable
+    }
+    fn source(&self, variable: VarId) -> Option<Source<'a>> {
+        self.sources[self.representative(variable).0 as usize]
+    }
+    fn variable(&self, side: Side<'a>) -> Option<VarId> {
+        match side {
+            Side::Var(variable) => Some(variable),
+            Side::Term(Term { kind: TermKind::Var(variable), .. }) => Some(*variable),
+            _ => None,
+        }
+    }
+    fn goal(&mut self, goal: &'a Goal) {
+        match &goal.kind {
+            GoalKind::Unify(a, b) => self.items.push(Item::Unify(Side::Term(a), Side::Term(b))),
+            GoalKind::Assign(target, Expr::Term(value)) => {
+                self.items.push(Item::Unify(Side::Term(target), Side::Term(value)));
+            }
+            GoalKind::Assign(target, expr) => {
+                let output = match target.kind {
+                    TermKind::Var(variable) => variable,
+                    _ => self.fresh(),
+                };
+                let value = self.expression(expr, Some(output));
+                // Folded, or a target that is not a variable.
+                if !matches!(value, Side::Var(variable) if variable == output) {
+                    self.items.push(Item::Unify(Side::Term(target), value));
+                } else if !matches!(target.kind, TermKind::Var(_)) {
+                    self.items.push(Item::Unify(Side::Term(target), Side::Var(output)));
+                }
+            }
+            GoalKind::Call(call) => self.call(call),
+        }
+    }
+    fn expression(&mut self, expr: &'a Expr, output: Option<VarId>) -> Side<'a> {
+        match expr {
+            Expr::Term(Term { kind: TermKind::Int(value), .. }) => Side::Int(*value),
+            Expr::Term(term) => Side::Term(term),
+            Expr::Int(op, _, parts) => {
+                let a = parts.first().map_or(Side::Int(0), |part| self.expression(part, None));
+                let b = parts.get(1).map_or(Side::Int(0), |part| self.expression(part, None));
+                if let (Side::Int(a), Side::Int(b)) = (a, b)
+                    && let Some(value) = fold(*op, a, b)
+                {
+                    return Side::Int(value);
+                }
+                let output = output.unwrap_or_else(|| self.fresh());
+                let inputs = if operands(*op) == 1 { vec![a] } else { vec![a, b] };
+                self.arith(*op, inputs, output);
+                Side::Var(output)
+            }
+            Expr::Float(method, _, parts) => {
+                let inputs: Vec<Side<'a>> = parts.iter().map(|part| self.expression(part, None)).collect();
+                let output = output.unwrap_or_else(|| self.fresh());
+                let name = float_builtin(method);
+                let found = self.atoms.lookup(name.as_bytes());
+                if let Some((id, builtin)) = found.and_then(|name| self.names.body(name, inputs.len() + 1)) {
+                    let arguments = inputs.into_iter().chain([Side::Var(output)]).collect();
+                    self.builtin(id, builtin, arguments);
+                }
+                Side::Var(output)
+            }
+        }
+    }
+    fn arith(&mut self, op: IntOp, inputs: Vec<Side<'a>>, output: VarId) {
+        let name = self.atoms.lookup(operation_name(op));
+        let found = name.and_then(|name| self.names.body(name, inputs.len() + 1));
+        let mut parts: Vec<Part> = (0..inputs.len()).map(Part::Input).collect();
+        parts.push(Part::Output(0));
+        self.items.push(Item::Inline(Inline {
+            kind: Kind::Arith(op),
+            inputs: inputs.into_iter().map(|input| (input, true)).collect(),
+            outputs: vec![output],
+            goal: found.map(|(id, _)| (id, parts)),
+        }));
+    }
+    fn builtin(&mut self, id: PredicateId, builtin: &Builtin, arguments: Vec<Side<'a>>) {
+        let (mut inputs, mut outputs, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut unifications = Vec::new();
+        for (mode, argument) in builtin.modes.bytes().zip(arguments) {
+            if mode != b'o' {
+                parts.push(Part::Input(inputs.len()));
+                inputs.push((argument, mode == b'i'));
+                continue;
+            }
+            let output = match self.variable(argument) {
+                Some(variable) if !outputs.contains(&variable) => variable,
+                _ => {
+                    let output = self.fresh();
+                    unifications.push(Item::Unify(argument, Side::Var(output)));
+                    output
+                }
+            };
+            parts.push(Part::Output(outputs.len()));
+            outputs.push(output);
+        }
+        let goal = Some((id, parts));
+        self.items.push(Item::Inline(Inline { kind: Kind::Builtin(id), inputs, outputs, goal }));
+        self.items.extend(unifications);
+    }
+    fn call(&mut self, call: &'a syntax::program::Call) {
+        let arguments: Vec<Side<'a>> = call.arguments.iter().map(Side::Term).collect();
+        let target = match self.names.callee(self.module, call) {
+            Some(Callee::Inline(id, builtin)) if call.pragmas.is_empty() => {
+                return self.inline_call(id, builtin, call, arguments);
+            }
+            Some(Callee::Inline(id, _) | Callee::Other(id)) => Target::Other(id),
+            Some(Callee::User(index)) => Target::User(index),
+            // Diagnosed elsewhere; no code comes of it.
+            None => return,
+        };
+        self.items.push(Item::Goal(Planned { target, arguments, pragmas: &call.pragmas }));
+    }
+    fn inline_call(
+        &mut self,
+        id: PredicateId,
+        builtin: &'a Builtin,
+        call: &'a syntax::program::Call,
+        arguments: Vec<Side<'a>>,
+    ) {
+        let name = self.atoms.text(call.name);
+        if let Some(op) = operation(name, arguments.len())
+            && call.module.is_none()
+            && let Some((&output, inputs)) = arguments.split_last()
+        {
+            let variable = self.variable(output);
+            let result = variable.unwrap_or_else(|| self.fresh());
+            self.arith(op, inputs.to_vec(), result);
+            if variable.is_none() {
+                self.items.push(Item::Unify(output, Side::Var(result)));
+            }
+            return;
+        }
+        if let &[vector, index, old, new, result] = &arguments[..]
+            && matches!(name, b"set_vector_element" | b"set_element" | b"setarg")
+            && self.replace(call, name, [vector, index, old, new, result])
+        {
+            return;
+        }
+        self.builtin(id, builtin, arguments);
+    }
+    /// An update that also gives the old element: reads and writes apart, so that the new one may depend on the old one.
+    fn replace(&mut self, call: &syntax::program::Call, name: &[u8], arguments: [Side<'a>; 5]) -> bool {
+        let read: &[u8] = match name {
+            b"set_vector_element" => b"vector_element",
+            b"set_element" => b"element",
+            _ => b"arg",
+        };
+        let find = |name: Atom, arity: usize| self.names.builtin(call.module, name, arity);
+        let Some(read) = self.atoms.lookup(read) else { return false };
+        let (Some(read), Some(write)) = (find(read, 3), find(call.name, 4)) else { return false };
+        let [vector, index, old, new, result] = arguments;
+        let unused = self.variable(old).is_some_and(|variable| self.is_void(variable));
+        if !unused {
+            self.builtin(read.0, read.1, vec![vector, index, old]);
+        }
+        self.builtin(write.0, write.1, vec![vector, index, new, result]);
+        true
+    }
+    /// An anonymous variable: nothing else can mention it.
+    fn is_void(&self, variable: VarId) -> bool {
+        self.clause.variables.get(variable.0 as usize).is_some_and(|variable| variable.name == "_")
+    }
+
+    /// Unifications that only give a new variable its meaning disappear.
+    fn name_terms(&mut self) {
+        let items = std::mem::take(&mut self.items);
+        for item in items {
+            match item {
+                Item::Unify(a, b) if self.give_name(a, b) || self.give_name(b, a) => {}
+                other => self.items.push(other),
+            }
+        }
+    }
+    fn give_name(&mut self, target: Side<'a>, value: Side<'a>) -> bool {
+        let Some(target) = self.variable(target) else { return false };
+        let target = self.representative(target);
+        if self.sources[target.0 as usize].is_some() {
+            return false;
+        }
+        let source = match value {
+            Side::Int(value) => Source::Known(Atomic::Int(value)),
+            _ => match (self.variable(value), value) {
+                (Some(variable), _) => {
+                    let variable = self.representative(variable);
+                    if variable == target {
+                        return true;
+                    }
+                    Source::Alias(variable)
+                }
+                (None, Side::Term(term)) => {
+                    if self.reaches(term, target) {
+                        return false;
+                    }
+                    Source::Term(term)
+                }
+                (None, _) => return false,
+            },
+        };
+        self.sources[target.0 as usize] = Some(source);
+        true
+    }
+    /// Whether a term contains a variable, looking through names.
+    fn reaches(&self, term: &'a Term, target: VarId) -> bool {
+        let mut found = false;
+        self.each_variable(Side::Term(term), &mut |variable| found |= variable == target);
+        found
+    }
+    /// Calls `visit` for the representatives in a term, looking through names, each once.
+    fn each_variable(&self, side: Side<'a>, visit: &mut dyn FnMut(VarId)) {
+        let mut seen = FxHashSet::default();
+        let mut work = vec![side];
+        while let Some(side) = work.pop() {
+            if let Some(variable) = self.variable(side) {
+                let variable = self.representative(variable);
+                if !seen.insert(variable) {
+                    continue;
+                }
+                visit(variable);
+                if let Some(Source::Term(term)) = self.sources[variable.0 as usize] {
+                    work.push(Side::Term(term));
+                }
+            } else if let Side::Term(term) = side {
+                match &term.kind {
+                    TermKind::List(items, tail) => {
+                        work.extend(items.iter().map(Side::Term));
+                        work.extend(tail.iter().map(|tail| Side::Term(tail)));
+                    }
+                    TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
+                        work.extend(parts.iter().map(Side::Term));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    /// Every output becomes a variable that nothing else defines; others are unified with it.
+    fn settle_outputs(&mut self) {
+        let items = std::mem::take(&mut self.items);
+        for item in items {
+            let Item::Inline(mut inline) = item else {
+                self.items.push(item);
+                continue;
+            };
+            let mut unifications = Vec::new();
+            for output in &mut inline.outputs {
+                let variable = self.representative(*output);
+                if self.sources[variable.0 as usize].is_none() {
+                    self.sources[variable.0 as usize] = Some(Source::Computed);
+                    *output = variable;
+                } else {
+                    self.sources.push(Some(Source::Computed));
+                    *output = VarId(self.sources.len() as u32 - 1);
+                    unifications.push(Item::Unify(Side::Var(variable), Side::Var(*output)));
+                }
+            }
+            self.items.push(Item::Inline(inline));
+            self.items.extend(unifications);
+        }
+        for source in &mut self.sources {
+            source.get_or_insert(Source::Fresh);
+        }
+    }
+    /// Which inline operations must wait as goals: their numbers among the items.
+    fn waiting(&mut self) -> FxHashSet<usize> {
+        let mut maybe_bound: FxHashSet<VarId> = FxHashSet::default();
+        let mut producers: FxHashMap<VarId, usize> = FxHashMap::default();
+        for (number, item) in self.items.iter().enumerate() {
+            match item {
+                Item::Unify(a, b) => {
+                    for side in [*a, *b] {
+                        self.each_variable(side, &mut |variable| {
+                            maybe_bound.insert(variable);
+                        });
+                    }
+                }
+                Item::Inline(inline) => producers.extend(inline.outputs.iter().map(|&v| (v, number))),
+                Item::Goal(_) => {}
+            }
+        }
+        let mut waiting = FxHashSet::default();
+        let mut runnable: FxHashSet<usize> = FxHashSet::default();
+        // An operation runs if all that it waits for is there; the rest waits. Rounds: as many as the longest chain.
+        loop {
+            let mut changed = false;
+            for (number, item) in self.items.iter().enumerate() {
+                let Item::Inline(inline) = item else { continue };
+                if runnable.contains(&number) {
+                    continue;
+                }
+                let there = |side: Side<'a>| match self.variable(side) {
+                    None => true,
+                    Some(variable) => {
+                        let variable = self.representative(variable);
+                        match self.sources[variable.0 as usize] {
+                            Some(Source::Computed) => {
+                                producers.get(&variable).is_some_and(|producer| runnable.contains(producer))
+                            }
+                            Some(Source::Fresh) => maybe_bound.contains(&variable),
+                            _ => true,
+                        }
+                    }
+                };
+                if inline.inputs.iter().all(|(side, waits)| !waits || there(*side)) {
+                    changed |= runnable.insert(number);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for (number, item) in self.items.iter().enumerate() {
+            if let Item::Inline(inline) = item
+                && !runnable.contains(&number)
+                && inline.goal.is_some()
+            {
+                waiting.insert(number);
+            }
+        }
+        waiting
+    }
+    fn schedule(mut self) -> Plan<'a> {
+        let mut waiting = self.waiting();
+        self.forget_outputs(&waiting);
+        let order = loop {
+            match self.order(&waiting) {
+                Ok(order) => break order,
+                // Operations that need each other's results: one of them waits as a goal.
+                Err(stuck) => {
+                    waiting.insert(stuck);
+                    self.forget_outputs(&waiting);
+                }
+            }
+        };
+        let mut values = FxHashSet::default();
+        let mut integers = FxHashSet::default();
+        self.collect_values(&waiting, &mut values, &mut integers);
+        let mut goals = Vec::new();
+        let mut steps: Vec<Option<Step<'a>>> = Vec::new();
+        for (number, item) in self.items.into_iter().enumerate() {
+            steps.push(None);
+            match item {
+                Item::Goal(planned) => goals.push(planned),
+                Item::Unify(a, b) => steps[number] = Some(Step::Unify(a, b)),
+                Item::Inline(inline) if waiting.contains(&number) => goals.extend(as_goal(inline)),
+                Item::Inline(inline) => steps[number] = Some(as_step(inline)),
+            }
+        }
+        let steps = order.into_iter().filter_map(|number| steps[number].take()).collect();
+        let sources = self.sources.into_iter().map(|source| source.unwrap_or(Source::Fresh)).collect();
+        Plan { sources, steps, goals, values, integers }
+    }
+    fn forget_outputs(&mut self, waiting: &FxHashSet<usize>) {
+        for &number in waiting {
+            if let Item::Inline(inline) = &self.items[number] {
+                for output in &inline.outputs {
+                    self.sources[output.0 as usize] = Some(Source::Fresh);
+                }
+            }
+        }
+    }
+    /// Unifications and operations so that each comes after what it uses; `Err`: one that is part of a circle.
+    fn order(&self, waiting: &FxHashSet<usize>) -> Result<Vec<usize>, usize> {
+        let mut producers: FxHashMap<VarId, usize> = FxHashMap::default();
+        for (number, item) in self.items.iter().enumerate() {
+            if let Item::Inline(inline) = item
+                && !waiting.contains(&number)
+            {
+                producers.extend(inline.outputs.iter().map(|&output| (output, number)));
+            }
+        }
+        let mut missing = vec![0u32; self.items.len()];
+        let mut users: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut heap = BinaryHeap::new();
+        let mut total = 0;
+        for (number, item) in self.items.iter().enumerate() {
+            let sides: Vec<Side<'a>> = match item {
+                Item::Unify(a, b) => vec![*a, *b],
+                Item::Inline(inline) if !waiting.contains(&number) => {
+                    inline.inputs.iter().map(|input| input.0).collect()
+                }
+                _ => continue,
+            };
+            total += 1;
+            let mut needed = FxHashSet::default();
+            for side in sides {
+                self.each_variable(side, &mut |variable| needed.extend(producers.get(&variable).copied()));
+            }
+            missing[number] = needed.len() as u32;
+            for producer in needed {
+                users.entry(producer).or_default().push(number);
+            }
+            if missing[number] == 0 {
+                heap.push(self.urgency(number));
+            }
+        }
+        let mut order = Vec::with_capacity(total);
+        let mut done = vec![false; self.items.len()];
+        while let Some((_, std::cmp::Reverse(number))) = heap.pop() {
+            order.push(number);
+            done[number] = true;
+            for &user in users.get(&number).into_iter().flatten() {
+                missing[user] -= 1;
+                if missing[user] == 0 {
+                    heap.push(self.urgency(user));
+                }
+            }
+        }
+        if order.len() == total {
+            return Ok(order);
+        }
+        let stuck = |number: &usize| {
+            !done[*number] && !waiting.contains(number) && matches!(&self.items[*number], Item::Inline(_))
+        };
+        Err((0..self.items.len()).find(stuck).expect("a circle of dependences goes through an operation"))
+    }
+    /// Unifications before operations, else textual order.
+    fn urgency(&self, number: usize) -> (bool, std::cmp::Reverse<usize>) {
+        (matches!(self.items[number], Item::Unify(..)), std::cmp::Reverse(number))
+    }
+    fn collect_values(
+        &self,
+        waiting: &FxHashSet<usize>,
+        values: &mut FxHashSet<ValueId>,
+        integers: &mut FxHashSet<ValueId>,
+    ) {
+        let mut visit = |side: Side<'a>| {
+            self.each_variable(side, &mut |variable| {
+                if let Some(Source::Known(Atomic::Value(value))) = self.sources[variable.0 as usize] {
+                    values.insert(value);
+                }
+            });
+        };
+        for (number, item) in self.items.iter().enumerate() {
+            match item {
+                Item::Unify(a, b) => [*a, *b].into_iter().for_each(&mut visit),
+                Item::Goal(planned) => {
+                    planned.arguments.iter().for_each(|side| visit(*side));
+                    for pragma in planned.pragmas {
+                        let (Pragma::Priority(term) | Pragma::LowerPriority(term) | Pragma::Node(term)) =
+                            pragma;
+                        visit(Side::Term(term));
+                    }
+                }
+                Item::Inline(inline) => {
+                    inline.inputs.iter().for_each(|(side, _)| visit(*side));
+                    let computes = matches!(inline.kind, Kind::Arith(_)) && !waiting.contains(&number);
+                    for (side, _) in inline.inputs.iter().filter(|_| computes) {
+                        if let Some(variable) = self.variable(*side)
+                            && let Some(Source::Known(Atomic::Value(value))) = self.source(variable)
+                        {
+                            integers.insert(value);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn as_goal(inline: Inline<'_>) -> Option<Planned<'_>> {
+    let (id, parts) = inline.goal?;
+    let argument = |part: &Part| match *part {
+        Part::Input(index) => inline.inputs[index].0,
+        Part::Output(index) => Side::Var(inline.outputs[index]),
+    };
+    Some(Planned { target: Target::Other(id), arguments: parts.iter().map(argument).collect(), pragmas: &[] })
+}
+
+fn as_step(inline: Inline<'_>) -> Step<'_> {
+    match inline.kind {
+        Kind::Arith(op) => {
+            let b = inline.inputs.get(1).map_or(Side::Int(0), |input| input.0);
+            Step::Arith(op, inline.outputs[0], inline.inputs[0].0, b)
+        }
+        Kind::Builtin(id) => {
+            Step::Builtin(id, inline.inputs.into_iter().map(|input| input.0).collect(), inline.outputs)
+        }
+    }
+}
+
+/// The builtin that a float operation is.
+fn float_builtin(method: &str) -> String {
+    match method {
+        "float" => "integer_to_floating_point".into(),
+        "int" => "floating_point_to_integer".into(),
+        "pow" => "floating_point_power".into(),
+        other => format!("floating_point_{other}"),
+    }
+}

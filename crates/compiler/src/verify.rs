@@ -1,0 +1,545 @@
+//! Checks the invariants of the IR (I1 to I5 of [`crate::ir`]) and that everything named exists.
+
+use crate::ir::{BlockId, Component, End, GoalCall, Op, Operand, Program, Reg, Slot};
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::abi::{PredicateId, SLACK_WORDS};
+
+/// What is wrong with a program; empty if nothing is. Each message names the component and block.
+pub fn verify(program: &Program) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut entries: FxHashSet<PredicateId> = FxHashSet::default();
+    let arities: FxHashMap<PredicateId, usize> =
+        program.predicates.iter().map(|p| (p.id, p.arity as usize)).collect();
+    if !program.predicates.windows(2).all(|pair| pair[0].id.0 + 1 == pair[1].id.0) {
+        problems.push("predicates are not numbered consecutively".into());
+    }
+    for (number, component) in program.components.iter().enumerate() {
+        let mut checker = Checker {
+            component,
+            arities: &arities,
+            constants: program.first_constant + program.constants.len() as u32,
+            problems: &mut problems,
+            place: format!("component {number}"),
+        };
+        checker.component();
+        for entry in &component.entries {
+            if !entries.insert(entry.predicate) {
+                problems.push(format!("predicate {} has two entries", entry.predicate.0));
+            }
+        }
+    }
+    for predicate in &program.predicates {
+        if !entries.contains(&predicate.id) {
+            problems.push(format!("predicate {} has no entry", predicate.id.0));
+        }
+    }
+    problems
+}
+
+struct Checker<'v> {
+    component: &'v Component,
+    arities: &'v FxHashMap<PredicateId, usize>,
+    constants: u32,
+    problems: &'v mut Vec<String>,
+    place: String,
+}
+
+/// Registers on the way to a block.
+#[derive(Clone, PartialEq)]
+struct Known {
+    /// Assigned on every path (I1).
+    assigned: Set,
+    /// Raw, and not bound or initialised yet, on every path (I5).
+    raw: Set,
+}
+
+/// A set of registers.
+#[derive(Clone, PartialEq, Default)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn has(&self, register: Reg) -> bool {
+        self.0.get(register.0 as usize / 64).is_some_and(|word| word >> (register.0 % 64) & 1 == 1)
+    }
+    fn add(&mut self, register: Reg) {
+        let word = register.0 as usize / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (register.0 % 64);
+    }
+    fn remove(&mut self, register: Reg) {
+        if let Some(word) = self.0.get_mut(register.0 as usize / 64) {
+            *word &= !(1 << (register.0 % 64));
+        }
+    }
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+    fn members(&self) -> Vec<Reg> {
+        (0..self.0.len() as u32 * 64).map(Reg).filter(|register| self.has(*register)).collect()
+    }
+    /// True if the intersection with `other` took something away.
+    fn meet(&mut self, other: &Set) -> bool {
+        let before = self.clone();
+        self.0.truncate(other.0.len());
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= other);
+        before.members() != self.members()
+    }
+}
+
+impl Checker<'_> {
+    fn problem(&mut self, text: impl std::fmt::Display) {
+        let place = &self.place;
+        self.problems.push(format!("{place}: {text}"));
+    }
+    fn component(&mut self) {
+        if !self.shape() {
+            return;
+        }
+        self.flow();
+        for entry in 0..self.component.entries.len() {
+            self.need(entry);
+        }
+        for block in 0..self.component.blocks.len() {
+            self.place = format!("{}, b{block}", self.place.split(',').next().unwrap_or_default());
+            let is_poll = |op: &Op| matches!(op, Op::Poll { .. });
+            if self.component.blocks[block].ops.iter().skip(1).any(is_poll) {
+                self.problem("a poll that is not the first operation (I3)");
+            }
+        }
+    }
+    /// Everything named exists; arities agree. False if going on would make no sense.
+    fn shape(&mut self) -> bool {
+        let blocks = self.component.blocks.len() as u32;
+        let before = self.problems.len();
+        for entry in &self.component.entries {
+            if entry.block.0 >= blocks {
+                self.problem(format_args!("entry at b{} does not exist", entry.block.0));
+                continue;
+            }
+            let first = self.component.blocks[entry.block.0 as usize].ops.first();
+            if !matches!(first, Some(Op::Poll { goal, .. }) if goal.predicate == entry.predicate) {
+                self.problem(format_args!("entry b{} does not begin with its poll (I3)", entry.block.0));
+            }
+            if self.arities.get(&entry.predicate).is_some_and(|arity| *arity != entry.parameters.len()) {
+                self.problem(format_args!("entry of {} has a wrong number of parameters", entry.predicate.0));
+            }
+        }
+        for (number, block) in self.component.blocks.iter().enumerate() {
+            self.place = format!("{}, b{number}", self.place.split(',').next().unwrap_or_default());
+            for successor in successors(&block.end) {
+                if successor.0 >= blocks {
+                    self.problem(format_args!("there is no b{}", successor.0));
+                }
+            }
+            for op in &block.ops {
+                self.names_of_op(op);
+            }
+            self.names_of_end(&block.end);
+        }
+        self.problems.len() == before
+    }
+    fn goal(&mut self, goal: &GoalCall) {
+        if self.arities.get(&goal.predicate).is_some_and(|arity| *arity != goal.arguments.len()) {
+            self.problem(format_args!("a goal of {} with a wrong number of arguments", goal.predicate.0));
+        }
+    }
+    fn names_of_op(&mut self, op: &Op) {
+        if let Op::Poll { goal, .. } | Op::Push { goal, .. } = op {
+            self.goal(goal);
+        }
+        let mut bad = Vec::new();
+        op_uses(op, &mut |operand| match operand {
+            Operand::Constant(id) if id.0 >= self.constants => bad.push(format!("there is no c{}", id.0)),
+            Operand::Reg(register) if register.0 >= self.component.registers => {
+                bad.push(format!("there is no r{}", register.0));
+            }
+            _ => {}
+        });
+        for register in op_defines(op) {
+            if register.0 >= self.component.registers {
+                bad.push(format!("there is no r{}", register.0));
+            }
+        }
+        bad.into_iter().for_each(|text| self.problem(text));
+    }
+    fn names_of_end(&mut self, end: &End) {
+        match end {
+            End::Call(goal)
+            | End::Suspend { goal, .. }
+            | End::SuspendOrFail { goal }
+            | End::Fail { goal } => self.goal(goal),
+            End::Jump { block, moves } => {
+                let component = self.component;
+                let Some(target) = component.blocks.get(block.0 as usize) else { return };
+                if !matches!(target.ops.first(), Some(Op::Poll { .. })) {
+                    self.problem(format_args!("a jump to b{}, which does not poll", block.0));
+                }
+                let mut seen = FxHashSet::default();
+                if !moves.iter().all(|(dst, _)| seen.insert(*dst)) {
+                    self.problem("a jump assigns a register twice");
+                }
+            }
+            _ => {}
+        }
+        if let End::Suspend { on, .. } = end
+            && on.is_empty()
+        {
+            self.problem("a suspension on nothing");
+        }
+        let registers = self.component.registers;
+        let mut bad = false;
+        end_uses(end, &mut |operand| bad |= matches!(operand, Operand::Reg(r) if r.0 >= registers));
+        if bad || end_defines(end).iter().any(|(r, _)| r.0 >= registers) {
+            self.problem("a register that does not exist");
+        }
+    }
+    /// I1 and I5 by forward data flow.
+    fn flow(&mut self) {
+        let component = self.component;
+        let mut at_start: Vec<Option<Known>> = vec![None; component.blocks.len()];
+        let mut work = Vec::new();
+        for entry in &component.entries {
+            let mut known = Known { assigned: Set::default(), raw: Set::default() };
+            entry.parameters.iter().for_each(|register| known.assigned.add(*register));
+            at_start[entry.block.0 as usize] = Some(known);
+            work.push(entry.block);
+        }
+        while let Some(block) = work.pop() {
+            let mut known = at_start[block.0 as usize].clone().expect("blocks on the list were reached");
+            self.walk(block, &mut known, false);
+            let end = &component.blocks[block.0 as usize].end;
+            for (target, known) in after(end, &known, component) {
+                let slot = &mut at_start[target.0 as usize];
+                let changed = match slot {
+                    None => {
+                        *slot = Some(known);
+                        true
+                    }
+                    Some(old) => {
+                        // A cell that is raw on one path only: both sets shrink, and the checks below complain.
+                        let a = old.assigned.meet(&known.assigned);
+                        old.raw.meet(&known.raw) | a
+                    }
+                };
+                if changed {
+                    work.push(target);
+                }
+            }
+        }
+        for (number, known) in at_start.into_iter().enumerate() {
+            let Some(mut known) = known else { continue };
+            self.place = format!("{}, b{number}", self.place.split(',').next().unwrap_or_default());
+            self.walk(BlockId(number as u32), &mut known, true);
+            self.raw_at_end(&component.blocks[number].end, &known);
+        }
+    }
+    /// Goes through a block's operations; complains if asked to.
+    fn walk(&mut self, block: BlockId, known: &mut Known, complain: bool) {
+        let component = self.component;
+        let block = &component.blocks[block.0 as usize];
+        for op in &block.ops {
+            if complain {
+                self.check_op(op, known);
+            }
+            for register in op_defines(op) {
+                known.assigned.add(register);
+                known.raw.remove(register);
+            }
+            match op {
+                Op::Cons { car, cdr, .. } => [car, cdr].into_iter().for_each(|slot| raw_slot(slot, known)),
+                Op::Struct { args, .. } => args.iter().for_each(|slot| raw_slot(slot, known)),
+                Op::BindFresh { var, .. } | Op::InitFresh { var } => known.raw.remove(*var),
+                Op::Poll { raw, .. } => raw.iter().for_each(|register| known.raw.add(*register)),
+                _ => {}
+            }
+        }
+        if complain {
+            let mut unassigned = Vec::new();
+            end_uses(&block.end, &mut |operand| {
+                if let Operand::Reg(register) = operand
+                    && !known.assigned.has(register)
+                {
+                    unassigned.push(register);
+                }
+            });
+            unassigned
+                .into_iter()
+                .for_each(|r| self.problem(format_args!("r{} may be unassigned (I1)", r.0)));
+        }
+    }
+    fn check_op(&mut self, op: &Op, known: &Known) {
+        let mut unassigned = Vec::new();
+        let mut raw = Vec::new();
+        op_uses(op, &mut |operand| {
+            let Operand::Reg(register) = operand else { return };
+            if !known.assigned.has(register) {
+                unassigned.push(register);
+            }
+            if known.raw.has(register) {
+                raw.push(register);
+            }
+        });
+        unassigned.into_iter().for_each(|r| self.problem(format_args!("r{} may be unassigned (I1)", r.0)));
+        match op {
+            Op::InitFresh { var } if known.raw.has(*var) => {}
+            Op::BindFresh { var, value } => {
+                if let Operand::Reg(register) = value
+                    && known.raw.has(*register)
+                {
+                    self.problem(format_args!("the raw r{} is used as a value (I5)", register.0));
+                }
+                let _ = var;
+            }
+            _ => raw.into_iter().for_each(|r| self.problem(format_args!("the raw r{} is used (I5)", r.0))),
+        }
+        let looks = matches!(op, Op::Unify { .. } | Op::Builtin { .. } | Op::Arith { .. } | Op::Push { .. });
+        if looks && matches!(op, Op::Unify { .. } | Op::Builtin { .. }) && !known.raw.is_empty() {
+            self.problem("a raw cell while the heap is looked at (I5)");
+        }
+    }
+    fn raw_at_end(&mut self, end: &End, known: &Known) {
+        if known.raw.is_empty() {
+            return;
+        }
+        let allowed: FxHashSet<Reg> = match end {
+            End::Jump { block, moves } => {
+                let raw = match self.component.blocks[block.0 as usize].ops.first() {
+                    Some(Op::Poll { raw, .. }) => &raw[..],
+                    _ => &[],
+                };
+                let mut allowed: FxHashSet<Reg> = FxHashSet::default();
+                for parameter in raw {
+                    let source = moves.iter().find(|(dst, _)| dst == parameter);
+                    let source = source.map_or(Operand::Reg(*parameter), |(_, src)| *src);
+                    if let Operand::Reg(register) = source
+                        && (!known.raw.has(register) || !allowed.insert(register))
+                    {
+                        self.problem(format_args!(
+                            "r{} goes to a raw parameter and is not raw (I5)",
+                            register.0
+                        ));
+                    }
+                }
+                for (dst, src) in moves {
+                    if let Operand::Reg(register) = src
+                        && known.raw.has(*register)
+                        && !raw.contains(dst)
+                    {
+                        self.problem(format_args!(
+                            "the raw r{} goes to an ordinary parameter (I5)",
+                            register.0
+                        ));
+                    }
+                }
+                allowed
+            }
+            // Guards look at what is bound, never into raw cells: nothing refers to those yet.
+            End::Match { .. } | End::Compare { .. } | End::GuardArith { .. } | End::Goto(_) => return,
+            _ => FxHashSet::default(),
+        };
+        for register in known.raw.members() {
+            if !allowed.contains(&register) {
+                self.problem(format_args!("r{} is still raw at the end (I5)", register.0));
+            }
+        }
+    }
+    /// I4: the longest way from an entry.
+    fn need(&mut self, entry: usize) {
+        let component = self.component;
+        let entry = &component.entries[entry];
+        self.check_need(entry.block);
+        let _ = component;
+    }
+    fn check_need(&mut self, start: BlockId) {
+        let component = self.component;
+        let Some(Op::Poll { need: allowed, .. }) = component.blocks[start.0 as usize].ops.first() else {
+            return;
+        };
+        let mut best: FxHashMap<BlockId, u64> = FxHashMap::default();
+        let mut work = vec![(start, 0u64)];
+        while let Some((block, words)) = work.pop() {
+            if best.get(&block).is_some_and(|known| *known >= words) {
+                continue;
+            }
+            best.insert(block, words);
+            let here = &component.blocks[block.0 as usize];
+            let mut words = words;
+            for op in &here.ops {
+                words += op_words(op);
+                let calls = matches!(op, Op::Arith { .. } | Op::Builtin { .. });
+                if calls && *allowed as usize > SLACK_WORDS {
+                    self.problem("an operation that may collect after a big need (I4)");
+                }
+            }
+            if words > u64::from(*allowed) {
+                self.problem(format_args!("{words} words where {allowed} are allowed (I4)"));
+                return;
+            }
+            // Paths through a reduction have no circles: a circle would go through a poll.
+            if !matches!(here.end, End::Jump { .. }) {
+                work.extend(successors(&here.end).into_iter().map(|next| (next, words)));
+            }
+        }
+    }
+}
+
+fn raw_slot(slot: &Slot, known: &mut Known) {
+    if let Slot::Raw(register) = slot {
+        known.raw.add(*register);
+    }
+}
+
+/// Heap words that an operation takes.
+pub fn op_words(op: &Op) -> u64 {
+    match op {
+        Op::Cons { .. } => 2,
+        Op::Struct { args, .. } => 1 + args.len() as u64,
+        Op::Var { .. } => 1,
+        Op::Vector { elements, .. } => u64::from(crate::body::vector_words(elements.len())),
+        _ => 0,
+    }
+}
+
+/// The blocks that an end may go to.
+pub fn successors(end: &End) -> Vec<BlockId> {
+    match end {
+        End::Match { cases, unbound, default, .. } => {
+            cases.iter().map(|case| case.1).chain([*unbound, *default]).collect()
+        }
+        End::Compare { yes, no, unbound, .. }
+        | End::GuardArith { yes, no, unbound, .. }
+        | End::GuardCall { yes, no, unbound, .. } => vec![*yes, *no, *unbound],
+        End::Goto(block) | End::Jump { block, .. } => vec![*block],
+        End::Call(_) | End::Proceed | End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => {
+            vec![]
+        }
+    }
+}
+
+/// What is known at each successor.
+fn after(end: &End, known: &Known, component: &Component) -> Vec<(BlockId, Known)> {
+    let defines = end_defines(end);
+    if let End::Jump { block, moves } = end {
+        let mut next = known.clone();
+        // Whoever jumps to an entry brings its parameters only: other registers are dead there.
+        let parameters: Option<&Vec<Reg>> =
+            component.entries.iter().find(|entry| entry.block == *block).map(|entry| &entry.parameters);
+        if let Some(parameters) = parameters {
+            next.assigned = Set::default();
+            parameters.iter().filter(|r| known.assigned.has(**r)).for_each(|r| next.assigned.add(*r));
+        }
+        moves.iter().for_each(|(dst, _)| next.assigned.add(*dst));
+        next.raw = Set::default();
+        return vec![(*block, next)];
+    }
+    let mut found: Vec<(BlockId, Known)> = Vec::new();
+    for (position, block) in successors(end).into_iter().enumerate() {
+        let mut next = known.clone();
+        for (register, edge) in &defines {
+            if edge.is_none_or(|edge| edge == position) {
+                next.assigned.add(*register);
+            }
+        }
+        found.push((block, next));
+    }
+    found
+}
+
+/// Registers that an end assigns; `Some(n)`: only on the way to its n-th successor.
+fn end_defines(end: &End) -> Vec<(Reg, Option<usize>)> {
+    match end {
+        End::Match { reg, .. } => vec![(*reg, None)],
+        End::Compare { wait, .. } => vec![(*wait, Some(2))],
+        End::GuardArith { dst, wait, .. } => vec![(*dst, Some(0)), (*wait, Some(2))],
+        End::GuardCall { outputs, wait, .. } => {
+            outputs.iter().map(|output| (*output, Some(0))).chain([(*wait, Some(2))]).collect()
+        }
+        _ => vec![],
+    }
+}
+
+/// Registers that an operation assigns.
+pub fn op_defines(op: &Op) -> Vec<Reg> {
+    let slot = |slot: &Slot| match slot {
+        Slot::Fresh(register) | Slot::Raw(register) => Some(*register),
+        Slot::Value(_) => None,
+    };
+    match op {
+        Op::Move { dst, .. }
+        | Op::Car { dst, .. }
+        | Op::Cdr { dst, .. }
+        | Op::Arg { dst, .. }
+        | Op::Var { dst }
+        | Op::Vector { dst, .. }
+        | Op::Arith { dst, .. } => vec![*dst],
+        Op::Cons { dst, car, cdr } => [car, cdr].into_iter().filter_map(slot).chain([*dst]).collect(),
+        Op::Struct { dst, args, .. } => args.iter().filter_map(slot).chain([*dst]).collect(),
+        Op::Builtin { outputs, .. } => outputs.clone(),
+        Op::Poll { .. }
+        | Op::Unify { .. }
+        | Op::BindFresh { .. }
+        | Op::InitFresh { .. }
+        | Op::Push { .. }
+        | Op::Pend { .. } => vec![],
+    }
+}
+
+/// Calls `visit` for what an operation reads.
+pub fn op_uses(op: &Op, visit: &mut dyn FnMut(Operand)) {
+    match op {
+        // A raw parameter is no value of the poll: its slow path initialises it first.
+        Op::Poll { goal, raw, .. } => {
+            let is_raw = |o: &&Operand| matches!(o, Operand::Reg(r) if raw.contains(r));
+            goal.arguments.iter().filter(|o| !is_raw(o)).for_each(|o| visit(*o));
+        }
+        Op::Move { src, .. } => visit(*src),
+        Op::Car { src, .. } | Op::Cdr { src, .. } | Op::Arg { src, .. } => visit(Operand::Reg(*src)),
+        Op::Cons { car, cdr, .. } => [car, cdr].into_iter().for_each(|slot| slot_use(slot, visit)),
+        Op::Struct { args, .. } => args.iter().for_each(|slot| slot_use(slot, visit)),
+        Op::Var { .. } => {}
+        Op::Vector { elements, .. } => elements.iter().for_each(|o| visit(*o)),
+        Op::Unify { a, b } | Op::Arith { a, b, .. } => [a, b].into_iter().for_each(|o| visit(*o)),
+        Op::BindFresh { var, value } => {
+            visit(Operand::Reg(*var));
+            visit(*value);
+        }
+        Op::InitFresh { var } | Op::Pend { var } => visit(Operand::Reg(*var)),
+        Op::Builtin { inputs, .. } => inputs.iter().for_each(|o| visit(*o)),
+        Op::Push { goal, places } => {
+            goal.arguments.iter().for_each(|o| visit(*o));
+            for place in places {
+                let (crate::ir::Place::Priority(o) | crate::ir::Place::Lower(o) | crate::ir::Place::Node(o)) =
+                    place;
+                visit(*o);
+            }
+        }
+    }
+}
+
+fn slot_use(slot: &Slot, visit: &mut dyn FnMut(Operand)) {
+    if let Slot::Value(operand) = slot {
+        visit(*operand);
+    }
+}
+
+/// Calls `visit` for what an end reads.
+pub fn end_uses(end: &End, visit: &mut dyn FnMut(Operand)) {
+    match end {
+        End::Match { reg, .. } => visit(Operand::Reg(*reg)),
+        End::Compare { a, b, .. } | End::GuardArith { a, b, .. } => {
+            [a, b].into_iter().for_each(|o| visit(*o))
+        }
+        End::GuardCall { inputs, .. } => inputs.iter().for_each(|o| visit(*o)),
+        End::Jump { moves, .. } => moves.iter().for_each(|(_, src)| visit(*src)),
+        End::Call(goal) | End::SuspendOrFail { goal } | End::Fail { goal } => {
+            goal.arguments.iter().for_each(|o| visit(*o));
+        }
+        End::Suspend { goal, on } => {
+            goal.arguments.iter().for_each(|o| visit(*o));
+            on.iter().for_each(|register| visit(Operand::Reg(*register)));
+        }
+        End::Goto(_) | End::Proceed => {}
+    }
+}

@@ -1,0 +1,80 @@
+//! Helpers of the compiler's tests: source text in, IR or diagnostics out.
+
+use compiler::{Known, Options};
+use rustc_hash::FxHashMap;
+use syntax::diagnostic::Diagnostic;
+use syntax::source::SourceMap;
+use term::AtomTable;
+use term::abi::{Builtin, Place};
+
+/// Builtins that the tests' programs use (a few of the runtime's).
+pub(crate) fn builtins() -> Vec<Builtin> {
+    let table: &[(&str, &str, &str, Place)] = &[
+        ("guard", "equal_terms", "aa", Place::Guard),
+        ("guard", "vector", "io", Place::Guard),
+        ("guard", "vector_element", "iio", Place::Guard),
+        ("guard", "string", "ioo", Place::Guard),
+        ("guard", "compare", "aao", Place::Guard),
+        ("guard", "\\=", "ii", Place::Guard),
+        ("integer_arithmetics", "add", "iio", Place::Body),
+        ("integer_arithmetics", "subtract", "iio", Place::Body),
+        ("integer_arithmetics", "multiply", "iio", Place::Body),
+        ("vector", "vector_element", "iio", Place::Body),
+        ("vector", "set_vector_element", "iiao", Place::Body),
+        ("vector", "set_vector_element", "iioao", Place::Body),
+        ("vector", "new_vector", "oi", Place::Body),
+        ("merge", "merge", "oa", Place::Body),
+        ("generic", "size", "io", Place::Body),
+        ("floats", "floating_point_add", "iio", Place::Body),
+        ("io", "outstream", "a", Place::Goal),
+        ("klicio", "klicio", "a", Place::Goal),
+        ("builtin", "print", "a", Place::Goal),
+    ];
+    table
+        .iter()
+        .map(|(module, name, modes, place)| Builtin {
+            module: module.to_string(),
+            name: name.to_string(),
+            modes: modes.to_string(),
+            place: *place,
+            daemon: false,
+        })
+        .collect()
+}
+
+/// A program compiled without roots.
+pub(crate) struct Compiled {
+    pub(crate) program: compiler::ir::Program,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) atoms: AtomTable,
+}
+
+/// Compiles a text; with `raw` cells or without.
+pub(crate) fn compile(text: &str, raw: bool) -> Compiled {
+    let mut sources = SourceMap::default();
+    let file = sources.add("test.kl1".into(), text.as_bytes().to_vec());
+    let mut atoms = AtomTable::new();
+    let (program, mut diagnostics) = syntax::read_program(&sources, &[file], &mut atoms);
+    let builtins = builtins();
+    let earlier = FxHashMap::default();
+    let options = Options {
+        known: Known { builtins: &builtins, predicates: &earlier },
+        first_predicate: 100,
+        first_constant: 0,
+        roots: None,
+        raw_cells: raw,
+    };
+    let (program, more) = compiler::compile(&program, &sources, &mut atoms, &options);
+    diagnostics.extend(more);
+    Compiled { program, diagnostics, atoms }
+}
+
+/// The IR text of a text, which must be right; the verifier must accept it.
+pub(crate) fn ir(text: &str, raw: bool) -> String {
+    let compiled = compile(text, raw);
+    assert_eq!(compiled.diagnostics, [], "diagnostics");
+    let problems = compiler::verify::verify(&compiled.program);
+    let printed = compiler::text::print(&compiled.program, &compiled.atoms);
+    assert!(problems.is_empty(), "{problems:#?}\n{printed}");
+    printed
+}
