@@ -62,6 +62,14 @@ impl Classes {
     pub fn get(&self, id: ClassId) -> &Class {
         &self.list[id.0 as usize]
     }
+    /// Number of classes.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+    /// Never true: the classes of `term::layout` are always there.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
     /// A class by name.
     pub fn lookup(&self, name: &str) -> Option<ClassId> {
         self.list.iter().position(|class| class.name == name).map(|n| ClassId(n as u8))

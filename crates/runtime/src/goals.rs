@@ -57,6 +57,10 @@ impl Goals {
     pub(crate) fn limit(&self) -> usize {
         self.region.end() - (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8
     }
+    /// The goals in the buckets.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
+        self.buckets.values()
+    }
     /// Words in the buckets.
     pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
         self.buckets.values_mut()

@@ -49,7 +49,7 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word) {
 unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
-    worker.remembered.push(cell);
+    worker.heap.remembered.push(cell);
 }
 
 unsafe extern "C" fn arith_helper(abi: *mut WorkerAbi, op: u64, a: Word, b: Word) -> Word {

@@ -7,19 +7,26 @@
 
 mod arith;
 pub mod builtins;
+mod check;
 pub mod classes;
+mod collect;
+#[cfg(test)]
+mod collect_tests;
 mod constants;
 mod deadlock;
 pub mod events;
 mod goals;
+mod heap;
 mod helpers;
 mod memory;
 pub mod native;
 pub mod order;
 pub mod outcome;
+mod policy;
 mod print;
 pub mod program;
 pub mod schedule;
+pub mod statistics;
 mod suspend;
 pub mod terms;
 pub mod unify;

@@ -176,28 +176,23 @@ impl Node {
 
     /// Something lowered the limit, or the heap is full. `Some` ends the run.
     fn attend(&mut self) -> Option<RunOutcome> {
-        let worker = &mut *self.worker;
-        worker.push_resumed();
-        if let Some(error) = worker.error.take() {
-            return Some(RunOutcome::Failed(error));
-        }
-        if let Some(status) = worker.exit.take() {
-            return Some(RunOutcome::Exit(status));
-        }
-        worker.abi.limit = worker.limit;
-        if worker.woken() {
+        if self.worker.woken() {
             self.poll_events(Some(Duration::ZERO));
         }
         let worker = &mut *self.worker;
+        worker.abi.limit = worker.limit;
+        worker.push_resumed();
         let need = std::mem::take(&mut worker.abi.need);
-        if worker.abi.heap as usize + need * 8 > worker.limit {
+        if worker.abi.heap as usize + need * 8 > worker.limit || worker.collection_wanted {
+            worker.collection_wanted = false;
             worker.collect(need);
-        }
-        worker.switch_priority();
-        if worker.error.is_none() && worker.resumed.is_empty() && worker.exit.is_none() {
             worker.abi.limit = worker.limit;
         }
-        None
+        worker.switch_priority();
+        if let Some(error) = worker.error.take() {
+            return Some(RunOutcome::Failed(error));
+        }
+        worker.exit.take().map(RunOutcome::Exit)
     }
 
     /// Nothing is ready. `Some` ends the run.
@@ -395,13 +390,6 @@ impl Worker {
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(top - 8 * (arity - i))).collect();
         self.goal_error(ProgramError::new(kind, message), predicate, &args);
-    }
-    /// The heap is full.
-    fn collect(&mut self, _need: usize) {
-        let bytes = self.abi.heap as usize - self.young.base();
-        let message = format!("the heap is full ({bytes} bytes)");
-        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
-        self.abi.limit = 0;
     }
     /// The goal stack cannot grow any more.
     pub(crate) fn goal_stack_full(&mut self) {

@@ -44,7 +44,7 @@ impl Worker {
     pub(crate) fn suspend_top(&mut self) {
         let count = std::mem::take(&mut self.abi.pending_count);
         debug_assert!(count > 0);
-        self.suspensions += 1;
+        self.statistics.suspensions += 1;
         if count == 1 {
             let variable = self.abi.pending[0];
             let content = read(variable.address());
@@ -64,7 +64,7 @@ impl Worker {
         let top = self.abi.goals as usize - 8;
         let goal = read(top);
         let arity = self.predicates.arity(PredicateId::of_goal_word(goal));
-        let record = self.allocate_small(SUSPENSION_ARGS + arity);
+        let record = self.allocate(SUSPENSION_ARGS + arity);
         write(record, word::object_header(layout::SUSPENSION, SUSPENSION_ARGS - 1 + arity));
         write(record + 8 * SUSPENSION_NEXT, next);
         write(record + 8 * SUSPENSION_PREDICATE, goal);
@@ -97,7 +97,7 @@ impl Worker {
         }
         let record = self.make_record(UNBOUND);
         for cell in cells {
-            let hook = self.allocate_small(3);
+            let hook = self.allocate(3);
             write(hook, HOOK_HEADER);
             write(hook + 8 * SUSPENSION_NEXT, read(cell));
             write(hook + 8 * HOOK_SUSPENSION, Word::pointer(Tag::Object, record));
@@ -174,6 +174,7 @@ impl Worker {
                 if goal == RESUMED {
                     continue;
                 }
+                self.statistics.resumptions += 1;
                 write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
                 let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
                 let arity = word::header_size(read(record)) + 1 - SUSPENSION_ARGS;

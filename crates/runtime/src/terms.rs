@@ -3,10 +3,11 @@
 //! Words that these functions take may be any values (W1 of `term::word`), bound or not; readers follow references
 //! themselves. Allocation never fails and never collects (R3).
 
+use crate::heap::LARGE_WORDS;
 use crate::memory::{at, read, write};
 use crate::worker::Worker;
 use num_bigint::{BigInt, Sign};
-use term::abi::{PredicateId, SLACK_WORDS};
+use term::abi::PredicateId;
 use term::layout::{self, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE};
 use term::word::{self, Tag, UNBOUND};
 use term::{Atom, Word};
@@ -58,15 +59,25 @@ impl Worker {
     pub(crate) fn allocate(&mut self, words: usize) -> usize {
         let address = self.abi.heap as usize;
         let end = address + words * 8;
-        assert!(end + SLACK_WORDS * 8 <= self.young.end(), "young region is full");
+        if words > LARGE_WORDS || end > self.heap.nursery_end() {
+            return self.allocate_elsewhere(words);
+        }
         self.abi.heap = at(end);
         address
     }
-
-    /// The same for objects of at most [`SLACK_WORDS`].
-    #[inline(always)]
-    pub(crate) fn allocate_small(&mut self, words: usize) -> usize {
-        self.allocate(words)
+    #[cold]
+    fn allocate_elsewhere(&mut self, words: usize) -> usize {
+        self.statistics.words_allocated += words as u64;
+        if words > LARGE_WORDS {
+            let address = self.heap.large.allocate(words);
+            if self.heap.large.young_bytes > self.large_limit {
+                self.collection_wanted = true;
+                self.abi.limit = 0;
+            }
+            return address;
+        }
+        self.abi.limit = 0;
+        self.heap.allocate_overflow(words)
     }
 
     // ---- constructors -----------------------------------------------------------------------------
@@ -239,8 +250,8 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn store(&mut self, address: usize, value: Word) {
         write(address, value);
-        if !self.young.contains(address) && !value.is_immediate() {
-            self.remembered.push(address);
+        if !self.heap.is_young(address) && !value.is_immediate() {
+            self.heap.remembered.push(address);
         }
     }
 

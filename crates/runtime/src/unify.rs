@@ -140,7 +140,7 @@ impl Worker {
     }
     /// True if of two unbound cells `a` is the one to bind: young before old, and the later one of two young ones.
     fn prefer_binding(&self, a: usize, b: usize) -> bool {
-        match (self.young.contains(a), self.young.contains(b)) {
+        match (self.heap.is_young(a), self.heap.is_young(b)) {
             (true, true) | (false, false) => a > b,
             (a_young, _) => a_young,
         }

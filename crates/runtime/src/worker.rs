@@ -6,19 +6,23 @@
 //! - R3 Nothing collects while a builtin or helper runs: words that they hold in Rust variables stay valid until they
 //!   return. What must live longer is a [`Root`].
 
-use crate::classes::Classes;
+use crate::classes::{Classes, Contents};
+use crate::collect::{TaggedWords, tagged_words};
 use crate::goals::Goals;
-use crate::memory::{Region, at};
+use crate::heap::{Heap, MAJOR_MIN, YOUNG_BYTES};
+use crate::memory::at;
 use crate::outcome::ProgramError;
 use crate::program::Predicates;
 use crate::schedule::SystemGoals;
+use crate::statistics::Statistics;
 use crate::suspend::Registry;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use term::Word;
-use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, SLACK_WORDS, WorkerAbi};
+use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
+use term::layout::ClassId;
 use term::symbol::{Atom, AtomTable};
 
 /// A word that a builtin's state keeps across collections: see [`Worker::root`].
@@ -48,35 +52,41 @@ pub struct Worker {
     pub atoms: AtomTable,
     /// All predicates.
     pub predicates: Predicates,
-    /// All classes of objects.
-    pub classes: Classes,
+    /// All classes of objects; more are added with [`Worker::add_class`].
+    pub(crate) classes: Classes,
     /// The error that ends the program, found where it could not be returned.
     pub(crate) error: Option<Box<ProgramError>>,
     /// Set when the program asked to exit.
     pub(crate) exit: Option<i32>,
     /// Lists of waiting goals (newest record) whose variables got values, oldest binding first.
     pub(crate) resumed: Vec<usize>,
-    /// Old cells that were given young values.
-    pub(crate) remembered: Vec<usize>,
+    /// Its spaces.
+    pub(crate) heap: Heap,
+    /// The class table, as the collector reads it.
+    pub(crate) tagged_words: TaggedWords,
     /// Records of waiting goals.
     pub(crate) registry: Registry,
     /// Ready goals.
     pub(crate) goals: Goals,
     /// What `abi.limit` is while nothing wants attention.
     pub(crate) limit: usize,
-    pub(crate) young: Region,
+    /// Bytes of young large objects above which a collection is due.
+    pub(crate) large_limit: usize,
+    pub(crate) collection_wanted: bool,
+    pub(crate) major_wanted: bool,
+    /// Collections in a row after which little was left.
+    pub(crate) quiet_collections: u32,
+    pub(crate) options: Options,
     pub(crate) system_goals: SystemGoals,
     /// The goals that compute when generated code cannot, by operation.
     pub(crate) arithmetic_goals: [PredicateId; 12],
-    /// Goals suspended so far.
-    pub(crate) suspensions: u64,
+    /// Counters.
+    pub(crate) statistics: Statistics,
     pub(crate) roots: Vec<Word>,
     free_roots: Vec<u32>,
     states: FxHashMap<TypeId, Box<dyn Any>>,
     waker: Waker,
 }
-
-const YOUNG_BYTES: usize = 1 << 34;
 
 /// What a node may be told.
 #[derive(Clone, Debug)]
@@ -92,17 +102,18 @@ pub struct Options {
 impl Worker {
     /// A worker with an empty heap and an empty goal stack. `None` if the system refuses the address space.
     pub(crate) fn new(options: Options, atoms: AtomTable, classes: Classes) -> Option<Box<Worker>> {
-        let _ = options;
-        let young = Region::reserve(YOUNG_BYTES, YOUNG_BYTES)?;
+        let heap = Heap::new(&options)?;
         let goals = Goals::new(PRIORITY_START)?;
-        let limit = young.end() - SLACK_WORDS * 8;
+        let base = heap.young.base();
+        let limit = if options.collect_always { base } else { heap.limit(0) };
+        let tagged_words = tagged_words(&classes);
         let abi = WorkerAbi {
             limit,
             goals_limit: goals.limit(),
             entries: std::ptr::null(),
             constants: std::ptr::null(),
             young_mask: YOUNG_BYTES - 1,
-            heap: at(young.base()),
+            heap: at(base),
             goals: at(goals.start()),
             need: 0,
             reductions: 0,
@@ -120,14 +131,19 @@ impl Worker {
             error: None,
             exit: None,
             resumed: Vec::new(),
-            remembered: Vec::new(),
+            heap,
+            tagged_words,
+            large_limit: MAJOR_MIN,
+            collection_wanted: false,
+            major_wanted: false,
+            quiet_collections: 0,
+            options,
             registry: Registry::default(),
             goals,
             limit,
-            young,
             system_goals: SystemGoals { at_priority: BOTTOM, at_node: BOTTOM, unify: BOTTOM },
             arithmetic_goals: [BOTTOM; 12],
-            suspensions: 0,
+            statistics: Statistics::default(),
             roots: Vec::new(),
             free_roots: Vec::new(),
             states: FxHashMap::default(),
@@ -138,6 +154,24 @@ impl Worker {
     /// The atom with this text.
     pub fn intern(&mut self, text: &str) -> Atom {
         self.atoms.intern(text.as_bytes())
+    }
+    /// Adds a class of objects.
+    pub fn add_class(&mut self, name: &'static str, contents: Contents) -> ClassId {
+        let class = self.classes.add(name, contents);
+        self.tagged_words = tagged_words(&self.classes);
+        class
+    }
+    /// The classes of objects.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+    /// The counters so far.
+    pub fn statistics(&self) -> Statistics {
+        let used = (self.abi.heap as usize - self.heap.young.base()) as u64 / 8;
+        let mut statistics = self.statistics.clone();
+        statistics.words_allocated += used;
+        statistics.reductions = self.abi.reductions;
+        statistics
     }
     /// The state of a group of builtins (one value per type), made when it is first asked for.
     pub fn state<T: Any + Default>(&mut self) -> &mut T {

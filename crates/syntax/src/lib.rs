@@ -9,12 +9,16 @@
 
 pub mod diagnostic;
 pub mod dump;
+pub mod format;
+pub mod fuzzing;
 pub mod lexer;
 pub mod operators;
 pub mod parser;
+pub mod print;
 pub mod program;
 pub mod source;
 pub mod tree;
+pub mod views;
 
 mod clauses;
 mod macros;

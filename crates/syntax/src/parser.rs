@@ -345,7 +345,7 @@ impl<'a> Parser<'a> {
             return Ok(true);
         }
         if let Some(op) = self.ops.prefix(atom)
-            && self.prefix_applies(atom, op, atoms)
+            && self.prefix_applies(atom, atoms)
         {
             if op.priority > self.max {
                 let place = (start, self.last_end);
@@ -359,7 +359,7 @@ impl<'a> Parser<'a> {
     }
 
     /// After a prefix operator: is what follows its operand (or does the operator stand for itself)?
-    fn prefix_applies(&mut self, atom: Atom, op: Op, atoms: &mut AtomTable) -> bool {
+    fn prefix_applies(&mut self, atom: Atom, atoms: &mut AtomTable) -> bool {
         let token = self.lexer.peek(0, atoms);
         let end = token.end;
         let next = match token.kind {
@@ -375,14 +375,8 @@ impl<'a> Parser<'a> {
         if !atoms.text(atom).first().is_some_and(|&b| crate::lexer::is_symbol(b)) {
             return false;
         }
-        let next_is_minus = next == MINUS;
-        match self.ops.prefix(next) {
-            _ if self.is_punctuation(1, b'(', Some(end), atoms) => true,
-            Some(inner) => {
-                inner.priority <= op.right || next_is_minus && is_number(&self.lexer.peek(1, atoms).kind)
-            }
-            None => false,
-        }
+        // `- - a`: an operand (that may then need parentheses). `- = x`: the operator stands for itself.
+        self.ops.prefix(next).is_some() || self.is_punctuation(1, b'(', Some(end), atoms)
     }
 
     /// After a term: goes on with an operator (`false`: an operand must follow), or closes what encloses the term. `true`: the
@@ -603,6 +597,8 @@ impl Parser<'_> {
             error.help = Some("if a clause ends before this line, end it with `.`".to_string());
         } else if self.text_of(&token).starts_with('.') {
             error.help = Some("the `.` that ends a clause needs a blank or a new line after it".to_string());
+        } else if self.text_of(&token).ends_with('.') {
+            error.help = Some("write a blank before the `.` that ends the clause".to_string());
         }
         error
     }

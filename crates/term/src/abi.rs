@@ -2,9 +2,8 @@
 //!
 //! # Generated code
 //! Every predicate has one entry: a function with Cranelift's `tail` convention,
-//! `fn(heap: *mut Word, goals: *mut Word) -> Status`, with the address of the worker's [`WorkerAbi`] in the
-//! pinned register. `heap` is the allocation pointer, `goals` points one word past the top of the goal
-//! stack. The goal itself is the top record of that stack (C1), so an entry first loads its arguments
+//! `fn(worker: *mut WorkerAbi, heap: *mut Word, goals: *mut Word) -> Status`. `heap` is the allocation pointer,
+//! `goals` points one word past the top of the goal stack. The goal itself is the top record of that stack (C1), so an entry first loads its arguments
 //! and pops the record.
 //!
 //! A *goal word* is `Word::small(predicate number)`: shifted left by 3, so that it is also the byte offset

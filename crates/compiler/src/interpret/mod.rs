@@ -23,6 +23,9 @@ mod terms;
 mod unify;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use syntax::program::Program;
 use term::AtomTable;

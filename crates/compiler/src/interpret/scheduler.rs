@@ -149,6 +149,10 @@ impl<'p> Machine<'p> {
             return Code::Native(native);
         }
         let what = format!("{}:{}/{arity}", self.atoms.name(module), self.atoms.name(name));
+        if self.natives.is_generic(module) {
+            let message = format!("undefined method {}/{arity}", self.atoms.name(name));
+            return Code::Wrong(what.as_str().into(), Outcome::Error { message });
+        }
         Code::Wrong(what.as_str().into(), Outcome::Unsupported { what: format!("no predicate {what}") })
     }
 

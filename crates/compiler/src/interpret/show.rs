@@ -50,13 +50,14 @@ impl Machine<'_> {
         }
     }
 
-    /// The text that `print` writes: canonical, atoms without quotes.
+    /// The text that `print` writes: canonical, atoms without quotes, variables `_1`, `_2` in order of appearance.
     pub(super) fn print(&self, id: Id) -> Vec<u8> {
         self.print_up_to(id, usize::MAX)
     }
 
     fn print_up_to(&self, id: Id, limit: usize) -> Vec<u8> {
         let mut out = Vec::new();
+        let mut variables = Vec::new();
         let mut rest = vec![Piece::Term(id)];
         while let Some(piece) = rest.pop() {
             if out.len() >= limit {
@@ -64,7 +65,7 @@ impl Machine<'_> {
             }
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Term(id) => self.print_value(id, &mut out, &mut rest),
+                Piece::Term(id) => self.print_value(id, &mut variables, &mut out, &mut rest),
                 Piece::Tail(id) => match self.store.get(id) {
                     Some(Value::Atom(symbol::NIL)) => out.push(b']'),
                     Some(Value::List(car, cdr)) => {
@@ -82,15 +83,21 @@ impl Machine<'_> {
         out
     }
 
-    fn print_value(&self, id: Id, out: &mut Vec<u8>, rest: &mut Vec<Piece>) {
+    fn print_value(&self, id: Id, variables: &mut Vec<Id>, out: &mut Vec<u8>, rest: &mut Vec<Piece>) {
         let Some(value) = self.store.get(id) else {
-            out.extend_from_slice(format!("_{}", self.store.deref(id).number()).as_bytes());
+            let variable = self.store.deref(id);
+            let known = variables.iter().position(|other| *other == variable);
+            let number = known.unwrap_or_else(|| {
+                variables.push(variable);
+                variables.len() - 1
+            });
+            out.extend_from_slice(format!("_{}", number + 1).as_bytes());
             return;
         };
         match value {
             Value::Int(n) => out.extend_from_slice(n.to_string().as_bytes()),
             Value::Big(n) => out.extend_from_slice(n.to_string().as_bytes()),
-            Value::Float(x) => out.extend_from_slice(format!("{x:.6}").as_bytes()),
+            Value::Float(x) => out.extend_from_slice(fixed(*x).as_bytes()),
             Value::Atom(atom) => out.extend_from_slice(self.atoms.text(*atom)),
             Value::List(car, cdr) => {
                 out.push(b'[');
@@ -130,4 +137,13 @@ fn print_string(bytes: &[u8], out: &mut Vec<u8>) {
         }
     }
     out.push(b'"');
+}
+
+/// C's `%f`.
+fn fixed(value: f64) -> String {
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    if value.is_nan() {
+        return format!("{sign}nan");
+    }
+    if value.is_infinite() { format!("{sign}inf") } else { format!("{value:.6}") }
 }

@@ -1,8 +1,209 @@
-//! The builtins of the runtime.
+//! The builtins of the runtime, by topic.
+//!
+//! Invariants:
+//! - N1 A builtin never panics, whatever terms it gets: a wrong type or range is `No` in a guard and an error elsewhere.
+//! - N2 A builtin never waits: what is not there yet is `Outcome::Wait`.
+//! - N3 No recursion on terms, and no list longer than memory: work is proportional to what is bound.
+//!
+//! Each topic has a `NATIVES` table of rows (see [`Row`]). Absent on purpose: comparisons and arithmetic on small
+//! integers, `wait` and one-argument type tests in guards (generated code does them itself).
 
-use crate::native::Native;
+mod atoms;
+mod console;
+mod floats;
+mod functors;
+mod generic;
+mod integers;
+pub mod io;
+mod merge;
+mod ordering;
+mod predicates;
+mod random;
+mod strings;
+mod system;
+mod timers;
+mod variables;
+mod vectors;
+
+use crate::native::{Native, Outcome, Run};
+use crate::outcome::{ErrorKind, ProgramError};
+use crate::terms::View;
+use crate::worker::Worker;
+use term::Word;
+use term::abi::{Builtin, Place};
 
 /// All builtins, each with its signature and code.
 pub fn natives() -> Vec<Native> {
-    Vec::new()
+    let tables: &[&[Row]] = &[
+        integers::NATIVES,
+        floats::NATIVES,
+        vectors::NATIVES,
+        strings::NATIVES,
+        functors::NATIVES,
+        ordering::NATIVES,
+        generic::NATIVES,
+        predicates::NATIVES,
+        merge::NATIVES,
+        random::NATIVES,
+        atoms::NATIVES,
+        variables::NATIVES,
+        console::NATIVES,
+        system::NATIVES,
+        timers::NATIVES,
+        io::requests::NATIVES,
+        io::streams::NATIVES,
+    ];
+    let mut natives: Vec<Native> = tables.iter().flat_map(|rows| rows.iter().map(Row::native)).collect();
+    natives.extend(predicates::calls());
+    natives
+}
+
+/// One line of a topic's table.
+pub(crate) struct Row {
+    module: &'static str,
+    name: &'static str,
+    modes: &'static str,
+    place: Place,
+    daemon: bool,
+    run: Run,
+}
+
+impl Row {
+    fn native(&self) -> Native {
+        Native {
+            signature: Builtin {
+                module: self.module.into(),
+                name: self.name.into(),
+                modes: self.modes.into(),
+                place: self.place,
+                daemon: self.daemon,
+            },
+            run: self.run,
+        }
+    }
+}
+
+const fn row(place: Place, module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
+    Row { module, name, modes, place, daemon: false, run }
+}
+/// A guard builtin.
+const fn guard(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
+    row(Place::Guard, module, name, modes, run)
+}
+/// A body builtin.
+const fn body(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
+    row(Place::Body, module, name, modes, run)
+}
+/// A predicate of a library module.
+const fn goal(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
+    row(Place::Goal, module, name, modes, run)
+}
+/// A predicate whose goals may wait for ever.
+const fn daemon(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
+    let mut row = goal(module, name, modes, run);
+    row.daemon = true;
+    row
+}
+
+// ---- answers ---------------------------------------------------------------------------------------
+
+/// Yes or no.
+fn decide(yes: bool) -> Outcome {
+    if yes { Outcome::Done } else { Outcome::No }
+}
+
+/// An error of the program.
+fn error(kind: ErrorKind, message: impl Into<String>) -> Outcome {
+    Outcome::Error(ProgramError::new(kind, message))
+}
+
+/// Argument `position` (from 1) is not what it must be; an unbound one is waited for.
+fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Outcome {
+    match worker.view(got) {
+        View::Unbound(variable) => Outcome::Wait(variable),
+        _ => error(
+            ErrorKind::ArgumentType,
+            format!("argument {position} must be {expected}, not {}", describe(worker, got)),
+        ),
+    }
+}
+
+/// A number is out of range.
+fn out_of_range(position: usize, expected: &str, got: impl std::fmt::Display) -> Outcome {
+    error(ErrorKind::Range, format!("argument {position} is out of range: it must be {expected}, not {got}"))
+}
+
+/// A term in a few words, for messages.
+fn describe(worker: &Worker, word: Word) -> String {
+    match worker.view(word) {
+        View::Unbound(_) => "an unbound variable".into(),
+        View::Int(value) => format!("the integer {value}"),
+        View::Atom(atom) => format!("the atom {}", worker.atoms.name(atom)),
+        View::Cons(..) => "a list".into(),
+        View::Struct(name, arity) => format!("a structure {}/{arity}", worker.atoms.name(name)),
+        View::Object(class) => {
+            let name = worker.classes.get(class).name;
+            let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            format!("{article} object of class {name}")
+        }
+    }
+}
+
+/// Gives up the enclosing builtin with its answer when a part of it has no value.
+macro_rules! attempt {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(outcome) => return outcome,
+        }
+    };
+}
+use attempt;
+
+/// A small integer in a range.
+fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<usize, Outcome> {
+    let value = integer(worker, position, word)?;
+    match usize::try_from(value) {
+        Ok(index) if index < below => Ok(index),
+        _ if below == 0 => Err(out_of_range(position, "an index, but there are no elements", value)),
+        _ => Err(out_of_range(position, &format!("0 to {}", below - 1), value)),
+    }
+}
+
+/// An integer argument of 64 bits.
+fn integer(worker: &Worker, position: usize, word: Word) -> Result<i64, Outcome> {
+    worker.small(word).ok_or_else(|| wrong(worker, position, "an integer", word))
+}
+
+/// A string argument.
+fn bytes(worker: &Worker, position: usize, word: Word) -> Result<Vec<u8>, Outcome> {
+    worker.string_bytes(word).ok_or_else(|| wrong(worker, position, "a string", word))
+}
+
+/// The elements of a list that is complete so far as needed; waits for an unbound tail.
+fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>, Outcome> {
+    let mut items = Vec::new();
+    let mut rest = word;
+    loop {
+        match worker.view(rest) {
+            View::Cons(car, cdr) => {
+                items.push(car);
+                rest = cdr;
+            }
+            View::Atom(term::symbol::NIL) => return Ok(items),
+            _ => return Err(wrong(worker, position, "a list", rest)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::worker::{Options, Worker};
+
+    /// A worker that knows the builtins and no program.
+    pub(super) fn worker() -> &'static mut Worker {
+        let options = Options { heap_bytes_max: None, collect_always: false, check_heap: false };
+        let node = crate::schedule::Node::new(options, term::AtomTable::new(), super::natives());
+        Box::leak(Box::new(node.expect("address space"))).worker()
+    }
 }

@@ -139,7 +139,7 @@ impl Expander<'_, '_, '_> {
                 this = Separator::None;
             }
             separator = (Separator::None, None);
-            for alternative in self.guard_alternatives(guard) {
+            for alternative in self.alternatives(guard) {
                 let scope = self.branch(&alternative, body, shared, span);
                 branches.push(Branch { scope, span, separator: this });
                 this = Separator::None;

@@ -8,12 +8,46 @@ use crate::source::Span;
 use crate::tree::{NodeId, NodeKind};
 use term::abi::Cond;
 
-/// Clauses that the disjunctions of one guard may become.
-const ALTERNATIVES_MAX: usize = 1024;
+/// Copies that guard disjunctions may make of one clause of the text, its conditionals included.
+const COPIES_MAX: usize = 1024;
+/// The same, counted in nodes of the tree: copying takes time.
+const COPIED_NODES_MAX: usize = 1 << 24;
+
+/// How many copies of a clause with so many nodes are allowed.
+pub(super) fn copies_allowed(nodes: usize) -> usize {
+    (COPIED_NODES_MAX / nodes.max(1)).min(COPIES_MAX)
+}
 
 impl<'t> Expander<'_, '_, 't> {
-    /// The conjunctions that a guard is a disjunction of; at least one.
-    pub(super) fn guard_alternatives(&mut self, id: NodeId) -> Vec<Vec<NodeId>> {
+    /// The conjunctions that a guard is a disjunction of: at least one, and no more than copies of the clause are
+    /// allowed in all.
+    pub(super) fn alternatives(&mut self, id: NodeId) -> Vec<Vec<NodeId>> {
+        let mut alternatives = self.guard_alternatives(id);
+        let copies = alternatives.len() - 1;
+        if copies > self.copies_left {
+            self.too_many_alternatives(id);
+            alternatives.truncate(1);
+        } else {
+            self.copies_left -= copies;
+        }
+        alternatives
+    }
+
+    fn too_many_alternatives(&mut self, id: NodeId) {
+        let span = self.span(id);
+        let error = Diagnostic::error(
+            "too-many-alternatives",
+            span,
+            "the disjunctions of guards make too many clauses of this one",
+        );
+        self.report(
+            error
+                .label(format!("at most {COPIES_MAX}, fewer for very long clauses"))
+                .help("test some of the conditions in a predicate of their own"),
+        );
+    }
+
+    fn guard_alternatives(&mut self, id: NodeId) -> Vec<Vec<NodeId>> {
         let mut alternatives = vec![vec![]];
         for part in self.chain(id, Key::Comma) {
             let branches = self.chain(part, Key::Semicolon);
@@ -27,18 +61,8 @@ impl<'t> Expander<'_, '_, 't> {
             let choices: Vec<Vec<NodeId>> =
                 branches.iter().flat_map(|&branch| self.guard_alternatives(branch)).collect();
             self.leave();
-            if alternatives.len().saturating_mul(choices.len()) > ALTERNATIVES_MAX {
-                let span = self.span(id);
-                let error = Diagnostic::error(
-                    "too-many-alternatives",
-                    span,
-                    "the disjunctions of this guard make too many clauses",
-                );
-                self.report(
-                    error
-                        .label(format!("more than {ALTERNATIVES_MAX}"))
-                        .help("test some of the conditions in a predicate of their own"),
-                );
+            if alternatives.len().saturating_mul(choices.len()) > COPIES_MAX {
+                self.too_many_alternatives(id);
                 return vec![vec![]];
             }
             let joined = alternatives.iter().flat_map(|a| choices.iter().map(move |c| [&a[..], c].concat()));

@@ -147,6 +147,8 @@ pub(crate) struct Expander<'c, 'a, 't> {
     owner: (Atom, usize),
     auxiliaries: Vec<(usize, Predicate)>,
     auxiliary_count: usize,
+    /// Copies of the clause that guard disjunctions may still make.
+    copies_left: usize,
     depth: usize,
     reports_from: usize,
 }
@@ -168,6 +170,7 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
             owner: (term::symbol::NIL, 0),
             auxiliaries: vec![],
             auxiliary_count,
+            copies_left: guards::copies_allowed(tree.nodes().len()),
             depth: 0,
             reports_from,
         }
@@ -205,7 +208,7 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
         }
         self.warn_singletons();
         let alternatives = match guard {
-            Some(guard) => self.guard_alternatives(guard),
+            Some(guard) => self.alternatives(guard),
             None => vec![vec![]],
         };
         let root = self.tree.root();

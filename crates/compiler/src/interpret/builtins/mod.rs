@@ -123,6 +123,10 @@ impl Table {
         }
     }
 
+    /// Whether this is the module of methods.
+    pub(super) fn is_generic(&self, module: Atom) -> bool {
+        module == self.generic
+    }
     /// A guard builtin.
     pub(super) fn guard(&self, name: Atom, arity: usize) -> Option<Rc<Native>> {
         self.guards.get(&(name, arity)).cloned()

@@ -1,0 +1,347 @@
+//! Integer arithmetic and comparison on tagged words.
+//!
+//! INT has tag 0, so `a + b`, `a - b`, `a < b`, `a /\ b` are what they are for the numbers. Operands that are bound references
+//! are followed off the hot path and the operation starts again; whatever is not a small integer then, or does not fit,
+//! is the helper's.
+
+use crate::flow::Exits;
+use crate::lower::{Kind, Lower};
+use crate::stubs::Helper;
+use compiler::ir::{Operand, Reg};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I32, types::I64};
+use term::abi::{Cond, GUARD_FAILS, IntOp, answer};
+use term::word::{INT_MAX, INT_MIN, Tag};
+
+/// Two operands that start as small integers on the hot path.
+pub(crate) struct Integers {
+    pub(crate) a: Value,
+    pub(crate) b: Value,
+    /// Where the operands are not both small integers, or the result is none.
+    pub(crate) slow: Block,
+}
+
+impl Lower<'_, '_> {
+    /// Begins an operation: in the current block both values are integers; a reference is followed first. `waiting` is where an unbound
+    /// variable goes (with `wait` set), else to `slow`.
+    fn integers(&mut self, a: Operand, b: Operand, waiting: Option<Exits>) -> Integers {
+        let slow = self.cold_block();
+        self.integers_or(a, b, waiting, slow)
+    }
+
+    /// The same with a given slow path.
+    pub(crate) fn integers_or(
+        &mut self,
+        a: Operand,
+        b: Operand,
+        waiting: Option<Exits>,
+        slow: Block,
+    ) -> Integers {
+        let unknown = |lower: &Self, x: Operand| match x {
+            Operand::Reg(reg) if lower.kind(x) != Some(Kind::Int) => Some(reg),
+            _ => None,
+        };
+        let (a_reg, b_reg) = (unknown(self, a), unknown(self, b));
+        let (a_value, b_value) = (self.operand(a), self.operand(b));
+        let constant = |x: Operand| matches!(x, Operand::Atom(_) | Operand::Constant(_));
+        if constant(a) || constant(b) {
+            // Not small integers for certain.
+            self.b.ins().jump(slow, &[]);
+            let never = self.b.create_block();
+            self.enter_block(never);
+            return Integers { a: a_value, b: b_value, slow };
+        }
+        let regs: Vec<Reg> = [a_reg, b_reg].into_iter().flatten().collect();
+        if regs.is_empty() {
+            return Integers { a: a_value, b: b_value, slow };
+        }
+        let (start, follow, go) = (self.b.create_block(), self.cold_block(), self.b.create_block());
+        self.b.ins().jump(start, &[]);
+        self.b.switch_to_block(start);
+        let a = a_reg.map_or(a_value, |reg| self.read_raw(reg));
+        let b = b_reg.map_or(b_value, |reg| self.read_raw(reg));
+        let both = match (a_reg, b_reg) {
+            (Some(_), Some(_)) => self.b.ins().bor(a, b),
+            (Some(_), None) => a,
+            _ => b,
+        };
+        let differs = self.tag_differs(both, Tag::Int);
+        self.b.ins().brif(differs, follow, &[], go, &[]);
+        self.enter_block(follow);
+        for reg in regs {
+            self.follow_reference(reg, start, slow, waiting);
+        }
+        self.b.ins().jump(slow, &[]);
+        self.b.seal_block(start);
+        self.enter_block(go);
+        Integers { a, b, slow }
+    }
+
+    /// If the register is a bound reference: follows it and goes to `start`. Continues if it is no reference.
+    pub(crate) fn follow_reference(&mut self, reg: Reg, start: Block, slow: Block, waiting: Option<Exits>) {
+        let (reference, bound, next) = (self.cold_block(), self.cold_block(), self.cold_block());
+        let word = self.read_raw(reg);
+        let differs = self.tag_differs(word, Tag::Ref);
+        self.b.ins().brif(differs, next, &[], reference, &[]);
+        self.enter_block(reference);
+        let content = self.load(word, -(Tag::Ref as i64));
+        let is_value = self.tag_differs(content, Tag::Var);
+        match waiting {
+            None => self.b.ins().brif(is_value, bound, &[], slow, &[]),
+            Some(exits) => {
+                let unbound = self.cold_block();
+                self.b.ins().brif(is_value, bound, &[], unbound, &[]);
+                self.enter_block(unbound);
+                self.redefine(exits.wait, word);
+                let target = self.blocks[exits.unbound.0 as usize];
+                self.b.ins().jump(target, &[])
+            }
+        };
+        self.enter_block(bound);
+        self.redefine(reg, content);
+        self.b.ins().jump(start, &[]);
+        self.enter_block(next);
+    }
+
+    /// The operands as the slow path sees them: references may have been followed.
+    fn slow_operands(&mut self, a: Operand, b: Operand) -> [Value; 2] {
+        [a, b].map(|operand| match operand {
+            Operand::Reg(reg) => self.read_raw(reg),
+            _ => self.operand(operand),
+        })
+    }
+
+    pub(crate) fn arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand) {
+        let b = if unary(op) { Operand::Int(0) } else { b };
+        let integers = self.integers(a, b, None);
+        let result = self.compute(op, a, b, &integers);
+        let done = self.b.create_block();
+        let slow = integers.slow;
+        let facts = (self.facts.clone(), self.lazy.clone());
+        match result {
+            Some(result) => {
+                self.define(dst, result);
+                self.b.ins().jump(done, &[]);
+            }
+            None => {
+                self.b.ins().jump(slow, &[]);
+            }
+        }
+        (self.facts, self.lazy) = facts;
+        self.enter_block(slow);
+        let [a, b] = self.slow_operands(a, b);
+        self.store_state();
+        let number = self.b.ins().iconst(I64, op as i64);
+        let value = self.call_helper(Helper::Arith, &[number, a, b]).expect("arithmetic answers");
+        self.reload_heap();
+        self.reload_goals();
+        self.define(dst, value);
+        self.b.ins().jump(done, &[]);
+        self.enter_block(done);
+    }
+
+    pub(crate) fn guard_arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand, exits: Exits) {
+        self.flush();
+        let b = if unary(op) { Operand::Int(0) } else { b };
+        let integers = self.integers(a, b, Some(exits));
+        let result = self.compute(op, a, b, &integers);
+        let slow = integers.slow;
+        let facts = self.facts.clone();
+        match result {
+            Some(result) => {
+                self.define(dst, result);
+                let yes = self.edge(exits.yes, None);
+                self.b.ins().jump(yes, &[]);
+            }
+            None => {
+                self.b.ins().jump(slow, &[]);
+            }
+        }
+        self.facts = facts;
+        self.enter_block(slow);
+        let [a, b] = self.slow_operands(a, b);
+        self.store_state();
+        let number = self.b.ins().iconst(I64, op as i64);
+        let value = self.call_helper(Helper::GuardArith, &[number, a, b]).expect("arithmetic answers");
+        self.reload_heap();
+        // A value is told from the two other answers by its tag: HEADER or REF.
+        let (value_block, other, reference) = (self.cold_block(), self.cold_block(), self.cold_block());
+        let differs = self.tag_differs(value, Tag::Ref);
+        self.b.ins().brif(differs, other, &[], reference, &[]);
+        self.enter_block(other);
+        let no = self.edge(exits.no, None);
+        let fails = self.is_word(value, GUARD_FAILS);
+        self.b.ins().brif(fails, no, &[], value_block, &[]);
+        self.enter_block(reference);
+        self.redefine(exits.wait, value);
+        let unbound = self.edge(exits.unbound, None);
+        self.b.ins().jump(unbound, &[]);
+        self.enter_block(value_block);
+        self.define(dst, value);
+        let yes = self.edge(exits.yes, None);
+        self.b.ins().jump(yes, &[]);
+    }
+
+    /// The result on the hot path (which it may leave for `slow`); `None` if the helper does it always.
+    fn compute(&mut self, op: IntOp, a: Operand, b: Operand, integers: &Integers) -> Option<Value> {
+        let (x, y, slow) = (integers.a, integers.b, integers.slow);
+        Some(match (op, a, b) {
+            (IntOp::Add, _, Operand::Int(c)) => self.add_constant(x, c, slow),
+            (IntOp::Add, Operand::Int(c), _) => self.add_constant(y, c, slow),
+            (IntOp::Sub, _, Operand::Int(c)) if c != INT_MIN => self.add_constant(x, -c, slow),
+            (IntOp::Add, ..) => {
+                let (sum, overflow) = self.b.ins().sadd_overflow(x, y);
+                self.unless(overflow, slow);
+                sum
+            }
+            (IntOp::Sub, ..) => {
+                let (difference, overflow) = self.b.ins().ssub_overflow(x, y);
+                self.unless(overflow, slow);
+                difference
+            }
+            (IntOp::Neg, ..) => {
+                let zero = self.b.ins().iconst(I64, 0);
+                let (difference, overflow) = self.b.ins().ssub_overflow(zero, x);
+                self.unless(overflow, slow);
+                difference
+            }
+            (IntOp::Mul, ..) => {
+                let x = self.b.ins().sshr_imm_u(x, 3);
+                let (product, overflow) = self.b.ins().smul_overflow(x, y);
+                self.unless(overflow, slow);
+                product
+            }
+            (IntOp::Div | IntOp::Mod, ..) => return self.divide(op, b, integers),
+            (IntOp::And, ..) => self.b.ins().band(x, y),
+            (IntOp::Or, ..) => self.b.ins().bor(x, y),
+            (IntOp::Xor, ..) => self.b.ins().bxor(x, y),
+            (IntOp::Not, ..) => self.b.ins().bxor_imm_s(x, -8),
+            (IntOp::Shl | IntOp::Shr, ..) => return self.shift(op, b, integers),
+        })
+    }
+
+    /// Leaves for `slow` if the condition is not zero.
+    pub(crate) fn unless(&mut self, condition: Value, slow: Block) {
+        let go = self.b.create_block();
+        self.b.ins().brif(condition, slow, &[], go, &[]);
+        self.enter_block(go);
+    }
+
+    /// One addition and one comparison: cheaper than the overflow flag, which Cranelift takes through a register.
+    fn add_constant(&mut self, x: Value, constant: i64, slow: Block) -> Value {
+        let sum = self.b.ins().iadd_imm_s(x, constant << 3);
+        let wrong = if constant < 0 { IntCC::SignedGreaterThan } else { IntCC::SignedLessThan };
+        if constant != 0 {
+            let overflow = self.b.ins().icmp(wrong, sum, x);
+            self.unless(overflow, slow);
+        }
+        sum
+    }
+
+    /// The quotient of two tagged words is the number itself, the remainder is tagged.
+    fn divide(&mut self, op: IntOp, b: Operand, integers: &Integers) -> Option<Value> {
+        let (x, y, slow) = (integers.a, integers.b, integers.slow);
+        if let Operand::Int(divisor) = b {
+            if divisor == 0 || divisor == -1 {
+                return None;
+            }
+            if divisor > 0 && divisor & (divisor - 1) == 0 {
+                return Some(self.divide_by_power(op, x, divisor));
+            }
+            return Some(if op == IntOp::Div {
+                let quotient = self.b.ins().sdiv(x, y);
+                self.b.ins().ishl_imm_u(quotient, 3)
+            } else {
+                self.b.ins().srem(x, y)
+            });
+        }
+        // 0 and -8 are the tagged divisors that need care: after adding 8 both are below 9.
+        let (narrow, wide, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(done, I64);
+        let moved = self.b.ins().iadd_imm_s(y, 8);
+        let special = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, moved, 9);
+        self.unless(special, slow);
+        // Division of 32-bit words is several times faster on many processors.
+        let both = self.b.ins().bor(x, y);
+        let high = self.b.ins().ushr_imm_u(both, 32);
+        self.b.ins().brif(high, wide, &[], narrow, &[]);
+        self.enter_block(narrow);
+        let (x32, y32) = (self.b.ins().ireduce(I32, x), self.b.ins().ireduce(I32, y));
+        let result = if op == IntOp::Div { self.b.ins().udiv(x32, y32) } else { self.b.ins().urem(x32, y32) };
+        let result = self.b.ins().uextend(I64, result);
+        self.b.ins().jump(done, &[result.into()]);
+        self.enter_block(wide);
+        let result = if op == IntOp::Div { self.b.ins().sdiv(x, y) } else { self.b.ins().srem(x, y) };
+        self.b.ins().jump(done, &[result.into()]);
+        self.enter_block(done);
+        let result = self.b.block_params(done)[0];
+        Some(if op == IntOp::Div { self.b.ins().ishl_imm_u(result, 3) } else { result })
+    }
+
+    /// By 2^k, rounding to zero: a negative dividend is moved up first.
+    fn divide_by_power(&mut self, op: IntOp, x: Value, divisor: i64) -> Value {
+        let sign = self.b.ins().sshr_imm_u(x, 63);
+        let below = (divisor << 3) - 8;
+        let bias = self.b.ins().band_imm_s(sign, below);
+        let biased = self.b.ins().iadd(x, bias);
+        let multiple = self.b.ins().band_imm_s(biased, -(divisor << 3));
+        if op == IntOp::Mod {
+            return self.b.ins().isub(x, multiple);
+        }
+        self.b.ins().sshr_imm_u(multiple, i64::from(divisor.trailing_zeros()))
+    }
+
+    /// Counts from 0 to 60; what loses bits, and other counts, are the helper's.
+    fn shift(&mut self, op: IntOp, b: Operand, integers: &Integers) -> Option<Value> {
+        let (x, y, slow) = (integers.a, integers.b, integers.slow);
+        match b {
+            Operand::Int(count) if !(0..=60).contains(&count) => return None,
+            Operand::Int(_) => {}
+            _ => {
+                let large = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, y, 60 << 3);
+                self.unless(large, slow);
+            }
+        }
+        let count = self.b.ins().ushr_imm_u(y, 3);
+        if op == IntOp::Shr {
+            let shifted = self.b.ins().sshr(x, count);
+            return Some(self.b.ins().band_imm_s(shifted, -8));
+        }
+        let shifted = self.b.ins().ishl(x, count);
+        let back = self.b.ins().sshr(shifted, count);
+        let lost = self.b.ins().icmp(IntCC::NotEqual, back, x);
+        self.unless(lost, slow);
+        Some(shifted)
+    }
+
+    pub(crate) fn compare(&mut self, cond: Cond, a: Operand, b: Operand, exits: Exits) {
+        self.flush();
+        let integers = self.integers(a, b, Some(exits));
+        let code = match cond {
+            Cond::Lt => IntCC::SignedLessThan,
+            Cond::Le => IntCC::SignedLessThanOrEqual,
+            Cond::Gt => IntCC::SignedGreaterThan,
+            Cond::Ge => IntCC::SignedGreaterThanOrEqual,
+            Cond::Eq => IntCC::Equal,
+            Cond::Ne => IntCC::NotEqual,
+        };
+        let holds = self.b.ins().icmp(code, integers.a, integers.b);
+        let (yes, no) = (self.edge(exits.yes, None), self.edge(exits.no, None));
+        self.b.ins().brif(holds, yes, &[], no, &[]);
+        self.enter_block(integers.slow);
+        let [a, b] = self.slow_operands(a, b);
+        let number = self.b.ins().iconst(I64, cond as i64);
+        let answer = self.call_helper(Helper::Compare, &[number, a, b]).expect("comparison answers");
+        let other = self.cold_block();
+        let succeeds = self.is_word(answer, answer::YES);
+        self.b.ins().brif(succeeds, yes, &[], other, &[]);
+        self.enter_block(other);
+        self.no_or_wait(answer, answer::NO, exits);
+    }
+}
+
+fn unary(op: IntOp) -> bool {
+    matches!(op, IntOp::Neg | IntOp::Not)
+}
+
+const _: () = assert!(INT_MAX < i64::MAX >> 2 && INT_MIN > i64::MIN >> 2);

@@ -1,0 +1,132 @@
+//! Operations that make terms and look into them.
+
+use crate::lower::{Kind, Lazy, Lower, field};
+use compiler::ir::{Operand, Reg, Slot};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use term::layout;
+use term::word::{Tag, UNBOUND, Word, functor_header, object_header};
+
+impl Lower<'_, '_> {
+    /// Stores a word at the allocation pointer plus `offset` bytes.
+    fn store_new(&mut self, value: Value, offset: i64) {
+        let base = self.b.use_var(self.heap);
+        self.store(value, base, self.heap_offset + offset);
+    }
+    /// A tagged pointer to the allocation pointer plus `offset` bytes.
+    fn new_pointer(&mut self, tag: Tag, offset: i64) -> Value {
+        let base = self.b.use_var(self.heap);
+        self.b.ins().iadd_imm_s(base, self.heap_offset + offset + tag as i64)
+    }
+
+    /// Fills the cells from `offset` on: all values are read before a new variable's register is defined.
+    fn fill(&mut self, slots: &[Slot], offset: i64) {
+        let values: Vec<_> = slots
+            .iter()
+            .map(|slot| match slot {
+                Slot::Value(operand) => Some(self.operand(*operand)),
+                Slot::Fresh(_) => Some(self.word(UNBOUND)),
+                Slot::Raw(_) => None,
+            })
+            .collect();
+        for (index, value) in values.into_iter().enumerate() {
+            if let Some(value) = value {
+                self.store_new(value, offset + 8 * index as i64);
+            }
+        }
+        for (index, slot) in slots.iter().enumerate() {
+            if let Slot::Fresh(reg) | Slot::Raw(reg) = slot {
+                let reference = self.new_pointer(Tag::Ref, offset + 8 * index as i64);
+                self.define(*reg, reference);
+            }
+        }
+    }
+
+    pub(crate) fn cons(&mut self, dst: Reg, car: Slot, cdr: Slot) {
+        self.fill(&[car, cdr], 0);
+        let value = self.new_pointer(Tag::Cons, 0);
+        self.heap_offset += 16;
+        self.define_as(dst, value, Kind::Pointer);
+    }
+
+    pub(crate) fn structure(&mut self, dst: Reg, name: term::Atom, args: &[Slot]) {
+        let header = self.word(functor_header(name, args.len() as u32));
+        self.store_new(header, 0);
+        self.fill(args, 8);
+        let value = self.new_pointer(Tag::Struct, 0);
+        self.heap_offset += 8 * (1 + args.len() as i64);
+        self.define_as(dst, value, Kind::Pointer);
+    }
+
+    pub(crate) fn variable(&mut self, dst: Reg) {
+        let unbound = self.word(UNBOUND);
+        self.store_new(unbound, 0);
+        let value = self.new_pointer(Tag::Ref, 0);
+        self.heap_offset += 8;
+        self.define(dst, value);
+    }
+
+    /// `[STORE header][elements..]`, then the handle (term::layout).
+    pub(crate) fn vector(&mut self, dst: Reg, elements: &[Operand]) {
+        let values: Vec<_> = elements.iter().map(|&element| self.operand(element)).collect();
+        let header = self.word(object_header(layout::STORE, elements.len()));
+        self.store_new(header, 0);
+        for (index, value) in values.into_iter().enumerate() {
+            self.store_new(value, 8 * (1 + index as i64));
+        }
+        let store = self.new_pointer(Tag::Object, 0);
+        self.heap_offset += 8 * (1 + elements.len() as i64);
+        let header = self.word(object_header(layout::VECTOR, layout::HANDLE_SIZE));
+        let newest = self.word(Word::small(-1));
+        let length = self.word(Word::small(elements.len() as i64));
+        self.store_new(header, 0);
+        self.store_new(store, 8 * layout::HANDLE_STORE as i64);
+        self.store_new(newest, 8 * layout::HANDLE_INDEX as i64);
+        self.store_new(length, 8 * layout::HANDLE_VALUE as i64);
+        let value = self.new_pointer(Tag::Object, 0);
+        self.heap_offset += 8 * (1 + layout::HANDLE_SIZE as i64);
+        self.define_as(dst, value, Kind::Pointer);
+    }
+
+    /// The content of the cell `offset` bytes from the tagged pointer in `src` (L2).
+    pub(crate) fn select(&mut self, dst: Reg, src: Reg, tag: Tag, offset: i64) {
+        let base = self.read(src);
+        let at = offset - tag as i64;
+        let raw = self.load(base, at);
+        self.define(dst, raw);
+        self.lazy.push(Lazy { reg: dst, raw, base, offset: at + Tag::Ref as i64 });
+    }
+
+    pub(crate) fn bind_fresh(&mut self, var: Reg, value: Operand) {
+        let value = self.operand(value);
+        let var = self.read(var);
+        self.store(value, var, -(Tag::Ref as i64));
+    }
+    pub(crate) fn init_fresh(&mut self, var: Reg) {
+        let var = self.read(var);
+        let unbound = self.word(UNBOUND);
+        self.store(unbound, var, -(Tag::Ref as i64));
+    }
+
+    pub(crate) fn copy(&mut self, dst: Reg, src: Operand) {
+        let kind = self.kind(src);
+        let value = self.operand(src);
+        match kind {
+            Some(kind) => self.define_as(dst, value, kind),
+            None => self.define(dst, value),
+        }
+    }
+
+    /// Notes a variable that blocks a clause. The worker has room for `OPERANDS_MAX`: more would need a predicate with as many
+    /// clauses that each wait for another variable; the goal then misses some of them.
+    pub(crate) fn pend(&mut self, var: Reg) {
+        let value = self.read(var);
+        let bytes = self.b.use_var(self.pending);
+        let room = 8 * (term::abi::OPERANDS_MAX as i64 - 1);
+        let last = self.b.ins().iconst(cranelift_codegen::ir::types::I64, room);
+        let at = self.b.ins().umin(bytes, last);
+        let slot = self.b.ins().iadd(self.worker, at);
+        self.store(value, slot, i64::from(field!(pending)));
+        let next = self.b.ins().iadd_imm_s(at, 8);
+        self.b.def_var(self.pending, next);
+    }
+}

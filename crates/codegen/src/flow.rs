@@ -1,0 +1,155 @@
+//! Ends of blocks other than `Match`, arithmetic and comparison.
+
+use crate::lower::{Lower, field};
+use crate::stubs::{Helper, Leave};
+use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
+use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
+use term::abi::{PredicateId, answer};
+
+/// Where a guard goes on.
+#[derive(Clone, Copy)]
+pub(crate) struct Exits {
+    pub(crate) yes: BlockId,
+    pub(crate) no: BlockId,
+    pub(crate) unbound: BlockId,
+    /// Gets the variable on the `unbound` edge.
+    pub(crate) wait: Reg,
+}
+
+impl Lower<'_, '_> {
+    pub(crate) fn end(&mut self, end: &End) {
+        if let End::Match { reg, cases, unbound, default } = end {
+            return self.match_on(*reg, cases, *unbound, *default);
+        }
+        match end {
+            End::Match { .. } => unreachable!("handled above"),
+            End::Compare { cond, a, b, yes, no, unbound, wait } => {
+                let exits = Exits { yes: *yes, no: *no, unbound: *unbound, wait: *wait };
+                self.compare(*cond, *a, *b, exits);
+            }
+            End::GuardArith { op, dst, a, b, yes, no, unbound, wait } => {
+                let exits = Exits { yes: *yes, no: *no, unbound: *unbound, wait: *wait };
+                self.guard_arith(*op, *dst, *a, *b, exits);
+            }
+            End::GuardCall { predicate, inputs, outputs, yes, no, unbound, wait } => {
+                let exits = Exits { yes: *yes, no: *no, unbound: *unbound, wait: *wait };
+                self.guard_call(*predicate, inputs, outputs, exits);
+            }
+            End::Goto(block) => {
+                self.flush();
+                let target = self.edge(*block, None);
+                self.b.ins().jump(target, &[]);
+            }
+            End::Jump { block, moves } => self.jump(*block, moves),
+            End::Call(goal) => {
+                self.put_goal(goal);
+                self.enter_predicate(goal.predicate);
+            }
+            End::Proceed => self.proceed(),
+            End::Suspend { goal, on } => self.suspend(goal, on),
+            End::SuspendOrFail { goal } => self.suspend_or_fail(goal),
+            End::Fail { goal } => {
+                self.put_goal(goal);
+                self.leave(Leave::Fail);
+            }
+        }
+        self.drop_state();
+    }
+
+    /// After the end of a block: what the block's code knew is of no use to the next.
+    pub(crate) fn drop_state(&mut self) {
+        self.lazy.clear();
+        self.heap_offset = 0;
+        self.goals_offset = 0;
+    }
+
+    fn jump(&mut self, block: BlockId, moves: &[(Reg, Operand)]) {
+        let values: Vec<_> = moves.iter().map(|&(_, source)| self.operand(source)).collect();
+        self.flush();
+        for (&(reg, _), value) in moves.iter().zip(values) {
+            self.define(reg, value);
+        }
+        let target = self.blocks[block.0 as usize];
+        self.b.ins().jump(target, &[]);
+    }
+
+    /// C1: the goal on top of the stack is next.
+    fn proceed(&mut self) {
+        let (heap, goals) = (self.heap_now(), self.goals_now());
+        let goal_word = self.load(goals, -8);
+        self.enter_goal_word(goal_word, heap, goals);
+    }
+
+    fn suspend(&mut self, goal: &GoalCall, on: &[Reg]) {
+        for (index, &reg) in on.iter().take(term::abi::OPERANDS_MAX).enumerate() {
+            let value = self.read(reg);
+            self.set_worker_field(field!(pending) + 8 * index as i32, value);
+        }
+        let count = self.b.ins().iconst(I64, on.len().min(term::abi::OPERANDS_MAX) as i64);
+        self.set_worker_field(field!(pending_count), count);
+        self.put_goal(goal);
+        self.leave(Leave::Suspend);
+    }
+
+    fn suspend_or_fail(&mut self, goal: &GoalCall) {
+        self.put_goal(goal);
+        let (wait, fail) = (self.b.create_block(), self.b.create_block());
+        let bytes = self.b.use_var(self.pending);
+        self.b.ins().brif(bytes, wait, &[], fail, &[]);
+        self.enter_block(wait);
+        let count = self.b.ins().ushr_imm_u(bytes, 3);
+        self.set_worker_field(field!(pending_count), count);
+        self.leave(Leave::Suspend);
+        self.enter_block(fail);
+        self.leave(Leave::Fail);
+    }
+
+    // ---- guards --------------------------------------------------------------------------------
+
+    fn guard_call(&mut self, predicate: PredicateId, inputs: &[Operand], outputs: &[Reg], exits: Exits) {
+        self.flush();
+        if self.inline_guard(predicate, inputs, outputs, exits) {
+            return;
+        }
+        let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
+        self.call_guard(predicate, &inputs, outputs, exits);
+    }
+
+    /// The helper, whatever the guard is. The offsets are flushed.
+    pub(crate) fn call_guard(
+        &mut self,
+        predicate: PredicateId,
+        inputs: &[Value],
+        outputs: &[Reg],
+        exits: Exits,
+    ) {
+        self.put_inputs(inputs);
+        self.store_state();
+        let number = self.b.ins().iconst(I64, i64::from(predicate.0));
+        let answer = self.call_helper(Helper::Guard, &[number]).expect("guards answer");
+        self.reload_heap();
+        let (yes, other) = (self.b.create_block(), self.b.create_block());
+        let succeeds = self.is_word(answer, answer::YES);
+        self.b.ins().brif(succeeds, yes, &[], other, &[]);
+        self.enter_block(yes);
+        for (index, &output) in outputs.iter().enumerate() {
+            let value = self.worker_field(field!(operands) + 8 * index as i32);
+            self.define(output, value);
+        }
+        let target = self.edge(exits.yes, None);
+        self.b.ins().jump(target, &[]);
+        self.enter_block(other);
+        self.no_or_wait(answer, answer::NO, exits);
+    }
+
+    /// Ends the block: to `no` if the answer is that word, else to `unbound` with the answer as the variable.
+    pub(crate) fn no_or_wait(&mut self, answer: Value, no: term::Word, exits: Exits) {
+        let fails = self.is_word(answer, no);
+        let wait = self.cold_block();
+        let (no, unbound) = (self.edge(exits.no, None), self.edge(exits.unbound, None));
+        self.b.ins().brif(fails, no, &[], wait, &[]);
+        self.enter_block(wait);
+        self.redefine(exits.wait, answer);
+        self.b.ins().jump(unbound, &[]);
+    }
+}

@@ -1,0 +1,271 @@
+//! Builtins whose common case is worth inline code: elements of vectors and strings.
+//!
+//! The common case is the newest version (or a literal) and an index in range; everything else is the helper's.
+//! An index is a tagged word, which is also the byte offset of the element in a vector's store.
+
+use crate::flow::Exits;
+use crate::lower::{Kind, Lower, field, trusted};
+use crate::stubs::Helper;
+use compiler::ir::{Op, Operand, Reg};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
+use term::abi::{PredicateId, SLACK_WORDS};
+use term::layout::{ClassId, HANDLE_INDEX, HANDLE_SIZE, HANDLE_STORE, HANDLE_VALUE, STRING, VECTOR};
+use term::word::{Tag, Word, object_header};
+
+/// Offset of a word of an object from its tagged pointer.
+const fn at(word: usize) -> i64 {
+    8 * word as i64 - Tag::Object as i64
+}
+/// Words of a handle with its header.
+const HANDLE_WORDS: usize = HANDLE_SIZE + 1;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Intrinsic {
+    /// Inputs object and index; outputs the element and, if there are two, the object again.
+    Element(ClassId),
+    /// Inputs vector, index, value; outputs the old element if there are two, and the new vector.
+    SetElement,
+    /// Input an object, output its length.
+    Length(ClassId),
+}
+
+/// An element of a vector or string, found inline.
+struct Element {
+    object: Value,
+    index: Value,
+    store: Value,
+    length: Value,
+    /// The handle's word that tells versions apart.
+    version: Value,
+}
+
+impl Lower<'_, '_> {
+    fn intrinsic(&self, predicate: PredicateId) -> Option<Intrinsic> {
+        let builtin = self.env.builtin(predicate)?;
+        Some(match (builtin.name.as_str(), builtin.modes.as_str()) {
+            ("vector_element", "iio" | "iioo") => Intrinsic::Element(VECTOR),
+            ("string_element", "iio" | "iioo") => Intrinsic::Element(STRING),
+            ("set_vector_element", "iiao" | "iioao") => Intrinsic::SetElement,
+            ("vector", "io") => Intrinsic::Length(VECTOR),
+            ("string", "io") => Intrinsic::Length(STRING),
+            _ => return None,
+        })
+    }
+
+    /// Emits a body builtin inline if it is one of those.
+    pub(crate) fn inline_builtin(
+        &mut self,
+        predicate: PredicateId,
+        inputs: &[Operand],
+        outputs: &[Reg],
+    ) -> bool {
+        let Some(intrinsic) = self.intrinsic(predicate) else { return false };
+        if intrinsic == Intrinsic::SetElement && self.largest_need() + HANDLE_WORDS > SLACK_WORDS {
+            return false;
+        }
+        let inputs = self.in_registers(inputs);
+        let Some(inputs) = inputs else { return false };
+        let (slow, done) = (self.cold_block(), self.b.create_block());
+        let results = self.inline(intrinsic, &inputs, outputs.len(), slow);
+        for (&output, &result) in outputs.iter().zip(&results) {
+            self.redefine(output, result);
+        }
+        self.b.ins().jump(done, &[]);
+        self.enter_block(slow);
+        let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();
+        self.call_builtin(predicate, &values);
+        for (index, &output) in outputs.iter().enumerate() {
+            let value = self.worker_field(field!(operands) + 8 * index as i32);
+            self.define(output, value);
+        }
+        self.b.ins().jump(done, &[]);
+        self.enter_block(done);
+        true
+    }
+
+    /// The same for guards; ends the block.
+    pub(crate) fn inline_guard(
+        &mut self,
+        predicate: PredicateId,
+        inputs: &[Operand],
+        outputs: &[Reg],
+        exits: Exits,
+    ) -> bool {
+        let Some(intrinsic) = self.intrinsic(predicate) else { return false };
+        let Some(inputs) = self.in_registers(inputs) else { return false };
+        if intrinsic == Intrinsic::SetElement {
+            return false;
+        }
+        let slow = self.cold_block();
+        let results = self.inline(intrinsic, &inputs, outputs.len(), slow);
+        let facts = self.facts.clone();
+        for (&output, &result) in outputs.iter().zip(&results) {
+            self.define(output, result);
+        }
+        let yes = self.edge(exits.yes, None);
+        self.b.ins().jump(yes, &[]);
+        self.facts = facts;
+        self.enter_block(slow);
+        let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();
+        self.call_guard(predicate, &values, outputs, exits);
+        true
+    }
+
+    /// The first input must be a register (a constant vector is not worth the code); no register is lazy afterwards.
+    fn in_registers(&mut self, inputs: &[Operand]) -> Option<Vec<Operand>> {
+        let Some(Operand::Reg(_)) = inputs.first() else { return None };
+        for &input in inputs {
+            if let Operand::Reg(reg) = input {
+                self.read(reg);
+            }
+        }
+        Some(inputs.to_vec())
+    }
+    fn raw_operand(&mut self, operand: Operand) -> Value {
+        match operand {
+            Operand::Reg(reg) => self.read_raw(reg),
+            other => self.operand(other),
+        }
+    }
+    /// The most words that any reduction of this component builds itself.
+    fn largest_need(&self) -> usize {
+        let ops = self.component.blocks.iter().flat_map(|block| &block.ops);
+        ops.map(|op| if let Op::Poll { need, .. } = op { *need as usize } else { 0 }).max().unwrap_or(0)
+    }
+
+    fn inline(
+        &mut self,
+        intrinsic: Intrinsic,
+        inputs: &[Operand],
+        outputs: usize,
+        slow: Block,
+    ) -> Vec<Value> {
+        match intrinsic {
+            Intrinsic::Length(class) => {
+                let object = self.object(inputs[0], class, slow);
+                let (length, _) = self.newest(object, slow);
+                vec![length]
+            }
+            Intrinsic::Element(class) => {
+                let element = self.element(inputs, class, slow);
+                let value = if class == VECTOR {
+                    self.vector_slot(&element).1
+                } else {
+                    let number = self.b.ins().ushr_imm_u(element.index, 3);
+                    let address = self.b.ins().iadd(element.store, number);
+                    let byte = self.b.ins().uload8(I64, trusted(), address, at(1) as i32);
+                    self.b.ins().ishl_imm_u(byte, 3)
+                };
+                if outputs == 2 { vec![value, element.object] } else { vec![value] }
+            }
+            Intrinsic::SetElement => self.set_element(inputs, outputs, slow),
+        }
+    }
+
+    /// The operand as an object of a class; references are followed, all else goes to `slow`.
+    fn object(&mut self, operand: Operand, class: ClassId, slow: Block) -> Value {
+        let Operand::Reg(reg) = operand else { return self.operand(operand) };
+        let (start, follow, header_block, go) =
+            (self.b.create_block(), self.cold_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(start, &[]);
+        self.b.switch_to_block(start);
+        let object = self.read_raw(reg);
+        let differs = self.tag_differs(object, Tag::Object);
+        self.b.ins().brif(differs, follow, &[], header_block, &[]);
+        self.enter_block(follow);
+        self.follow_reference(reg, start, slow, None);
+        self.b.ins().jump(slow, &[]);
+        self.b.seal_block(start);
+        self.enter_block(header_block);
+        let header = self.load(object, at(0));
+        let same = self.is_word(header, object_header(class, HANDLE_SIZE));
+        self.b.ins().brif(same, go, &[], slow, &[]);
+        self.enter_block(go);
+        object
+    }
+
+    /// Length and version word of the newest version or a literal; older ones go to `slow`.
+    fn newest(&mut self, object: Value, slow: Block) -> (Value, Value) {
+        let version = self.load(object, at(HANDLE_INDEX));
+        let older = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, version, 0);
+        self.unless(older, slow);
+        (self.load(object, at(HANDLE_VALUE)), version)
+    }
+
+    /// Inputs object and index, tested.
+    fn element(&mut self, inputs: &[Operand], class: ClassId, slow: Block) -> Element {
+        let object = self.object(inputs[0], class, slow);
+        let integers = self.integers_or(inputs[1], Operand::Int(0), None, slow);
+        let index = integers.a;
+        let (length, version) = self.newest(object, slow);
+        let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
+        self.unless(outside, slow);
+        let store = self.load(object, at(HANDLE_STORE));
+        Element { object, index, store, length, version }
+    }
+
+    /// A vector element's address (minus `at(1)`) and value.
+    fn vector_slot(&mut self, element: &Element) -> (Value, Value) {
+        let slot = self.b.ins().iadd(element.store, element.index);
+        let value = self.load(slot, at(1));
+        (slot, value)
+    }
+
+    /// In place: the old handle becomes a difference, a new one leads to the store. Only for a young handle and with room
+    /// for the new one, which the clause's need does not count.
+    fn set_element(&mut self, inputs: &[Operand], outputs: usize, slow: Block) -> Vec<Value> {
+        let element = self.element(inputs, VECTOR, slow);
+        let literal = self.b.ins().icmp_imm_s(IntCC::NotEqual, element.version, Word::small(-1).0 as i64);
+        self.unless(literal, slow);
+        let heap = self.heap_now();
+        let limit = self.worker_field(field!(limit));
+        let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, heap, limit);
+        self.unless(full, slow);
+        let distance = self.b.ins().bxor(element.object, heap);
+        let mask = self.worker_field(field!(young_mask));
+        let old = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
+        self.unless(old, slow);
+
+        let header = self.word(object_header(VECTOR, HANDLE_SIZE));
+        let newest = self.word(Word::small(-1));
+        let words = [header, element.store, newest, element.length];
+        for (index, word) in words.into_iter().enumerate() {
+            self.store(word, heap, 8 * index as i64);
+        }
+        let new = self.b.ins().iadd_imm_s(heap, Tag::Object as i64);
+        // The slow path joins with the same offset: the base moves (L1).
+        let base = self.b.use_var(self.heap);
+        let base = self.b.ins().iadd_imm_s(base, 8 * HANDLE_WORDS as i64);
+        self.b.def_var(self.heap, base);
+
+        let (slot, previous) = self.vector_slot(&element);
+        self.store(new, element.object, at(HANDLE_STORE));
+        self.store(element.index, element.object, at(HANDLE_INDEX));
+        self.store(previous, element.object, at(HANDLE_VALUE));
+        let value = self.raw_operand(inputs[2]);
+        self.store(value, slot, at(1));
+        if !matches!(self.kind(inputs[2]), Some(Kind::Int | Kind::Atom)) {
+            self.remember_element(slot, value);
+        }
+        if outputs == 2 { vec![previous, new] } else { vec![new] }
+    }
+
+    /// The write barrier of a store: an integer needs none, most often.
+    fn remember_element(&mut self, slot: Value, value: Value) {
+        let (other, far, done) = (self.cold_block(), self.cold_block(), self.b.create_block());
+        let differs = self.tag_differs(value, Tag::Int);
+        self.b.ins().brif(differs, other, &[], done, &[]);
+        self.enter_block(other);
+        let heap = self.heap_now();
+        let distance = self.b.ins().bxor(slot, heap);
+        let mask = self.worker_field(field!(young_mask));
+        let old = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
+        self.b.ins().brif(old, far, &[], done, &[]);
+        self.enter_block(far);
+        let cell = self.b.ins().iadd_imm_s(slot, at(1));
+        self.call_helper(Helper::Remember, &[cell]);
+        self.b.ins().jump(done, &[]);
+        self.enter_block(done);
+    }
+}

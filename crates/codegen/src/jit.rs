@@ -1,0 +1,87 @@
+//! Putting an image where it can run: the only unsafe module of this crate.
+//!
+//! Invariants:
+//! - J1 The mapping is writable only before it is executable, and belongs to one `LoadedCode` until that is dropped.
+
+use crate::image::Image;
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::ptr;
+use term::abi::{PredicateId, WorkerAbi};
+
+/// From Rust into generated code: runs from `entry` (an address from [`LoadedCode`], or an entry of the worker's table) until
+/// the scheduler is needed, and answers the status as a number (`term::abi::Status`).
+///
+/// The worker must be as C1 to C5 of `term::abi` say: its `heap`, `goals`, limits, tables and helpers are in place.
+pub type Enter = unsafe extern "C" fn(*mut WorkerAbi, entry: usize) -> u64;
+
+/// Code that is mapped executable.
+#[derive(Debug)]
+pub struct LoadedCode {
+    base: *mut c_void,
+    size: usize,
+    entries: Vec<(PredicateId, u32)>,
+    native_entry: u32,
+    enter: u32,
+}
+
+// SAFETY: the mapping is only read and executed (J1), from any thread.
+unsafe impl Send for LoadedCode {}
+// SAFETY: as above; no method changes anything.
+unsafe impl Sync for LoadedCode {}
+
+/// Maps an image executable. Running it is as trustworthy as where it came from.
+pub fn load(image: &Image) -> io::Result<LoadedCode> {
+    let size = image.code.len().max(1);
+    // SAFETY: an anonymous mapping at an address that the system chooses touches nothing that exists.
+    let base = unsafe {
+        mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+    };
+    let loaded = LoadedCode {
+        base,
+        size,
+        entries: image.entries.clone(),
+        native_entry: image.native_entry,
+        enter: image.enter,
+    };
+    // SAFETY: `base` leads to `size` fresh writable bytes (J1), and `code` is not longer.
+    unsafe { ptr::copy_nonoverlapping(image.code.as_ptr(), base.cast(), image.code.len()) };
+    // SAFETY: the range is the mapping just made; nobody holds a reference into it.
+    unsafe { mprotect(base, size, MprotectFlags::READ | MprotectFlags::EXEC)? };
+    Ok(loaded)
+}
+
+impl LoadedCode {
+    /// The address of a predicate's entry.
+    pub fn entry_address(&self, predicate: PredicateId) -> Option<usize> {
+        let index = self.entries.binary_search_by_key(&predicate, |&(id, _)| id).ok()?;
+        Some(self.base as usize + self.entries[index].1 as usize)
+    }
+    /// All predicates with the addresses of their entries.
+    pub fn entries(&self) -> impl Iterator<Item = (PredicateId, usize)> + '_ {
+        self.entries.iter().map(|&(id, offset)| (id, self.base as usize + offset as usize))
+    }
+    /// The entry of every predicate that the runtime implements: answers `Status::Native`.
+    pub fn native_entry(&self) -> usize {
+        self.base as usize + self.native_entry as usize
+    }
+    /// The way in. It must not be called after this value was dropped.
+    pub fn enter(&self) -> Enter {
+        let address = self.base as usize + self.enter as usize;
+        // SAFETY: an image's `enter` offset lies inside its code, where `generate` put a function of this type.
+        unsafe { std::mem::transmute::<usize, Enter>(address) }
+    }
+    /// Where the code lies: for profilers' symbol files.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.base as usize..self.base as usize + self.size
+    }
+}
+
+impl Drop for LoadedCode {
+    fn drop(&mut self) {
+        // SAFETY: J1: the mapping is ours; callers of `enter` promised not to run its code any more.
+        // Failure would leave the mapping in place, which harms nobody.
+        let _ = unsafe { munmap(self.base, self.size) };
+    }
+}

@@ -1,0 +1,32 @@
+//! IR to native code with Cranelift.
+//!
+//! [`generate`] makes one position-independent blob of machine code, the [`Image`], from a program's components. The blob refers to
+//! nothing but itself and the worker whose address every function gets, so the same bytes run wherever they are put:
+//! `fifth run` maps them with [`load`], `fifth build` appends them to an executable.
+//!
+//! ```text
+//! Image::code   [shared routines][entry stubs][component][component]..
+//! ```
+//! Invariants:
+//! - G1 An entry is `tail fn(worker, heap, goals) -> Status` (term::abi); it keeps the registers that the system convention keeps.
+//! - G2 Generated code holds no vector register across a call, so the thunks (`stubs`) save general registers only.
+//! - G3 Nothing in the blob is written after it was mapped.
+//!
+//! Absent on purpose: names of the runtime's functions (helpers are reached through the worker), stack maps (collection
+//! happens between reductions), other processors than x86-64 (the shared routines are written by hand).
+
+mod arith;
+mod build;
+mod flow;
+mod image;
+mod intrinsics;
+mod jit;
+mod lower;
+mod matching;
+mod ops;
+mod program;
+mod stubs;
+
+pub use image::{BadImage, Image};
+pub use jit::{Enter, LoadedCode, load};
+pub use program::{Dump, GenerateError, Options, Workers, dump, generate};

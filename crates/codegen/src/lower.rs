@@ -1,0 +1,485 @@
+//! One component as one Cranelift function: registers are variables, IR blocks are blocks; fast paths are inline, the rest goes to
+//! helpers in blocks marked cold.
+//!
+//! Invariants while a block is lowered:
+//! - L1 The allocation pointer is `use_var(heap) + heap_offset`, the goal stack's top `use_var(goals) + goals_offset`: building
+//!   and pushing only move the offsets. Before a jump both offsets are flushed to 0. A helper's result is stored
+//!   back minus the offset, so that the hot path needs no instruction for it.
+//! - L2 `lazy` holds registers that were loaded from a cell and not yet tested for "unbound"; `read` tests them; `Match` on such a
+//!   register tests the expected tags first.
+//! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one.
+
+use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
+use crate::stubs::{ANSWER, Helper, Leave};
+use compiler::ir::{BlockId, Component, End, Entry, Operand, Program, Reg};
+use cranelift_codegen::ir::{
+    self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,
+    Signature, UserExternalName, Value, types::I64,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use std::collections::HashSet;
+use std::mem::offset_of;
+use term::abi::{Builtin, PredicateId, WorkerAbi};
+use term::word::{Tag, Word};
+
+/// What code generation knows of the world outside a component.
+pub(crate) struct Environment<'a> {
+    pub(crate) options: &'a Options,
+    known: &'a [Builtin],
+    here: HashSet<PredicateId>,
+}
+
+impl<'a> Environment<'a> {
+    pub(crate) fn new(program: &Program, known: &'a [Builtin], options: &'a Options) -> Self {
+        let here = program.components.iter().flat_map(|c| c.entries.iter().map(|e| e.predicate)).collect();
+        Environment { options, known, here }
+    }
+    /// The builtin with this predicate number.
+    pub(crate) fn builtin(&self, predicate: PredicateId) -> Option<&'a Builtin> {
+        self.known.get((predicate.0 as usize).checked_sub(1)?)
+    }
+}
+
+/// What is known of a register's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A small integer.
+    Int,
+    /// An atom.
+    Atom,
+    /// A pointer that is no reference.
+    Pointer,
+}
+
+/// A register whose value was loaded from a cell and not tested yet (L2).
+#[derive(Clone, Copy)]
+pub(crate) struct Lazy {
+    pub(crate) reg: Reg,
+    pub(crate) raw: Value,
+    /// The REF that the register holds if `raw` says unbound: this plus the offset.
+    pub(crate) base: Value,
+    pub(crate) offset: i64,
+}
+
+/// Field offsets in the worker, as Cranelift wants them.
+macro_rules! field {
+    ($name:ident) => {
+        std::mem::offset_of!(term::abi::WorkerAbi, $name) as i32
+    };
+}
+pub(crate) use field;
+
+/// The lowering of one component.
+pub(crate) struct Lower<'a, 'f> {
+    pub(crate) b: FunctionBuilder<'f>,
+    pub(crate) env: &'a Environment<'a>,
+    pub(crate) component: &'a Component,
+    pub(crate) worker: Value,
+    pub(crate) heap: Variable,
+    pub(crate) goals: Variable,
+    /// Bytes that `Pend`ed variables take in `WorkerAbi::pending` so far.
+    pub(crate) pending: Variable,
+    pub(crate) heap_offset: i64,
+    pub(crate) goals_offset: i64,
+    /// Goal-stack words pushed since the last comparison with `goals_limit`; `None`: not compared yet.
+    pub(crate) pushed: Option<usize>,
+    pub(crate) lazy: Vec<Lazy>,
+    pub(crate) facts: Vec<(Reg, Kind)>,
+    regs: Vec<Variable>,
+    pub(crate) blocks: Vec<ir::Block>,
+    pub(crate) predecessors: Vec<u32>,
+    facts_in: Vec<Vec<(Reg, Kind)>>,
+    tail_signature: SigRef,
+    helpers: [Option<FuncRef>; Helper::ALL.len()],
+    leaves: [Option<FuncRef>; Leave::ALL.len()],
+    entries: Vec<(PredicateId, FuncRef)>,
+}
+
+/// Lowers a component into `function`.
+pub(crate) fn component(
+    env: &Environment<'_>,
+    component: &Component,
+    function: &mut Function,
+    context: &mut FunctionBuilderContext,
+    config: TargetFrontendConfig,
+) {
+    function.signature = tail_signature(component.entries.len() > 1);
+    let mut b = FunctionBuilder::new(function, context);
+    let first = b.create_block();
+    b.append_block_params_for_function_params(first);
+    b.switch_to_block(first);
+    b.seal_block(first);
+    let params = b.block_params(first).to_vec();
+    let (heap, goals, pending) = (b.declare_var(I64), b.declare_var(I64), b.declare_var(I64));
+    b.def_var(heap, params[1]);
+    b.def_var(goals, params[2]);
+    let regs = (0..component.registers).map(|_| b.declare_var(I64)).collect();
+    let blocks = component.blocks.iter().map(|_| b.create_block()).collect();
+    let tail_signature = b.import_signature(tail_signature(false));
+    let mut lower = Lower {
+        b,
+        env,
+        component,
+        worker: params[0],
+        heap,
+        goals,
+        pending,
+        heap_offset: 0,
+        goals_offset: 0,
+        pushed: None,
+        lazy: Vec::new(),
+        facts: Vec::new(),
+        regs,
+        blocks,
+        predecessors: predecessors(component),
+        facts_in: vec![Vec::new(); component.blocks.len()],
+        tail_signature,
+        helpers: [None; Helper::ALL.len()],
+        leaves: [None; Leave::ALL.len()],
+        entries: Vec::new(),
+    };
+    lower.dispatch(params.get(3).copied());
+    for id in order(component) {
+        lower.block(id);
+    }
+    lower.b.seal_all_blocks();
+    lower.b.finalize(config);
+}
+
+/// `(worker, heap, goals[, selector]) -> status`.
+fn tail_signature(selector: bool) -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    let count = if selector { 4 } else { 3 };
+    signature.params.extend(std::iter::repeat_n(AbiParam::new(I64), count));
+    signature.returns.push(AbiParam::new(I64));
+    signature
+}
+
+/// The blocks that a block may go to.
+pub(crate) fn successors(end: &End) -> Vec<BlockId> {
+    match end {
+        End::Match { cases, unbound, default, .. } => {
+            cases.iter().map(|case| case.1).chain([*unbound, *default]).collect()
+        }
+        End::Compare { yes, no, unbound, .. }
+        | End::GuardArith { yes, no, unbound, .. }
+        | End::GuardCall { yes, no, unbound, .. } => vec![*yes, *no, *unbound],
+        End::Goto(block) | End::Jump { block, .. } => vec![*block],
+        End::Call(_) | End::Proceed | End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => {
+            Vec::new()
+        }
+    }
+}
+
+/// Number of edges into each block.
+fn predecessors(component: &Component) -> Vec<u32> {
+    let mut count = vec![0; component.blocks.len()];
+    for entry in &component.entries {
+        count[entry.block.0 as usize] += 1;
+    }
+    for block in &component.blocks {
+        for next in successors(&block.end) {
+            count[next.0 as usize] += 1;
+        }
+    }
+    count
+}
+
+/// Every reachable block, each after the one it is first reached from.
+fn order(component: &Component) -> Vec<BlockId> {
+    let mut seen = vec![false; component.blocks.len()];
+    let mut order = Vec::with_capacity(component.blocks.len());
+    let mut stack: Vec<BlockId> = component.entries.iter().rev().map(|entry| entry.block).collect();
+    while let Some(id) = stack.pop() {
+        if std::mem::replace(&mut seen[id.0 as usize], true) {
+            continue;
+        }
+        order.push(id);
+        stack.extend(successors(&component.blocks[id.0 as usize].end).into_iter().rev());
+    }
+    order
+}
+
+/// Loads and stores never trap: addresses come from words whose tags were tested.
+pub(crate) fn trusted() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+impl Lower<'_, '_> {
+    /// From the function's start to the entries' first blocks.
+    fn dispatch(&mut self, selector: Option<Value>) {
+        let zero = self.b.ins().iconst(I64, 0);
+        self.b.def_var(self.pending, zero);
+        let entries = &self.component.entries;
+        for (index, entry) in entries.iter().enumerate() {
+            if let Some(selector) = selector
+                && index + 1 < entries.len()
+            {
+                let (this, rest) = (self.b.create_block(), self.b.create_block());
+                let chosen = self.b.ins().icmp_imm_s(ir::condcodes::IntCC::Equal, selector, index as i64);
+                self.b.ins().brif(chosen, this, &[], rest, &[]);
+                self.enter_block(this);
+                self.load_arguments(entry);
+                self.enter_block(rest);
+            } else {
+                self.load_arguments(entry);
+            }
+        }
+    }
+
+    /// C1: loads an entry's arguments, pops the goal's record and goes on.
+    fn load_arguments(&mut self, entry: &Entry) {
+        let goals = self.b.use_var(self.goals);
+        let size = 8 * (entry.parameters.len() as i64 + 1);
+        for (index, &parameter) in entry.parameters.iter().enumerate() {
+            let value = self.load(goals, 8 * index as i64 - size);
+            self.b.def_var(self.regs[parameter.0 as usize], value);
+        }
+        let popped = self.b.ins().iadd_imm_s(goals, -size);
+        self.b.def_var(self.goals, popped);
+        let target = self.blocks[entry.block.0 as usize];
+        self.b.ins().jump(target, &[]);
+    }
+
+    fn block(&mut self, id: BlockId) {
+        let index = id.0 as usize;
+        let block = &self.component.blocks[index];
+        self.b.switch_to_block(self.blocks[index]);
+        if self.predecessors[index] == 1 {
+            self.b.seal_block(self.blocks[index]);
+        }
+        self.facts = std::mem::take(&mut self.facts_in[index]);
+        self.pushed = None;
+        for op in &block.ops {
+            self.op(op);
+        }
+        self.end(&block.end);
+        debug_assert!(self.lazy.is_empty() && self.heap_offset == 0 && self.goals_offset == 0);
+    }
+
+    // ---- control -------------------------------------------------------------------------------
+
+    /// A new block off the hot path.
+    pub(crate) fn cold_block(&mut self) -> ir::Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+    /// Continues in a block that has all its predecessors.
+    pub(crate) fn enter_block(&mut self, block: ir::Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
+    }
+    /// The Cranelift block of an IR block, told what is known on the way there.
+    pub(crate) fn edge(&mut self, to: BlockId, fact: Option<(Reg, Kind)>) -> ir::Block {
+        let index = to.0 as usize;
+        if self.predecessors[index] == 1 {
+            let mut facts = self.facts.clone();
+            if let Some((reg, kind)) = fact {
+                facts.retain(|&(known, _)| known != reg);
+                facts.push((reg, kind));
+            }
+            self.facts_in[index] = facts;
+        }
+        self.blocks[index]
+    }
+    /// L1, L2: nothing is left in `lazy` and the offsets.
+    pub(crate) fn flush(&mut self) {
+        while let Some(&Lazy { reg, .. }) = self.lazy.last() {
+            self.force(reg);
+        }
+        let heap = self.heap_now();
+        self.b.def_var(self.heap, heap);
+        self.heap_offset = 0;
+        let goals = self.goals_now();
+        self.b.def_var(self.goals, goals);
+        self.goals_offset = 0;
+    }
+
+    // ---- memory --------------------------------------------------------------------------------
+
+    pub(crate) fn load(&mut self, base: Value, offset: i64) -> Value {
+        self.b.ins().load(I64, trusted(), base, offset as i32)
+    }
+    pub(crate) fn store(&mut self, value: Value, base: Value, offset: i64) {
+        self.b.ins().store(trusted(), value, base, offset as i32);
+    }
+    pub(crate) fn worker_field(&mut self, offset: i32) -> Value {
+        self.load(self.worker, i64::from(offset))
+    }
+    pub(crate) fn set_worker_field(&mut self, offset: i32, value: Value) {
+        self.store(value, self.worker, i64::from(offset));
+    }
+    pub(crate) fn word(&mut self, word: Word) -> Value {
+        self.b.ins().iconst(I64, word.0 as i64)
+    }
+    pub(crate) fn offset(&mut self, base: Value, offset: i64) -> Value {
+        if offset == 0 { base } else { self.b.ins().iadd_imm_s(base, offset) }
+    }
+    /// The allocation pointer as it is now.
+    pub(crate) fn heap_now(&mut self) -> Value {
+        let base = self.b.use_var(self.heap);
+        self.offset(base, self.heap_offset)
+    }
+    /// The goal stack's top as it is now.
+    pub(crate) fn goals_now(&mut self) -> Value {
+        let base = self.b.use_var(self.goals);
+        self.offset(base, self.goals_offset)
+    }
+
+    // ---- registers -----------------------------------------------------------------------------
+
+    pub(crate) fn define(&mut self, reg: Reg, value: Value) {
+        self.lazy.retain(|lazy| lazy.reg != reg);
+        self.facts.retain(|&(known, _)| known != reg);
+        self.b.def_var(self.regs[reg.0 as usize], value);
+    }
+    /// Like `define`, when only the representation changes (facts stay).
+    pub(crate) fn redefine(&mut self, reg: Reg, value: Value) {
+        self.b.def_var(self.regs[reg.0 as usize], value);
+    }
+    pub(crate) fn define_as(&mut self, reg: Reg, value: Value, kind: Kind) {
+        self.define(reg, value);
+        self.facts.push((reg, kind));
+    }
+    /// The value of a register (I2).
+    pub(crate) fn read(&mut self, reg: Reg) -> Value {
+        self.force(reg);
+        self.b.use_var(self.regs[reg.0 as usize])
+    }
+    /// The value as it is in the variable: the caller knows that it is not lazy or deals with it.
+    pub(crate) fn read_raw(&mut self, reg: Reg) -> Value {
+        self.b.use_var(self.regs[reg.0 as usize])
+    }
+    /// L2: tests a lazily loaded register for "unbound".
+    fn force(&mut self, reg: Reg) {
+        let Some(index) = self.lazy.iter().position(|lazy| lazy.reg == reg) else { return };
+        let lazy = self.lazy.swap_remove(index);
+        let (cold, done) = (self.cold_block(), self.b.create_block());
+        let bound = self.tag_differs(lazy.raw, Tag::Var);
+        self.b.ins().brif(bound, done, &[], cold, &[]);
+        self.enter_block(cold);
+        let reference = self.offset(lazy.base, lazy.offset);
+        self.redefine(reg, reference);
+        self.b.ins().jump(done, &[]);
+        self.enter_block(done);
+    }
+    pub(crate) fn operand(&mut self, operand: Operand) -> Value {
+        match operand {
+            Operand::Reg(reg) => self.read(reg),
+            Operand::Int(value) => self.word(Word::small(value)),
+            Operand::Atom(atom) => self.word(Word::atom(atom)),
+            Operand::Constant(id) => {
+                let constants = self.worker_field(field!(constants));
+                self.load(constants, 8 * i64::from(id.0))
+            }
+        }
+    }
+    /// What is known of an operand.
+    pub(crate) fn kind(&self, operand: Operand) -> Option<Kind> {
+        match operand {
+            Operand::Reg(reg) => self.facts.iter().find(|fact| fact.0 == reg).map(|fact| fact.1),
+            Operand::Int(_) => Some(Kind::Int),
+            Operand::Atom(_) => Some(Kind::Atom),
+            // A constant small enough for a word would be an immediate.
+            Operand::Constant(_) => Some(Kind::Pointer),
+        }
+    }
+    /// Non-zero iff the word has another tag.
+    pub(crate) fn tag_differs(&mut self, word: Value, tag: Tag) -> Value {
+        // 32 bits: `lea; test` without a prefix, and no copy.
+        let shifted = self.offset(word, -(tag as i64));
+        let low = self.b.ins().ireduce(ir::types::I32, shifted);
+        self.b.ins().band_imm_s(low, 7)
+    }
+
+    // ---- calls ---------------------------------------------------------------------------------
+
+    /// C2: before a helper that uses the allocation pointer or the goal stack, and before every return.
+    pub(crate) fn store_state(&mut self) {
+        let heap = self.heap_now();
+        self.set_worker_field(field!(heap), heap);
+        let goals = self.goals_now();
+        self.set_worker_field(field!(goals), goals);
+    }
+    /// After a helper that changes the allocation pointer (L1).
+    pub(crate) fn reload_heap(&mut self) {
+        let heap = self.worker_field(field!(heap));
+        let base = self.offset(heap, -self.heap_offset);
+        self.b.def_var(self.heap, base);
+    }
+    /// After a helper that changes the goal stack (L1).
+    pub(crate) fn reload_goals(&mut self) {
+        let goals = self.worker_field(field!(goals));
+        let base = self.offset(goals, -self.goals_offset);
+        self.b.def_var(self.goals, base);
+    }
+    /// Calls a helper; its answer if it has one.
+    pub(crate) fn call_helper(&mut self, helper: Helper, operands: &[Value]) -> Option<Value> {
+        debug_assert_eq!(operands.len(), helper.operands());
+        let index = helper as usize;
+        let function = match self.helpers[index] {
+            Some(function) => function,
+            None => {
+                let mut signature = Signature::new(CallConv::PreserveAll);
+                signature.params.extend(std::iter::repeat_n(AbiParam::new(I64), operands.len() + 1));
+                let signature = self.b.import_signature(signature);
+                let function = self.import(SPACE_HELPER, index as u32, signature);
+                self.helpers[index] = Some(function);
+                function
+            }
+        };
+        let mut all = vec![self.worker];
+        all.extend_from_slice(operands);
+        self.b.ins().call(function, &all);
+        helper.answers().then(|| self.load(self.worker, ANSWER as i64))
+    }
+    fn import(&mut self, namespace: u32, index: u32, signature: SigRef) -> FuncRef {
+        let name = self.b.func.declare_imported_user_function(UserExternalName { namespace, index });
+        self.b.import_function(ExtFuncData {
+            name: ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        })
+    }
+    /// Ends the block in a leave routine.
+    pub(crate) fn leave(&mut self, leave: Leave) {
+        let index = leave as usize;
+        let function = match self.leaves[index] {
+            Some(function) => function,
+            None => {
+                let function = self.import(SPACE_LEAVE, index as u32, self.tail_signature);
+                self.leaves[index] = Some(function);
+                function
+            }
+        };
+        let (heap, goals) = (self.heap_now(), self.goals_now());
+        self.b.ins().return_call(function, &[self.worker, heap, goals]);
+    }
+    /// Ends the block in a predicate whose goal is on top of the stack.
+    pub(crate) fn enter_predicate(&mut self, predicate: PredicateId) {
+        let (heap, goals) = (self.heap_now(), self.goals_now());
+        if !self.env.here.contains(&predicate) {
+            let word = self.word(predicate.goal_word());
+            return self.enter_goal_word(word, heap, goals);
+        }
+        let function = match self.entries.iter().find(|entry| entry.0 == predicate) {
+            Some(&(_, function)) => function,
+            None => {
+                let function = self.import(SPACE_ENTRY, predicate.0, self.tail_signature);
+                self.entries.push((predicate, function));
+                function
+            }
+        };
+        self.b.ins().return_call(function, &[self.worker, heap, goals]);
+    }
+    /// Ends the block in the predicate of a goal word, which is its offset in the table of entries.
+    pub(crate) fn enter_goal_word(&mut self, goal_word: Value, heap: Value, goals: Value) {
+        let entries = self.worker_field(offset_of!(WorkerAbi, entries) as i32);
+        let slot = self.b.ins().iadd(entries, goal_word);
+        let address = self.load(slot, 0);
+        self.b.ins().return_call_indirect(self.tail_signature, address, &[self.worker, heap, goals]);
+    }
+}

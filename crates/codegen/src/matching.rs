@@ -1,0 +1,226 @@
+//! `Match`: following references and choosing by tag and value.
+//!
+//! The likely tags are tested on the word as it is; only what matches none of them is looked at for a reference. A
+//! reference is followed one cell at a time, back to the tests. The word may come straight from a cell (`lower`, L2): then it
+//! may also say "unbound".
+//!
+//! Order of tests: cons, structures, integers and atoms, objects. Each accepts a different tag, so the cases' order only
+//! matters within one tag, where a case after one that accepts the whole tag is never reached.
+
+use crate::lower::{Kind, Lazy, Lower};
+use compiler::ir::{BlockId, Pattern, Reg};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_frontend::Switch;
+use term::word::{Tag, Word, functor_header};
+
+/// Immediates (and structures, and classes) that are compared one by one; more are searched.
+const COMPARED_MAX: usize = 4;
+
+/// The cases of one tag.
+#[derive(Default)]
+struct Group {
+    /// Words (immediates, headers, classes) in the order of the cases, each once.
+    some: Vec<(Word, BlockId)>,
+    /// All others of the tag.
+    any: Option<BlockId>,
+}
+
+impl Group {
+    fn add(&mut self, word: Word, block: BlockId) {
+        if self.any.is_none() && self.some.iter().all(|&(known, _)| known != word) {
+            self.some.push((word, block));
+        }
+    }
+    fn add_any(&mut self, block: BlockId) {
+        self.any.get_or_insert(block);
+    }
+    fn is_empty(&self) -> bool {
+        self.some.is_empty() && self.any.is_none()
+    }
+}
+
+/// All cases, by tag.
+#[derive(Default)]
+struct Groups {
+    cons: Option<BlockId>,
+    structures: Group,
+    ints: Group,
+    atoms: Group,
+    objects: Group,
+}
+
+impl Groups {
+    fn new(cases: &[(Pattern, BlockId)]) -> Groups {
+        let mut groups = Groups::default();
+        for &(pattern, block) in cases {
+            match pattern {
+                Pattern::Cons => {
+                    groups.cons.get_or_insert(block);
+                }
+                Pattern::AnyInt => groups.ints.add_any(block),
+                Pattern::Int(value) => groups.ints.add(Word::small(value), block),
+                Pattern::AnyAtom => groups.atoms.add_any(block),
+                Pattern::Atom(atom) => groups.atoms.add(Word::atom(atom), block),
+                Pattern::AnyStruct => groups.structures.add_any(block),
+                Pattern::Struct(name, arity) => groups.structures.add(functor_header(name, arity), block),
+                Pattern::AnyObject => groups.objects.add_any(block),
+                Pattern::Object(class) => groups.objects.add(Word(u64::from(class)), block),
+            }
+        }
+        groups
+    }
+}
+
+impl Lower<'_, '_> {
+    pub(crate) fn match_on(
+        &mut self,
+        reg: Reg,
+        cases: &[(Pattern, BlockId)],
+        unbound: BlockId,
+        default: BlockId,
+    ) {
+        let lazy = self.lazy.iter().position(|lazy| lazy.reg == reg).map(|at| self.lazy.swap_remove(at));
+        self.flush();
+        let groups = Groups::new(cases);
+        let tests = self.b.create_block();
+        self.b.ins().jump(tests, &[]);
+        self.b.switch_to_block(tests);
+        let word = self.read_raw(reg);
+        self.test_groups(reg, word, &groups, default);
+        self.follow(reg, word, lazy, tests, unbound, default);
+        self.b.seal_block(tests);
+        self.drop_state();
+    }
+
+    /// Emits the tests; goes on in a block where none applied.
+    fn test_groups(&mut self, reg: Reg, word: Value, groups: &Groups, default: BlockId) {
+        if let Some(block) = groups.cons {
+            let target = self.edge(block, Some((reg, Kind::Pointer)));
+            let next = self.b.create_block();
+            let differs = self.tag_differs(word, Tag::Cons);
+            self.b.ins().brif(differs, next, &[], target, &[]);
+            self.enter_block(next);
+        }
+        self.test_pointed(reg, word, Tag::Struct, &groups.structures, default);
+        self.test_immediates(reg, word, Tag::Int, &groups.ints, default);
+        self.test_immediates(reg, word, Tag::Atom, &groups.atoms, default);
+        self.test_pointed(reg, word, Tag::Object, &groups.objects, default);
+    }
+
+    /// Structures by header, objects by class.
+    fn test_pointed(&mut self, reg: Reg, word: Value, tag: Tag, group: &Group, default: BlockId) {
+        if group.is_empty() {
+            return;
+        }
+        let (this, next) = (self.b.create_block(), self.b.create_block());
+        let differs = self.tag_differs(word, tag);
+        self.b.ins().brif(differs, next, &[], this, &[]);
+        self.enter_block(this);
+        let otherwise = self.edge(group.any.unwrap_or(default), Some((reg, Kind::Pointer)));
+        if group.some.is_empty() {
+            self.b.ins().jump(otherwise, &[]);
+        } else {
+            let header = self.load(word, -(tag as i64));
+            let key = if tag == Tag::Object {
+                let class = self.b.ins().ushr_imm_u(header, 4);
+                self.b.ins().band_imm_s(class, 0xff)
+            } else {
+                header
+            };
+            self.choose(reg, Kind::Pointer, key, &group.some, otherwise);
+        }
+        self.enter_block(next);
+    }
+
+    /// Integers or atoms: a few are compared with the whole word; else the tag comes first.
+    fn test_immediates(&mut self, reg: Reg, word: Value, tag: Tag, group: &Group, default: BlockId) {
+        if group.is_empty() {
+            return;
+        }
+        let kind = if tag == Tag::Int { Kind::Int } else { Kind::Atom };
+        if group.some.len() <= COMPARED_MAX {
+            let next = self.b.create_block();
+            self.choose(reg, kind, word, &group.some, next);
+            self.enter_block(next);
+            if let Some(any) = group.any {
+                let next = self.b.create_block();
+                let target = self.edge(any, Some((reg, kind)));
+                let differs = self.tag_differs(word, tag);
+                self.b.ins().brif(differs, next, &[], target, &[]);
+                self.enter_block(next);
+            }
+            return;
+        }
+        let (this, next) = (self.b.create_block(), self.b.create_block());
+        let differs = self.tag_differs(word, tag);
+        self.b.ins().brif(differs, next, &[], this, &[]);
+        self.enter_block(this);
+        let otherwise = self.edge(group.any.unwrap_or(default), Some((reg, kind)));
+        let number = self.b.ins().ushr_imm_u(word, 3);
+        let some: Vec<_> = group.some.iter().map(|&(key, block)| (Word(key.0 >> 3), block)).collect();
+        self.choose(reg, kind, number, &some, otherwise);
+        self.enter_block(next);
+    }
+
+    /// Ends the block: to the case of `key`, or `otherwise`.
+    fn choose(&mut self, reg: Reg, kind: Kind, key: Value, some: &[(Word, BlockId)], otherwise: Block) {
+        if some.len() > COMPARED_MAX {
+            let mut switch = Switch::new();
+            for &(word, block) in some {
+                let target = self.edge(block, Some((reg, kind)));
+                switch.set_entry(u128::from(word.0), target);
+            }
+            switch.emit(&mut self.b, key, otherwise);
+            return;
+        }
+        for (index, &(word, block)) in some.iter().enumerate() {
+            let target = self.edge(block, Some((reg, kind)));
+            let equal = self.b.ins().icmp_imm_s(IntCC::Equal, key, word.0 as i64);
+            if index + 1 == some.len() {
+                self.b.ins().brif(equal, target, &[], otherwise, &[]);
+                return;
+            }
+            let next = self.b.create_block();
+            self.b.ins().brif(equal, target, &[], next, &[]);
+            self.enter_block(next);
+        }
+        self.b.ins().jump(otherwise, &[]);
+    }
+
+    /// What matched no case: a reference is followed, back to `tests`; an unbound cell goes to `unbound`.
+    fn follow(
+        &mut self,
+        reg: Reg,
+        word: Value,
+        lazy: Option<Lazy>,
+        tests: Block,
+        unbound: BlockId,
+        default: BlockId,
+    ) {
+        let (unbound, default) = (self.edge(unbound, None), self.edge(default, None));
+        let (reference, other, bound) = (self.cold_block(), self.cold_block(), self.cold_block());
+        let differs = self.tag_differs(word, Tag::Ref);
+        self.b.ins().brif(differs, other, &[], reference, &[]);
+        self.enter_block(reference);
+        let content = self.load(word, -(Tag::Ref as i64));
+        let is_value = self.tag_differs(content, Tag::Var);
+        self.b.ins().brif(is_value, bound, &[], unbound, &[]);
+        self.enter_block(bound);
+        self.redefine(reg, content);
+        self.b.ins().jump(tests, &[]);
+        self.enter_block(other);
+        let Some(lazy) = lazy else {
+            self.b.ins().jump(default, &[]);
+            return;
+        };
+        // Only the word that came from the cell itself can say "unbound": contents of references are tested above.
+        let empty = self.cold_block();
+        let is_value = self.tag_differs(word, Tag::Var);
+        self.b.ins().brif(is_value, default, &[], empty, &[]);
+        self.enter_block(empty);
+        let cell = self.offset(lazy.base, lazy.offset);
+        self.redefine(reg, cell);
+        self.b.ins().jump(unbound, &[]);
+    }
+}

@@ -1,0 +1,306 @@
+//! Straight-line operations: the poll, goals, unification, builtins.
+
+use crate::lower::{Kind, Lower, field};
+use crate::stubs::{Helper, Leave};
+use compiler::ir::{GoalCall, Op, Operand, Place, Reg};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
+use term::abi::{PredicateId, SLACK_WORDS};
+use term::word::{Tag, UNBOUND, Word};
+
+/// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that is pushed
+/// back or passed on (at most 256 words).
+const PUSHED_MAX: usize = term::abi::GOAL_SLACK_WORDS / 2;
+
+impl Lower<'_, '_> {
+    pub(crate) fn op(&mut self, op: &Op) {
+        match op {
+            Op::Poll { goal, need, raw } => self.poll(goal, *need, raw),
+            Op::Move { dst, src } => self.copy(*dst, *src),
+            Op::Car { dst, src } => self.select(*dst, *src, Tag::Cons, 0),
+            Op::Cdr { dst, src } => self.select(*dst, *src, Tag::Cons, 8),
+            Op::Arg { dst, src, index } => self.select(*dst, *src, Tag::Struct, 8 * (1 + i64::from(*index))),
+            Op::Cons { dst, car, cdr } => self.cons(*dst, *car, *cdr),
+            Op::Struct { dst, name, args } => self.structure(*dst, *name, args),
+            Op::Var { dst } => self.variable(*dst),
+            Op::Vector { dst, elements } => self.vector(*dst, elements),
+            Op::Unify { a, b } => self.unify(*a, *b),
+            Op::BindFresh { var, value } => self.bind_fresh(*var, *value),
+            Op::InitFresh { var } => self.init_fresh(*var),
+            Op::Arith { op, dst, a, b } => self.arith(*op, *dst, *a, *b),
+            Op::Builtin { predicate, inputs, outputs } => self.builtin(*predicate, inputs, outputs),
+            Op::Push { goal, places } => self.push(goal, places),
+            Op::Pend { var } => self.pend(*var),
+        }
+    }
+
+    /// C3, C4.
+    fn poll(&mut self, goal: &GoalCall, need: u32, raw: &[Reg]) {
+        if self.env.options.count_reductions {
+            let count = self.worker_field(field!(reductions));
+            let more = self.b.ins().iadd_imm_s(count, 1);
+            self.set_worker_field(field!(reductions), more);
+        }
+        let (cold, go) = (self.cold_block(), self.b.create_block());
+        let heap = self.heap_now();
+        // The limit changes behind the code's back (C4): it must be loaded here, each time.
+        self.b.ins().sequence_point();
+        let limit = self.worker_field(field!(limit));
+        let large = need as usize > SLACK_WORDS;
+        let above = if large {
+            let end = self.offset(heap, 8 * i64::from(need));
+            let limit = self.offset(limit, 8 * SLACK_WORDS as i64);
+            self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, limit)
+        } else {
+            self.b.ins().icmp(IntCC::UnsignedGreaterThan, heap, limit)
+        };
+        self.b.ins().brif(above, cold, &[], go, &[]);
+        self.enter_block(cold);
+        for &var in raw {
+            self.init_fresh(var);
+        }
+        if large {
+            let need = self.b.ins().iconst(I64, i64::from(need));
+            self.set_worker_field(field!(need), need);
+        }
+        let offset = self.goals_offset;
+        self.put_goal(goal);
+        self.leave(Leave::Poll);
+        self.goals_offset = offset;
+        self.enter_block(go);
+        let zero = self.b.ins().iconst(I64, 0);
+        self.b.def_var(self.pending, zero);
+    }
+
+    /// Writes a goal's record on top of the goal stack, where there is room (C5).
+    pub(crate) fn put_goal(&mut self, goal: &GoalCall) {
+        let values: Vec<_> = goal.arguments.iter().map(|&argument| self.operand(argument)).collect();
+        let base = self.b.use_var(self.goals);
+        for value in values {
+            self.store(value, base, self.goals_offset);
+            self.goals_offset += 8;
+        }
+        let word = self.word(goal.predicate.goal_word());
+        self.store(word, base, self.goals_offset);
+        self.goals_offset += 8;
+    }
+
+    fn push(&mut self, goal: &GoalCall, places: &[Place]) {
+        let words = goal.arguments.len() + 1;
+        self.pushed = match self.pushed {
+            Some(pushed) if pushed + words <= PUSHED_MAX => Some(pushed + words),
+            _ => {
+                self.check_goals();
+                Some(words)
+            }
+        };
+        self.put_goal(goal);
+        if !places.is_empty() {
+            self.place(places);
+        }
+    }
+
+    /// C5: room for `PUSHED_MAX` words and more.
+    fn check_goals(&mut self) {
+        let (cold, go) = (self.cold_block(), self.b.create_block());
+        let goals = self.goals_now();
+        let limit = self.worker_field(field!(goals_limit));
+        let above = self.b.ins().icmp(IntCC::UnsignedGreaterThan, goals, limit);
+        self.b.ins().brif(above, cold, &[], go, &[]);
+        self.enter_block(cold);
+        self.set_worker_field(field!(goals), goals);
+        self.call_helper(Helper::GrowGoals, &[]);
+        self.reload_goals();
+        self.b.ins().jump(go, &[]);
+        self.enter_block(go);
+    }
+
+    /// Moves the goal on top of the stack. The node comes first: what goes to another priority is no longer on top. A helper that
+    /// took the goal away ends it.
+    fn place(&mut self, places: &[Place]) {
+        let nodes = places.iter().filter(|place| matches!(place, Place::Node(_)));
+        let priorities = places.iter().filter(|place| !matches!(place, Place::Node(_)));
+        let done = self.b.create_block();
+        self.flush();
+        let before = self.b.use_var(self.goals);
+        for (index, place) in nodes.chain(priorities).enumerate() {
+            if index > 0 {
+                let next = self.b.create_block();
+                let goals = self.b.use_var(self.goals);
+                let stayed = self.b.ins().icmp(IntCC::Equal, goals, before);
+                self.b.ins().brif(stayed, next, &[], done, &[]);
+                self.enter_block(next);
+            }
+            let (how, operand) = match *place {
+                Place::Priority(operand) => (Some(0), operand),
+                Place::Lower(operand) => (Some(1), operand),
+                Place::Node(operand) => (None, operand),
+            };
+            let operand = self.operand(operand);
+            self.store_state();
+            match how {
+                Some(how) => {
+                    let how = self.b.ins().iconst(I64, how);
+                    self.call_helper(Helper::MoveToPriority, &[how, operand]);
+                }
+                None => {
+                    self.call_helper(Helper::MoveToNode, &[operand]);
+                }
+            }
+            self.reload_heap();
+            self.reload_goals();
+        }
+        self.b.ins().jump(done, &[]);
+        self.enter_block(done);
+        self.pushed = None;
+    }
+
+    // ---- unification ---------------------------------------------------------------------------
+
+    fn unify(&mut self, a: Operand, b: Operand) {
+        let is_variable = |lower: &Self, x: Operand| matches!(x, Operand::Reg(_)) && lower.kind(x).is_none();
+        let (a, b) = if is_variable(self, a) { (a, b) } else { (b, a) };
+        match a {
+            Operand::Reg(var) if is_variable(self, a) => self.unify_variable(var, b),
+            _ => {
+                let (a, b) = (self.operand(a), self.operand(b));
+                self.store_state();
+                self.call_helper(Helper::Unify, &[a, b]);
+            }
+        }
+    }
+
+    /// `var` usually is a reference to an unbound cell that nobody waits for, and `other` a value: then a store does it.
+    fn unify_variable(&mut self, var: Reg, other: Operand) {
+        let kind = self.kind(other);
+        let other_reg = match other {
+            Operand::Reg(reg) if kind.is_none() => Some(reg),
+            _ => None,
+        };
+        self.read(var);
+        let value = self.operand(other);
+        let (start, slow, done) = (self.b.create_block(), self.cold_block(), self.b.create_block());
+        let (reference, check, bind) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().jump(start, &[]);
+        self.b.switch_to_block(start);
+        let cell = self.read_raw(var);
+        let differs = self.tag_differs(cell, Tag::Ref);
+        self.b.ins().brif(differs, slow, &[], reference, &[]);
+        self.enter_block(reference);
+        let content = self.load(cell, -(Tag::Ref as i64));
+        let chain = self.cold_block();
+        let unbound = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND.0 as i64);
+        self.b.ins().brif(unbound, check, &[], chain, &[]);
+        // A bound variable: go on from its value; a hooked one is the helper's.
+        self.enter_block(chain);
+        let follow = self.cold_block();
+        let is_value = self.tag_differs(content, Tag::Var);
+        self.b.ins().brif(is_value, follow, &[], slow, &[]);
+        self.enter_block(follow);
+        self.redefine(var, content);
+        self.b.ins().jump(start, &[]);
+
+        self.enter_block(check);
+        let value = match other_reg {
+            Some(reg) => self.value_to_bind(reg, start, slow, bind),
+            None => {
+                self.b.ins().jump(bind, &[]);
+                value
+            }
+        };
+        self.b.seal_block(start);
+        self.enter_block(bind);
+        self.store(value, cell, -(Tag::Ref as i64));
+        if matches!(kind, Some(Kind::Int | Kind::Atom)) {
+            self.b.ins().jump(done, &[]);
+        } else {
+            self.barrier(cell, value, done);
+        }
+        self.enter_block(slow);
+        let cell = self.read_raw(var);
+        let value = other_reg.map_or(value, |reg| self.read_raw(reg));
+        self.store_state();
+        self.call_helper(Helper::Unify, &[cell, value]);
+        self.b.ins().jump(done, &[]);
+        self.enter_block(done);
+    }
+
+    /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`, or goes to
+    /// `slow`.
+    fn value_to_bind(
+        &mut self,
+        reg: Reg,
+        start: cranelift_codegen::ir::Block,
+        slow: cranelift_codegen::ir::Block,
+        bind: cranelift_codegen::ir::Block,
+    ) -> Value {
+        let value = self.read_raw(reg);
+        let (reference, follow) = (self.cold_block(), self.cold_block());
+        let differs = self.tag_differs(value, Tag::Ref);
+        self.b.ins().brif(differs, bind, &[], reference, &[]);
+        self.enter_block(reference);
+        let content = self.load(value, -(Tag::Ref as i64));
+        let is_value = self.tag_differs(content, Tag::Var);
+        self.b.ins().brif(is_value, follow, &[], slow, &[]);
+        self.enter_block(follow);
+        self.redefine(reg, content);
+        self.b.ins().jump(start, &[]);
+        value
+    }
+
+    /// A value went into a cell: an old cell must be remembered. Goes to `done`.
+    pub(crate) fn barrier(&mut self, cell: Value, value: Value, done: cranelift_codegen::ir::Block) {
+        let (old, pointer) = (self.cold_block(), self.cold_block());
+        let heap = self.heap_now();
+        let distance = self.b.ins().bxor(cell, heap);
+        let mask = self.worker_field(field!(young_mask));
+        let far = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
+        self.b.ins().brif(far, old, &[], done, &[]);
+        self.enter_block(old);
+        // INT is 0 and ATOM is 5; all others but them are addresses.
+        let tag = self.b.ins().band_imm_s(value, 7);
+        let set = self.b.ins().iconst(I64, 1 << Tag::Int as i64 | 1 << Tag::Atom as i64);
+        let bit = self.b.ins().ushr(set, tag);
+        let immediate = self.b.ins().band_imm_s(bit, 1);
+        self.b.ins().brif(immediate, done, &[], pointer, &[]);
+        self.enter_block(pointer);
+        let address = self.b.ins().band_imm_s(cell, -8);
+        self.call_helper(Helper::Remember, &[address]);
+        self.b.ins().jump(done, &[]);
+    }
+
+    // ---- builtins ------------------------------------------------------------------------------
+
+    fn builtin(&mut self, predicate: PredicateId, inputs: &[Operand], outputs: &[Reg]) {
+        if self.inline_builtin(predicate, inputs, outputs) {
+            return;
+        }
+        let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
+        self.call_builtin(predicate, &inputs);
+        for (index, &output) in outputs.iter().enumerate() {
+            let value = self.worker_field(field!(operands) + 8 * index as i32);
+            self.define(output, value);
+        }
+    }
+
+    /// The helper, whatever the builtin is.
+    pub(crate) fn call_builtin(&mut self, predicate: PredicateId, inputs: &[Value]) {
+        self.put_inputs(inputs);
+        self.store_state();
+        let number = self.b.ins().iconst(I64, i64::from(predicate.0));
+        self.call_helper(Helper::Builtin, &[number]);
+        self.reload_heap();
+        self.reload_goals();
+    }
+
+    pub(crate) fn put_inputs(&mut self, inputs: &[Value]) {
+        for (index, &input) in inputs.iter().enumerate() {
+            self.set_worker_field(field!(operands) + 8 * index as i32, input);
+        }
+    }
+
+    /// A word that is known here.
+    pub(crate) fn is_word(&mut self, value: Value, word: Word) -> Value {
+        self.b.ins().icmp_imm_s(IntCC::Equal, value, word.0 as i64)
+    }
+}

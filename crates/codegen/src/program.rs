@@ -1,0 +1,345 @@
+//! A program's components, compiled (on several threads when there are many) and put together into one blob.
+
+use crate::image::Image;
+use crate::lower::{self, Environment};
+use crate::stubs::{Assembler, Helper, Leave};
+use compiler::ir::{Component, Program};
+use cranelift_codegen::Context;
+use cranelift_codegen::FinalizedRelocTarget;
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{ExternalName, UserExternalName};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use term::AtomTable;
+use term::abi::{Builtin, PredicateId};
+
+/// How many workers run the code at the same time: it decides how variables are bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Workers {
+    /// One: a binding is a plain store.
+    #[default]
+    One,
+}
+
+/// Choices of code generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Count reductions in `WorkerAbi::reductions`.
+    pub count_reductions: bool,
+    /// Spend time on better code.
+    pub optimise: bool,
+    /// Who will run it.
+    pub workers: Workers,
+    /// Use no instructions that only some processors have (for executables that are carried elsewhere).
+    pub portable: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { count_reductions: false, optimise: true, workers: Workers::One, portable: false }
+    }
+}
+
+/// Why there is no image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GenerateError {
+    /// This processor is none that code can be generated for.
+    Processor(String),
+    /// A component is too large for the code generator; the predicate is its first entry.
+    TooLarge(PredicateId, String),
+    /// All code together does not fit in 2 GB.
+    ImageTooLarge,
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GenerateError::Processor(why) => write!(f, "no code can be generated for this processor: {why}"),
+            GenerateError::TooLarge(predicate, why) => {
+                write!(f, "predicate number {} is too large for the code generator: {why}", predicate.0)
+            }
+            GenerateError::ImageTooLarge => f.write_str("the program's code exceeds 2 GB"),
+        }
+    }
+}
+
+impl std::error::Error for GenerateError {}
+
+/// What [`dump`] shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dump {
+    /// Cranelift's intermediate form, before optimisation.
+    Clif,
+    /// Machine instructions.
+    Asm,
+}
+
+/// Space of names in relocations: thunks of helpers.
+pub(crate) const SPACE_HELPER: u32 = 0;
+/// Leave routines.
+pub(crate) const SPACE_LEAVE: u32 = 1;
+/// Entries of predicates.
+pub(crate) const SPACE_ENTRY: u32 = 2;
+
+/// The largest blob: every distance in it fits in 31 bits.
+const CODE_MAX: usize = 1 << 31;
+
+fn target(options: &Options) -> Result<OwnedTargetIsa, GenerateError> {
+    let problem = |why: &dyn fmt::Display| GenerateError::Processor(why.to_string());
+    let mut flags = settings::builder();
+    let choices = [
+        ("opt_level", if options.optimise { "speed" } else { "none" }),
+        ("preserve_frame_pointers", "true"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ("unwind_info", "false"),
+        ("enable_probestack", "false"),
+        ("enable_heap_access_spectre_mitigation", "false"),
+        ("enable_table_access_spectre_mitigation", "false"),
+    ];
+    for (name, value) in choices {
+        flags.set(name, value).map_err(|error| problem(&error))?;
+    }
+    let builder =
+        cranelift_native::builder_with_options(!options.portable).map_err(|error| problem(&error))?;
+    if !cfg!(target_arch = "x86_64") {
+        return Err(problem(&"only x86-64 is supported"));
+    }
+    builder.finish(settings::Flags::new(flags)).map_err(|error| problem(&error))
+}
+
+/// A component's machine code.
+struct Compiled {
+    code: Vec<u8>,
+    relocations: Vec<Relocation>,
+    text: Option<String>,
+}
+
+/// "Write the distance to this here."
+struct Relocation {
+    offset: u32,
+    addend: i64,
+    target: Target,
+}
+
+enum Target {
+    Name(UserExternalName),
+    Inside(u32),
+}
+
+/// What is reused from component to component.
+struct Compiler<'a> {
+    environment: &'a Environment<'a>,
+    isa: OwnedTargetIsa,
+    context: Context,
+    builder: FunctionBuilderContext,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(environment: &'a Environment<'a>) -> Result<Self, GenerateError> {
+        Ok(Compiler {
+            environment,
+            isa: target(environment.options)?,
+            context: Context::new(),
+            builder: FunctionBuilderContext::new(),
+        })
+    }
+
+    /// Makes the component's function in `self.context`.
+    fn lower(&mut self, component: &Component) {
+        self.context.clear();
+        lower::component(
+            self.environment,
+            component,
+            &mut self.context.func,
+            &mut self.builder,
+            self.isa.frontend_config(),
+        );
+    }
+
+    fn compile(&mut self, component: &Component, text: bool) -> Result<Compiled, GenerateError> {
+        self.lower(component);
+        self.context.set_disasm(text);
+        let first = component.entries.first().map_or(PredicateId(0), |entry| entry.predicate);
+        let result = self.context.compile(&*self.isa, &mut ControlPlane::default());
+        result.map_err(|error| GenerateError::TooLarge(first, format!("{:?}", error.inner)))?;
+        let compiled = self.context.compiled_code().expect("it was compiled just now");
+        let names = self.context.func.params.user_named_funcs();
+        let relocations = compiled.buffer.relocs().iter().map(|reloc| Relocation {
+            offset: reloc.offset,
+            addend: match reloc.kind {
+                Reloc::X86CallPCRel4 | Reloc::X86PCRel4 | Reloc::X86CallPLTRel4 => reloc.addend,
+                other => unreachable!("generated code refers only to itself by distance, not by {other}"),
+            },
+            target: match &reloc.target {
+                FinalizedRelocTarget::ExternalName(ExternalName::User(name)) => {
+                    Target::Name(names[*name].clone())
+                }
+                FinalizedRelocTarget::Func(offset) => Target::Inside(*offset),
+                FinalizedRelocTarget::ExternalName(other) => {
+                    unreachable!("generated code names only user functions, not {other:?}")
+                }
+            },
+        });
+        Ok(Compiled {
+            relocations: relocations.collect(),
+            code: compiled.buffer.data().to_vec(),
+            text: compiled.vcode.clone(),
+        })
+    }
+}
+
+/// Components below which a second thread costs more than it saves.
+const COMPONENTS_PER_THREAD: usize = 32;
+
+/// Compiles all components; the order of the results is the program's.
+fn compile_all(environment: &Environment<'_>, program: &Program) -> Result<Vec<Compiled>, GenerateError> {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let threads = (program.components.len() / COMPONENTS_PER_THREAD).min(cores).min(4);
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, Compiled)>, GenerateError> {
+        let mut compiler = Compiler::new(environment)?;
+        let mut done = Vec::new();
+        loop {
+            // Relaxed: the counter hands out numbers; results are passed by joining.
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(component) = program.components.get(index) else { return Ok(done) };
+            done.push((index, compiler.compile(component, false)?));
+        }
+    };
+    let mut all = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work()?;
+        for helper in helpers {
+            match helper.join() {
+                Ok(more) => all.extend(more?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(all)
+    })?;
+    all.sort_unstable_by_key(|&(index, _)| index);
+    Ok(all.into_iter().map(|(_, compiled)| compiled).collect())
+}
+
+/// The blob while it is put together.
+struct Linker {
+    out: Assembler,
+    helpers: Vec<u32>,
+    leaves: Vec<u32>,
+    /// By predicate number.
+    entries: Vec<(PredicateId, u32)>,
+    /// Where a distance to a component is to be written, and which component.
+    pending: Vec<(u32, usize)>,
+}
+
+impl Linker {
+    fn new() -> Linker {
+        let mut out = Assembler::default();
+        let helpers = Helper::ALL.map(|helper| out.thunk(helper)).to_vec();
+        let leaves = Leave::ALL.map(|leave| out.leave(leave)).to_vec();
+        Linker { out, helpers, leaves, entries: Vec::new(), pending: Vec::new() }
+    }
+
+    fn write_distance(&mut self, at: u32, target: u32, addend: i64) {
+        let distance = i64::from(target) - i64::from(at) + addend;
+        let distance = i32::try_from(distance).expect("the blob is smaller than 2 GB");
+        self.out.bytes[at as usize..at as usize + 4].copy_from_slice(&distance.to_le_bytes());
+    }
+
+    fn target(&self, base: u32, target: &Target) -> u32 {
+        match target {
+            Target::Inside(offset) => base + offset,
+            Target::Name(name) => match name.namespace {
+                SPACE_HELPER => self.helpers[name.index as usize],
+                SPACE_LEAVE => self.leaves[name.index as usize],
+                _ => {
+                    let found = self.entries.binary_search_by_key(&name.index, |entry| entry.0.0);
+                    self.entries[found.expect("only predicates of the program are called by distance")].1
+                }
+            },
+        }
+    }
+
+    fn link(mut self, program: &Program, compiled: &[Compiled]) -> Result<Image, GenerateError> {
+        for (index, component) in program.components.iter().enumerate() {
+            if component.entries.len() > 1 {
+                for (selector, entry) in component.entries.iter().enumerate() {
+                    let (start, patch) = self.out.entry(selector as u32);
+                    self.entries.push((entry.predicate, start));
+                    self.pending.push((patch, index));
+                }
+            }
+        }
+        let enter = self.out.enter();
+        let mut bases = Vec::with_capacity(compiled.len());
+        for (component, compiled) in program.components.iter().zip(compiled) {
+            if self.out.bytes.len() + compiled.code.len() + 16 > CODE_MAX {
+                return Err(GenerateError::ImageTooLarge);
+            }
+            let base = self.out.align();
+            self.out.bytes.extend_from_slice(&compiled.code);
+            bases.push(base);
+            if let [entry] = component.entries.as_slice() {
+                self.entries.push((entry.predicate, base));
+            }
+        }
+        self.entries.sort_unstable();
+        for (at, component) in std::mem::take(&mut self.pending) {
+            self.write_distance(at, bases[component], -4);
+        }
+        for (&base, compiled) in bases.iter().zip(compiled) {
+            for relocation in &compiled.relocations {
+                let target = self.target(base, &relocation.target);
+                self.write_distance(base + relocation.offset, target, relocation.addend);
+            }
+        }
+        let native_entry = self.leaves[Leave::Native as usize];
+        Ok(Image { code: self.out.bytes, entries: self.entries, native_entry, enter })
+    }
+}
+
+/// Native code for a program (or an increment of one). `known` are the runtime's builtins: the first has predicate number 1.
+pub fn generate(program: &Program, known: &[Builtin], options: &Options) -> Result<Image, GenerateError> {
+    let environment = Environment::new(program, known, options);
+    let compiled = compile_all(&environment, program)?;
+    Linker::new().link(program, &compiled)
+}
+
+/// The code of a program as text, component by component.
+pub fn dump(
+    program: &Program,
+    known: &[Builtin],
+    atoms: &AtomTable,
+    options: &Options,
+    what: Dump,
+) -> Result<String, GenerateError> {
+    let name = |id: PredicateId| {
+        program.predicates.iter().find(|predicate| predicate.id == id).map_or_else(
+            || format!("predicate {}", id.0),
+            |p| format!("{}:{}/{}", atoms.name(p.module), atoms.name(p.name), p.arity),
+        )
+    };
+    let environment = Environment::new(program, known, options);
+    let mut compiler = Compiler::new(&environment)?;
+    let mut text = String::new();
+    for component in &program.components {
+        let names: Vec<_> = component.entries.iter().map(|entry| name(entry.predicate)).collect();
+        text.push_str(&format!("; {}\n", names.join(", ")));
+        match what {
+            Dump::Clif => {
+                compiler.lower(component);
+                text.push_str(&compiler.context.func.display().to_string());
+            }
+            Dump::Asm => {
+                let compiled = compiler.compile(component, true)?;
+                text.push_str(compiled.text.as_deref().unwrap_or_default());
+            }
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}

@@ -1,0 +1,189 @@
+//! Machine code that every image needs and that does not depend on the program, written by hand.
+//!
+//! ```text
+//! registers in a tail function   rdi worker   rsi heap   rdx goals   rcx selector (component with several entries)
+//! ```
+//! - *thunk*: calls a helper and keeps every general register, so that a call on a cold path costs the hot path nothing.
+//!   Callers use Cranelift's `preserve_all` convention (G2), which has no results: an answer goes through memory.
+//! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
+
+use std::mem::offset_of;
+use term::abi::{Helpers, OPERANDS_MAX, Status, WorkerAbi};
+
+const HELPERS: usize = offset_of!(WorkerAbi, helpers);
+/// Where a thunk leaves a helper's answer: the last operand, which no call uses (predicates have at most 255 arguments).
+pub(crate) const ANSWER: usize = offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1);
+const _: () = assert!(term::layout::GOAL_ARITY_MAX < OPERANDS_MAX);
+
+/// A helper that generated code calls through a thunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Helper {
+    Unify,
+    Remember,
+    Arith,
+    GuardArith,
+    Compare,
+    Guard,
+    Builtin,
+    MoveToPriority,
+    MoveToNode,
+    GrowGoals,
+}
+
+impl Helper {
+    pub(crate) const ALL: [Helper; 10] = [
+        Helper::Unify,
+        Helper::Remember,
+        Helper::Arith,
+        Helper::GuardArith,
+        Helper::Compare,
+        Helper::Guard,
+        Helper::Builtin,
+        Helper::MoveToPriority,
+        Helper::MoveToNode,
+        Helper::GrowGoals,
+    ];
+
+    /// Where its address lies in the worker.
+    fn offset(self) -> usize {
+        HELPERS
+            + match self {
+                Helper::Unify => offset_of!(Helpers, unify),
+                Helper::Remember => offset_of!(Helpers, remember),
+                Helper::Arith => offset_of!(Helpers, arith),
+                Helper::GuardArith => offset_of!(Helpers, guard_arith),
+                Helper::Compare => offset_of!(Helpers, compare),
+                Helper::Guard => offset_of!(Helpers, guard),
+                Helper::Builtin => offset_of!(Helpers, builtin),
+                Helper::MoveToPriority => offset_of!(Helpers, move_to_priority),
+                Helper::MoveToNode => offset_of!(Helpers, move_to_node),
+                Helper::GrowGoals => offset_of!(Helpers, grow_goals),
+            }
+    }
+
+    /// Operands after the worker.
+    pub(crate) fn operands(self) -> usize {
+        match self {
+            Helper::GrowGoals => 0,
+            Helper::Remember | Helper::Guard | Helper::Builtin | Helper::MoveToNode => 1,
+            Helper::Unify | Helper::MoveToPriority => 2,
+            Helper::Arith | Helper::GuardArith | Helper::Compare => 3,
+        }
+    }
+
+    /// Whether it answers a word.
+    pub(crate) fn answers(self) -> bool {
+        matches!(self, Helper::Arith | Helper::GuardArith | Helper::Compare | Helper::Guard)
+    }
+}
+
+/// Ends of a reduction that leave generated code; tail functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Leave {
+    /// Returns `Status::Poll`.
+    Poll,
+    /// Returns `Status::Native`: the entry of predicates that the runtime implements.
+    Native,
+    /// Returns `Status::Fail`.
+    Fail,
+    /// Suspends the goal on top of the stack, then starts the next one.
+    Suspend,
+}
+
+impl Leave {
+    pub(crate) const ALL: [Leave; 4] = [Leave::Poll, Leave::Native, Leave::Fail, Leave::Suspend];
+}
+
+/// Machine code being written.
+#[derive(Default)]
+pub(crate) struct Assembler {
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Assembler {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+    /// An instruction that ends in a displacement from the worker.
+    fn put_field(&mut self, opcode: &[u8], offset: usize) {
+        self.put(opcode);
+        self.put(&(offset as u32).to_le_bytes());
+    }
+    /// Continues at a multiple of 16; the gap traps.
+    pub(crate) fn align(&mut self) -> u32 {
+        while !self.bytes.len().is_multiple_of(16) {
+            self.bytes.push(0xcc);
+        }
+        self.bytes.len() as u32
+    }
+    fn store_state(&mut self) {
+        self.put_field(&[0x48, 0x89, 0xb7], offset_of!(WorkerAbi, heap)); // mov [rdi+heap], rsi
+        self.put_field(&[0x48, 0x89, 0x97], offset_of!(WorkerAbi, goals)); // mov [rdi+goals], rdx
+    }
+    fn load_state(&mut self) {
+        self.put_field(&[0x48, 0x8b, 0xb7], offset_of!(WorkerAbi, heap)); // mov rsi, [rdi+heap]
+        self.put_field(&[0x48, 0x8b, 0x97], offset_of!(WorkerAbi, goals)); // mov rdx, [rdi+goals]
+    }
+
+    /// `fn(worker, operands..)`, keeping every general register; an answer goes to [`ANSWER`].
+    pub(crate) fn thunk(&mut self, helper: Helper) -> u32 {
+        let start = self.align();
+        self.put(&[0x50, 0x51, 0x52, 0x56, 0x57]); // push rax rcx rdx rsi rdi
+        self.put(&[0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53]); // push r8 r9 r10 r11
+        self.put_field(&[0xff, 0x97], helper.offset()); // call [rdi+helper]
+        self.put(&[0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58]); // pop r11 r10 r9 r8
+        self.put(&[0x5f, 0x5e, 0x5a, 0x59]); // pop rdi rsi rdx rcx
+        if helper.answers() {
+            self.put_field(&[0x48, 0x89, 0x87], ANSWER); // mov [rdi+answer], rax
+        }
+        self.put(&[0x58, 0xc3]); // pop rax; ret
+        start
+    }
+
+    /// A tail function that ends a reduction.
+    pub(crate) fn leave(&mut self, leave: Leave) -> u32 {
+        let start = self.align();
+        self.store_state();
+        let status = match leave {
+            Leave::Poll => Status::Poll,
+            Leave::Native => Status::Native,
+            Leave::Fail => Status::Fail,
+            Leave::Suspend => {
+                self.put(&[0x57]); // push rdi
+                self.put_field(&[0xff, 0x97], HELPERS + offset_of!(Helpers, suspend)); // call [rdi+suspend]
+                self.put(&[0x5f]); // pop rdi
+                self.load_state();
+                self.put(&[0x48, 0x8b, 0x42, 0xf8]); // mov rax, [rdx-8]
+                self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, entries)); // mov rcx, [rdi+entries]
+                self.put(&[0xff, 0x24, 0x01]); // jmp [rcx+rax]
+                return start;
+            }
+        };
+        self.put(&[0xb8]); // mov eax, status
+        self.put(&(status as u32).to_le_bytes());
+        self.put(&[0xc3]); // ret
+        start
+    }
+
+    /// `extern "C" fn(worker, entry) -> status`: from Rust into generated code.
+    pub(crate) fn enter(&mut self) -> u32 {
+        let start = self.align();
+        self.put(&[0x55, 0x48, 0x89, 0xe5]); // push rbp; mov rbp, rsp
+        self.put(&[0x48, 0x89, 0xf0]); // mov rax, rsi
+        self.load_state();
+        self.put(&[0xff, 0xd0, 0x5d, 0xc3]); // call rax; pop rbp; ret
+        start
+    }
+
+    /// An entry of a component with several: passes its index on. Answers its start and where the distance to the
+    /// component is to be written.
+    pub(crate) fn entry(&mut self, selector: u32) -> (u32, u32) {
+        let start = self.bytes.len() as u32;
+        self.put(&[0xb9]); // mov ecx, selector
+        self.put(&selector.to_le_bytes());
+        self.put(&[0xe9, 0, 0, 0, 0]); // jmp component
+        (start, self.bytes.len() as u32 - 4)
+    }
+}

@@ -1,0 +1,573 @@
+//! Every operation, on its fast and its slow paths.
+
+use crate::machine::*;
+use crate::programs::blocks;
+use codegen::Options;
+use compiler::ir::{Component, End, Op, Operand, Pattern, Place, Reg, Slot};
+use term::abi::{Cond, GUARD_FAILS, IntOp, PredicateId, answer};
+use term::layout::{HANDLE_SIZE, STORE, STRING, VECTOR};
+use term::symbol::{MAIN, NIL, TRUE};
+use term::word::{INT_MAX, INT_MIN, Tag, UNBOUND, Word, functor_header, object_header};
+
+const P: u32 = FIRST;
+const OUT: Reg = r(30);
+
+/// `p(r0..)` with its blocks from 1 on; block 0 polls and goes to block 1. The last argument is the result.
+fn component(arity: u32, need: u32, rest: Vec<(Vec<Op>, End)>) -> Component {
+    let arguments: Vec<_> = (0..arity).map(v).collect();
+    let poll = Op::Poll { goal: goal(P, &arguments), need, raw: vec![] };
+    let mut all = vec![(vec![poll], End::Goto(block(1)))];
+    all.extend(rest);
+    Component { entries: vec![entry(P, arity, 0)], registers: 40, blocks: blocks(all) }
+}
+fn result(arity: u32, value: Operand) -> (Vec<Op>, End) {
+    (vec![Op::Unify { a: v(arity - 1), b: value }], End::Proceed)
+}
+fn machine(component: Component) -> Machine {
+    Machine::new(vec![component], &Options::default())
+}
+/// Runs `p(arguments.., Result)`: the result and what the helpers said.
+fn run(machine: &mut Machine, arguments: &[Word]) -> (Word, Vec<String>) {
+    let out = machine.variable();
+    let mut all = arguments.to_vec();
+    all.push(out);
+    assert_eq!(machine.solve(P, &all), 1);
+    (machine.value(out), machine.log())
+}
+
+fn body_arith(op: IntOp, b: Operand) -> Component {
+    let arith = Op::Arith { op, dst: OUT, a: v(0), b };
+    let (mut ops, end) = result(3, Operand::Reg(OUT));
+    ops.insert(0, arith);
+    component(3, 0, vec![(ops, end)])
+}
+fn guard_arith(op: IntOp, b: Operand) -> Component {
+    let end = End::GuardArith {
+        op,
+        dst: OUT,
+        a: v(0),
+        b,
+        yes: block(2),
+        no: block(3),
+        unbound: block(4),
+        wait: r(31),
+    };
+    let no = result(3, Operand::Atom(NIL));
+    let unbound = result(3, Operand::Atom(TRUE));
+    component(3, 0, vec![(vec![], end), result(3, Operand::Reg(OUT)), no, unbound])
+}
+
+const OPS: [IntOp; 12] = [
+    IntOp::Add,
+    IntOp::Sub,
+    IntOp::Mul,
+    IntOp::Div,
+    IntOp::Mod,
+    IntOp::And,
+    IntOp::Or,
+    IntOp::Xor,
+    IntOp::Shl,
+    IntOp::Shr,
+    IntOp::Neg,
+    IntOp::Not,
+];
+const NUMBERS: [i64; 22] = [
+    0,
+    1,
+    -1,
+    2,
+    -2,
+    3,
+    7,
+    -7,
+    8,
+    60,
+    61,
+    63,
+    64,
+    1000,
+    -1000,
+    1 << 29,
+    1 << 33,
+    -(1 << 33),
+    1 << 58,
+    INT_MAX,
+    INT_MIN,
+    -8,
+];
+
+/// What the operation gives as a small integer.
+fn expected(op: IntOp, a: i64, b: i64) -> Option<i64> {
+    let (a, b) = (i128::from(a), i128::from(b));
+    let value = match op {
+        IntOp::Add => a + b,
+        IntOp::Sub => a - b,
+        IntOp::Mul => a * b,
+        IntOp::Div if b != 0 => a / b,
+        IntOp::Mod if b != 0 => a % b,
+        IntOp::Div | IntOp::Mod => return None,
+        IntOp::And => a & b,
+        IntOp::Or => a | b,
+        IntOp::Xor => a ^ b,
+        IntOp::Shl if (0..=60).contains(&b) => a << b,
+        IntOp::Shr if (0..=60).contains(&b) => a >> b,
+        IntOp::Shl | IntOp::Shr => return None,
+        IntOp::Neg => -a,
+        IntOp::Not => !a,
+    };
+    i64::try_from(value).ok().filter(|value| (INT_MIN..=INT_MAX).contains(value))
+}
+
+#[test]
+fn arithmetic_is_right_or_left_to_the_helper() {
+    answer_with(Word::small(4711));
+    for op in OPS {
+        let mut body = machine(body_arith(op, v(1)));
+        for a in NUMBERS {
+            for b in NUMBERS {
+                let (value, log) = run(&mut body, &[Word::small(a), Word::small(b)]);
+                match expected(op, a, b) {
+                    // The helper may be asked for the few divisors that need care.
+                    Some(number) if log.is_empty() => assert_eq!(value.as_int(), number, "{op:?} {a} {b}"),
+                    Some(_) => assert!(matches!(op, IntOp::Div | IntOp::Mod) && b == -1, "{op:?} {a} {b}"),
+                    None => assert_eq!(log, [format!("arith {} Int Int", op as u8)], "{op:?} {a} {b}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arithmetic_with_constants_agrees() {
+    answer_with(Word::small(4711));
+    for op in OPS {
+        for b in [0, 1, -1, 2, 3, 8, -8, 60, 61, INT_MAX, INT_MIN, 1 << 40] {
+            for component in [body_arith(op, Operand::Int(b)), guard_arith(op, Operand::Int(b))] {
+                let mut machine = machine(component);
+                for a in NUMBERS {
+                    let (value, log) = run(&mut machine, &[Word::small(a), Word::NIL]);
+                    match expected(op, a, b) {
+                        Some(number) if log.is_empty() => {
+                            assert_eq!(value.as_int(), number, "{op:?} {a} {b}")
+                        }
+                        Some(_) => {
+                            assert!(matches!(op, IntOp::Div | IntOp::Mod) && b == -1, "{op:?} {a} {b}");
+                        }
+                        None => assert_eq!(log.len(), 1, "{op:?} {a} {b}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_behind_references_are_followed() {
+    let mut body = machine(body_arith(IntOp::Add, v(1)));
+    let cell = body.build(&[Word::small(40)]);
+    let chain = body.build(&[Word::pointer(Tag::Ref, cell)]);
+    let a = Word::pointer(Tag::Ref, chain);
+    assert_eq!(run(&mut body, &[a, Word::small(2)]), (Word::small(42), vec![]));
+    assert_eq!(run(&mut body, &[a, a]), (Word::small(80), vec![]));
+    answer_with(Word::small(5));
+    let unbound = body.variable();
+    assert_eq!(run(&mut body, &[a, unbound]), (Word::small(5), vec!["arith 0 Int Ref".into()]));
+    assert_eq!(run(&mut body, &[Word::NIL, unbound]).1, ["arith 0 Atom Ref"]);
+}
+
+#[test]
+fn guard_arithmetic_has_three_ways_out() {
+    let mut guard = machine(guard_arith(IntOp::Sub, v(1)));
+    assert_eq!(run(&mut guard, &[Word::small(50), Word::small(8)]), (Word::small(42), vec![]));
+    let unbound = guard.variable();
+    assert_eq!(run(&mut guard, &[unbound, Word::small(8)]), (Word::atom(TRUE), vec![]));
+    for (answer, expected) in
+        [(GUARD_FAILS, Word::NIL), (unbound, Word::atom(TRUE)), (Word::small(9), Word::small(9))]
+    {
+        answer_with(answer);
+        assert_eq!(run(&mut guard, &[Word::NIL, Word::small(8)]).0, expected);
+    }
+}
+
+#[test]
+fn comparisons_choose_the_branch() {
+    let conds = [Cond::Lt, Cond::Le, Cond::Gt, Cond::Ge, Cond::Eq, Cond::Ne];
+    for cond in conds {
+        let end = |b| End::Compare {
+            cond,
+            a: v(0),
+            b,
+            yes: block(2),
+            no: block(3),
+            unbound: block(4),
+            wait: r(31),
+        };
+        let make = |b| {
+            let exits = [TRUE, NIL, MAIN].map(|atom| result(3, Operand::Atom(atom)));
+            let mut all = vec![(vec![], end(b))];
+            all.extend(exits);
+            machine(component(3, 0, all))
+        };
+        let mut both = make(v(1));
+        let mut constant = make(Operand::Int(3));
+        for a in [-5, 2, 3, 4, INT_MAX] {
+            let holds = match cond {
+                Cond::Lt => a < 3,
+                Cond::Le => a <= 3,
+                Cond::Gt => a > 3,
+                Cond::Ge => a >= 3,
+                Cond::Eq => a == 3,
+                Cond::Ne => a != 3,
+            };
+            let expected = Word::atom(if holds { TRUE } else { NIL });
+            assert_eq!(run(&mut both, &[Word::small(a), Word::small(3)]), (expected, vec![]));
+            assert_eq!(run(&mut constant, &[Word::small(a), Word::NIL]), (expected, vec![]));
+        }
+        let unbound = both.variable();
+        assert_eq!(run(&mut both, &[Word::small(1), unbound]), (Word::atom(MAIN), vec![]));
+        for (answer, atom) in [(answer::NO, NIL), (answer::YES, TRUE), (unbound, MAIN)] {
+            answer_with(answer);
+            assert_eq!(run(&mut both, &[Word::NIL, Word::small(1)]).0, Word::atom(atom));
+        }
+    }
+}
+
+/// Every case goes to a block that answers its number.
+fn matcher(patterns: &[Pattern], from_cell: bool) -> Machine {
+    let count = patterns.len() as u32;
+    let cases = patterns.iter().zip(2..).map(|(&pattern, number)| (pattern, block(number))).collect();
+    let (reg, ops) = if from_cell { (r(5), vec![Op::Cdr { dst: r(5), src: r(0) }]) } else { (r(0), vec![]) };
+    let end = End::Match { reg, cases, unbound: block(count + 2), default: block(count + 3) };
+    let mut all = vec![(ops, end)];
+    all.extend((0..count).map(|number| result(2, Operand::Int(i64::from(number)))));
+    all.push((vec![], End::Suspend { goal: goal(P, &[v(0), v(1)]), on: vec![reg] }));
+    all.push(result(2, Operand::Atom(MAIN)));
+    machine(component(2, 0, all))
+}
+
+#[test]
+fn matches_find_their_case_through_references() {
+    let patterns = [
+        Pattern::Int(7),
+        Pattern::Atom(TRUE),
+        Pattern::AnyInt,
+        Pattern::Struct(MAIN, 2),
+        Pattern::AnyStruct,
+        Pattern::Object(STRING.0),
+        Pattern::AnyObject,
+        Pattern::Cons,
+        Pattern::Int(9),
+    ];
+    for from_cell in [false, true] {
+        let mut m = matcher(&patterns, from_cell);
+        let structure = |m: &mut Machine, arity| {
+            Word::pointer(Tag::Struct, m.build(&[functor_header(MAIN, arity), Word::NIL, Word::NIL]))
+        };
+        let (two, one) = (structure(&mut m, 2), structure(&mut m, 1));
+        let object = |m: &mut Machine, class| {
+            Word::pointer(Tag::Object, m.build(&[object_header(class, 1), Word::NIL]))
+        };
+        let (string, vector) = (object(&mut m, STRING), object(&mut m, VECTOR));
+        let list = m.list(&[1]);
+        let expected = [
+            (Word::small(7), Word::small(0)),
+            (Word::atom(TRUE), Word::small(1)),
+            (Word::small(8), Word::small(2)),
+            (Word::small(9), Word::small(2)),
+            (two, Word::small(3)),
+            (one, Word::small(4)),
+            (string, Word::small(5)),
+            (vector, Word::small(6)),
+            (list, Word::small(7)),
+            (Word::NIL, Word::atom(MAIN)),
+        ];
+        for (word, answer) in expected {
+            let cell = m.build(&[word]);
+            let chain = m.build(&[Word::pointer(Tag::Ref, cell)]);
+            for word in [word, Word::pointer(Tag::Ref, cell), Word::pointer(Tag::Ref, chain)] {
+                let word =
+                    if from_cell { Word::pointer(Tag::Cons, m.build(&[Word::NIL, word])) } else { word };
+                assert_eq!(run(&mut m, &[word]), (answer, vec![]));
+            }
+        }
+        let unbound =
+            if from_cell { Word::pointer(Tag::Cons, m.build(&[Word::NIL, UNBOUND])) } else { m.variable() };
+        assert_eq!(run(&mut m, &[unbound]).1, ["suspend 1 Ref"]);
+        let cell = if from_cell { unbound.address() + 8 } else { unbound.address() };
+        assert_eq!(m.worker.pending[0], Word::pointer(Tag::Ref, cell));
+    }
+}
+
+#[test]
+fn ten_thousand_cases_are_searched() {
+    let number =
+        |index: u32| if index.is_multiple_of(2) { i64::from(index) } else { i64::from(index) * 1_000_003 };
+    let mut patterns: Vec<_> = (0..10_000).map(|index| Pattern::Int(number(index))).collect();
+    patterns.extend((0..100).map(|index| Pattern::Struct(term::Atom(index), 1)));
+    patterns.extend((100..110).map(|index| Pattern::Atom(term::Atom(index))));
+    let mut m = matcher(&patterns, false);
+    for index in [0, 1, 2, 4998, 4999, 9998, 9999] {
+        assert_eq!(run(&mut m, &[Word::small(number(index))]).0, Word::small(i64::from(index)));
+    }
+    assert_eq!(run(&mut m, &[Word::small(1)]).0, Word::atom(MAIN));
+    assert_eq!(run(&mut m, &[Word::small(-2)]).0, Word::atom(MAIN));
+    let structure = Word::pointer(Tag::Struct, m.build(&[functor_header(term::Atom(55), 1), Word::NIL]));
+    assert_eq!(run(&mut m, &[structure]).0, Word::small(10_055));
+    assert_eq!(run(&mut m, &[Word::atom(term::Atom(107))]).0, Word::small(10_107));
+    assert_eq!(run(&mut m, &[Word::atom(term::Atom(7))]).0, Word::atom(MAIN));
+}
+
+#[test]
+fn terms_are_laid_out_as_the_runtime_reads_them() {
+    let ops = vec![
+        Op::Cons { dst: r(2), car: Slot::Value(v(0)), cdr: Slot::Fresh(r(3)) },
+        Op::Struct {
+            dst: r(4),
+            name: MAIN,
+            args: vec![Slot::Value(v(2)), Slot::Raw(r(5)), Slot::Value(v(3)), Slot::Raw(r(6))],
+        },
+        Op::BindFresh { var: r(5), value: Operand::Int(17) },
+        Op::InitFresh { var: r(6) },
+        Op::Var { dst: r(7) },
+        Op::Vector { dst: r(8), elements: vec![v(4), v(7), Operand::Constant(compiler::ir::ConstantId(0))] },
+        Op::Move { dst: r(9), src: v(8) },
+        Op::Unify { a: v(1), b: v(9) },
+    ];
+    let mut m = machine(component(2, 16, vec![(ops, End::Proceed)]));
+    let (vector, log) = run(&mut m, &[Word::small(1)]);
+    assert_eq!(log, Vec::<String>::new());
+    let handle = m.words(vector, 4);
+    assert_eq!(handle[0], object_header(VECTOR, HANDLE_SIZE));
+    assert_eq!(handle[2..], [Word::small(-1), Word::small(3)]);
+    let store = m.words(handle[1], 4);
+    assert_eq!(store[0], object_header(STORE, 3));
+    assert_eq!(store[3], Word::small(111));
+    assert_eq!(m.words(store[2], 1), [UNBOUND]);
+    let structure = m.words(store[1], 5);
+    assert_eq!(structure[0], functor_header(MAIN, 4));
+    assert_eq!(structure[2], Word::small(17));
+    assert_eq!(structure[4], UNBOUND);
+    let cons = m.words(structure[1], 2);
+    assert_eq!(cons, [Word::small(1), UNBOUND]);
+    assert_eq!(structure[3], Word::pointer(Tag::Ref, structure[1].address() + 8));
+}
+
+#[test]
+fn unification_binds_follows_remembers_or_asks() {
+    let unify = vec![Op::Unify { a: v(0), b: v(1) }];
+    let mut m = machine(component(2, 0, vec![(unify, End::Proceed)]));
+    let go = |m: &mut Machine, a, b| {
+        assert_eq!(m.solve(P, &[a, b]), 1);
+        m.log()
+    };
+    let none = Vec::<String>::new();
+    let list = m.list(&[1]);
+    let a = m.variable();
+    assert_eq!(go(&mut m, a, list), none);
+    assert_eq!(m.value(a), list);
+    // Both sides behind references; the left one bound: the helper compares.
+    let b = m.variable();
+    assert_eq!(go(&mut m, b, a), none);
+    assert_eq!(m.value(b), list);
+    assert_eq!(go(&mut m, a, b).len(), 1);
+    assert_eq!(go(&mut m, list, list).len(), 1);
+    // Variable with variable; a hooked variable.
+    let (c, d) = (m.variable(), m.variable());
+    assert_eq!(go(&mut m, c, d).len(), 1);
+    let hooked = Word::pointer(Tag::Ref, m.build(&[Word::pointer(Tag::Var, 64)]));
+    assert_eq!(go(&mut m, hooked, list).len(), 1);
+    // An old variable: pointers are remembered, immediates need not be.
+    m.worker.young_mask = 0;
+    let (e, f) = (m.variable(), m.variable());
+    assert_eq!(go(&mut m, e, list), ["remember"]);
+    assert_eq!(go(&mut m, f, Word::small(1)), none);
+    assert_eq!(m.value(f), Word::small(1));
+}
+
+#[test]
+fn goals_are_pushed_placed_and_the_stack_grows() {
+    let push = |places| Op::Push { goal: goal(0, &[]), places };
+    let ops = vec![
+        push(vec![]),
+        push(vec![Place::Priority(v(0)), Place::Node(Operand::Int(2))]),
+        push(vec![Place::Lower(Operand::Int(3)), Place::Node(Operand::Int(-1))]),
+    ];
+    let mut m = machine(component(1, 0, vec![(ops, End::Proceed)]));
+    assert_eq!(m.solve(P, &[Word::small(5)]), 1);
+    // The goal that the node's helper took away got no priority.
+    assert_eq!(m.log(), ["node 2", "priority 0 5", "node -1"]);
+    assert_eq!(m.depth(), 3);
+    m.worker.goals_limit = 0;
+    assert_eq!(m.solve(P, &[Word::small(5)]), 1);
+    assert_eq!(m.log()[0], "grow");
+}
+
+#[test]
+fn builtins_get_their_operands_and_give_results() {
+    let ops = vec![
+        Op::Cons { dst: r(4), car: Slot::Value(v(0)), cdr: Slot::Value(Operand::Atom(NIL)) },
+        Op::Builtin { predicate: PredicateId(3), inputs: vec![v(0)], outputs: vec![OUT] },
+        Op::Cons { dst: r(5), car: Slot::Value(Operand::Reg(OUT)), cdr: Slot::Value(v(4)) },
+        Op::Unify { a: v(1), b: v(5) },
+    ];
+    let mut m = machine(component(2, 4, vec![(ops, End::Proceed)]));
+    let (value, log) = run(&mut m, &[Word::small(6)]);
+    assert_eq!(log, ["builtin 3 Int"]);
+    assert_eq!(m.items(value), [88, 6]);
+}
+
+#[test]
+fn guards_answer_three_ways() {
+    let end = End::GuardCall {
+        predicate: PredicateId(4),
+        inputs: vec![v(0)],
+        outputs: vec![OUT],
+        yes: block(2),
+        no: block(3),
+        unbound: block(4),
+        wait: r(31),
+    };
+    let wait = (vec![Op::Pend { var: r(31) }], End::SuspendOrFail { goal: goal(P, &[v(0), v(1)]) });
+    let no = (vec![], End::SuspendOrFail { goal: goal(P, &[v(0), v(1)]) });
+    let mut m = machine(component(2, 0, vec![(vec![], end), result(2, Operand::Reg(OUT)), no, wait]));
+    answer_with(answer::YES);
+    assert_eq!(run(&mut m, &[Word::small(6)]), (Word::small(77), vec!["guard 4 6".into()]));
+    let unbound = m.variable();
+    answer_with(unbound);
+    assert_eq!(run(&mut m, &[Word::small(6)]).1, ["guard 4 6", "suspend 1 Ref"]);
+    answer_with(answer::NO);
+    let out = m.variable();
+    assert_eq!(m.solve(P, &[Word::small(6), out]), 2);
+}
+
+/// A vector as the runtime makes it.
+fn vector(m: &mut Machine, version: i64, elements: &[i64]) -> Word {
+    let mut words = vec![object_header(STORE, elements.len())];
+    words.extend(elements.iter().map(|&element| Word::small(element)));
+    let store = Word::pointer(Tag::Object, m.build(&words));
+    let length = Word::small(elements.len() as i64);
+    let header = object_header(VECTOR, HANDLE_SIZE);
+    Word::pointer(Tag::Object, m.build(&[header, store, Word::small(version), length]))
+}
+
+#[test]
+fn vector_elements_are_read_inline() {
+    let ops = vec![
+        Op::Builtin { predicate: PredicateId(6), inputs: vec![v(0), v(1)], outputs: vec![OUT] },
+        Op::Unify { a: v(2), b: Operand::Reg(OUT) },
+    ];
+    let mut m = machine(component(3, 0, vec![(ops, End::Proceed)]));
+    for version in [-1, -2] {
+        let vector = vector(&mut m, version, &[10, 11, 12]);
+        let cell = m.build(&[vector]);
+        assert_eq!(run(&mut m, &[vector, Word::small(2)]), (Word::small(12), vec![]));
+        let reference = Word::pointer(Tag::Ref, cell);
+        assert_eq!(run(&mut m, &[reference, Word::small(0)]), (Word::small(10), vec![]));
+        assert_eq!(run(&mut m, &[vector, Word::small(3)]).1, ["builtin 6 Object"]);
+        assert_eq!(run(&mut m, &[vector, Word::small(-1)]).1, ["builtin 6 Object"]);
+        assert_eq!(run(&mut m, &[vector, Word::NIL]).1, ["builtin 6 Object"]);
+    }
+    let older = vector(&mut m, 1, &[10, 11, 12]);
+    assert_eq!(run(&mut m, &[older, Word::small(0)]).1, ["builtin 6 Object"]);
+    let list = m.list(&[1]);
+    assert_eq!(run(&mut m, &[list, Word::small(0)]).1, ["builtin 6 Cons"]);
+}
+
+#[test]
+fn vector_updates_keep_the_older_version() {
+    let ops = vec![
+        Op::Cons { dst: r(5), car: Slot::Value(v(1)), cdr: Slot::Value(Operand::Atom(NIL)) },
+        Op::Builtin {
+            predicate: PredicateId(2),
+            inputs: vec![v(0), v(1), Operand::Int(99)],
+            outputs: vec![r(6), OUT],
+        },
+        Op::Cons { dst: r(7), car: Slot::Value(v(6)), cdr: Slot::Value(v(5)) },
+        Op::Unify { a: v(2), b: v(7) },
+        Op::Unify { a: v(3), b: Operand::Reg(OUT) },
+    ];
+    let mut m = machine(component(4, 4, vec![(ops, End::Proceed)]));
+    let old = vector(&mut m, -1, &[10, 11, 12]);
+    let pair = m.variable();
+    let (new, log) = run(&mut m, &[old, Word::small(1), pair]);
+    assert_eq!(log, Vec::<String>::new());
+    assert_eq!(m.items(pair), [11, 1]);
+    let handle = m.words(new, 4);
+    assert_eq!(handle[2..], [Word::small(-1), Word::small(3)]);
+    assert_eq!(m.words(handle[1], 4)[2], Word::small(99));
+    assert_eq!(m.words(old, 4)[1..], [new, Word::small(1), Word::small(11)]);
+    // Literals, older versions, an old handle and a full heap are the helper's.
+    let literal = vector(&mut m, -2, &[1, 2]);
+    assert_eq!(run(&mut m, &[literal, Word::small(1), pair]).1[0], "builtin 2 Object");
+    assert_eq!(run(&mut m, &[old, Word::small(1), pair]).1[0], "builtin 2 Object");
+    m.worker.young_mask = 0;
+    assert_eq!(run(&mut m, &[new, Word::small(1), pair]).1[0], "builtin 2 Object");
+}
+
+#[test]
+fn string_elements_and_lengths_are_read_inline() {
+    for (predicate, inputs, expected) in [(5, vec![v(0), v(1)], 98), (4, vec![v(0)], 0)] {
+        let end = End::GuardCall {
+            predicate: PredicateId(predicate),
+            inputs,
+            outputs: vec![OUT],
+            yes: block(2),
+            no: block(3),
+            unbound: block(3),
+            wait: r(31),
+        };
+        let no = result(3, Operand::Atom(NIL));
+        let mut m = machine(component(3, 0, vec![(vec![], end), result(3, Operand::Reg(OUT)), no]));
+        let bytes =
+            m.build(&[object_header(term::layout::BYTES, 1), Word(u64::from_le_bytes(*b"abc\0\0\0\0\0"))]);
+        let header = object_header(STRING, HANDLE_SIZE);
+        let store = Word::pointer(Tag::Object, bytes);
+        let handle = m.build(&[header, store, Word::small(-1), Word::small(3)]);
+        let string = Word::pointer(Tag::Object, handle);
+        if predicate == 5 {
+            assert_eq!(run(&mut m, &[string, Word::small(1)]), (Word::small(expected), vec![]));
+        }
+        answer_with(answer::NO);
+        // A string is no vector; index 3 is outside.
+        assert_eq!(run(&mut m, &[string, Word::small(3)]).0, Word::NIL);
+    }
+}
+
+#[test]
+fn several_entries_share_a_function_and_large_needs_are_told() {
+    let both = Component {
+        entries: vec![entry(P, 1, 0), entry(P + 1, 2, 1)],
+        registers: 8,
+        blocks: blocks(vec![
+            (
+                vec![Op::Poll { goal: goal(P, &[v(0)]), need: 0, raw: vec![] }],
+                End::Jump { block: block(1), moves: vec![(r(1), v(0)), (r(0), Operand::Int(5))] },
+            ),
+            (
+                vec![
+                    Op::Poll { goal: goal(P + 1, &[v(0), v(1)]), need: 5000, raw: vec![] },
+                    Op::Unify { a: v(1), b: v(0) },
+                ],
+                End::Proceed,
+            ),
+        ]),
+    };
+    let caller = Component {
+        entries: vec![entry(P + 2, 1, 0)],
+        registers: 8,
+        blocks: blocks(vec![(
+            vec![Op::Poll { goal: goal(P + 2, &[v(0)]), need: 0, raw: vec![] }],
+            End::Call(goal(P + 1, &[Operand::Atom(TRUE), v(0)])),
+        )]),
+    };
+    let mut m = Machine::new(vec![both, caller], &Options::default());
+    for (predicate, expected) in [(P, Word::small(5)), (P + 2, Word::atom(TRUE))] {
+        let out = m.variable();
+        assert_eq!(m.solve(predicate, &[out]), 1);
+        assert_eq!(m.value(out), expected);
+    }
+    let out = m.variable();
+    m.worker.limit = m.worker.heap as usize + 8 * 3000;
+    assert_eq!(m.solve(P, &[out]), 0);
+    assert_eq!((m.worker.need, m.depth()), (5000, 3 + 3));
+}

@@ -1,0 +1,162 @@
+//! Whole little programs, written as IR by hand.
+
+use crate::machine::*;
+use codegen::{Dump, Options, dump};
+use compiler::ir::{Block, Component, End, Op, Operand, Pattern, Slot};
+use term::symbol::NIL;
+use term::word::Word;
+
+pub(crate) fn blocks(list: Vec<(Vec<Op>, End)>) -> Vec<Block> {
+    list.into_iter().map(|(ops, end)| Block { ops, end }).collect()
+}
+
+const APPEND: u32 = FIRST;
+const NREV: u32 = FIRST + 1;
+
+/// `append([],Y,Z) :- Z=Y.  append([H|T],Y,Z) :- Z=[H|Z1], append(T,Y,Z1).`
+fn append() -> Component {
+    let call = goal(APPEND, &[v(0), v(1), v(2)]);
+    Component {
+        entries: vec![entry(APPEND, 3, 0)],
+        registers: 8,
+        blocks: blocks(vec![
+            (
+                vec![Op::Poll { goal: call.clone(), need: 2, raw: vec![] }],
+                End::Match {
+                    reg: r(0),
+                    cases: vec![(Pattern::Atom(NIL), block(1)), (Pattern::Cons, block(2))],
+                    unbound: block(3),
+                    default: block(4),
+                },
+            ),
+            (vec![Op::Unify { a: v(2), b: v(1) }], End::Proceed),
+            (
+                vec![
+                    Op::Car { dst: r(3), src: r(0) },
+                    Op::Cdr { dst: r(4), src: r(0) },
+                    Op::Cons { dst: r(5), car: Slot::Value(v(3)), cdr: Slot::Raw(r(6)) },
+                    Op::Unify { a: v(2), b: v(5) },
+                ],
+                End::Jump { block: block(5), moves: vec![(r(0), v(4)), (r(2), v(6))] },
+            ),
+            (vec![], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
+            (vec![], End::Fail { goal: call.clone() }),
+            // The loop: the result's cell is ours and not written yet.
+            (
+                vec![Op::Poll { goal: call.clone(), need: 2, raw: vec![r(2)] }],
+                End::Match {
+                    reg: r(0),
+                    cases: vec![(Pattern::Atom(NIL), block(6)), (Pattern::Cons, block(7))],
+                    unbound: block(8),
+                    default: block(9),
+                },
+            ),
+            (vec![Op::BindFresh { var: r(2), value: v(1) }], End::Proceed),
+            (
+                vec![
+                    Op::Car { dst: r(3), src: r(0) },
+                    Op::Cdr { dst: r(4), src: r(0) },
+                    Op::Cons { dst: r(5), car: Slot::Value(v(3)), cdr: Slot::Raw(r(6)) },
+                    Op::BindFresh { var: r(2), value: v(5) },
+                ],
+                End::Jump { block: block(5), moves: vec![(r(0), v(4)), (r(2), v(6))] },
+            ),
+            (vec![Op::InitFresh { var: r(2) }], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
+            (vec![Op::InitFresh { var: r(2) }], End::Fail { goal: call }),
+        ]),
+    }
+}
+
+/// `nrev([],R) :- R=[].  nrev([H|T],R) :- nrev(T,R1), append(R1,[H],R).`
+fn nrev() -> Component {
+    let call = goal(NREV, &[v(0), v(1)]);
+    Component {
+        entries: vec![entry(NREV, 2, 0)],
+        registers: 8,
+        blocks: blocks(vec![
+            (
+                vec![Op::Poll { goal: call.clone(), need: 3, raw: vec![] }],
+                End::Match {
+                    reg: r(0),
+                    cases: vec![(Pattern::Atom(NIL), block(1)), (Pattern::Cons, block(2))],
+                    unbound: block(3),
+                    default: block(4),
+                },
+            ),
+            (vec![Op::Unify { a: v(1), b: Operand::Atom(NIL) }], End::Proceed),
+            (
+                vec![
+                    Op::Car { dst: r(2), src: r(0) },
+                    Op::Cdr { dst: r(3), src: r(0) },
+                    Op::Var { dst: r(4) },
+                    Op::Cons { dst: r(5), car: Slot::Value(v(2)), cdr: Slot::Value(Operand::Atom(NIL)) },
+                    Op::Push { goal: goal(APPEND, &[v(4), v(5), v(1)]), places: vec![] },
+                ],
+                End::Jump { block: block(0), moves: vec![(r(0), v(3)), (r(1), v(4))] },
+            ),
+            (vec![], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
+            (vec![], End::Fail { goal: call }),
+        ]),
+    }
+}
+
+#[test]
+fn naive_reverse_reverses() {
+    let options = Options { count_reductions: true, ..Options::default() };
+    let mut machine = Machine::new(vec![append(), nrev()], &options);
+    let items: Vec<i64> = (0..30).collect();
+    let list = machine.list(&items);
+    let result = machine.variable();
+    assert_eq!(machine.solve(NREV, &[list, result]), 1);
+    let reversed: Vec<i64> = items.into_iter().rev().collect();
+    assert_eq!(machine.items(result), reversed);
+    assert_eq!(machine.worker.reductions, 496);
+    assert_eq!(machine.log(), Vec::<String>::new());
+    assert_eq!(machine.depth(), 1);
+}
+
+#[test]
+fn the_end_of_the_heap_interrupts_and_the_goal_goes_on_later() {
+    let mut machine = Machine::new(vec![append(), nrev()], &Options::default());
+    let list = machine.list(&[1, 2, 3, 4, 5]);
+    let result = machine.variable();
+    machine.push(STOP.0, &[]);
+    machine.push(NREV, &[list, result]);
+    let mut polls = 0;
+    loop {
+        machine.worker.limit = machine.worker.heap as usize;
+        match machine.run() {
+            0 => polls += 1,
+            status => {
+                assert_eq!(status, 1);
+                break;
+            }
+        }
+    }
+    assert_eq!(machine.items(result), [5, 4, 3, 2, 1]);
+    assert!(polls > 10, "{polls}");
+}
+
+#[test]
+fn an_unbound_list_suspends() {
+    let mut machine = Machine::new(vec![append(), nrev()], &Options::default());
+    let list = machine.variable();
+    let result = machine.variable();
+    assert_eq!(machine.solve(NREV, &[list, result]), 1);
+    assert_eq!(machine.log(), ["suspend 1 Ref"]);
+    assert_eq!(machine.solve(NREV, &[Word::small(3), result]), 2);
+    assert_eq!(machine.depth(), 5);
+}
+
+#[test]
+fn the_dumps_show_the_code() {
+    let program = program(vec![append(), nrev()]);
+    let atoms = term::AtomTable::new();
+    for (what, part) in [(Dump::Clif, "brif"), (Dump::Asm, "jmp")] {
+        let text = dump(&program, &builtins(), &atoms, &Options::default(), what).expect("small");
+        if std::env::var_os("SHOW").is_some() {
+            println!("{text}");
+        }
+        assert!(text.contains(part) && text.contains("; main:main/3"), "{text}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Module `atom_table`: atoms from strings and back.
+
+use super::{Row, attempt, bytes, goal, guard, wrong};
+use crate::native::Outcome;
+use crate::worker::Worker;
+use term::symbol::NORMAL;
+use term::{Atom, Word};
+
+fn atom(worker: &Worker, position: usize, word: Word) -> Result<Atom, Outcome> {
+    worker.atom_value(word).ok_or_else(|| wrong(worker, position, "an atom", word))
+}
+
+/// `make_atom(String,A)`.
+fn make(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let text = attempt!(bytes(worker, 1, inputs[0]));
+    outputs[0] = Word::atom(worker.atoms.intern(&text));
+    Outcome::Done
+}
+
+/// `get_atom_string(A,S)`.
+fn string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let atom = attempt!(atom(worker, 1, inputs[0]));
+    let text = worker.atoms.text(atom).to_vec();
+    outputs[0] = worker.string(&text);
+    Outcome::Done
+}
+
+fn normal(worker: &mut Worker, value: Word) -> Word {
+    worker.structure(NORMAL, &[value])
+}
+
+/// `intern(S,normal(A))`.
+fn intern(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    match make(worker, inputs, outputs) {
+        Outcome::Done => {
+            outputs[0] = normal(worker, outputs[0]);
+            Outcome::Done
+        }
+        other => other,
+    }
+}
+
+/// `get_atom_name(A,normal(S))`.
+fn name(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    match string(worker, inputs, outputs) {
+        Outcome::Done => {
+            outputs[0] = normal(worker, outputs[0]);
+            Outcome::Done
+        }
+        other => other,
+    }
+}
+
+/// `atom_number(A,N)`.
+fn number(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    outputs[0] = Word::small(attempt!(atom(worker, 1, inputs[0])).0.into());
+    Outcome::Done
+}
+
+/// `tag_and_value(X,T,V)`: the tag bits and the rest of the word, for debugging.
+fn tag_and_value(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let word = worker.deref(inputs[0]);
+    outputs[0] = Word::small(word.tag() as i64);
+    outputs[1] = Word::small((word.0 as i64) >> term::word::TAG_BITS);
+    Outcome::Done
+}
+
+const MODULE: &str = "atom_table";
+
+pub(super) const NATIVES: &[Row] = &[
+    goal(MODULE, "make_atom", "io", make),
+    goal(MODULE, "get_atom_string", "io", string),
+    goal(MODULE, "intern", "io", intern),
+    goal(MODULE, "get_atom_name", "io", name),
+    goal(MODULE, "atom_number", "io", number),
+    guard("guard", "tag_and_value", "ioo", tag_and_value),
+];

@@ -1,0 +1,73 @@
+//! Module `builtin`, and console output in guards.
+
+use super::{Row, attempt, error, goal, guard, integer, out_of_range};
+use crate::native::Outcome;
+use crate::outcome::ErrorKind;
+use crate::worker::Worker;
+use std::time::Instant;
+use term::Word;
+
+use super::io::{self, text};
+
+/// When `start_measure` was called.
+#[derive(Default)]
+struct Measure(Option<Instant>);
+
+fn write(worker: &mut Worker, bytes: &[u8]) -> Outcome {
+    match io::print(worker, bytes) {
+        Ok(()) => Outcome::Done,
+        Err(error) => Outcome::Error(error.program_error()),
+    }
+}
+
+/// A term as it is now, and a newline.
+fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let mut text = text::print(worker, inputs[0]);
+    text.push(b'\n');
+    write(worker, &text)
+}
+
+/// `print(X,Ok)`: without newline.
+fn print(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    outputs[0] = Word::NIL;
+    let text = text::print(worker, inputs[0]);
+    write(worker, &text)
+}
+
+/// `putc(C,Ok)`.
+fn putc(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let code = attempt!(integer(worker, 1, inputs[0]));
+    let Ok(byte) = u8::try_from(code) else { return out_of_range(1, "a byte from 0 to 255", code) };
+    outputs[0] = Word::NIL;
+    write(worker, &[byte])
+}
+
+fn start_measure(worker: &mut Worker, _: &[Word], _: &mut [Word]) -> Outcome {
+    worker.state::<Measure>().0 = Some(Instant::now());
+    Outcome::Done
+}
+
+/// `report_measure(Ms)`: milliseconds since `start_measure`, also written to standard output.
+fn report_measure(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
+    let Some(start) = worker.state::<Measure>().0 else {
+        return error(ErrorKind::Other, "report_measure without start_measure");
+    };
+    let elapsed = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
+    outputs[0] = worker.int(elapsed);
+    write(worker, format!("{elapsed} msec\n").as_bytes())
+}
+
+fn idle(_: &mut Worker, _: &[Word], _: &mut [Word]) -> Outcome {
+    Outcome::Done
+}
+
+pub(super) const NATIVES: &[Row] = &[
+    goal("builtin", "print", "a", print_line),
+    goal("builtin", "print", "ao", print),
+    goal("builtin", "putc", "io", putc),
+    goal("builtin", "start_measure", "", start_measure),
+    goal("builtin", "report_measure", "o", report_measure),
+    goal("builtin", "idle", "", idle),
+    guard("guard", "display_console", "i", print_line),
+    guard("guard", "put_console", "i", print_line),
+];

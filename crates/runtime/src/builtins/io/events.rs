@@ -1,0 +1,199 @@
+//! What arrives from outside: descriptors that become ready, timers, children that end, signals.
+//!
+//! Builtins ask for variables; [`Outside::poll`] binds them. Invariants:
+//! - E1 Everything that is waited for is in exactly one list of [`Sources`], with the root of its variable.
+//! - E2 `poll` answers at least once for what is ready, and waits only while nothing is.
+//!
+//! Absent on purpose: threads. Signals come through a pair of sockets that signal handlers write to.
+
+use super::buffers::{Direction, Fd};
+use crate::builtins::merge::open_cons;
+use crate::events::Events;
+use crate::worker::{Root, Worker};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use term::Word;
+
+/// A child whose end is waited for.
+struct Child {
+    process: std::process::Child,
+    /// Readable once the child has ended.
+    ended: Fd,
+    status: Root,
+}
+
+/// A signal that a program asked for: the handler writes a byte per occurrence to the other end.
+struct Signal {
+    number: i32,
+    occurrences: UnixStream,
+    fd: Fd,
+    /// The tail of the list of occurrences.
+    tail: Root,
+}
+
+/// Everything that is waited for (E1).
+#[derive(Default)]
+struct Sources {
+    fds: Vec<(Fd, Direction, Root)>,
+    timers: BTreeMap<(Instant, u64), Root>,
+    timer_count: u64,
+    children: Vec<Child>,
+    signals: Vec<Signal>,
+}
+
+/// The outside world of one worker.
+#[derive(Clone, Default)]
+pub struct Outside {
+    sources: Rc<RefCell<Sources>>,
+}
+
+/// A variable that is bound when the descriptor is ready.
+pub(crate) fn when_ready(worker: &mut Worker, fd: Fd, direction: Direction) -> Word {
+    let variable = worker.new_variable();
+    let root = worker.root(variable);
+    worker.state::<Outside>().sources.borrow_mut().fds.push((fd, direction, root));
+    variable
+}
+
+/// Binds `variable` to `[]` at an instant.
+pub(crate) fn bind_at(worker: &mut Worker, at: Instant, variable: Word) {
+    let root = worker.root(variable);
+    let mut sources = worker.state::<Outside>().sources.borrow_mut();
+    sources.timer_count += 1;
+    let key = (at, sources.timer_count);
+    sources.timers.insert(key, root);
+}
+
+/// Binds `status` to the raw wait status of a child when it has ended.
+pub(crate) fn when_ended(
+    worker: &mut Worker,
+    process: std::process::Child,
+    status: Word,
+) -> Result<(), rustix::io::Errno> {
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    let pid = Pid::from_child(&process);
+    let ended = Fd::Owned(Arc::new(pidfd_open(pid, PidfdFlags::empty())?));
+    let status = worker.root(status);
+    worker.state::<Outside>().sources.borrow_mut().children.push(Child { process, ended, status });
+    Ok(())
+}
+
+/// The list of occurrences of a signal, from now on; `None` if the signal cannot be caught.
+pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
+    let outside = worker.state::<Outside>().clone();
+    if let Some(signal) = outside.sources.borrow().signals.iter().find(|signal| signal.number == number) {
+        return Some(worker.root_word(&signal.tail));
+    }
+    if number <= 0 || signal_hook::consts::FORBIDDEN.contains(&number) {
+        return None;
+    }
+    let (occurrences, handler) = UnixStream::pair().ok()?;
+    occurrences.set_nonblocking(true).ok()?;
+    let fd = Fd::Owned(Arc::new(occurrences.try_clone().ok()?.into()));
+    signal_hook::low_level::pipe::register(number, handler).ok()?;
+    let list = worker.new_variable();
+    let tail = worker.root(list);
+    outside.sources.borrow_mut().signals.push(Signal { number, occurrences, fd, tail });
+    Some(list)
+}
+
+impl Outside {
+    /// The outside world of this worker.
+    pub fn of(worker: &mut Worker) -> Outside {
+        worker.state::<Outside>().clone()
+    }
+    /// Waits until something is ready, at most `timeout`, then takes out what is: variables to bind, with values.
+    fn collect(&self, worker: &mut Worker, timeout: Option<Duration>) -> Vec<(Root, Word)> {
+        let ready = self.wait(timeout);
+        let mut sources = self.sources.borrow_mut();
+        let mut fired = Vec::new();
+        let now = Instant::now();
+        while let Some(entry) = sources.timers.first_entry()
+            && entry.key().0 <= now
+        {
+            fired.push((entry.remove(), Word::NIL));
+        }
+        let (fds, children) = (sources.fds.len(), sources.children.len());
+        for &index in ready.iter().rev() {
+            if index < fds {
+                let (_, _, root) = sources.fds.swap_remove(index);
+                fired.push((root, Word::NIL));
+            } else if index < fds + children {
+                let mut child = sources.children.swap_remove(index - fds);
+                match child.process.try_wait() {
+                    Ok(None) => sources.children.push(child),
+                    Ok(Some(status)) => fired.push((child.status, Word::small(status.into_raw().into()))),
+                    Err(_) => fired.push((child.status, Word::small(-1))),
+                }
+            } else {
+                extend_signal(worker, &mut sources.signals[index - fds - children], &mut fired);
+            }
+        }
+        fired
+    }
+    /// Indices of ready descriptors: first those of `fds`, then of children, then of signals; in ascending order.
+    fn wait(&self, timeout: Option<Duration>) -> Vec<usize> {
+        let sources = self.sources.borrow();
+        let next_timer = (sources.timers.first_key_value())
+            .map(|((at, _), _)| at.saturating_duration_since(Instant::now()));
+        let timeout = match (timeout, next_timer) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let mut polled: Vec<PollFd<'_>> = Vec::new();
+        for (fd, direction, _) in &sources.fds {
+            let flags = match direction {
+                Direction::Read => PollFlags::IN,
+                Direction::Write => PollFlags::OUT,
+            };
+            polled.push(PollFd::new(fd, flags));
+        }
+        polled.extend(sources.children.iter().map(|child| PollFd::new(&child.ended, PollFlags::IN)));
+        polled.extend(sources.signals.iter().map(|signal| PollFd::new(&signal.fd, PollFlags::IN)));
+        let timeout = timeout.map(|timeout| Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        // Interrupted by a signal or refused: nothing is ready, the scheduler asks again.
+        let _ = rustix::event::poll(&mut polled, timeout.as_ref());
+        (0..polled.len()).filter(|&index| !polled[index].revents().is_empty()).collect()
+    }
+}
+
+/// One list element per occurrence that was written.
+fn extend_signal(worker: &mut Worker, signal: &mut Signal, fired: &mut Vec<(Root, Word)>) {
+    use std::io::Read;
+    let mut buffer = [0; 64];
+    while let Ok(count @ 1..) = signal.occurrences.read(&mut buffer) {
+        for _ in 0..count {
+            let (cons, tail) = open_cons(worker, Word::small(signal.number.into()));
+            let new_root = worker.root(tail);
+            fired.push((std::mem::replace(&mut signal.tail, new_root), cons));
+        }
+    }
+}
+
+impl Events for Outside {
+    fn has_pending(&self, _: &Worker) -> bool {
+        let sources = self.sources.borrow();
+        !(sources.fds.is_empty()
+            && sources.timers.is_empty()
+            && sources.children.is_empty()
+            && sources.signals.is_empty())
+    }
+    fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
+        if timeout != Some(Duration::ZERO) {
+            super::flush_before_waiting(worker);
+        }
+        for (root, value) in self.collect(worker, timeout) {
+            let variable = worker.take_root(root);
+            worker.unify(variable, value);
+        }
+    }
+}

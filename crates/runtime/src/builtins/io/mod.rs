@@ -1,0 +1,176 @@
+//! Files, streams, and the requests of `klicio`, `unix` and `io`.
+//!
+//! A *file* is an open descriptor with its buffers ([`buffers`]); a *stream* is what a program sends messages to: one
+//! reader of a file, with its own operators. The processes that serve streams are written in KL1
+//! (`library/file_stream.kl1`) over the natives of module `file_io`.
+//!
+//! Invariants:
+//! - F1 Files 0, 1 and 2 are the standard ones and stay; all streams on standard output share one buffer.
+//! - F2 A stream's number is used again only after the stream was closed; so is a file's after its last stream.
+
+pub(crate) mod buffers;
+pub mod events;
+pub(crate) mod requests;
+pub(crate) mod streams;
+pub(crate) mod text;
+
+mod read;
+
+use crate::outcome::{ErrorKind, ProgramError};
+use crate::worker::Worker;
+use buffers::{Fd, File, IoError};
+
+/// Standard output's place in the table of files (F1).
+pub(crate) const STDOUT: usize = 1;
+/// Standard error's.
+pub(crate) const STDERR: usize = 2;
+
+/// A table with numbered places that are used again.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    places: Vec<Option<T>>,
+    free: Vec<usize>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Table<T> {
+    pub(crate) fn add(&mut self, value: T) -> usize {
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place] = Some(value);
+                place
+            }
+            None => {
+                self.places.push(Some(value));
+                self.places.len() - 1
+            }
+        }
+    }
+    pub(crate) fn get_mut(&mut self, place: usize) -> Option<&mut T> {
+        self.places.get_mut(place)?.as_mut()
+    }
+    pub(crate) fn remove(&mut self, place: usize) -> Option<T> {
+        let value = self.places.get_mut(place)?.take()?;
+        self.free.push(place);
+        Some(value)
+    }
+    fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().flatten()
+    }
+}
+
+/// A file and the streams on it.
+#[derive(Debug)]
+struct Shared {
+    file: File,
+    streams: usize,
+}
+
+/// The I/O state of a node.
+pub(crate) struct Io {
+    files: Table<Shared>,
+    pub(crate) streams: Table<streams::Stream>,
+    pub(crate) listeners: Table<requests::Listener>,
+    /// Program arguments.
+    pub(crate) arguments: Vec<Vec<u8>>,
+}
+
+impl Default for Io {
+    fn default() -> Self {
+        let mut io = Io {
+            files: Table::default(),
+            streams: Table::default(),
+            listeners: Table::default(),
+            arguments: Vec::new(),
+        };
+        let standard = [
+            File::new("stdin", Some(Fd::Standard(rustix::stdio::stdin())), None),
+            File::new("stdout", None, Some(Fd::Standard(rustix::stdio::stdout()))),
+            File::new("stderr", None, Some(Fd::Standard(rustix::stdio::stderr()))),
+        ];
+        for file in standard {
+            // One stream that is never closed keeps each of them (F1).
+            io.files.add(Shared { file, streams: 1 });
+        }
+        io
+    }
+}
+
+impl Io {
+    /// Adds a file that no stream uses yet.
+    pub(crate) fn add_file(&mut self, file: File) -> usize {
+        self.files.add(Shared { file, streams: 0 })
+    }
+    pub(crate) fn file(&mut self, place: usize) -> Option<&mut File> {
+        self.files.get_mut(place).map(|shared| &mut shared.file)
+    }
+    /// A stream on a file.
+    pub(crate) fn open_stream(&mut self, file: usize, kind: streams::Kind) -> usize {
+        if let Some(shared) = self.files.get_mut(file) {
+            shared.streams += 1;
+        }
+        self.streams.add(streams::Stream::new(file, kind))
+    }
+    /// Ends a stream, and with its last stream the file. The output must have been flushed.
+    pub(crate) fn close_stream(&mut self, stream: usize) {
+        let Some(stream) = self.streams.remove(stream) else { return };
+        let Some(shared) = self.files.get_mut(stream.file) else { return };
+        shared.streams -= 1;
+        if shared.streams == 0 {
+            self.files.remove(stream.file);
+        }
+    }
+    /// True for the buffers that all streams share and that are written waiting.
+    pub(crate) fn is_standard(file: usize) -> bool {
+        file <= STDERR
+    }
+}
+
+impl IoError {
+    /// The program ends with this error.
+    pub(crate) fn program_error(self) -> Box<ProgramError> {
+        ProgramError::new(ErrorKind::Other, self.message)
+    }
+}
+
+/// Writes text to standard output's buffer; onto a terminal at each newline.
+pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
+    let io = worker.state::<Io>();
+    let file = io.file(STDOUT).expect("F1");
+    file.put(bytes);
+    if file.wants_flush() { file.flush_waiting() } else { Ok(()) }
+}
+
+/// The program's arguments, for `unix:argv`: not its name, not the runtime's options.
+pub fn set_arguments(worker: &mut Worker, arguments: Vec<Vec<u8>>) {
+    worker.state::<Io>().arguments = arguments;
+}
+
+/// Writes out everything that is buffered, waiting as long as it takes. For the end of a run and before anything else is
+/// written to the terminal.
+pub fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
+    let mut result = Ok(());
+    for shared in worker.state::<Io>().files.values_mut() {
+        if let Err(error) = shared.file.flush_waiting() {
+            result = result.and(Err(error.program_error()));
+        }
+    }
+    result
+}
+
+/// Before waiting for the outside: someone may be reading what was written so far.
+fn flush_before_waiting(worker: &mut Worker) {
+    for place in [STDOUT, STDERR] {
+        if let Some(file) = worker.state::<Io>().file(place)
+            && let Err(error) = file.flush_waiting()
+        {
+            worker.error.get_or_insert(error.program_error());
+            worker.abi.limit = 0;
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `gett`: terms from the bytes of a stream; and the operators of a stream.
+
+use super::buffers::Ready;
+use super::streams::{Step, step};
+use super::{Io, STDERR, STDOUT, events};
+use crate::builtins::{error, out_of_range, wrong};
+use crate::outcome::ErrorKind;
+use crate::worker::Worker;
+use syntax::lexer::{Scanned, TermScanner};
+use syntax::operators::{OpTable, OpType, PRIORITY_MAX};
+use syntax::parser::SyntaxError;
+use syntax::tree::{NodeId, NodeKind, Tree};
+use term::symbol::END_OF_FILE;
+use term::{Atom, Word};
+
+/// Handles `gett(T)`. A syntax error is reported, and the next term read.
+pub(super) fn get_term(worker: &mut Worker, place: usize, answer: Word) -> Step {
+    loop {
+        let text = match next_text(worker, place) {
+            Ok(text) => text,
+            Err(step) => return step,
+        };
+        let Some(text) = text else { return answer_term(worker, answer, None) };
+        let ops = take_ops(worker, place);
+        let parsed = syntax::parse_term(&text, &ops, &mut worker.atoms);
+        give_ops(worker, place, ops);
+        match parsed {
+            Ok(Some(tree)) => return answer_term(worker, answer, Some(&tree)),
+            Ok(None) => {}
+            Err(error) => {
+                if let Err(step) = report(worker, place, &text, &error) {
+                    return step;
+                }
+            }
+        }
+    }
+}
+
+/// The text of the next term; `None` at the end.
+fn next_text(worker: &mut Worker, place: usize) -> Result<Option<Vec<u8>>, Step> {
+    let io = worker.state::<Io>();
+    let Some(stream) = io.streams.get_mut(place) else { return Err(Step::Unknown) };
+    let mut scanner = std::mem::take(&mut stream.scanner);
+    let number = stream.file;
+    let Some(file) = io.file(number) else { return Err(Step::Unknown) };
+    let mut known = 0;
+    let (later, found) = loop {
+        match file.peek_more(known) {
+            Err(error) => return Err(Step::from(error)),
+            Ok(Ready::Later(fd, direction)) => break (Some((fd, direction)), None),
+            Ok(Ready::Now(bytes)) => {
+                let ended = bytes.len() <= known;
+                match scanner.scan(bytes, ended) {
+                    Scanned::Term(count) => break (None, Some(count)),
+                    Scanned::EndOfInput => break (None, None),
+                    Scanned::NeedMore => known = bytes.len(),
+                }
+            }
+        }
+    };
+    if let Some((fd, direction)) = later {
+        if let Some(stream) = io.streams.get_mut(place) {
+            stream.scanner = scanner;
+        }
+        return Err(Step::Wait(events::when_ready(worker, fd, direction)));
+    }
+    let text = found.map(|count| file.take(count));
+    if let Some(stream) = io.streams.get_mut(place) {
+        stream.scanner = TermScanner::new();
+    }
+    Ok(text)
+}
+
+fn answer_term(worker: &mut Worker, answer: Word, tree: Option<&Tree>) -> Step {
+    let term = match tree {
+        None => Word::atom(END_OF_FILE),
+        Some(tree) => build(worker, tree),
+    };
+    worker.unify(answer, term);
+    Step::Done
+}
+
+/// A parsed term on the heap; equal names are one variable.
+fn build(worker: &mut Worker, tree: &Tree) -> Word {
+    let variables: Vec<Word> = tree.variables().iter().map(|_| worker.new_variable()).collect();
+    let mut words: Vec<Word> = Vec::with_capacity(tree.nodes().len());
+    let of =
+        |words: &[Word], ids: &[NodeId]| -> Vec<Word> { ids.iter().map(|id| words[id.0 as usize]).collect() };
+    for node in tree.nodes() {
+        let word = match &node.kind {
+            NodeKind::Var(index) => variables[*index as usize],
+            NodeKind::Int(value) => worker.int(*value),
+            NodeKind::BigInt(value) => worker.integer(value),
+            NodeKind::Float(value) => worker.float(*value),
+            NodeKind::Atom(atom) => Word::atom(*atom),
+            NodeKind::String(bytes) => worker.string(bytes),
+            NodeKind::List(children) => {
+                let items = of(&words, tree.children(*children));
+                let (tail, items) = items.split_last().expect("a list has items and a tail");
+                worker.list(items, *tail)
+            }
+            NodeKind::Struct(name, children) => {
+                let args = of(&words, tree.children(*children));
+                worker.structure(*name, &args)
+            }
+            NodeKind::Vector(children) => {
+                let elements = of(&words, tree.children(*children));
+                worker.vector(&elements)
+            }
+        };
+        words.push(word);
+    }
+    words[tree.root().0 as usize]
+}
+
+/// Says on standard error what is wrong with a term; with `on_error`, ends the program.
+fn report(worker: &mut Worker, place: usize, text: &[u8], error: &SyntaxError) -> Result<(), Step> {
+    let io = worker.state::<Io>();
+    let on_error = io.streams.get_mut(place).map_or(0, |stream| stream.on_error);
+    let number = io.streams.get_mut(place).map_or(0, |stream| stream.file);
+    let last = io.file(number).map_or(0, |file| file.line_count());
+    let newlines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
+    let first = last - newlines(text) + 1 + newlines(&text[..leading_layout(text)]);
+    let last = if text.ends_with(b"\n") { last } else { last + 1 };
+    let at = (error.start as usize).min(text.len());
+    let mut message =
+        format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", error.message).into_bytes();
+    message.extend_from_slice(text[leading_layout(text)..at.max(leading_layout(text))].trim_ascii_end());
+    message.extend_from_slice(b"\n** here **\n");
+    message.extend_from_slice(text[at..].trim_ascii());
+    message.push(b'\n');
+    for number in [STDOUT, STDERR] {
+        if let Some(file) = io.file(number) {
+            if number == STDERR {
+                file.put(&message);
+            }
+            file.flush_waiting().map_err(Step::from)?;
+        }
+    }
+    if on_error < 0 {
+        worker.exit((on_error & 0xff) as i32);
+        // The rest of the stream is not served any more.
+        let never = worker.new_variable();
+        return Err(Step::Wait(never));
+    }
+    Ok(())
+}
+
+fn leading_layout(text: &[u8]) -> usize {
+    text.len() - text.trim_ascii_start().len()
+}
+
+// ---- operators -------------------------------------------------------------------------------------
+
+/// The operators of a stream, taken out so that the worker can be used meanwhile.
+fn take_ops(worker: &mut Worker, place: usize) -> Box<OpTable> {
+    let stream = worker.state::<Io>().streams.get_mut(place);
+    match stream.and_then(|stream| stream.ops.take()) {
+        Some(ops) => ops,
+        None => Box::new(OpTable::default_table(&mut worker.atoms)),
+    }
+}
+
+fn give_ops(worker: &mut Worker, place: usize, ops: Box<OpTable>) {
+    if let Some(stream) = worker.state::<Io>().streams.get_mut(place) {
+        stream.ops = Some(ops);
+    }
+}
+
+fn operator(worker: &Worker, op: Word, kind: Word) -> Result<(Atom, OpType), Step> {
+    let Some(atom) = worker.atom_value(op) else { return Err(wrong(worker, 1, "an atom", op).into()) };
+    let Some(name) = worker.atom_value(kind) else { return Err(wrong(worker, 2, "an atom", kind).into()) };
+    match OpType::from_name(worker.atoms.text(name)) {
+        Some(kind) => Ok((atom, kind)),
+        None => {
+            let message = format!(
+                "an operator's type is fx, fy, xfx, xfy, yfx, xf or yf, not {}",
+                worker.atoms.name(name)
+            );
+            Err(error(ErrorKind::ArgumentType, message).into())
+        }
+    }
+}
+
+/// `addop(Op,Type,Priority)`.
+pub(super) fn add_operator(worker: &mut Worker, place: usize, [op, kind, priority]: [Word; 3]) -> Step {
+    let (atom, kind) = match operator(worker, op, kind) {
+        Ok(found) => found,
+        Err(step) => return step,
+    };
+    let priority = step!(crate::builtins::integer(worker, 3, priority));
+    let Some(priority) = u16::try_from(priority).ok().filter(|p| (1..=PRIORITY_MAX).contains(p)) else {
+        return out_of_range(3, &format!("1 to {PRIORITY_MAX}"), priority).into();
+    };
+    let mut ops = take_ops(worker, place);
+    ops.add(atom, kind, priority);
+    give_ops(worker, place, ops);
+    Step::Done
+}
+
+/// `rmop(Op,Type)`.
+pub(super) fn remove_operator(worker: &mut Worker, place: usize, op: Word, kind: Word) -> Step {
+    let (atom, kind) = match operator(worker, op, kind) {
+        Ok(found) => found,
+        Err(step) => return step,
+    };
+    let mut ops = take_ops(worker, place);
+    ops.remove(atom, kind);
+    give_ops(worker, place, ops);
+    Step::Done
+}
+
+/// A ground term as `putt` writes it.
+pub(super) fn unparse(worker: &mut Worker, place: usize, term: Word) -> Vec<u8> {
+    let ops = take_ops(worker, place);
+    let text = super::text::print(worker, term);
+    give_ops(worker, place, ops);
+    text
+}

@@ -1,0 +1,100 @@
+//! `merge(In,Out)`: a native process per input that waits, and one object they share.
+//!
+//! The merger object holds `[Out's tail][number of open inputs]`. Invariants:
+//! - G1 The tail is an unbound variable or what the program bound it to; only the merger extends it.
+//! - G2 Every open input is counted and has one place: the process that waits for it, or the work list of the running
+//!   one. So Out ends when the last input does, and a message costs O(1).
+
+use super::{Row, body, daemon, error, predicates};
+use crate::memory::write;
+use crate::native::Outcome;
+use crate::outcome::ErrorKind;
+use crate::terms::View;
+use crate::worker::Worker;
+use term::Word;
+use term::symbol::NIL;
+use term::word::{Tag, UNBOUND};
+
+const TAIL: usize = 0;
+const OPEN: usize = 1;
+
+/// The class of merger objects, entered on first use.
+#[derive(Default)]
+struct Class(Option<term::layout::ClassId>);
+
+/// A new cons whose cdr is a new variable: the cons and that variable.
+pub(super) fn open_cons(worker: &mut Worker, car: Word) -> (Word, Word) {
+    let address = worker.allocate(2);
+    write(address, car);
+    write(address + 8, UNBOUND);
+    (Word::pointer(Tag::Cons, address), Word::pointer(Tag::Ref, address + 8))
+}
+
+/// A new merger with one input.
+pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
+    let class = match worker.state::<Class>().0 {
+        Some(class) => class,
+        None => {
+            let class = worker.classes.add("merger", crate::classes::Contents::Tagged);
+            worker.state::<Class>().0 = Some(class);
+            class
+        }
+    };
+    let merger = worker.object(class, &[output, Word::small(1)]);
+    forward(worker, input, merger)
+}
+
+/// Forwards what `input` (an open input of `merger`) has, and leaves processes where it must wait.
+fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
+    let mut tail = worker.object_word(merger, TAIL);
+    let mut open = worker.object_word(merger, OPEN).as_int();
+    let mut inputs = vec![input];
+    let mut waiting = Vec::new();
+    while let Some(input) = inputs.pop() {
+        match worker.view(input) {
+            View::Cons(message, rest) => {
+                let (cons, new_tail) = open_cons(worker, message);
+                worker.unify(tail, cons);
+                tail = new_tail;
+                inputs.push(rest);
+            }
+            View::Atom(NIL) => open -= 1,
+            View::Unbound(variable) => waiting.push(variable),
+            _ => match worker.vector_elements(input) {
+                Some(elements) => {
+                    open += elements.len() as i64 - 1;
+                    inputs.extend(elements.into_iter().rev());
+                }
+                None => {
+                    let message = format!(
+                        "a merger's input must be a list or a vector of inputs, not {}",
+                        super::describe(worker, input)
+                    );
+                    return error(ErrorKind::ArgumentType, message);
+                }
+            },
+        }
+    }
+    worker.set_object_word(merger, TAIL, tail);
+    worker.set_object_word(merger, OPEN, Word::small(open));
+    if open == 0 {
+        worker.unify(tail, Word::NIL);
+    } else if !waiting.is_empty() {
+        let process = predicates::library(worker, "gcmerge", "in", 2);
+        for variable in waiting.into_iter().rev() {
+            worker.spawn(process, &[variable, merger]);
+        }
+    }
+    Outcome::Done
+}
+
+fn merge(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    start(worker, inputs[0], inputs[1])
+}
+
+fn input(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    forward(worker, inputs[0], inputs[1])
+}
+
+pub(super) const NATIVES: &[Row] =
+    &[body("gcmerge", "merge", "aa", merge), daemon("gcmerge", "in", "ia", input)];

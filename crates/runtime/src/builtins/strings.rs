@@ -1,0 +1,220 @@
+//! Strings: guards, body builtins, and what the generic methods do for class `string`.
+
+use super::{Row, attempt, body, decide, guard, index, integer, list_items, out_of_range, vectors, wrong};
+use crate::native::Outcome;
+use crate::terms::View;
+use crate::worker::Worker;
+use std::cmp::Ordering;
+use term::Word;
+
+const ELEMENT_BITS: Word = Word::small(8);
+
+fn length(worker: &Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+    worker.string_length(word).ok_or_else(|| wrong(worker, position, "a string", word))
+}
+
+/// A character code.
+fn code(worker: &Worker, position: usize, word: Word) -> Result<u8, Outcome> {
+    let value = integer(worker, position, word)?;
+    u8::try_from(value).map_err(|_| out_of_range(position, "a character code from 0 to 255", value))
+}
+
+/// A new string: so many zero bytes, or the codes in a list. `bits` must be 8.
+pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Word) -> Result<Word, Outcome> {
+    let size = integer(worker, position + 1, bits)?;
+    if size != 8 {
+        return Err(out_of_range(position + 1, "8 (strings have elements of 8 bits)", size));
+    }
+    let bytes = match worker.view(from) {
+        View::Int(count) => {
+            let count = vectors::size(position, count)?;
+            worker.reserve(count / 8 + 8)?;
+            vec![0; count]
+        }
+        View::Cons(..) | View::Atom(term::symbol::NIL) | View::Unbound(_) => {
+            let items = list_items(worker, position, from)?;
+            items
+                .into_iter()
+                .map(|item| code(worker, position, item))
+                .collect::<Result<Vec<u8>, Outcome>>()?
+        }
+        _ => return Err(wrong(worker, position, "a size or a list of character codes", from)),
+    };
+    worker.reserve(bytes.len() / 8 + 8)?;
+    Ok(worker.string(&bytes))
+}
+
+fn new_string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    outputs[0] = attempt!(create(worker, 2, inputs[0], inputs[1]));
+    Outcome::Done
+}
+
+/// `string(S,N)` and `string(S,N,B)` in guards.
+fn guard_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let Some(length) = worker.string_length(inputs[0]) else { return Outcome::No };
+    outputs[0] = Word::small(length as i64);
+    if let Some(bits) = outputs.get_mut(1) {
+        *bits = ELEMENT_BITS;
+    }
+    Outcome::Done
+}
+
+fn guard_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let (Some(length), Some(index)) = (worker.string_length(inputs[0]), worker.small(inputs[1])) else {
+        return Outcome::No;
+    };
+    match usize::try_from(index) {
+        Ok(index) if index < length => {
+            outputs[0] = Word::small(worker.string_byte(inputs[0], index).into());
+            Outcome::Done
+        }
+        _ => Outcome::No,
+    }
+}
+
+/// `string(S,N,B)` and `string(S,N,B,S2)`.
+fn body_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    outputs[0] = Word::small(attempt!(length(worker, 1, inputs[0])) as i64);
+    outputs[1] = ELEMENT_BITS;
+    if let Some(again) = outputs.get_mut(2) {
+        *again = inputs[0];
+    }
+    Outcome::Done
+}
+
+/// `string_element(S,I,C)`, and with the string again.
+pub(super) fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let length = attempt!(length(worker, 1, inputs[0]));
+    let index = attempt!(index(worker, 2, inputs[1], length));
+    outputs[0] = Word::small(worker.string_byte(inputs[0], index).into());
+    if let Some(again) = outputs.get_mut(1) {
+        *again = inputs[0];
+    }
+    Outcome::Done
+}
+
+/// `set_string_element(S,I,C,S2)`.
+pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let length = attempt!(length(worker, 1, inputs[0]));
+    let index = attempt!(index(worker, 2, inputs[1], length));
+    let code = attempt!(code(worker, 3, inputs[2]));
+    attempt!(worker.reserve(length / 8 + 8));
+    outputs[0] = worker.string_update(inputs[0], index, code);
+    Outcome::Done
+}
+
+/// The first so many bytes, and the rest.
+pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let length = attempt!(length(worker, 1, inputs[0]));
+    let at = attempt!(index(worker, 2, inputs[1], length + 1));
+    attempt!(worker.reserve(length / 8 + 16));
+    let bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
+    outputs[0] = worker.string(&bytes[..at]);
+    outputs[1] = worker.string(&bytes[at..]);
+    Outcome::Done
+}
+
+/// Two strings in one.
+pub(super) fn join(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let first = attempt!(length(worker, 1, inputs[0]));
+    let second = attempt!(length(worker, 2, inputs[1]));
+    attempt!(worker.reserve((first + second) / 8 + 8));
+    let mut bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
+    bytes.extend(worker.string_bytes(inputs[1]).unwrap_or_default());
+    outputs[0] = worker.string(&bytes);
+    Outcome::Done
+}
+
+/// `search_character(S,Start,End,Code,Pos)`: forwards or, if Start > End, backwards; both ends count. -1 if absent.
+fn search(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let length = attempt!(length(worker, 1, inputs[0]));
+    let start = attempt!(index(worker, 2, inputs[1], length));
+    let end = attempt!(index(worker, 3, inputs[2], length));
+    let wanted = attempt!(code(worker, 4, inputs[3]));
+    let bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
+    let found = if start <= end {
+        bytes[start..=end].iter().position(|&byte| byte == wanted).map(|at| start + at)
+    } else {
+        bytes[end..=start].iter().rposition(|&byte| byte == wanted).map(|at| end + at)
+    };
+    outputs[0] = Word::small(found.map_or(-1, |at| at as i64));
+    Outcome::Done
+}
+
+/// Byte order of two strings; `None` if one is none.
+fn order(worker: &Worker, inputs: &[Word]) -> Option<Ordering> {
+    Some(worker.string_bytes(inputs[0])?.cmp(&worker.string_bytes(inputs[1])?))
+}
+
+fn less_than(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    decide(order(worker, inputs).is_some_and(Ordering::is_lt))
+}
+
+fn not_less_than(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    decide(order(worker, inputs).is_some_and(Ordering::is_ge))
+}
+
+/// `generic:less_than(X,Y)`: strings or floats.
+fn generic_less_than(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    match (worker.float_value(inputs[0]), worker.float_value(inputs[1])) {
+        (Some(a), Some(b)) => decide(a < b),
+        _ => less_than(worker, inputs, outputs),
+    }
+}
+
+fn generic_not_less_than(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    match (worker.float_value(inputs[0]), worker.float_value(inputs[1])) {
+        (Some(a), Some(b)) => decide(a >= b),
+        _ => not_less_than(worker, inputs, outputs),
+    }
+}
+
+fn is_string(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    decide(worker.string_length(inputs[0]).is_some())
+}
+
+/// `generic:element(X,I):E` in guards: vectors and strings.
+fn generic_guard_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    if worker.vector_length(inputs[0]).is_none() {
+        return guard_element(worker, inputs, outputs);
+    }
+    let Some(index) = worker.small(inputs[1]).and_then(|index| usize::try_from(index).ok()) else {
+        return Outcome::No;
+    };
+    if worker.vector_length(inputs[0]).is_none_or(|length| index >= length) {
+        return Outcome::No;
+    }
+    outputs[0] = worker.vector_element(inputs[0], index);
+    Outcome::Done
+}
+
+/// `generic:element_size(S,B)`.
+fn element_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    attempt!(length(worker, 1, inputs[0]));
+    outputs[0] = ELEMENT_BITS;
+    Outcome::Done
+}
+
+pub(super) const NATIVES: &[Row] = &[
+    guard("guard", "string", "io", guard_size),
+    guard("guard", "string", "ioo", guard_size),
+    guard("guard", "string_element", "iio", guard_element),
+    guard("guard", "string_less_than", "ii", less_than),
+    guard("guard", "string_not_less_than", "ii", not_less_than),
+    guard("generic", "string", "i", is_string),
+    guard("generic", "string", "io", guard_size),
+    guard("generic", "string", "ioo", guard_size),
+    guard("generic", "element", "iio", generic_guard_element),
+    guard("generic", "less_than", "ii", generic_less_than),
+    guard("generic", "not_less_than", "ii", generic_not_less_than),
+    body("string", "new_string", "oii", new_string),
+    body("string", "string", "ioo", body_size),
+    body("string", "string", "iooo", body_size),
+    body("string", "string_element", "iio", element),
+    body("string", "string_element", "iioo", element),
+    body("string", "set_string_element", "iiio", set_element),
+    body("string", "search_character", "iiiio", search),
+    body("generic", "search_character", "iiiio", search),
+    body("generic", "string", "ioo", body_size),
+    body("generic", "element_size", "io", element_size),
+];

@@ -1,0 +1,328 @@
+//! Property: a collection changes addresses and nothing else. Random heaps are built from operations, with collections
+//! in between; a canonical description of everything reachable is the same before and after each.
+
+use crate::classes::Contents;
+use crate::memory::{read, write};
+use crate::native::{Native, Outcome};
+use crate::schedule::Node;
+use crate::terms::deref;
+use crate::worker::{Options, Root, Worker};
+use num_bigint::BigInt;
+use proptest::prelude::*;
+use rustc_hash::FxHashMap;
+use term::abi::{Builtin, Place, PredicateId};
+use term::layout::{self, ClassId};
+use term::symbol::AtomTable;
+use term::word::{self, Tag, UNBOUND};
+use term::{Atom, Word};
+
+/// Describes what is reachable: things are numbered as they are met, references are followed.
+struct Describe<'a> {
+    worker: &'a Worker,
+    numbers: FxHashMap<usize, u64>,
+    stack: Vec<Word>,
+    tokens: Vec<u64>,
+}
+
+impl Describe<'_> {
+    fn all(worker: &Worker) -> Vec<u64> {
+        let mut describe =
+            Describe { worker, numbers: FxHashMap::default(), stack: Vec::new(), tokens: Vec::new() };
+        for &word in &worker.roots {
+            describe.from(word);
+        }
+        for slot in (worker.goals.start()..worker.abi.goals as usize).step_by(8) {
+            describe.from(read(slot));
+        }
+        for goals in worker.goals.buckets() {
+            goals.iter().for_each(|&word| describe.from(word));
+        }
+        describe.tokens
+    }
+    fn from(&mut self, word: Word) {
+        self.stack.push(word);
+        while let Some(word) = self.stack.pop() {
+            self.word(deref(word));
+        }
+    }
+    /// The content of a cell or payload word: a VAR word that leads to records is looked at as a record.
+    fn push_slot(&mut self, slot: usize) {
+        let content = read(slot);
+        let is_cell = content == UNBOUND || content.tag() == Tag::Var;
+        self.stack.push(if is_cell { Word::pointer(Tag::Ref, slot) } else { content });
+    }
+    fn word(&mut self, word: Word) {
+        self.tokens.push(word.tag() as u64);
+        if word.is_immediate() {
+            return self.tokens.push(word.0);
+        }
+        let address = word.address();
+        let next = self.numbers.len() as u64;
+        let number = *self.numbers.entry(address << 3 | usize::from(word.tag() == Tag::Ref)).or_insert(next);
+        self.tokens.push(number);
+        if number != next {
+            return;
+        }
+        match word.tag() {
+            Tag::Ref => {
+                let content = read(address);
+                if content != UNBOUND {
+                    self.stack.push(Word::pointer(Tag::Object, content.address()));
+                }
+            }
+            Tag::Cons => {
+                self.push_slot(address);
+                self.push_slot(address + 8);
+            }
+            _ => {
+                let header = read(address);
+                self.tokens.push(header.0);
+                let words = word::header_words(header);
+                let class = word::header_is_object(header).then(|| word::header_class(header));
+                let tagged = class.map_or(usize::MAX, |class| self.worker.tagged_words[class.0 as usize]);
+                for i in 1..=words {
+                    let slot = address + 8 * i;
+                    let link = matches!(class, Some(layout::SUSPENSION | layout::HOOK | layout::GENERATOR))
+                        && i == 1;
+                    if i > tagged {
+                        self.tokens.push(read(slot).0);
+                    } else if link && read(slot) != UNBOUND {
+                        self.stack.push(Word::pointer(Tag::Object, read(slot).address()));
+                    } else if !link {
+                        self.push_slot(slot);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Builder {
+    node: Node,
+    pool: Vec<Root>,
+    goal: [PredicateId; 3],
+    cell_class: ClassId,
+}
+
+impl Builder {
+    fn new() -> Builder {
+        let native = |name: &str, modes: &str, daemon| Native {
+            signature: Builtin {
+                module: "main".into(),
+                name: name.into(),
+                modes: modes.into(),
+                place: Place::Goal,
+                daemon,
+            },
+            run: |_, _, _| Outcome::Done,
+        };
+        let natives =
+            vec![native("one", "a", false), native("three", "aaa", false), native("daemon", "a", true)];
+        let options = Options { heap_bytes_max: None, collect_always: false, check_heap: true };
+        let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
+        let goal = [0, 1, 2].map(|i| node.builtins()[i].0);
+        let cell_class = node.worker().add_class("cell", Contents::Tagged);
+        let mut builder = Builder { node, pool: Vec::new(), goal, cell_class };
+        builder.add(Word::NIL);
+        builder
+    }
+    fn add(&mut self, word: Word) {
+        let root = self.node.worker().root(word);
+        self.pool.push(root);
+    }
+    fn get(&mut self, index: u16) -> Word {
+        let root = &self.pool[index as usize % self.pool.len()];
+        self.node.worker().root_word(root)
+    }
+    /// A cell's content: a value, or a new variable, which is added too.
+    fn cell(&mut self, slot: usize, choice: u16) {
+        if choice.is_multiple_of(3) {
+            write(slot, UNBOUND);
+            self.add(Word::pointer(Tag::Ref, slot));
+        } else {
+            let word = self.get(choice);
+            write(slot, word);
+        }
+    }
+    fn unbound(&mut self, index: u16) -> Option<Word> {
+        (0..self.pool.len() as u16)
+            .map(|i| self.get(index.wrapping_add(i)))
+            .map(deref)
+            .find(|w| w.tag() == Tag::Ref)
+    }
+    fn apply(&mut self, (op, a, b, c): (u8, u16, u16, u16)) {
+        let (wa, wb, wc) = (self.get(a), self.get(b), self.get(c));
+        let worker = self.node.worker();
+        let new = match op {
+            0 => worker.new_variable(),
+            1..=4 => {
+                let address = worker.allocate(2);
+                write(address, Word::NIL);
+                write(address + 8, Word::NIL);
+                self.cell(address, a);
+                self.cell(address + 8, b);
+                Word::pointer(Tag::Cons, address)
+            }
+            5 | 6 => {
+                let arity = usize::from(c % 5) + 1;
+                let address = worker.allocate(1 + arity);
+                write(address, word::functor_header(Atom(9), arity as u32));
+                (1..=arity).for_each(|i| write(address + 8 * i, Word::NIL));
+                for i in 1..=arity {
+                    self.cell(address + 8 * i, a.wrapping_mul(i as u16).wrapping_add(b));
+                }
+                Word::pointer(Tag::Struct, address)
+            }
+            7 => worker.float(f64::from(a) / 7.0),
+            8 => worker.integer(&(BigInt::from(a) << (64 + u32::from(b % 300)))),
+            9 => worker.string(&vec![a as u8; usize::from(b % 40)]),
+            10 => worker.vector(&[wa, wb, wc]),
+            11 => worker.vector(&vec![wa; 1100 + usize::from(b)]),
+            12 => worker.object(self.cell_class, &[wa, wb]),
+            13..=15 => return self.suspend(op, a, b, c),
+            16 | 17 => {
+                if let Some(variable) = self.unbound(a) {
+                    let worker = self.node.worker();
+                    worker.unify(variable, wb);
+                    worker.push_resumed();
+                }
+                return;
+            }
+            18 => {
+                let goal = self.goal[1];
+                return worker.spawn(goal, &[wa, wb, wc]);
+            }
+            19 => {
+                let goal = self.goal[0];
+                return worker.spawn_at(i64::from(b % 3), goal, &[wa]);
+            }
+            20 => {
+                let length = worker.vector_length(wa).unwrap_or(0);
+                if length == 0 {
+                    return;
+                }
+                worker.vector_update(wa, usize::from(b) % length, wc)
+            }
+            21 => {
+                if worker.class_of(wa) == Some(self.cell_class) {
+                    worker.set_object_word(wa, usize::from(b) % 2, wc);
+                }
+                return;
+            }
+            22 => {
+                let variable = worker.new_variable();
+                let goal = self.goal[0];
+                worker.set_generator(variable, goal, &[wa]);
+                variable
+            }
+            23..=25 if self.pool.len() > 1 => {
+                let root = self.pool.swap_remove(a as usize % self.pool.len());
+                self.node.worker().take_root(root);
+                return;
+            }
+            26 => {
+                let string = worker.string(b"a string of some length");
+                worker.string_update(string, usize::from(a) % 20, b as u8)
+            }
+            _ => return self.collect(a.is_multiple_of(4)),
+        };
+        self.add(new);
+    }
+    fn suspend(&mut self, op: u8, a: u16, b: u16, c: u16) {
+        let variables: Vec<Word> = [a, b, c].into_iter().filter_map(|i| self.unbound(i)).collect();
+        if variables.is_empty() {
+            return;
+        }
+        let count = variables.len().min(usize::from(op - 12));
+        let goal = self.goal[usize::from(c) % 3];
+        let args = [self.get(a), self.get(b), self.get(c)];
+        let worker = self.node.worker();
+        let arity = worker.predicates.arity(goal);
+        worker.spawn(goal, &args[..arity]);
+        worker.abi.pending[..count].copy_from_slice(&variables[..count]);
+        worker.abi.pending_count = count;
+        worker.suspend_top();
+    }
+    fn collect(&mut self, major: bool) {
+        let worker = self.node.worker();
+        worker.push_resumed();
+        let before = Describe::all(worker);
+        let waiting = worker.waiting_goals().count();
+        worker.major_wanted = major;
+        worker.collect(0);
+        assert_eq!(before, Describe::all(worker));
+        assert_eq!(waiting, worker.waiting_goals().count());
+    }
+}
+
+fn operations() -> impl Strategy<Value = Vec<(u8, u16, u16, u16)>> {
+    proptest::collection::vec((0u8..28, 0u16..500, 0u16..500, 0u16..500), 1..300)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 1000 }, failure_persistence: None, ..Default::default() })]
+    #[test]
+    fn collections_keep_the_graph(operations in operations()) {
+        let mut builder = Builder::new();
+        for operation in operations {
+            builder.apply(operation);
+        }
+        for major in [false, false, true, false] {
+            builder.collect(major);
+        }
+    }
+}
+
+/// Words of nursery that the lists of the following tests fill many times over.
+const LONG: i64 = if cfg!(miri) { 2_000 } else { 1_000_000 };
+
+#[test]
+fn a_long_list_survives_and_is_contiguous() {
+    let mut builder = Builder::new();
+    builder.node.worker().options.check_heap = false;
+    let worker = builder.node.worker();
+    let mut list = Word::NIL;
+    for i in 0..LONG {
+        list = worker.cons(Word::small(i), list);
+        if worker.abi.heap as usize > worker.limit {
+            let root = worker.root(list);
+            worker.collect(0);
+            list = worker.take_root(root);
+        }
+    }
+    let root = worker.root(list);
+    worker.major_wanted = true;
+    worker.collect(0);
+    list = worker.take_root(root);
+    let (mut expected, mut breaks) = (LONG, 0);
+    while list.tag() == Tag::Cons {
+        expected -= 1;
+        assert_eq!(read(list.address()), Word::small(expected));
+        let next = read(list.address() + 8);
+        breaks += usize::from(next.address() != list.address() + 16);
+        list = next;
+    }
+    assert_eq!((expected, list), (0, Word::NIL));
+    assert!(breaks <= LONG as usize * 16 / crate::heap::BLOCK_BYTES + 2, "{breaks} breaks");
+}
+
+#[test]
+fn a_deep_term_is_collected_unified_and_compared_without_recursion() {
+    let mut builder = Builder::new();
+    builder.node.worker().options.check_heap = false;
+    let worker = builder.node.worker();
+    let mut terms = [Word::NIL; 2];
+    for _ in 0..LONG {
+        for term in &mut terms {
+            *term = worker.structure(Atom(3), &[*term]);
+        }
+    }
+    let roots = terms.map(|term| worker.root(term));
+    worker.collect(0);
+    worker.collect(0);
+    let [a, b] = roots.map(|root| worker.take_root(root));
+    assert_eq!(worker.equal_terms(a, b), crate::order::Equality::Yes);
+    assert_eq!(worker.compare_terms(a, b), Ok(0));
+    worker.unify(a, b);
+    assert!(worker.error.is_none());
+}

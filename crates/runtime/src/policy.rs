@@ -1,0 +1,108 @@
+//! When to collect, and how large the spaces are.
+//!
+//! The nursery starts at half a core's second-level cache. It doubles while much of it survives (then a larger one gives objects
+//! more time to die), and shrinks again when little does for long. A major collection comes when old and large objects have
+//! doubled since the last one. Running out means that live data alone exceeds what was allowed.
+
+use crate::heap::{MAJOR_MIN, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE};
+use crate::memory::at;
+use crate::outcome::{ErrorKind, ProgramError};
+use crate::worker::Worker;
+use std::time::Instant;
+
+/// Survival (in percent of the nursery) above which the nursery doubles.
+const GROW_PERCENT: usize = 20;
+/// Survival below which it may shrink.
+const SHRINK_PERCENT: usize = 3;
+/// So many collections in a row with little survival shrink it.
+const SHRINK_AFTER: u32 = 16;
+
+impl Worker {
+    /// Makes room in the nursery for at least `need` words and the slack.
+    pub(crate) fn collect(&mut self, need: usize) {
+        let start = Instant::now();
+        let base = self.heap.young.base();
+        let used = self.abi.heap as usize - base;
+        self.statistics.words_allocated += used as u64 / 8;
+        let old_before = self.heap.old_bytes();
+        let major = old_before > self.heap.major_threshold || std::mem::take(&mut self.major_wanted);
+        if major {
+            self.statistics.words_copied_major += self.evacuate_everything() as u64;
+            self.statistics.major_collections += 1;
+            let time = start.elapsed();
+            self.statistics.major_time += time;
+            self.statistics.pause(time);
+            self.after_major();
+        } else {
+            let copied = self.evacuate_young();
+            self.statistics.words_copied_minor += copied as u64;
+            self.statistics.minor_collections += 1;
+            let time = start.elapsed();
+            self.statistics.minor_time += time;
+            self.statistics.pause(time);
+            self.resize_nursery(copied * 8, used);
+        }
+        if used > NURSERY_MAX {
+            self.heap.young.discard(base + NURSERY_MAX, base + NURSERY_RANGE);
+        }
+        self.statistics.bytes_peak = self.statistics.bytes_peak.max(self.heap.old_bytes());
+        self.abi.heap = at(base);
+        self.limit = if self.options.collect_always { base } else { self.heap.limit(need) };
+        self.large_limit = (self.heap.old_bytes() / 2).max(MAJOR_MIN);
+        if self.options.check_heap {
+            self.check_heap();
+        }
+    }
+    fn resize_nursery(&mut self, survived: usize, used: usize) {
+        let heap = &mut self.heap;
+        if survived * 100 > used.max(heap.nursery_bytes / 2) * GROW_PERCENT {
+            heap.nursery_bytes = (heap.nursery_bytes * 2).min(NURSERY_MAX);
+            self.quiet_collections = 0;
+        } else if survived * 100 < used * SHRINK_PERCENT {
+            self.quiet_collections += 1;
+            if self.quiet_collections >= SHRINK_AFTER {
+                heap.nursery_bytes = (heap.nursery_bytes / 2).max(NURSERY_MIN);
+                self.quiet_collections = 0;
+            }
+        } else {
+            self.quiet_collections = 0;
+        }
+    }
+    fn after_major(&mut self) {
+        let heap = &mut self.heap;
+        let live = heap.old_bytes();
+        let bytes_max = heap.bytes_max;
+        heap.major_threshold = (live * 2).max(MAJOR_MIN).min(bytes_max);
+        // With less than a tenth to spare, collections would take nearly all the time.
+        if live > bytes_max - bytes_max / 10 {
+            self.heap_limit_reached(live);
+        }
+    }
+    fn heap_limit_reached(&mut self, bytes: usize) {
+        let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
+        let message = format!(
+            "the heap limit of {} MiB is reached: {} MiB are in use",
+            mebibytes(self.heap.bytes_max),
+            mebibytes(bytes)
+        );
+        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
+        self.abi.limit = 0;
+    }
+    /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an object
+    /// whose size a program chooses.
+    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        let bytes = words.saturating_mul(8).saturating_add(self.heap.old_bytes());
+        if bytes <= self.heap.bytes_max {
+            return Ok(());
+        }
+        let limit = self.heap.bytes_max >> 20;
+        let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
+        Err(ProgramError::new(ErrorKind::HeapLimit, message))
+    }
+    /// Makes the next collection a major one, and soon.
+    pub fn collect_soon(&mut self) {
+        self.major_wanted = true;
+        self.collection_wanted = true;
+        self.abi.limit = 0;
+    }
+}

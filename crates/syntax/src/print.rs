@@ -1,0 +1,526 @@
+//! Terms to text: `putt` (operators, quotes), `print` (canonical, no quotes), and a short form for messages.
+//!
+//! The terms are whoever's: a [`TermView`] shows them. A [`Printer`] keeps what is left to write on a stack of its own, so that
+//! - P1 nothing recurses: lists of 50 million cells and nesting of 10 million need no native stack;
+//! - P2 it can stop when the output buffer is full or a variable must be waited for, and go on later;
+//! - P3 the terms it still needs can be found and moved by a collector ([`Printer::terms_mut`]).
+//!
+//! `putt`'s text reads back as the same term with the same operators, except (as in KLIC) a prefix minus
+//! applied to a number: `-(1)` is written `-1`.
+
+use crate::format::{
+    Escapes, edge_class, float_fixed, float_shortest, is_bare_atom, write_atom, write_string,
+};
+use crate::operators::{ARGUMENT_MAX, BAR_OP, COMMA_OP, Op, OpTable, PRIORITY_MAX};
+use std::borrow::Cow;
+use term::symbol::{BAR, COMMA, MINUS, NIL};
+use term::{Atom, AtomTable};
+
+/// The top of a term.
+#[derive(Clone, Debug, PartialEq)]
+pub enum View<'a> {
+    /// An integer that a word holds.
+    Int(i64),
+    /// A larger one, in decimal.
+    BigInt(String),
+    /// A float.
+    Float(f64),
+    /// An atom.
+    Atom(Atom),
+    /// A string's bytes.
+    String(Cow<'a, [u8]>),
+    /// A list cell: argument 0 is its car, 1 its cdr.
+    Cons,
+    /// A functor and its arity.
+    Struct(Atom, usize),
+    /// A vector and its size.
+    Vector(usize),
+    /// A variable that is written as this label (`_12`).
+    Variable(String),
+    /// Something else, written as this text (`predicate#(m:p/2)`).
+    Other(String),
+    /// An unbound variable that must be waited for: the printer stops before it.
+    Wait,
+}
+
+/// Shows terms to the printer.
+pub trait TermView {
+    /// A term, or a reference to one.
+    type Term: Copy;
+    /// The top of a term.
+    fn view(&self, term: Self::Term) -> View<'_>;
+    /// An argument, from 0. The index is less than the arity that `view` gave (2 for a list cell).
+    fn argument(&self, term: Self::Term, index: usize) -> Self::Term;
+}
+
+/// How much of a term is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Levels of structures, lists and vectors; what is deeper is `..`.
+    pub depth: usize,
+    /// Items of a list, vector or structure; the rest is `..`.
+    pub length: usize,
+}
+
+impl Limits {
+    /// Everything.
+    pub const NONE: Limits = Limits { depth: usize::MAX, length: usize::MAX };
+    /// What messages about goals show.
+    pub const MESSAGE: Limits = Limits { depth: 3, length: 7 };
+}
+
+/// Bytes of a string that a limited printer shows.
+const LIMITED_STRING_BYTES: usize = 80;
+
+/// How far [`Printer::write`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress<T> {
+    /// The whole term is written.
+    Done,
+    /// The buffer holds at least as much as was asked for.
+    Full,
+    /// This term's view was [`View::Wait`]; writing goes on with it.
+    Blocked(T),
+}
+
+/// What is left to write, top first.
+#[derive(Clone, Copy, Debug)]
+enum Work<T> {
+    /// A term where at most this priority may stand bare.
+    Term(T, u16),
+    /// `,` and the arguments from this index on (of so many).
+    Arguments(T, u32, u32),
+    /// What follows the car of this list cell; so many items are written.
+    Tail(T, u32),
+    /// An infix operator and its right operand.
+    Infix(Atom, T, u16),
+    /// A postfix operator.
+    Postfix(Atom),
+    /// A closing bracket; leaves a level.
+    Close(u8),
+}
+
+/// A term being written.
+#[derive(Clone, Debug)]
+pub struct Printer<T> {
+    work: Vec<Work<T>>,
+    /// With operators and quotes (`putt`), or without (`print`).
+    readable: bool,
+    limits: Limits,
+    /// Open brackets.
+    depth: usize,
+    /// Class of the last byte written ([`edge_class`]).
+    edge: u8,
+    /// The last token was a prefix operator: `(` right after it would make it a functor.
+    after_prefix: bool,
+}
+
+impl<T: Copy> Printer<T> {
+    /// As `putt` writes.
+    pub fn readable(term: T) -> Self {
+        Self::new(term, true, Limits::NONE)
+    }
+    /// As `print` writes.
+    pub fn plain(term: T) -> Self {
+        Self::new(term, false, Limits::NONE)
+    }
+    /// As messages show terms: as `print`, but no more than `limits`.
+    pub fn limited(term: T, limits: Limits) -> Self {
+        Self::new(term, false, limits)
+    }
+    fn new(term: T, readable: bool, limits: Limits) -> Self {
+        let work = vec![Work::Term(term, PRIORITY_MAX)];
+        Printer { work, readable, limits, depth: 0, edge: b' ', after_prefix: false }
+    }
+    /// The terms that are still to be written (P3).
+    pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.work.iter_mut().filter_map(|work| match work {
+            Work::Term(term, _)
+            | Work::Arguments(term, ..)
+            | Work::Tail(term, _)
+            | Work::Infix(_, term, _) => Some(term),
+            Work::Postfix(_) | Work::Close(_) => None,
+        })
+    }
+    /// Appends to `out` until the term is written, `out` holds `enough` bytes, or a variable must be waited for.
+    pub fn write<V: TermView<Term = T>>(
+        &mut self,
+        terms: &V,
+        atoms: &AtomTable,
+        ops: &OpTable,
+        out: &mut Vec<u8>,
+        enough: usize,
+    ) -> Progress<T> {
+        while let Some(work) = self.work.pop() {
+            if out.len() >= enough {
+                self.work.push(work);
+                return Progress::Full;
+            }
+            let mut writer = Writer { printer: self, terms, atoms, ops, out };
+            match work {
+                Work::Term(term, max) => {
+                    if !writer.term(term, max) {
+                        self.work.push(work);
+                        return Progress::Blocked(term);
+                    }
+                }
+                Work::Arguments(term, next, count) => writer.arguments(term, next, count),
+                Work::Tail(cell, written) => {
+                    if let Some(tail) = writer.tail(cell, written) {
+                        self.work.push(work);
+                        return Progress::Blocked(tail);
+                    }
+                }
+                Work::Infix(name, right, max) => {
+                    writer.operator(name);
+                    writer.printer.work.push(Work::Term(right, max));
+                }
+                Work::Postfix(name) => writer.operator(name),
+                Work::Close(byte) => {
+                    writer.token(&[byte]);
+                    self.depth -= 1;
+                }
+            }
+        }
+        Progress::Done
+    }
+}
+
+/// One step of a printer.
+struct Writer<'p, 'v, V: TermView> {
+    printer: &'p mut Printer<V::Term>,
+    terms: &'v V,
+    atoms: &'v AtomTable,
+    ops: &'v OpTable,
+    out: &'v mut Vec<u8>,
+}
+
+impl<V: TermView> Writer<'_, '_, V> {
+    /// Writes a token, after a blank where it would melt into the one before.
+    fn token(&mut self, bytes: &[u8]) {
+        let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return };
+        if self.printer.readable {
+            let first = edge_class(first);
+            let melts = matches!(first, b'a' | b'+') && first == self.printer.edge;
+            if melts || self.printer.after_prefix && first == b'(' {
+                self.out.push(b' ');
+            }
+            self.printer.edge = edge_class(last);
+            self.printer.after_prefix = false;
+        }
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn quoted(&self, atom: Atom) -> Vec<u8> {
+        let mut text = vec![];
+        write_atom(self.atoms.text(atom), &mut text);
+        text
+    }
+
+    /// An atom as a functor or operand.
+    fn atom(&mut self, atom: Atom) {
+        if self.printer.readable && !is_bare_atom(self.atoms.text(atom)) {
+            let text = self.quoted(atom);
+            self.token(&text);
+        } else {
+            let atoms = self.atoms;
+            self.token(atoms.text(atom));
+        }
+    }
+
+    fn is_operator(&self, atom: Atom) -> bool {
+        atom == COMMA || atom == BAR || self.ops.is_operator(atom)
+    }
+
+    fn infix(&self, atom: Atom) -> Option<Op> {
+        match atom {
+            COMMA => Some(COMMA_OP),
+            BAR => Some(BAR_OP),
+            _ => self.ops.infix(atom),
+        }
+    }
+
+    /// An operator between or after operands: words stand between blanks.
+    fn operator(&mut self, atom: Atom) {
+        let atoms = self.atoms;
+        let text = atoms.text(atom);
+        match atom {
+            COMMA | BAR => self.token(text),
+            _ if is_bare_atom(text) && edge_class(text[0]) != b'a' => self.token(text),
+            _ => {
+                let text = self.quoted(atom);
+                self.out.push(b' ');
+                self.out.extend_from_slice(&text);
+                self.blank();
+            }
+        }
+    }
+
+    fn blank(&mut self) {
+        self.out.push(b' ');
+        self.printer.edge = b' ';
+        self.printer.after_prefix = false;
+    }
+
+    fn open(&mut self, byte: u8, close: u8) {
+        self.token(&[byte]);
+        self.printer.depth += 1;
+        self.printer.work.push(Work::Close(close));
+    }
+
+    /// Writes the top of a term; `false`: it must be waited for.
+    fn term(&mut self, term: V::Term, max: u16) -> bool {
+        let terms = self.terms;
+        let view = terms.view(term);
+        let compound = matches!(view, View::Cons | View::Struct(..) | View::Vector(_));
+        if compound && self.printer.depth >= self.printer.limits.depth {
+            self.out.extend(b"..");
+            return true;
+        }
+        match view {
+            View::Wait => return false,
+            View::Int(value) => self.token(value.to_string().as_bytes()),
+            View::BigInt(text) | View::Variable(text) | View::Other(text) => self.token(text.as_bytes()),
+            View::Float(value) if self.printer.readable => self.token(float_shortest(value).as_bytes()),
+            View::Float(value) => self.token(float_fixed(value).as_bytes()),
+            View::String(bytes) => self.string(&bytes),
+            View::Atom(atom) if self.printer.readable && max < PRIORITY_MAX && self.is_operator(atom) => {
+                self.open(b'(', b')');
+                self.atom(atom);
+            }
+            View::Atom(atom) => self.atom(atom),
+            View::Cons => {
+                self.token(b"[");
+                self.printer.depth += 1;
+                self.printer.work.push(Work::Tail(term, 1));
+                self.printer.work.push(Work::Term(terms.argument(term, 0), ARGUMENT_MAX));
+            }
+            View::Vector(count) => {
+                self.open(b'{', b'}');
+                self.items(term, count);
+            }
+            View::Struct(name, arity) => {
+                if !(self.printer.readable && self.operator_term(term, name, arity, max)) {
+                    self.functional(term, name, arity);
+                }
+            }
+        }
+        true
+    }
+
+    fn string(&mut self, bytes: &[u8]) {
+        let mut text = vec![];
+        if self.printer.readable {
+            write_string(bytes, Escapes::Control, &mut text);
+        } else if self.printer.limits != Limits::NONE && bytes.len() > LIMITED_STRING_BYTES {
+            write_string(&bytes[..LIMITED_STRING_BYTES], Escapes::NonAscii, &mut text);
+            text.extend(b"..");
+        } else {
+            write_string(bytes, Escapes::NonAscii, &mut text);
+        }
+        self.token(&text);
+    }
+
+    /// `name(arguments)`.
+    fn functional(&mut self, term: V::Term, name: Atom, arity: usize) {
+        self.atom(name);
+        self.printer.after_prefix = false;
+        self.open(b'(', b')');
+        self.items(term, arity);
+    }
+
+    fn items(&mut self, term: V::Term, count: usize) {
+        // Arities and vector sizes are far below 2^32 (a vector of that size has no room in a heap of words).
+        let count = count as u32;
+        if count > 0 {
+            if count > 1 {
+                self.printer.work.push(Work::Arguments(term, 1, count));
+            }
+            self.printer.work.push(Work::Term(self.terms.argument(term, 0), ARGUMENT_MAX));
+        }
+    }
+
+    fn arguments(&mut self, term: V::Term, next: u32, count: u32) {
+        self.token(b",");
+        if next as usize >= self.printer.limits.length {
+            self.out.extend(b"..");
+            return;
+        }
+        if next + 1 < count {
+            self.printer.work.push(Work::Arguments(term, next + 1, count));
+        }
+        self.printer.work.push(Work::Term(self.terms.argument(term, next as usize), ARGUMENT_MAX));
+    }
+
+    /// After a list item; answers the tail when it must be waited for.
+    fn tail(&mut self, cell: V::Term, written: u32) -> Option<V::Term> {
+        let terms = self.terms;
+        let tail = terms.argument(cell, 1);
+        match terms.view(tail) {
+            View::Wait => return Some(tail),
+            View::Atom(NIL) => self.close_list(),
+            View::Cons if written as usize >= self.printer.limits.length => {
+                self.out.extend(b"|..");
+                self.close_list();
+            }
+            View::Cons => {
+                self.token(b",");
+                self.printer.work.push(Work::Tail(tail, written.saturating_add(1)));
+                self.printer.work.push(Work::Term(terms.argument(tail, 0), ARGUMENT_MAX));
+            }
+            _ => {
+                self.token(b"|");
+                self.printer.work.push(Work::Close(b']'));
+                self.printer.work.push(Work::Term(tail, ARGUMENT_MAX));
+            }
+        }
+        None
+    }
+
+    fn close_list(&mut self) {
+        self.token(b"]");
+        self.printer.depth -= 1;
+    }
+
+    /// Writes a structure with its operator; `false`: it has none.
+    fn operator_term(&mut self, term: V::Term, name: Atom, arity: usize, max: u16) -> bool {
+        let first = self.terms.argument(term, 0);
+        if arity == 2
+            && let Some(op) = self.infix(name)
+        {
+            self.parenthesis(op, max);
+            let right = self.terms.argument(term, 1);
+            self.printer.work.push(Work::Infix(name, right, op.right));
+            let left_max = self.left_max(first, op);
+            self.printer.work.push(Work::Term(first, left_max));
+            return true;
+        }
+        if arity != 1 {
+            return false;
+        }
+        if let Some(op) = self.ops.prefix(name)
+            && !self.misread(name, first, op)
+        {
+            self.parenthesis(op, max);
+            self.atom(name);
+            let text = self.atoms.text(name);
+            if !is_bare_atom(text) || edge_class(text[0]) == b'a' {
+                self.blank();
+            }
+            self.printer.after_prefix = self.printer.edge != b' ';
+            self.printer.work.push(Work::Term(first, op.right));
+            return true;
+        }
+        if let Some(op) = self.ops.postfix(name) {
+            self.parenthesis(op, max);
+            self.printer.work.push(Work::Postfix(name));
+            let left_max = self.left_max(first, op);
+            self.printer.work.push(Work::Term(first, left_max));
+            return true;
+        }
+        false
+    }
+
+    fn parenthesis(&mut self, op: Op, max: u16) {
+        if op.priority > max {
+            self.open(b'(', b')');
+        }
+    }
+
+    /// The highest priority of a left operand. An operand that would take the operator into itself (same priority, open to the
+    /// right) gets parentheses.
+    fn left_max(&self, left: V::Term, op: Op) -> u16 {
+        let open = match self.terms.view(left) {
+            View::Struct(name, 2) => self.infix(name),
+            View::Struct(name, 1) => self.ops.prefix(name),
+            _ => None,
+        };
+        match open {
+            Some(inner) if inner.right >= op.priority => op.left.min(inner.priority - 1),
+            _ => op.left,
+        }
+    }
+
+    /// Would the operand of a prefix operator be read differently without parentheses right after the operator?
+    fn misread(&self, name: Atom, operand: V::Term, op: Op) -> bool {
+        let word = edge_class(self.atoms.text(name).first().copied().unwrap_or(b'\'')) != b'+';
+        let mut leftmost = operand;
+        let mut max = op.right;
+        let mut steps = 0usize;
+        loop {
+            match self.terms.view(leftmost) {
+                // `word +(a,b,c)`: a word before an operator is an operand.
+                View::Struct(inner, 3..) => return word && self.is_operator(inner),
+                View::Struct(inner, arity @ (1 | 2)) => {
+                    let infix = if arity == 2 { self.infix(inner) } else { None };
+                    let prefix = if arity == 1 { self.ops.prefix(inner) } else { None };
+                    match (infix.or(self.ops.postfix(inner).filter(|_| arity == 1)), prefix) {
+                        (_, Some(prefix)) => return word && prefix.priority <= max,
+                        (Some(infix), None) if infix.priority <= max => {
+                            leftmost = self.terms.argument(leftmost, 0);
+                            max = infix.left;
+                            steps += 1;
+                        }
+                        (None, None) => return word && self.is_operator(inner),
+                        _ => return false,
+                    }
+                }
+                View::Int(value) => return word && value < 0 || name == MINUS && steps > 0 && value >= 0,
+                View::BigInt(text) => {
+                    let negative = text.starts_with('-');
+                    return word && negative || name == MINUS && steps > 0 && !negative;
+                }
+                View::Float(value) => {
+                    let negative = value.is_sign_negative();
+                    return word && negative || name == MINUS && steps > 0 && !negative;
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// A whole term as `print` writes it; variables to be waited for show as `_`.
+pub fn print_plain<V: TermView>(terms: &V, atoms: &AtomTable, term: V::Term) -> Vec<u8> {
+    finish(Printer::plain(term), terms, atoms, &OpTable::default())
+}
+
+/// A whole term as `putt` writes it; variables to be waited for show as `_`.
+pub fn print_readable<V: TermView>(terms: &V, atoms: &AtomTable, ops: &OpTable, term: V::Term) -> Vec<u8> {
+    finish(Printer::readable(term), terms, atoms, ops)
+}
+
+/// A term as messages show it.
+pub fn print_limited<V: TermView>(terms: &V, atoms: &AtomTable, term: V::Term, limits: Limits) -> String {
+    let bytes = finish(Printer::limited(term, limits), terms, atoms, &OpTable::default());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn finish<V: TermView>(
+    mut printer: Printer<V::Term>,
+    terms: &V,
+    atoms: &AtomTable,
+    ops: &OpTable,
+) -> Vec<u8> {
+    let mut out = vec![];
+    let terms = NoWaiting(terms);
+    let progress = printer.write(&terms, atoms, ops, &mut out, usize::MAX);
+    debug_assert!(matches!(progress, Progress::Done), "nothing is waited for and the buffer is never full");
+    out
+}
+
+/// Shows variables as `_` instead of waiting.
+struct NoWaiting<'v, V>(&'v V);
+
+impl<V: TermView> TermView for NoWaiting<'_, V> {
+    type Term = V::Term;
+    fn view(&self, term: V::Term) -> View<'_> {
+        match self.0.view(term) {
+            View::Wait => View::Variable("_".to_string()),
+            view => view,
+        }
+    }
+    fn argument(&self, term: V::Term, index: usize) -> V::Term {
+        self.0.argument(term, index)
+    }
+}
