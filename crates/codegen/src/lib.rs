@@ -8,7 +8,7 @@
 //! Image::code   [shared routines][entry stubs][component][component]..
 //! ```
 //! Invariants:
-//! - G1 An entry is `tail fn(worker, heap, goals) -> Status` (term::abi); it keeps the registers that the system convention keeps.
+//! - G1 An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that `enter` made (`frame`).
 //! - G2 Generated code holds no vector register across a call, so the thunks (`stubs`) save general registers only.
 //! - G3 Nothing in the blob is written after it was mapped.
 //!
@@ -18,6 +18,7 @@
 mod arith;
 mod build;
 mod flow;
+mod frame;
 mod image;
 mod intrinsics;
 mod jit;

@@ -1,5 +1,6 @@
 //! A program's components, compiled (on several threads when there are many) and put together into one blob.
 
+use crate::frame;
 use crate::image::Image;
 use crate::lower::{self, Environment};
 use crate::stubs::{Assembler, Helper, Leave};
@@ -114,6 +115,8 @@ fn target(options: &Options) -> Result<OwnedTargetIsa, GenerateError> {
 /// A component's machine code.
 struct Compiled {
     code: Vec<u8>,
+    /// Where in `code` its callers enter.
+    entry: u32,
     relocations: Vec<Relocation>,
     text: Option<String>,
 }
@@ -122,12 +125,7 @@ struct Compiled {
 struct Relocation {
     offset: u32,
     addend: i64,
-    target: Target,
-}
-
-enum Target {
-    Name(UserExternalName),
-    Inside(u32),
+    name: UserExternalName,
 }
 
 /// What is reused from component to component.
@@ -167,28 +165,20 @@ impl<'a> Compiler<'a> {
         let result = self.context.compile(&*self.isa, &mut ControlPlane::default());
         result.map_err(|error| GenerateError::TooLarge(first, format!("{:?}", error.inner)))?;
         let compiled = self.context.compiled_code().expect("it was compiled just now");
+        let mut code = compiled.buffer.data().to_vec();
+        let (entry, moved) = frame::strip(&mut code, compiled.buffer.call_sites().map(|site| site.ret_addr));
         let names = self.context.func.params.user_named_funcs();
-        let relocations = compiled.buffer.relocs().iter().map(|reloc| Relocation {
-            offset: reloc.offset,
-            addend: match reloc.kind {
-                Reloc::X86CallPCRel4 | Reloc::X86PCRel4 | Reloc::X86CallPLTRel4 => reloc.addend,
-                other => unreachable!("generated code refers only to itself by distance, not by {other}"),
-            },
-            target: match &reloc.target {
-                FinalizedRelocTarget::ExternalName(ExternalName::User(name)) => {
-                    Target::Name(names[*name].clone())
-                }
-                FinalizedRelocTarget::Func(offset) => Target::Inside(*offset),
-                FinalizedRelocTarget::ExternalName(other) => {
-                    unreachable!("generated code names only user functions, not {other:?}")
-                }
-            },
+        let relocations = compiled.buffer.relocs().iter().map(|reloc| {
+            assert!(reloc.kind == Reloc::X86CallPCRel4, "generated code refers only to itself, by distance");
+            let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = reloc.target else {
+                unreachable!("generated code names only functions of the image");
+            };
+            let found = moved.binary_search_by_key(&(reloc.offset + 4), |moved| moved.0);
+            let shift = found.map_or(0, |index| moved[index].1);
+            let name = names[name].clone();
+            Relocation { offset: reloc.offset - shift, addend: reloc.addend, name }
         });
-        Ok(Compiled {
-            relocations: relocations.collect(),
-            code: compiled.buffer.data().to_vec(),
-            text: compiled.vcode.clone(),
-        })
+        Ok(Compiled { relocations: relocations.collect(), entry, code, text: compiled.vcode.clone() })
     }
 }
 
@@ -250,17 +240,14 @@ impl Linker {
         self.out.bytes[at as usize..at as usize + 4].copy_from_slice(&distance.to_le_bytes());
     }
 
-    fn target(&self, base: u32, target: &Target) -> u32 {
-        match target {
-            Target::Inside(offset) => base + offset,
-            Target::Name(name) => match name.namespace {
-                SPACE_HELPER => self.helpers[name.index as usize],
-                SPACE_LEAVE => self.leaves[name.index as usize],
-                _ => {
-                    let found = self.entries.binary_search_by_key(&name.index, |entry| entry.0.0);
-                    self.entries[found.expect("only predicates of the program are called by distance")].1
-                }
-            },
+    fn target(&self, name: &UserExternalName) -> u32 {
+        match name.namespace {
+            SPACE_HELPER => self.helpers[name.index as usize],
+            SPACE_LEAVE => self.leaves[name.index as usize],
+            _ => {
+                let found = self.entries.binary_search_by_key(&name.index, |entry| entry.0.0);
+                self.entries[found.expect("only predicates of the program are called by distance")].1
+            }
         }
     }
 
@@ -282,18 +269,19 @@ impl Linker {
             }
             let base = self.out.align();
             self.out.bytes.extend_from_slice(&compiled.code);
-            bases.push(base);
+            let base_entry = base + compiled.entry;
+            bases.push((base, base_entry));
             if let [entry] = component.entries.as_slice() {
-                self.entries.push((entry.predicate, base));
+                self.entries.push((entry.predicate, base_entry));
             }
         }
         self.entries.sort_unstable();
         for (at, component) in std::mem::take(&mut self.pending) {
-            self.write_distance(at, bases[component], -4);
+            self.write_distance(at, bases[component].1, -4);
         }
-        for (&base, compiled) in bases.iter().zip(compiled) {
+        for (&(base, _), compiled) in bases.iter().zip(compiled) {
             for relocation in &compiled.relocations {
-                let target = self.target(base, &relocation.target);
+                let target = self.target(&relocation.name);
                 self.write_distance(base + relocation.offset, target, relocation.addend);
             }
         }

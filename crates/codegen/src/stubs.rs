@@ -10,6 +10,9 @@
 use std::mem::offset_of;
 use term::abi::{Helpers, OPERANDS_MAX, Status, WorkerAbi};
 
+/// `enter`'s frame (F1): after the return address and six registers, `rsp` becomes a multiple of 16.
+const FRAME: usize = crate::frame::FRAME_BYTES as usize + 8;
+
 const HELPERS: usize = offset_of!(WorkerAbi, helpers);
 /// Where a thunk leaves a helper's answer: the last operand, which no call uses (predicates have at most 255 arguments).
 pub(crate) const ANSWER: usize = offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1);
@@ -151,9 +154,9 @@ impl Assembler {
             Leave::Native => Status::Native,
             Leave::Fail => Status::Fail,
             Leave::Suspend => {
-                self.put(&[0x57]); // push rdi
+                self.put(&[0x48, 0x89, 0xfb]); // mov rbx, rdi
                 self.put_field(&[0xff, 0x97], HELPERS + offset_of!(Helpers, suspend)); // call [rdi+suspend]
-                self.put(&[0x5f]); // pop rdi
+                self.put(&[0x48, 0x89, 0xdf]); // mov rdi, rbx
                 self.load_state();
                 self.put(&[0x48, 0x8b, 0x42, 0xf8]); // mov rax, [rdx-8]
                 self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, entries)); // mov rcx, [rdi+entries]
@@ -163,17 +166,19 @@ impl Assembler {
         };
         self.put(&[0xb8]); // mov eax, status
         self.put(&(status as u32).to_le_bytes());
-        self.put(&[0xc3]); // ret
+        self.put_field(&[0x48, 0x81, 0xc4], FRAME); // add rsp, FRAME
+        self.put(&[0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5b, 0x5d, 0xc3]); // pop r15-r12 rbx rbp; ret
         start
     }
 
-    /// `extern "C" fn(worker, entry) -> status`: from Rust into generated code.
+    /// `extern "C" fn(worker, entry) -> status`: from Rust into generated code. Its end is in the leave routines.
     pub(crate) fn enter(&mut self) -> u32 {
         let start = self.align();
-        self.put(&[0x55, 0x48, 0x89, 0xe5]); // push rbp; mov rbp, rsp
+        self.put(&[0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57]); // push rbp rbx r12-r15
+        self.put_field(&[0x48, 0x81, 0xec], FRAME); // sub rsp, FRAME
         self.put(&[0x48, 0x89, 0xf0]); // mov rax, rsi
         self.load_state();
-        self.put(&[0xff, 0xd0, 0x5d, 0xc3]); // call rax; pop rbp; ret
+        self.put(&[0xff, 0xe0]); // jmp rax
         start
     }
 

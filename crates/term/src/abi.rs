@@ -1,10 +1,11 @@
 //! The contract between generated code and the runtime.
 //!
 //! # Generated code
-//! Every predicate has one entry: a function with Cranelift's `tail` convention,
-//! `fn(worker: *mut WorkerAbi, heap: *mut Word, goals: *mut Word) -> Status`. `heap` is the allocation pointer,
-//! `goals` points one word past the top of the goal stack. The goal itself is the top record of that stack (C1), so an entry first loads its arguments
-//! and pops the record.
+//! Every predicate has one entry: code that is jumped to as if it were
+//! `fn(worker: *mut WorkerAbi, heap: *mut Word, goals: *mut Word) -> Status` of the system's convention, except that it
+//! keeps no register and runs in the stack frame of whoever entered generated code. `heap` is the allocation pointer,
+//! `goals` points one word past the top of the goal stack. The goal itself is the top record of that stack (C1), so
+//! an entry first loads its arguments and pops the record.
 //!
 //! A *goal word* is `Word::small(predicate number)`: shifted left by 3, so that it is also the byte offset
 //! of the predicate's address in [`WorkerAbi::entries`].

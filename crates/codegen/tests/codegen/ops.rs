@@ -571,3 +571,34 @@ fn several_entries_share_a_function_and_large_needs_are_told() {
     assert_eq!(m.solve(P, &[out]), 0);
     assert_eq!((m.worker.need, m.depth()), (5000, 3 + 3));
 }
+
+#[test]
+fn a_function_with_many_live_values_gets_a_larger_frame() {
+    for count in [5, 60, 500, 520, 2000] {
+        let mut ops: Vec<_> = (2..2 + count).map(|number| Op::Var { dst: r(number) }).collect();
+        // Between definition and use, something that may change everything.
+        ops.push(Op::Arith { op: IntOp::Add, dst: r(1), a: v(0), b: v(0) });
+        let elements = (2..2 + count).chain([1]).map(v).collect();
+        ops.push(Op::Vector { dst: r(2), elements });
+        ops.push(Op::Unify { a: v(3000), b: v(2) });
+        let mut p = component(1, 5000, vec![(ops, End::Proceed)]);
+        p.registers = 3001;
+        p.entries[0].parameters = vec![r(0), r(3000)];
+        let call = Component {
+            entries: vec![entry(P + 1, 2, 0)],
+            registers: 2,
+            blocks: blocks(vec![(vec![], End::Call(goal(P, &[v(0), v(1)])))]),
+        };
+        let mut m = Machine::new(vec![p, call], &Options::default());
+        answer_with(Word::small(7));
+        for (argument, expected) in [(Word::small(4), 8), (Word::NIL, 7)] {
+            let out = m.variable();
+            assert_eq!(m.solve(P + 1, &[argument, out]), 1);
+            let handle = m.words(m.value(out), 4);
+            let store = m.words(handle[1], count as usize + 2);
+            assert_eq!(store[count as usize + 1], Word::small(expected));
+            let cells: Vec<_> = store[1..=count as usize].iter().map(|word| word.address()).collect();
+            assert!(cells.is_sorted_by(|a, b| a + 8 == *b));
+        }
+    }
+}
