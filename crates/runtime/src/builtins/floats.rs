@@ -106,6 +106,13 @@ fn is_float(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     decide(worker.float_value(inputs[0]).is_some())
 }
 
+/// `generic:print(F, S)`: as `putt` writes it.
+fn print(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let value = attempt!(float(worker, 1, inputs[0]));
+    outputs[0] = worker.string(syntax::format::float_shortest(value).as_bytes());
+    Outcome::Done
+}
+
 const MODULE: &str = "floating_arithmetics";
 
 macro_rules! methods {
@@ -144,6 +151,7 @@ pub(super) const NATIVES: &[Row] = methods! {
     body(MODULE, "floating_point_to_integer", "io", to_integer),
     body(MODULE, "integer_to_floating_point", "io", from_integer),
     body("generic", "int", "io", to_integer),
+    body("generic", "print", "io", print),
     body("generic", "float", "io", to_float),
     guard("guard", "floating_point_to_integer", "io", guard_to_integer),
     guard("guard", "int", "io", guard_to_integer),

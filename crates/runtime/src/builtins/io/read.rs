@@ -210,10 +210,13 @@ pub(super) fn remove_operator(worker: &mut Worker, place: usize, op: Word, kind:
     Step::Done
 }
 
-/// A ground term as `putt` writes it.
-pub(super) fn unparse(worker: &mut Worker, place: usize, term: Word) -> Vec<u8> {
+/// A ground term as `putt` writes it, or `putwt` the term that it wraps.
+pub(super) fn unparse(worker: &mut Worker, place: usize, term: Word, wrapped: bool) -> Vec<u8> {
     let ops = take_ops(worker, place);
-    let text = super::text::print(worker, term);
+    let text = match wrapped {
+        false => super::text::readable(worker, &ops, term),
+        true => super::text::wrapped(worker, &ops, term),
+    };
     give_ops(worker, place, ops);
     text
 }

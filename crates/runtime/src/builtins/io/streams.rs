@@ -278,7 +278,7 @@ fn handle(worker: &mut Worker, place: usize, message: Word) -> Step {
         (b"sync", [answer]) => give(worker, *answer, Word::small(0)),
         (b"putc", [code]) if writes => put_byte(worker, place, *code),
         (b"nl", []) if writes => put(worker, place, b"\n"),
-        (b"putt" | b"puttq", [term]) if writes && !simple => {
+        (b"putt" | b"puttq" | b"putwt" | b"putwtq", [term]) if writes && !simple => {
             let work = worker.cons(*term, Word::NIL);
             write_when_ground(worker, place, message, work)
         }
@@ -411,7 +411,8 @@ fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Wor
     }
     let text = match &name[..] {
         b"print" => super::text::print(worker, args[0]),
-        _ => read::unparse(worker, place, args[0]),
+        b"putwt" | b"putwtq" => read::unparse(worker, place, args[0], true),
+        _ => read::unparse(worker, place, args[0], false),
     };
     put(worker, place, &text)
 }
