@@ -3,6 +3,7 @@
 //! Reading never fails: what is wrong is reported and left out, and reading goes on.
 
 use crate::diagnostic::Diagnostic;
+use crate::lexer::TEXT_MAX;
 use crate::macros::keys::{Key, Keys};
 use crate::macros::{Context, Expanded, Expander, With};
 use crate::operators::OpTable;
@@ -57,6 +58,12 @@ struct Reader<'c, 'a> {
 
 impl Reader<'_, '_> {
     fn file(&mut self, text: &[u8], ops: &OpTable) {
+        if text.len() > TEXT_MAX {
+            let span = Span { file: self.context.file, start: 0, end: 0 };
+            let error = Diagnostic::error("text-too-large", span, "a file is limited to 1 GB");
+            self.context.diagnostics.push(error.help("divide it into several files"));
+            return;
+        }
         let mut parser = Parser::new(text, ops);
         loop {
             match parser.term(self.context.atoms) {

@@ -13,6 +13,9 @@ use std::collections::VecDeque;
 use term::word::{INT_MAX, INT_MIN};
 use term::{Atom, AtomTable};
 
+/// Longest text of a term or file, in bytes: node numbers stay below 2^32.
+pub const TEXT_MAX: usize = 1 << 30;
+
 /// A token and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
@@ -301,7 +304,7 @@ fn unquote(text: &[u8]) -> Result<Vec<u8>, LexError> {
     Ok(bytes)
 }
 
-/// Tokens of a text, with as much lookahead as asked for. The text is shorter than 4 GB.
+/// Tokens of a text, with as much lookahead as asked for.
 pub struct Lexer<'a> {
     text: &'a [u8],
     position: usize,
@@ -309,9 +312,9 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Starts at the beginning. Panics for 4 GB and more (callers refuse such texts).
+    /// Starts at the beginning. Panics above [`TEXT_MAX`] (callers refuse such texts).
     pub fn new(text: &'a [u8]) -> Self {
-        assert!(u32::try_from(text.len()).is_ok(), "texts are smaller than 4 GB");
+        assert!(text.len() <= TEXT_MAX, "callers refuse longer texts");
         Lexer { text, position: 0, ahead: VecDeque::new() }
     }
     /// The text.

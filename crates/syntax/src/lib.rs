@@ -22,6 +22,7 @@ pub mod views;
 
 mod clauses;
 mod macros;
+mod report;
 
 pub use clauses::read_program;
 pub use parser::parse_term;

@@ -9,7 +9,7 @@
 //! Reading is greedy: an operator continues the innermost term it fits. Absent on purpose: what terms mean.
 
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{LexError, Lexer, Token, TokenKind};
+use crate::lexer::{LexError, Lexer, TEXT_MAX, Token, TokenKind};
 use crate::operators::{ARGUMENT_MAX, BAR_OP, COMMA_OP, Op, OpTable, PRIORITY_MAX};
 use crate::source::{FileId, Span};
 use crate::tree::{NodeId, NodeKind, Tree, TreeVariable};
@@ -76,8 +76,8 @@ pub fn parse_term(
     ops: &OpTable,
     atoms: &mut AtomTable,
 ) -> Result<Option<Tree>, Box<SyntaxError>> {
-    if u32::try_from(text.len()).is_err() {
-        return Err(SyntaxError::new("text-too-large", (0, 0), "a term's text is limited to 4 GB"));
+    if text.len() > TEXT_MAX {
+        return Err(SyntaxError::new("text-too-large", (0, 0), "a term's text is limited to 1 GB"));
     }
     let mut parser = Parser::new(text, ops);
     parser.term(atoms)
@@ -134,7 +134,7 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The text is shorter than 4 GB.
+    /// The text has at most [`TEXT_MAX`] bytes.
     pub(crate) fn new(text: &'a [u8], ops: &'a OpTable) -> Self {
         Parser {
             lexer: Lexer::new(text),

@@ -89,13 +89,6 @@ impl Tree {
     pub fn children(&self, range: Children) -> &[NodeId] {
         &self.children[range.first as usize..][..range.count as usize]
     }
-    /// The arguments of a structure with this name and arity.
-    pub fn arguments(&self, id: NodeId, name: Atom) -> &[NodeId] {
-        match self.node(id).kind {
-            NodeKind::Struct(n, range) if n == name => self.children(range),
-            _ => &[],
-        }
-    }
     /// The variables, in order of first occurrence; each `_` is one of its own.
     pub fn variables(&self) -> &[TreeVariable] {
         &self.variables

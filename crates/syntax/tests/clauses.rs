@@ -247,3 +247,115 @@ p :- \"abc.
         "#]],
     );
 }
+
+#[test]
+fn directives_and_separators() {
+    check(
+        ":- daemon serve/1.
+         serve([]) :- true.
+         alternatively.
+         serve([_|S]) :- true | serve(S)@priority(3)@lower_priority@node(N), builtin#apply(P,{N}), p(P).
+         :- mode p(+).
+         p(X) :- (X = 1 ; X = 2), atom(X) | true.
+         otherwise.
+         p(_) :- X = f(Y), arg(1,X,Y), `(X) = Y | true.",
+        expect![[r#"
+            :- module m.
+            % serve/1 daemon
+            serve([]) :- true | true.
+            alternatively.
+            serve([_0|S]) :- true | serve(S)@priority(3)@lower_priority(1)@node(N), apply(P,{N}), p(P).
+            % p/1
+            p(X) :- X = 1, atom(X) | true.
+            p(X) :- X = 2, atom(X) | true.
+            otherwise.
+            p(_0) :- X = f(Y), arg(1,X,Y), X = Y | true.
+            6:13 warning[unknown-directive] this directive has no effect (ignored) at `mode p(+)`
+        "#]],
+    );
+}
+
+#[test]
+fn limits() {
+    let deep = format!("p({}a{}).", "f(".repeat(300), ")".repeat(300));
+    let deep_expression = format!("p(X,Y) :- true | Y := X{}.", "+X".repeat(300));
+    let conjunction = format!("p :- true{}.", ",true".repeat(3000));
+    let list = format!("p({}[]{}).", "[a|".repeat(3000), "]".repeat(3000));
+    let disjunction = format!("p(X) :- {} true | true.", "(X = 1 ; X = 2), ".repeat(11));
+    let arguments = format!("p(0{}).", ",0".repeat(255));
+    let conditionals = format!("p(X) :- {}true{}.", "(X > 0 -> ".repeat(300), ")".repeat(300));
+    for (text, code) in [
+        (deep, "nesting-too-deep"),
+        (deep_expression, "nesting-too-deep"),
+        (conditionals, "nesting-too-deep"),
+        (disjunction, "too-many-alternatives"),
+        (arguments, "too-many-arguments"),
+        (conjunction, ""),
+        (list, ""),
+    ] {
+        let (_, diagnostics) = read(&format!(":- module m.\n{text}"));
+        match code {
+            "" => assert!(diagnostics.is_empty(), "{diagnostics:?}"),
+            _ => assert!(
+                diagnostics.iter().all(|d| d.contains(code)) && !diagnostics.is_empty(),
+                "{diagnostics:?}"
+            ),
+        }
+    }
+}
+
+#[test]
+fn more_errors() {
+    check_errors(
+        ":- module m.
+:- with((X = f(1), y = 3)).
+:- with(A = 1).
+:- with((A = 1)).
+:- daemon nothing/3.
+:- daemon foo.
+otherwise.
+p(A) :- X <= 3, 4 <= X, S => X | S = A.
+p(X) :- X = #\"ab\", X = 40#\"1\", X = 2#\"3\", X = predicate#foo, X = module#m | true.
+p(X) :- true | ( X > 1 ; otherwise ), ( otherwise ).
+p(X) :- (otherwise ; X = 1 -> true ; alternatively) .
+p(X) :- true | q(X)@node(f), q(X)@node(1)@node(2), X := min(X,1), X $:= \"a\" + 1.
+p(X) :- q:r(X), (X -> Y), X@Y, generic:m | X:y, 1:y(X), [X].
+foo, bar.
+X :- Y.
+p(1)+2.
+a = b :- true.
+",
+        expect![[r#"
+            2:10 error[illegal-with] this does not define a constant (`Name = Constant` is expected) at `X = f(1)`
+            2:20 error[illegal-with] this does not define a constant (`Name = Constant` is expected) at `y = 3`
+            5:4 error[undefined-daemon] there is no predicate `nothing/3` in this module (declared a daemon here) at `daemon nothing/3`
+            6:4 error[illegal-daemon] a daemon must be given as `name/arity` (not `name/arity`) at `daemon foo`
+            7:1 warning[trailing-separator] no clauses of one predicate on both sides of this separator (has no effect) at `otherwise`
+            8:9 warning[send-in-guard] `<=` sends a message on a stream (compares nothing) at `X <= 3`
+            8:17 error[illegal-update] an update goal needs a variable here (not a variable) at `4`
+            9:14 error[illegal-literal] `#` and `c#` need a string of exactly one byte (2 bytes) at `"ab"`
+            9:24 error[illegal-literal] this is not a number of that radix (a radix of 2 to 36 and digits smaller than it are needed) at `40#"1"`
+            9:36 error[illegal-literal] this is not a number of that radix (a radix of 2 to 36 and digits smaller than it are needed) at `2#"3"`
+            9:57 error[illegal-literal] a predicate constant must be `predicate#(module:name/arity)` (not `module:name/arity`) at `foo`
+            9:66 error[illegal-literal] a module constant can only stand in a body (in a head or guard) at `module#m`
+            10:18 error[illegal-conditional] this is not a branch of a conditional (`Guard -> Goals` is expected) at `X > 1`
+            10:26 warning[trailing-separator] no branches on both sides of this separator (has no effect) at `otherwise`
+            11:10 warning[trailing-separator] no branches on both sides of this separator (has no effect) at `otherwise`
+            11:38 warning[trailing-separator] no branches on both sides of this separator (has no effect) at `alternatively`
+            12:21 error[illegal-pragma] there is no such pragma (unknown pragma) at `node(f)`
+            12:43 error[illegal-pragma] a goal cannot have this pragma twice (the second one) at `node(2)`
+            12:57 warning[unknown-expression] this is no integer expression (the term itself is used as the value) at `min(X,1)`
+            12:73 error[unknown-expression] this is no float (cannot be computed with) at `"a"`
+            13:9 error[illegal-guard] a predicate cannot be called in a guard (guards have builtin tests only) at `q:r(X)`
+            13:18 error[illegal-guard] this cannot stand in a guard (not a test) at `X -> Y`
+            13:27 error[illegal-guard] this cannot stand in a guard (not a test) at `X@Y`
+            13:32 error[illegal-guard] a method needs an object (no argument) at `generic:m`
+            13:44 error[illegal-goal] the module of a call must be an atom (not an atom) at `X`
+            13:49 error[illegal-goal] the module of a call must be an atom (not an atom) at `1`
+            13:57 error[illegal-goal] a body goal must be a call, a unification or an assignment (a list) at `[X]`
+            14:1 error[illegal-head] a clause cannot define `,`/2 (not a head) at `foo, bar`
+            15:1 error[illegal-head] a head must be a name with or without arguments (a variable) at `X`
+            17:1 error[illegal-head] a clause cannot define `=`/2 (not a head) at `a = b`
+        "#]],
+    );
+}

@@ -416,6 +416,22 @@ fn wrapped_terms_show_what_they_stand_for() {
 }
 
 #[test]
+fn errors_of_gett_are_reported_with_their_place() {
+    let mut atoms = AtomTable::new();
+    let ops = OpTable::default_table(&mut atoms);
+    let text = b"\nf(a,\n  b c, % comment\n d).";
+    let error = parse_term(text, &ops, &mut atoms).unwrap_err();
+    let report = error.report(text, 20, &mut atoms);
+    expect![[r#"
+        {SYNTAX ERROR: in lines 21-23}
+        ** an operator, `,` or `)` is expected **
+        f ( a , b 
+        ** here **
+        c , d ) . 
+    "#]].assert_eq(&String::from_utf8_lossy(&report));
+}
+
+#[test]
 fn operators_can_be_changed() {
     let mut atoms = AtomTable::new();
     let mut ops = OpTable::default_table(&mut atoms);

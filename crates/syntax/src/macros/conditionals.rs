@@ -140,7 +140,7 @@ impl Expander<'_, '_, '_> {
             }
             separator = (Separator::None, None);
             for alternative in self.alternatives(guard) {
-                let scope = self.branch(&alternative, body, shared, span);
+                let scope = self.branch(&alternative, body, shared);
                 branches.push(Branch { scope, span, separator: this });
                 this = Separator::None;
             }
@@ -162,11 +162,12 @@ impl Expander<'_, '_, '_> {
         self.report(warning.label("has no effect"));
     }
 
-    fn branch(&mut self, guard: &[NodeId], body: NodeId, shared: &[u32], span: Span) -> Scope {
+    fn branch(&mut self, guard: &[NodeId], body: NodeId, shared: &[u32]) -> Scope {
         let mut scope = Scope::new();
         for &variable in shared {
-            let name = String::from_utf8_lossy(&self.tree.variables()[variable as usize].name).into_owned();
-            let id = scope.variable(name, span);
+            let v = &self.tree.variables()[variable as usize];
+            let first = self.place(v.start, v.end);
+            let id = scope.variable(String::from_utf8_lossy(&v.name).into_owned(), first);
             scope.values.insert(variable, Value::Var(id));
         }
         scope.section = Section::Guard;

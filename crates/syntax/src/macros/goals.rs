@@ -152,9 +152,15 @@ impl Expander<'_, '_, '_> {
         let Some(variable) = self.variable_of(state) else {
             let span = self.span(state);
             let error = Diagnostic::error("illegal-update", span, "an update goal needs a variable here");
-            self.report(error.label("not a variable"));
+            let help = "comparisons are written `=<` and `>=`";
+            self.report(error.label("not a variable").help(help));
             return true;
         };
+        if key == Key::Send && scope.section == Section::Guard && self.is_number(other) {
+            let warning = Diagnostic::warning("send-in-guard", span, "`<=` sends a message on a stream");
+            let help = "less-or-equal is written `=<`";
+            self.report(warning.label("compares nothing").help(help));
+        }
         let place = self.span(state);
         if let Some(operation) = operation {
             let old = Expr::Term(self.read(scope, variable, place));
@@ -186,6 +192,10 @@ impl Expander<'_, '_, '_> {
             scope.guard.push(Guard { span, kind: GuardKind::Unify(left, right) });
         }
         true
+    }
+
+    fn is_number(&self, id: NodeId) -> bool {
+        matches!(self.tree.node(id).kind, NodeKind::Int(_) | NodeKind::BigInt(_) | NodeKind::Float(_))
     }
 
     fn call(&mut self, scope: &mut Scope, module: Option<Atom>, id: NodeId, pragmas: &[NodeId], span: Span) {

@@ -26,6 +26,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::layout::GOAL_ARITY_MAX;
 use term::{Atom, AtomTable};
 
+/// Levels that a text may have: a few fewer than the result (`S <= M` puts `M` into a list).
+const LEVELS_MAX: usize = NESTING_MAX - 4;
 /// Diagnostics reported for one clause at most.
 const REPORTS_MAX: usize = 50;
 
@@ -239,12 +241,16 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
         Some(Expanded { name: form.name, arity, head_span: form.span, clauses, auxiliaries })
     }
 
-    /// A term without variables, for `:- with`.
+    /// An atomic term, for `:- with`. (A structure would make terms deeper than their text.)
     pub(crate) fn constant(mut self, id: NodeId) -> Option<Term> {
         let mut scope = Scope::new();
         scope.section = Section::Body;
         let term = self.term(&mut scope, id);
-        (scope.variables.is_empty() && scope.body.is_empty()).then_some(term)
+        let compound = matches!(
+            term.kind,
+            TermKind::Var(_) | TermKind::List(..) | TermKind::Struct(..) | TermKind::Vector(_)
+        );
+        (!compound).then_some(term)
     }
 
     /// The head's arguments; the second result: state variables and the places of their final values, to be filled in.
@@ -436,12 +442,12 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
 
     /// Enters one level of nesting; `false` (reported) when there are too many.
     fn enter(&mut self, id: NodeId) -> bool {
-        if self.depth >= NESTING_MAX {
+        if self.depth >= LEVELS_MAX {
             let span = self.span(id);
             let error = Diagnostic::error("nesting-too-deep", span, "this is nested too deeply");
             self.report(
                 error
-                    .label(format!("more than {NESTING_MAX} levels"))
+                    .label(format!("more than {LEVELS_MAX} levels"))
                     .help("give inner parts a name: `X = ..` before, or a predicate of their own"),
             );
             return false;
