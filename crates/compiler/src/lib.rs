@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod fuzzing;
 pub mod interpret;
 pub mod ir;
 pub mod text;

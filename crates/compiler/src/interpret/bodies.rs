@@ -1,5 +1,6 @@
 //! What a committed clause does (O2).
 
+use super::Schedule;
 use super::builtins::{Native, Step};
 use super::guards::Environment;
 use super::numbers;
@@ -95,6 +96,9 @@ impl Machine<'_> {
 
     /// Runs a builtin at once, or makes it a goal when inputs are missing.
     fn try_builtin(&mut self, native: Rc<Native>, arguments: Vec<Id>, goals: &mut Vec<Goal>) {
+        if self.schedule != Schedule::Textual {
+            return goals.push(self.goal(Code::Native(native), arguments));
+        }
         match self.run_native(&native, &arguments) {
             Step::Done(outputs) => {
                 let places = arguments.iter().zip(native.modes.bytes()).filter(|(_, mode)| *mode == b'o');

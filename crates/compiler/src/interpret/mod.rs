@@ -41,6 +41,8 @@ pub struct Options {
     pub environment: BTreeMap<Vec<u8>, Vec<u8>>,
     /// The files there are at first, by path.
     pub files: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// In which order ready goals run.
+    pub schedule: Schedule,
     /// Reductions (and steps inside long unifications) after which the run is given up.
     pub step_limit: u64,
 }
@@ -53,9 +55,20 @@ impl Options {
             stdin: Vec::new(),
             environment: BTreeMap::new(),
             files: BTreeMap::new(),
+            schedule: Schedule::Textual,
             step_limit,
         }
     }
+}
+
+/// Which goal is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// O2 and O3, by priority.
+    Textual,
+    /// Any ready goal, whatever its priority; builtins are goals, too. The number decides. For finding out whether a
+    /// program's result depends on the order.
+    Shuffled(u64),
 }
 
 /// How a run ended.

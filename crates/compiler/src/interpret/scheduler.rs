@@ -9,7 +9,7 @@ use super::builtins::{self, Native, Step};
 use super::guards::Choice;
 use super::terms::{Cell, Id, Store, SuspensionId};
 use super::world::World;
-use super::{Options, Outcome, Report};
+use super::{Options, Outcome, Report, Schedule};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use syntax::program::{Predicate, Program};
@@ -69,9 +69,11 @@ pub(super) struct Machine<'p> {
     pub(super) resumed: Vec<Goal>,
     /// By the number in their handle.
     pub(super) mergers: Vec<builtins::Merger>,
+    pub(super) streams: Vec<builtins::io::Stream>,
     /// Set when the run ends.
     pub(super) stop: Option<Outcome>,
     pub(super) steps: u64,
+    pub(super) schedule: Schedule,
     step_limit: u64,
 }
 
@@ -86,7 +88,7 @@ impl<'p> Machine<'p> {
             }
         }
         let natives = builtins::Table::new(atoms);
-        let step_limit = options.step_limit;
+        let (step_limit, schedule) = (options.step_limit, options.schedule);
         Machine {
             store: Store::default(),
             world: World::new(options),
@@ -99,8 +101,10 @@ impl<'p> Machine<'p> {
             suspended: Vec::new(),
             resumed: Vec::new(),
             mergers: Vec::new(),
+            streams: Vec::new(),
             stop: None,
             steps: 0,
+            schedule,
             step_limit,
         }
     }
@@ -162,12 +166,30 @@ impl<'p> Machine<'p> {
     }
 
     fn next(&mut self) -> Option<Goal> {
+        if let Schedule::Shuffled(state) = self.schedule {
+            return self.next_of_any(state);
+        }
         let mut highest = self.ready.last_entry()?;
         let goal = highest.get_mut().pop();
         if highest.get().is_empty() {
             highest.remove();
         }
         goal
+    }
+
+    fn next_of_any(&mut self, state: u64) -> Option<Goal> {
+        // Knuth's linear congruence; its high bits decide.
+        let state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.schedule = Schedule::Shuffled(state);
+        let count = self.ready.values().map(Vec::len).sum::<usize>().max(1);
+        let mut at = (state >> 33) as usize % count;
+        for goals in self.ready.values_mut() {
+            if at < goals.len() {
+                return Some(goals.swap_remove(at));
+            }
+            at -= goals.len();
+        }
+        None
     }
 
     /// M1: resumed goals come before everything that was pushed.

@@ -148,7 +148,7 @@ impl Machine<'_> {
             }
             (Value::Atom(a), Value::Atom(b)) | (Value::Module(a), Value::Module(b)) => text(*a).cmp(text(*b)),
             (Value::Struct(f, xs), Value::Struct(g, ys)) => {
-                xs.len().cmp(&ys.len()).then_with(|| text(*f).cmp(text(*g)))
+                text(*f).cmp(text(*g)).then(xs.len().cmp(&ys.len()))
             }
             (Value::String(a), Value::String(b)) => return string_order(a, b),
             (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(a.total_cmp(b)),

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod console;
 mod control;
+pub(super) mod io;
 mod merge;
 mod objects;
 pub(super) mod random;
@@ -82,6 +83,7 @@ impl Table {
             arithmetic::natives(),
             console::natives(),
             control::natives(),
+            io::natives(),
             merge::natives(),
             objects::natives(),
             random::natives(),
