@@ -8,11 +8,11 @@ use crate::macros::keys::{Key, Keys};
 use crate::macros::{Context, Expanded, Expander, With};
 use crate::operators::OpTable;
 use crate::parser::Parser;
-use crate::program::{Module, Predicate, Program, Separator, Term};
+use crate::program::{Module, Predicate, Program, Separator, Term, TermKind};
 use crate::source::{FileId, SourceMap, Span};
 use crate::tree::{NodeId, NodeKind, Tree};
 use rustc_hash::FxHashMap;
-use term::symbol::MAIN;
+use term::symbol::{MAIN, NIL};
 use term::{Atom, AtomTable};
 
 /// Reads source files. With an error diagnostic the program is not complete and must not run.
@@ -267,9 +267,12 @@ impl Reader<'_, '_> {
                         _ => None,
                     };
                     let term: Option<Term> = Expander::new(&mut self.context, tree, 0).constant(value);
-                    match (variable, term) {
-                        (Some(name), Some(term)) => self.context.withs.push(With { name, term }),
-                        _ => self.illegal_with(self.span(tree, id)),
+                    if variable.is_none() || term.is_none() {
+                        self.illegal_with(self.span(tree, id));
+                    }
+                    if let Some(name) = variable {
+                        let nil = Term { span: self.span(tree, value), kind: TermKind::Atom(NIL) };
+                        self.context.withs.push(With { name, term: term.unwrap_or(nil) });
                     }
                 }
                 _ => self.illegal_with(self.span(tree, id)),

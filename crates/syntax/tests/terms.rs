@@ -428,7 +428,8 @@ fn errors_of_gett_are_reported_with_their_place() {
         f ( a , b 
         ** here **
         c , d ) . 
-    "#]].assert_eq(&String::from_utf8_lossy(&report));
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&report));
 }
 
 #[test]

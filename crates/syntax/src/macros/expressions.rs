@@ -1,7 +1,7 @@
 //! Expressions of `:=`, `$:=`, `~(..)`, `$~(..)` and comparisons.
 
 use super::keys::Key;
-use super::{Expander, Scope};
+use super::{Expander, Scope, Section};
 use crate::diagnostic::Diagnostic;
 use crate::program::{Expr, Term, TermKind};
 use crate::source::Span;
@@ -116,6 +116,7 @@ impl Expander<'_, '_, '_> {
         match term.kind {
             TermKind::Var(_) | TermKind::Int(_) | TermKind::BigInt(_) => {}
             _ if top => self.not_an_expression(span, "integer"),
+            _ if never_commits(scope, &term) => {}
             _ => {
                 self.unknown_operand(id, span, "integer");
                 return placeholder;
@@ -163,6 +164,7 @@ impl Expander<'_, '_, '_> {
             TermKind::Var(_) if top => return Expr::Float("plus", span, vec![Expr::Term(term)]),
             TermKind::Var(_) | TermKind::Float(_) => {}
             _ if top => self.not_an_expression(span, "float"),
+            _ if never_commits(scope, &term) => {}
             _ => {
                 self.unknown_operand(id, span, "float");
                 return placeholder;
@@ -240,6 +242,11 @@ impl Expander<'_, '_, '_> {
         };
         Some((result, expression))
     }
+}
+
+/// A constant of a wrong type in a guard: the guard fails, and the compiler says so.
+fn never_commits(scope: &Scope, term: &Term) -> bool {
+    scope.section != Section::Body && !matches!(term.kind, TermKind::Struct(..))
 }
 
 /// `+X`.
