@@ -1,14 +1,12 @@
 //! Integer arithmetic beyond the fast path of generated code: big integers, and the goals that compute when
-//! their operands arrive.
+//! their operands arrive (they are builtins).
 
-use crate::native::{Native, Outcome, Run};
-use crate::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
 use num_bigint::BigInt;
 use num_bigint::Sign;
 use std::cmp::Ordering;
 use term::Word;
-use term::abi::{Builtin, Cond, IntOp, Place};
+use term::abi::{Cond, IntOp};
 use term::word::{INT_MAX, INT_MIN, Tag};
 
 /// Largest shift to the left that is computed: more would be a program error that looks like a memory problem.
@@ -167,47 +165,3 @@ pub(crate) const GOALS: [(&str, &str); 12] = [
 
 /// The module of those goals.
 pub(crate) const MODULE: &str = "integer_arithmetics";
-
-fn run<const OP: u64>(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let op = int_op(OP);
-    let (a, b) = (inputs[0], inputs.get(1).copied().unwrap_or(Word::small(0)));
-    match worker.arithmetic(op, a, b) {
-        Some(Ok(value)) => {
-            outputs[0] = value;
-            Outcome::Done
-        }
-        Some(Err(ArithError::ZeroDivision)) => {
-            Outcome::Error(ProgramError::new(ErrorKind::ZeroDivision, "integer division by zero"))
-        }
-        Some(Err(ArithError::ShiftRange)) => {
-            Outcome::Error(ProgramError::new(ErrorKind::Range, "shift count too large"))
-        }
-        None => Outcome::Error(ProgramError::new(
-            ErrorKind::ArgumentType,
-            format!(
-                "argument type error in builtin predicate: {}/{}",
-                GOALS[OP as usize].0,
-                inputs.len() + 1
-            ),
-        )),
-    }
-}
-
-/// The goals of arithmetic, by number of their operation.
-pub(crate) fn natives() -> Vec<Native> {
-    const RUNS: [Run; 12] = [
-        run::<0>, run::<1>, run::<2>, run::<3>, run::<4>, run::<5>, run::<6>, run::<7>, run::<8>, run::<9>,
-        run::<10>, run::<11>,
-    ];
-    let native = |(&(name, modes), &run): (&(&str, &str), &Run)| Native {
-        signature: Builtin {
-            module: MODULE.to_owned(),
-            name: name.to_owned(),
-            modes: modes.to_owned(),
-            place: Place::Goal,
-            daemon: false,
-        },
-        run,
-    };
-    GOALS.iter().zip(&RUNS).map(native).collect()
-}

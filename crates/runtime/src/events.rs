@@ -3,7 +3,7 @@
 use crate::worker::Worker;
 use std::time::Duration;
 
-/// The source of outside events. The scheduler asks it when a [`Waker`](crate::worker::Waker) was used and when nothing is ready.
+/// The source of outside events. The scheduler asks it when a [`Waker`](crate::waker::Waker) was used and when nothing is ready.
 pub trait Events {
     /// True while an event may still come: then a node without ready goals waits instead of ending.
     fn has_pending(&self, worker: &Worker) -> bool;

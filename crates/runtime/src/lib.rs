@@ -30,4 +30,5 @@ pub mod statistics;
 mod suspend;
 pub mod terms;
 pub mod unify;
+pub mod waker;
 pub mod worker;

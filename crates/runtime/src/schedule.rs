@@ -13,6 +13,7 @@ use crate::outcome::{ErrorKind, ProgramError, RunOutcome};
 use crate::print::Names;
 use crate::program::{Constant, Enter, Load, Mode, NativeCode, PredicateInfo};
 use crate::terms::deref;
+use crate::waker::Ticker;
 use crate::worker::{Options, PRIORITY_MAX, Worker};
 use std::time::Duration;
 use term::Word;
@@ -20,6 +21,8 @@ use term::abi::{BOTTOM, Builtin, Place, PredicateId, Status, WorkerAbi};
 use term::layout::GOAL_ARITY_MAX;
 use term::symbol::AtomTable;
 use term::word::Tag;
+
+const NO_CODE: &str = "no code is loaded for this goal";
 
 /// Predicates of the runtime's own that helpers make goals of.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +36,7 @@ pub(crate) struct SystemGoals {
 pub struct Node {
     worker: Box<Worker>,
     events: Option<Box<dyn Events>>,
+    ticker: Ticker,
     enter: Option<Enter>,
     native_entry: usize,
     entries: Vec<usize>,
@@ -69,14 +73,16 @@ impl Node {
             builtins.push((add_native(&mut worker, native), signature));
         }
         let module = worker.intern(arith::MODULE);
-        for (op, (native, (name, modes))) in arith::natives().into_iter().zip(arith::GOALS).enumerate() {
+        for (op, (name, modes)) in arith::GOALS.into_iter().enumerate() {
             let name = worker.intern(name);
+            // A node without arithmetic (tests) has no code that calls it either.
             let known = worker.predicates.lookup(module, name, modes.len());
-            worker.arithmetic_goals[op] = known.unwrap_or_else(|| add_native(&mut worker, native));
+            worker.arithmetic_goals[op] = known.unwrap_or(BOTTOM);
         }
         Ok(Node {
             worker,
             events: None,
+            ticker: Ticker::default(),
             enter: None,
             native_entry: 0,
             entries: Vec::new(),
@@ -91,6 +97,10 @@ impl Node {
     /// The worker: atoms, predicates, terms.
     pub fn worker(&mut self) -> &mut Worker {
         &mut self.worker
+    }
+    /// The counters so far.
+    pub fn statistics(&self) -> crate::statistics::Statistics {
+        self.worker.statistics()
     }
     /// Where outside events come from.
     pub fn set_events(&mut self, events: Box<dyn Events>) {
@@ -156,31 +166,33 @@ impl Node {
                 worker.run_native(predicate);
                 continue;
             }
-            let (Some(enter), entry) = (self.enter, self.entries[predicate.0 as usize]) else {
-                worker.fail_top(ErrorKind::UndefinedPredicate, "no code is loaded for this goal");
+            let entry = self.entries.get(predicate.0 as usize).copied();
+            let (Some(enter), Some(entry)) = (self.enter, entry) else {
+                worker.fail_top(ErrorKind::UndefinedPredicate, NO_CODE);
                 continue;
             };
-            if entry == self.native_entry {
-                worker.fail_top(ErrorKind::UndefinedPredicate, "no code is loaded for this goal");
-                continue;
-            }
             let abi: *mut WorkerAbi = (&raw mut *self.worker).cast();
             // SAFETY: C1 - the goal's record is on top of the goal stack and `entry` is the address of its predicate's
             // code; `abi` is derived from the whole worker (R1), which nothing else uses meanwhile.
             let status = unsafe { enter(abi, entry) };
+            let worker = &mut *self.worker;
             if status == Status::Fail as u64 {
-                self.worker.fail_top(ErrorKind::ReductionFailure, "no clause of this goal can commit");
+                worker.fail_top(ErrorKind::ReductionFailure, "no clause of this goal can commit");
+            } else if status == Status::Native as u64 {
+                // Nearly always a builtin; else a predicate that was declared and never loaded has the same entry.
+                let goal = PredicateId::of_goal_word(read(worker.abi.goals as usize - 8));
+                if goal != BOTTOM && worker.predicates.native(goal).is_none() {
+                    worker.fail_top(ErrorKind::UndefinedPredicate, NO_CODE);
+                }
             }
         }
     }
 
     /// Something lowered the limit, or the heap is full. `Some` ends the run.
     fn attend(&mut self) -> Option<RunOutcome> {
-        if self.worker.woken() {
-            self.poll_events(Some(Duration::ZERO));
-        }
+        self.worker.abi.limit = self.worker.limit;
+        self.look_outside();
         let worker = &mut *self.worker;
-        worker.abi.limit = worker.limit;
         worker.push_resumed();
         let need = std::mem::take(&mut worker.abi.need);
         if worker.abi.heap as usize + need * 8 > worker.limit || worker.collection_wanted {
@@ -204,6 +216,17 @@ impl Node {
             return None;
         }
         Some(self.worker.perpetual_suspension().unwrap_or(RunOutcome::Success))
+    }
+
+    /// Polls the events if somebody woke the worker, and keeps ticking while some may come.
+    fn look_outside(&mut self) {
+        let woken = self.worker.woken();
+        let Some(events) = &self.events else { return };
+        let pending = events.has_pending(&self.worker);
+        self.ticker.set(pending, &self.worker.waker());
+        if woken && pending {
+            self.poll_events(Some(Duration::ZERO));
+        }
     }
 
     fn poll_events(&mut self, timeout: Option<Duration>) {

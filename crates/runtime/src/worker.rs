@@ -16,10 +16,9 @@ use crate::program::Predicates;
 use crate::schedule::SystemGoals;
 use crate::statistics::Statistics;
 use crate::suspend::Registry;
+use crate::waker::Waker;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use term::Word;
 use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
 use term::layout::ClassId;
@@ -28,20 +27,6 @@ use term::symbol::{Atom, AtomTable};
 /// A word that a builtin's state keeps across collections: see [`Worker::root`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Root(u32);
-
-/// Asks a worker to look at its outside events; may be used from any thread and from signal handlers.
-#[derive(Clone, Debug)]
-pub struct Waker {
-    woken: Arc<AtomicBool>,
-}
-
-impl Waker {
-    /// Makes the worker look soon.
-    pub fn wake(&self) {
-        // Release: pairs with the Acquire in `Worker::woken`; what was written before is seen by the worker.
-        self.woken.store(true, Ordering::Release);
-    }
-}
 
 /// One worker. See the module comment.
 #[repr(C)]
@@ -99,6 +84,12 @@ pub struct Options {
     pub check_heap: bool,
 }
 
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.waker.detach();
+    }
+}
+
 impl Worker {
     /// A worker with an empty heap and an empty goal stack. `None` if the system refuses the address space.
     pub(crate) fn new(options: Options, atoms: AtomTable, classes: Classes) -> Option<Box<Worker>> {
@@ -123,7 +114,7 @@ impl Worker {
             operands: [Word(0); OPERANDS_MAX],
             helpers: crate::helpers::HELPERS,
         };
-        Some(Box::new(Worker {
+        let mut worker = Box::new(Worker {
             abi,
             atoms,
             predicates: Predicates::default(),
@@ -147,8 +138,10 @@ impl Worker {
             roots: Vec::new(),
             free_roots: Vec::new(),
             states: FxHashMap::default(),
-            waker: Waker { woken: Arc::new(AtomicBool::new(false)) },
-        }))
+            waker: Waker::default(),
+        });
+        worker.waker.attach(&raw mut worker.abi.limit);
+        Some(worker)
     }
 
     /// The atom with this text.
@@ -179,7 +172,9 @@ impl Worker {
         state.downcast_mut().expect("states are entered under their own type")
     }
     /// Keeps a word alive (and up to date) across collections until [`Worker::take_root`].
+    /// Whoever keeps one waits for something outside, so the scheduler looks at its events soon.
     pub fn root(&mut self, word: Word) -> Root {
+        self.abi.limit = 0;
         if let Some(index) = self.free_roots.pop() {
             self.roots[index as usize] = word;
             return Root(index);
@@ -211,8 +206,7 @@ impl Worker {
     }
     /// True once after a [`Waker`] was used.
     pub(crate) fn woken(&self) -> bool {
-        // Acquire: pairs with the Release in `Waker::wake`.
-        self.waker.woken.swap(false, Ordering::Acquire)
+        self.waker.take()
     }
 }
 

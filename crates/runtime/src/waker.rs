@@ -1,0 +1,104 @@
+//! Making a worker look at outside events, from other threads and signal handlers.
+//!
+//! Invariants:
+//! - K1 `limit` leads to the worker's `abi.limit` while the worker lives, and is null afterwards; nobody uses the address
+//!   without having entered `users` first.
+//! - K2 The worker restores its limit first and takes `woken` second; a waker sets `woken` first and lowers the limit second.
+//!   So whichever comes last, the worker sees `woken` or the lowered limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::thread::Thread;
+use std::time::Duration;
+
+/// How often events are looked at while goals run.
+const TICK: Duration = Duration::from_millis(5);
+
+#[derive(Debug, Default)]
+struct Shared {
+    woken: AtomicBool,
+    limit: AtomicPtr<usize>,
+    users: AtomicUsize,
+}
+
+/// Asks a worker to look at its outside events; may be used from any thread and from signal handlers.
+#[derive(Clone, Debug, Default)]
+pub struct Waker {
+    shared: Arc<Shared>,
+}
+
+impl Waker {
+    /// Makes the worker look soon; does nothing once the worker is gone.
+    pub fn wake(&self) {
+        // SeqCst, all of them: K2 and K1 order a store before a load of another location on both sides.
+        self.shared.woken.store(true, Ordering::SeqCst);
+        self.shared.users.fetch_add(1, Ordering::SeqCst);
+        let limit = self.shared.limit.load(Ordering::SeqCst);
+        if !limit.is_null() {
+            // SAFETY: K1 - the worker lives until `detach` has seen `users` at zero, and its limit is an aligned usize.
+            let limit = unsafe { AtomicUsize::from_ptr(limit) };
+            limit.store(0, Ordering::SeqCst);
+        }
+        self.shared.users.fetch_sub(1, Ordering::SeqCst);
+    }
+    /// True once after `wake`.
+    pub(crate) fn take(&self) -> bool {
+        std::sync::atomic::fence(Ordering::SeqCst);
+        self.shared.woken.load(Ordering::Relaxed) && self.shared.woken.swap(false, Ordering::SeqCst)
+    }
+    pub(crate) fn attach(&self, limit: *mut usize) {
+        self.shared.limit.store(limit, Ordering::SeqCst);
+    }
+    pub(crate) fn detach(&self) {
+        self.shared.limit.store(std::ptr::null_mut(), Ordering::SeqCst);
+        while self.shared.users.load(Ordering::SeqCst) != 0 {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// A thread that wakes a worker at intervals while that is wanted: programs that neither allocate nor wait would never
+/// look at their events.
+#[derive(Debug, Default)]
+pub(crate) struct Ticker {
+    wanted: Arc<AtomicBool>,
+    thread: Option<Thread>,
+}
+
+impl Ticker {
+    /// Starts or stops the ticks. Without a thread (the system refuses one) events are looked at when nothing is ready.
+    pub(crate) fn set(&mut self, wanted: bool, waker: &Waker) {
+        // Relaxed: the flag orders nothing; `unpark` makes the thread look again.
+        if self.wanted.swap(wanted, Ordering::Relaxed) == wanted || !wanted {
+            return;
+        }
+        if self.thread.is_none() {
+            let (wanted, waker) = (Arc::downgrade(&self.wanted), waker.clone());
+            let ticks = move || {
+                while let Some(wanted) = wanted.upgrade() {
+                    if wanted.load(Ordering::Relaxed) {
+                        waker.wake();
+                        std::thread::sleep(TICK);
+                    } else {
+                        drop(wanted);
+                        std::thread::park();
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().name("fifth-ticks".into()).spawn(ticks);
+            self.thread = thread.ok().map(|handle| handle.thread().clone());
+        }
+        if let Some(thread) = &self.thread {
+            thread.unpark();
+        }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.wanted = Arc::default();
+        if let Some(thread) = &self.thread {
+            thread.unpark();
+        }
+    }
+}
