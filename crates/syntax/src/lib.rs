@@ -17,12 +17,13 @@ pub mod parser;
 pub mod print;
 pub mod program;
 pub mod source;
+pub mod syntax_error;
 pub mod tree;
 pub mod views;
 
 mod clauses;
 mod macros;
-mod report;
 
 pub use clauses::read_program;
 pub use parser::parse_term;
+pub use syntax_error::SyntaxError;

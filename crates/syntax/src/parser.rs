@@ -8,67 +8,14 @@
 //!
 //! Reading is greedy: an operator continues the innermost term it fits. Absent on purpose: what terms mean.
 
-use crate::diagnostic::Diagnostic;
-use crate::lexer::{LexError, Lexer, TEXT_MAX, Token, TokenKind};
+use crate::lexer::{Lexer, TEXT_MAX, Token, TokenKind};
 use crate::operators::{ARGUMENT_MAX, BAR_OP, COMMA_OP, Op, OpTable, PRIORITY_MAX};
-use crate::source::{FileId, Span};
+pub use crate::syntax_error::SyntaxError;
 use crate::tree::{NodeId, NodeKind, Tree, TreeVariable};
 use num_bigint::BigInt;
 use rustc_hash::FxHashMap;
 use term::symbol::{BAR, COMMA, DOT, MINUS, NIL};
 use term::{Atom, AtomTable};
-
-/// A term that could not be read. Places are byte offsets of the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SyntaxError {
-    /// A diagnostic code.
-    pub code: &'static str,
-    /// First byte of the wrong place.
-    pub start: u32,
-    /// One past its last byte.
-    pub end: u32,
-    /// What is wrong.
-    pub message: String,
-    /// What to say at the place.
-    pub label: String,
-    /// Another place that matters.
-    pub related: Option<(u32, u32, String)>,
-    /// What to do.
-    pub help: Option<String>,
-}
-
-impl SyntaxError {
-    fn new(code: &'static str, (start, end): (u32, u32), message: impl Into<String>) -> Box<Self> {
-        Box::new(SyntaxError {
-            code,
-            start,
-            end,
-            message: message.into(),
-            label: String::new(),
-            related: None,
-            help: None,
-        })
-    }
-    fn label(mut self: Box<Self>, label: impl Into<String>) -> Box<Self> {
-        self.label = label.into();
-        self
-    }
-    fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
-        self.help = Some(help.into());
-        self
-    }
-    /// As a diagnostic of a source file.
-    pub fn diagnostic(self, file: FileId) -> Diagnostic {
-        let mut diagnostic =
-            Diagnostic::error(self.code, Span { file, start: self.start, end: self.end }, self.message)
-                .label(self.label);
-        if let Some((start, end, text)) = self.related {
-            diagnostic = diagnostic.related(Span { file, start, end }, text);
-        }
-        diagnostic.help = self.help;
-        diagnostic
-    }
-}
 
 /// Reads the one term that `text` holds, end token included (see [`crate::lexer::TermScanner`]). `None`: only layout and comments.
 pub fn parse_term(
@@ -528,7 +475,7 @@ impl Parser<'_> {
     fn term_expected(&self, token: Token) -> Box<SyntaxError> {
         let place = (token.start, token.end);
         if let TokenKind::Error(error) = token.kind {
-            return lex_error(error, place);
+            return SyntaxError::token(error, place);
         }
         let found = match token.kind {
             TokenKind::End => "the clause ends here".to_string(),
@@ -564,7 +511,7 @@ impl Parser<'_> {
     fn unexpected(&self, frame: Option<Frame>, token: Token, atoms: &AtomTable) -> Box<SyntaxError> {
         let place = (token.start, token.end);
         let operator = match token.kind {
-            TokenKind::Error(error) => return lex_error(error, place),
+            TokenKind::Error(error) => return SyntaxError::token(error, place),
             TokenKind::Atom(name) | TokenKind::QuotedAtom(name) => {
                 self.ops.infix(name).or(self.ops.postfix(name)).map(|op| (name, op))
             }
@@ -606,40 +553,4 @@ impl Parser<'_> {
 
 fn is_bracket(kind: FrameKind) -> bool {
     !matches!(kind, FrameKind::Infix | FrameKind::Prefix)
-}
-
-fn lex_error(error: LexError, (start, end): (u32, u32)) -> Box<SyntaxError> {
-    match error {
-        LexError::UnclosedQuote => SyntaxError::new(
-            "unclosed-quote",
-            (start, start + 1),
-            "a quote is not closed",
-        )
-        .label("opens here, and nothing closes it")
-        .help(
-            "strings and quoted atoms end with the quote they begin with; write it twice to have it inside",
-        ),
-        LexError::UnclosedComment => {
-            SyntaxError::new("unclosed-comment", (start, start + 2), "a comment is not closed")
-                .label("opens here, and no `*/` follows")
-        }
-        LexError::Radix => {
-            SyntaxError::new("illegal-number", (start, end), "the radix of a number must be 2 to 36")
-                .label("no such radix")
-                .help("`16'ff` is 255; `0'a` is the code of `a`")
-        }
-        LexError::Digit => {
-            SyntaxError::new("illegal-number", (start, end), "a digit does not belong to the radix")
-                .label("digits must be smaller than the radix")
-        }
-        LexError::Character => {
-            SyntaxError::new("illegal-number", (start, end), "`0'` needs a character after it")
-                .label("the text ends here")
-        }
-        LexError::Escape => {
-            SyntaxError::new("illegal-escape", (start, end), "an escape in this text has no value")
-                .label("octal and hexadecimal escapes stand for 0 to 255")
-                .help("write `\\ooo` (octal, at most 377) or `\\xHH`; write `\\\\` for a backslash")
-        }
-    }
 }

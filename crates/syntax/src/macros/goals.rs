@@ -161,13 +161,25 @@ impl Expander<'_, '_, '_> {
             let help = "less-or-equal is written `=<`";
             self.report(warning.label("compares nothing").help(help));
         }
-        let place = self.span(state);
+        self.update_goal(scope, (key, operation), (variable, self.span(state)), other, span);
+        true
+    }
+
+    /// An update goal: its key with the operation of `+=` and the like, the state variable and its place, the other operand.
+    fn update_goal(
+        &mut self,
+        scope: &mut Scope,
+        (key, operation): (Key, Option<IntOp>),
+        (variable, place): (u32, Span),
+        other: NodeId,
+        span: Span,
+    ) {
         if let Some(operation) = operation {
             let old = Expr::Term(self.read(scope, variable, place));
             let operand = self.operand(scope, other);
             let new = self.update(scope, variable, place);
             self.emit_assignment(scope, new, Expr::Int(operation, span, vec![old, operand]), span);
-            return true;
+            return;
         }
         let (left, right) = match key {
             Key::Send => {
@@ -191,7 +203,6 @@ impl Expander<'_, '_, '_> {
         } else {
             scope.guard.push(Guard { span, kind: GuardKind::Unify(left, right) });
         }
-        true
     }
 
     fn is_number(&self, id: NodeId) -> bool {

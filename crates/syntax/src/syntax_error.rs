@@ -1,0 +1,126 @@
+//! A term that could not be read: as a diagnostic of a source file, or as `gett` reports it while a program runs.
+
+use crate::diagnostic::Diagnostic;
+use crate::lexer::{LexError, Lexer, TokenKind};
+use crate::source::{FileId, Span};
+use term::AtomTable;
+
+/// A term that could not be read. Places are byte offsets of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// A diagnostic code.
+    pub code: &'static str,
+    /// First byte of the wrong place.
+    pub start: u32,
+    /// One past its last byte.
+    pub end: u32,
+    /// What is wrong.
+    pub message: String,
+    /// What to say at the place.
+    pub label: String,
+    /// Another place that matters.
+    pub related: Option<(u32, u32, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl SyntaxError {
+    pub(crate) fn new(code: &'static str, (start, end): (u32, u32), message: impl Into<String>) -> Box<Self> {
+        Box::new(SyntaxError {
+            code,
+            start,
+            end,
+            message: message.into(),
+            label: String::new(),
+            related: None,
+            help: None,
+        })
+    }
+    pub(crate) fn label(mut self: Box<Self>, label: impl Into<String>) -> Box<Self> {
+        self.label = label.into();
+        self
+    }
+    pub(crate) fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
+        self.help = Some(help.into());
+        self
+    }
+    /// As a diagnostic of a source file.
+    pub fn diagnostic(self, file: FileId) -> Diagnostic {
+        let mut diagnostic =
+            Diagnostic::error(self.code, Span { file, start: self.start, end: self.end }, self.message)
+                .label(self.label);
+        if let Some((start, end, text)) = self.related {
+            diagnostic = diagnostic.related(Span { file, start, end }, text);
+        }
+        diagnostic.help = self.help;
+        diagnostic
+    }
+
+    /// The report: the lines, what is wrong, the tokens before the place and those after it. `text` is the text that was
+    /// read, `first_line` the number of its first line (leading layout included).
+    pub fn report(&self, text: &[u8], first_line: usize, atoms: &mut AtomTable) -> Vec<u8> {
+        let lines = |bytes: &[u8]| bytes.iter().filter(|&&b| b == b'\n').count();
+        let mut before = vec![];
+        let mut after = vec![];
+        let mut from = None;
+        let mut end = 0;
+        let mut lexer = Lexer::new(text);
+        loop {
+            let token = lexer.next(atoms);
+            if token.kind == TokenKind::EndOfText {
+                break;
+            }
+            from.get_or_insert(token.start as usize);
+            end = token.end as usize;
+            let side = if token.start < self.start { &mut before } else { &mut after };
+            side.extend_from_slice(&text[token.start as usize..end]);
+            side.push(b' ');
+        }
+        let first = first_line + lines(&text[..from.unwrap_or(0)]);
+        let last = first_line + lines(&text[..end]);
+        let place = if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
+        let mut report = format!("{{SYNTAX ERROR: in {place}}}\n** {} **\n", self.message).into_bytes();
+        report.extend(before);
+        report.extend(b"\n** here **\n");
+        report.extend(after);
+        report.push(b'\n');
+        report
+    }
+
+    /// A token that is none.
+    pub(crate) fn token(error: LexError, (start, end): (u32, u32)) -> Box<SyntaxError> {
+        match error {
+        LexError::UnclosedQuote => SyntaxError::new(
+            "unclosed-quote",
+            (start, start + 1),
+            "a quote is not closed",
+        )
+        .label("opens here, and nothing closes it")
+        .help(
+            "strings and quoted atoms end with the quote they begin with; write it twice to have it inside",
+        ),
+        LexError::UnclosedComment => {
+            SyntaxError::new("unclosed-comment", (start, start + 2), "a comment is not closed")
+                .label("opens here, and no `*/` follows")
+        }
+        LexError::Radix => {
+            SyntaxError::new("illegal-number", (start, end), "the radix of a number must be 2 to 36")
+                .label("no such radix")
+                .help("`16'ff` is 255; `0'a` is the code of `a`")
+        }
+        LexError::Digit => {
+            SyntaxError::new("illegal-number", (start, end), "a digit does not belong to the radix")
+                .label("digits must be smaller than the radix")
+        }
+        LexError::Character => {
+            SyntaxError::new("illegal-number", (start, end), "`0'` needs a character after it")
+                .label("the text ends here")
+        }
+        LexError::Escape => {
+            SyntaxError::new("illegal-escape", (start, end), "an escape in this text has no value")
+                .label("octal and hexadecimal escapes stand for 0 to 255")
+                .help("write `\\ooo` (octal, at most 377) or `\\xHH`; write `\\\\` for a backslash")
+        }
+    }
+    }
+}
