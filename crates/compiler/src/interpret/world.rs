@@ -82,7 +82,7 @@ impl World {
             "write_open" | "append_open" => (false, true),
             _ => (true, true),
         };
-        if reads && !exists || path.is_empty() {
+        if reads && !exists || path.is_empty() || !self.has_folder_of(path) {
             return None;
         }
         if mode == "write_open" || !exists {
@@ -92,6 +92,14 @@ impl World {
         let mut file = File::new(&name, Medium::Disk(path.to_vec()), reads, writes);
         file.append = mode == "append_open";
         Some(self.add(file))
+    }
+
+    /// The world has the working folder, `/tmp`, and the folders of its files.
+    fn has_folder_of(&self, path: &[u8]) -> bool {
+        let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return true };
+        let folder = &path[..=end];
+        [b"./".as_slice(), b"/tmp/"].contains(&folder)
+            || self.disk.keys().any(|other| other.starts_with(folder))
     }
 
     pub(super) fn add(&mut self, file: File) -> usize {

@@ -74,6 +74,8 @@ fn floats() -> Vec<Native> {
         native("floating_arithmetics", "floating_point_to_integer", "io", Place::Guard, to_integer),
         native("floating_arithmetics", "integer_to_floating_point", "io", Place::Goal, from_integer),
         native("generic", "new float", "aoi", Place::Body, new_float),
+        native("generic", "float", "io", Place::Body, to_float),
+        native("generic", "print", "io", Place::Body, print),
     ];
     float_operations!(all, "iio", binary: "add"/"add", "subtract"/"subtract", "multiply"/"multiply", "divide"/"divide",
         "pow"/"power");
@@ -112,9 +114,26 @@ fn from_integer(machine: &mut Machine, inputs: &[Id]) -> Step {
     }
 }
 
+/// `generic:float(X,F)`: also of a float.
+fn to_float(machine: &mut Machine, inputs: &[Id]) -> Step {
+    if let Value::Float(_) = machine.bound(inputs[0]) {
+        done(inputs[0])
+    } else {
+        from_integer(machine, inputs)
+    }
+}
+
+/// `generic:print(F,S)`: the text that `putt` writes.
+fn print(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let Value::Float(x) = machine.bound(inputs[0]) else { return type_error("print needs a float") };
+    let text = syntax::format::float_shortest(*x);
+    done(machine.store.string(text.as_bytes()))
+}
+
 /// `generic:new(float,F,IntOrString)`.
 fn new_float(machine: &mut Machine, inputs: &[Id]) -> Step {
     let value = match machine.bound(inputs[1]) {
+        Value::Float(x) => Some(*x),
         Value::String(text) => std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()),
         number => numbers::to_float(number),
     };

@@ -3,6 +3,7 @@
 use super::super::Outcome;
 use super::super::scheduler::Machine;
 use super::super::terms::{Id, Value};
+use super::super::world;
 use super::{Native, Step, done, native, type_error};
 use term::abi::Place;
 use term::symbol;
@@ -12,6 +13,14 @@ pub(super) fn natives() -> Vec<Native> {
         native("builtin", "print", "a", Place::Goal, print_line),
         native("builtin", "print", "ao", Place::Goal, print),
         native("builtin", "putc", "io", Place::Goal, putc),
+        native("builtin", "readint", "o", Place::Goal, read_integer),
+        native("builtin", "start_measure", "", Place::Goal, |_, _| Step::Done(Vec::new())),
+        native("builtin", "report_measure", "o", Place::Goal, report_measure),
+        native("builtin", "idle", "", Place::Goal, |_, _| Step::Done(Vec::new())),
+        native("system_control", "gc", "oo", Place::Goal, collect),
+        native("unix", "times", "oooo", Place::Goal, |m, _| {
+            Step::Done((0..4).map(|_| m.store.int(0)).collect())
+        }),
         native("unix", "exit", "i", Place::Goal, exit),
         native("unix", "argc", "o", Place::Goal, argument_count),
         native("unix", "argv", "o", Place::Goal, arguments),
@@ -37,6 +46,34 @@ fn putc(machine: &mut Machine, inputs: &[Id]) -> Step {
     };
     machine.world.stdout.push(byte as u8);
     done(machine.store.atom(symbol::NIL))
+}
+
+/// Prompts on standard error and reads a line.
+fn read_integer(machine: &mut Machine, _: &[Id]) -> Step {
+    machine.world.put(world::STDERR, b"> ");
+    let mut line = Vec::new();
+    while let [byte] = machine.world.take(world::STDIN, 1)[..] {
+        if byte == b'\n' {
+            break;
+        }
+        line.push(byte);
+    }
+    match std::str::from_utf8(&line).ok().and_then(|line| line.trim().parse().ok()) {
+        Some(number) => done(machine.store.value(Value::integer(number))),
+        None => Step::Error("the line read is no integer".into()),
+    }
+}
+
+/// Time stands still.
+fn report_measure(machine: &mut Machine, _: &[Id]) -> Step {
+    machine.world.stdout.extend_from_slice(b"0 msec\n");
+    done(machine.store.int(0))
+}
+
+/// The oracle collects nothing.
+fn collect(machine: &mut Machine, _: &[Id]) -> Step {
+    let steps = machine.steps as i64;
+    Step::Done(vec![machine.store.int(steps), machine.store.int(steps)])
 }
 
 fn exit(machine: &mut Machine, inputs: &[Id]) -> Step {

@@ -4,6 +4,7 @@
 //! and `a`, in order) and answers the outputs (mode `o`, in order).
 
 mod arithmetic;
+mod atoms;
 mod console;
 mod control;
 pub(super) mod io;
@@ -81,6 +82,7 @@ impl Table {
         };
         let groups = [
             arithmetic::natives(),
+            atoms::natives(),
             console::natives(),
             control::natives(),
             io::natives(),

@@ -1,7 +1,7 @@
 //! Type tests, order, functors and their arguments.
 
 use super::super::scheduler::Machine;
-use super::super::terms::{Id, Value};
+use super::super::terms::{Id, ListEnd, Value};
 use super::super::unify::Answer;
 use super::{Native, Step, done, native, test, type_error};
 use std::rc::Rc;
@@ -45,6 +45,7 @@ pub(super) fn natives() -> Vec<Native> {
     all.push(native("functor_table", "setarg", "iiao", Place::Body, |m, a| set_argument(m, a, false)));
     all.push(native("functor_table", "setarg", "iioao", Place::Body, |m, a| set_argument(m, a, true)));
     all.push(native("functor_table", "new_functor", "oii", Place::Body, new_functor));
+    all.push(native("functor_table", "=..", "oi", Place::Goal, build));
     all
 }
 
@@ -134,5 +135,23 @@ fn new_functor(machine: &mut Machine, inputs: &[Id]) -> Step {
         }
         _ if arity == 0 => done(inputs[0]),
         _ => type_error("the name of a functor is an atom"),
+    }
+}
+
+/// `T =.. [F|Args]`: builds T.
+fn build(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let (items, end) = machine.store.items(inputs[0]);
+    match (end, &items[..]) {
+        (ListEnd::Unbound(tail), _) => Step::Wait(tail),
+        (ListEnd::Other, _) | (ListEnd::Nil, []) => type_error("a list with a name in front is needed"),
+        (ListEnd::Nil, [only]) => done(*only),
+        (ListEnd::Nil, [name, arguments @ ..]) => match machine.store.get(*name) {
+            Some(Value::Atom(name)) => {
+                let name = *name;
+                done(machine.store.functor(name, arguments))
+            }
+            Some(_) => type_error("the name of a functor is an atom"),
+            None => Step::Wait(machine.store.deref(*name)),
+        },
     }
 }
