@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use std::borrow::Cow;
-use syntax::lexer::{Lexer, TokenKind};
+use syntax::lexer::{Lexer, Scanned, TermScanner, TokenKind};
 use syntax::operators::{OpTable, OpType};
 use syntax::parse_term;
 use syntax::print::{Limits, Printer, Progress, TermView, View, print_limited, print_plain, print_readable};
@@ -413,6 +413,36 @@ fn wrapped_terms_show_what_they_stand_for() {
     let view = WrappedView::new(&inner, &atoms);
     let shown = print_readable(&view, &atoms, &ops, inner.root());
     assert_eq!(String::from_utf8_lossy(&shown), "f(X,[1],{\"s\"},a+1.5)");
+}
+
+/// How much of the text must have arrived until the end of its first term is known, and where that is.
+fn first_end(text: &[u8]) -> (usize, Scanned) {
+    let mut scanner = TermScanner::new();
+    for arrived in 0..=text.len() {
+        match scanner.scan(&text[..arrived], false) {
+            Scanned::NeedMore => {}
+            found => return (arrived, found),
+        }
+    }
+    (text.len(), scanner.scan(text, true))
+}
+
+#[test]
+fn the_end_of_a_term_is_found_as_soon_as_it_arrives() {
+    let cases: &[(&[u8], (usize, Scanned))] = &[
+        (b"foo.\nbar.\n", (5, Scanned::Term(5))),
+        (b"f(0'. , 'a. ', \"b. \"\"\"). x", (25, Scanned::Term(25))),
+        (b"1.5. ", (5, Scanned::Term(5))),
+        (b"a /* . */ % . \n.\n", (17, Scanned::Term(17))),
+        (b"a.%\n.\n", (6, Scanned::Term(6))),
+        (b"foo.", (4, Scanned::Term(4))),
+        (b"foo", (3, Scanned::Term(3))),
+        (b" % nothing. \n", (13, Scanned::EndOfInput)),
+        (b"'open. ", (7, Scanned::Term(7))),
+    ];
+    for (text, found) in cases {
+        assert_eq!(first_end(text), *found, "{}", String::from_utf8_lossy(text));
+    }
 }
 
 #[test]
