@@ -78,8 +78,8 @@ impl SyntaxError {
         }
         let first = first_line + lines(&text[..from.unwrap_or(0)]);
         let last = first_line + lines(&text[..end]);
-        let place = if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
-        let mut report = format!("{{SYNTAX ERROR: in {place}}}\n** {} **\n", self.message).into_bytes();
+        let mut report =
+            format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", self.message).into_bytes();
         report.extend(before);
         report.extend(b"\n** here **\n");
         report.extend(after);
