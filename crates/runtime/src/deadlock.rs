@@ -70,6 +70,7 @@ impl Worker {
             }
         }
         found.sort_by_key(|variable| variable.address());
+        found.dedup();
         found
     }
 }
@@ -132,12 +133,15 @@ impl<'a> Search<'a> {
     /// Puts what a word leads to onto the stack; an unbound variable is answered instead.
     fn visit(&mut self, word: Word) -> Option<Word> {
         let word = deref(word);
+        // A variable is answered each time: a later walk that comes to it takes its goals off the list.
+        if word.tag() == Tag::Ref {
+            return Some(word);
+        }
         if word.is_immediate() || !self.seen.insert(word.0) {
             return None;
         }
         let address = word.address();
         match word.tag() {
-            Tag::Ref => return Some(word),
             Tag::Cons => self.stack.extend([cell(address), cell(address + 8)]),
             Tag::Struct => {
                 let arity = word::header_arity(read(address));
