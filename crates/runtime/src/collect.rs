@@ -368,12 +368,8 @@ impl Worker {
         let mut collector = Collector::<MAJOR>::new(&mut self.heap, &self.tagged_words);
         collector.remembered();
         collector.roots(&mut self.roots);
-        let bottom = if MAJOR { self.goals.start() } else { self.goals.clean };
-        let mut lowest_young = top;
-        for slot in (bottom..top).step_by(8) {
-            if collector.update(slot) {
-                lowest_young = lowest_young.min(slot);
-            }
+        for slot in (self.goals.start()..top).step_by(8) {
+            collector.update(slot);
         }
         for goals in self.goals.buckets_mut() {
             collector.roots(goals);
@@ -410,7 +406,6 @@ impl Worker {
         let survivor_words = (survivor_top - self.heap.survivor_base(to_quarter - 2)) / 8;
         self.heap.survivors = to_quarter - 2;
         self.heap.survivor_top = survivor_top;
-        self.mark_goals(lowest_young);
         let freed = self.heap.large.sweep(!MAJOR);
         if MAJOR {
             self.heap.old.end_major();

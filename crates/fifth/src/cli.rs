@@ -1,0 +1,180 @@
+//! The command line: what may be said, and the help that teaches it.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Runs KL1 programs: goals that communicate through single-assignment variables, compiled to native code.
+#[derive(Parser, Debug)]
+#[command(name = "fifth", version, subcommand_required = true, arg_required_else_help = true, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+A first program, hello.kl1:
+
+    :- module main.
+    main :- true | io:outstream([print(hello), nl]).
+
+    fifth run hello.kl1
+
+Exit codes:
+    0    the program ended normally
+    N    the program called unix:exit(N)
+    2    wrong usage, an unreadable file, or errors in the program text
+    101  a bug in Fifth itself (please report it)
+    130  interrupted by Ctrl-C
+    255  the program failed: reduction or unification failure, error, heap limit, or perpetual suspension (deadlock)
+
+The tutorial is docs/tutorial.md; the language's library is described in docs/library.md.";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Compiles a program in memory and runs it.
+    #[command(
+        after_help = "Examples:\n    fifth run examples/queens.kl1\n    fifth run main.kl1 parser.kl1 -- input.txt -v\n    fifth run --stats --heap-limit 512m program.kl1"
+    )]
+    Run(Run),
+    /// Reports the errors and warnings of a program without running it.
+    Check(Check),
+    /// Writes a stand-alone executable.
+    #[command(after_help = "Example:\n    fifth build examples/queens.kl1 -o queens && ./queens")]
+    Build(Build),
+    /// Defines clauses and runs goals interactively.
+    #[command(
+        after_help = "In the REPL, a line `p(X) :- G | B.` defines a clause; `?- p(X).` runs a goal and prints bindings as they arrive; :help says more."
+    )]
+    Repl(Repl),
+    /// Prints a completion script for a shell.
+    #[command(
+        after_help = "Example (bash):\n    fifth completions bash > ~/.local/share/bash-completion/completions/fifth"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// The program text.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Sources {
+    /// KL1 files. A module that they call and do not contain is looked for in a file of its name beside the first, then in the library.
+    #[arg(required = true, value_name = "FILE.kl1")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How errors and warnings are printed.
+    #[arg(long, value_enum, default_value_t = MessageFormat::Human)]
+    pub(crate) message_format: MessageFormat,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MessageFormat {
+    /// For people, with the text and marks.
+    Human,
+    /// One JSON object a line, for editors.
+    Json,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Tokens of the first file.
+    Tokens,
+    /// Clauses with all macros expanded.
+    Clauses,
+    /// Decision trees.
+    Tree,
+    /// Fifth's intermediate representation.
+    Ir,
+    /// Cranelift's intermediate representation.
+    Clif,
+    /// Machine code.
+    Asm,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    #[command(flatten)]
+    pub(crate) engine: Engine,
+    /// Prints this stage of the compilation instead of running.
+    #[arg(long, value_enum, value_name = "STAGE")]
+    pub(crate) dump: Option<Stage>,
+    /// Arguments for the program (unix:argv).
+    #[arg(last = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<String>,
+}
+
+/// How a program is run.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Engine {
+    /// Prints reductions, suspensions, collections, words and times to standard error at the end.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Ends the program with an error when its data need more than this (bytes; k, m, g for powers of 1024).
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) heap_limit: Option<u64>,
+    /// Collects garbage at every opportunity and checks the heap after it (to find bugs in Fifth).
+    #[arg(long, hide = true)]
+    pub(crate) check_heap: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Build {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// The executable to write.
+    #[arg(short, long, value_name = "EXECUTABLE")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Repl {
+    /// Files to define first.
+    #[arg(value_name = "FILE.kl1")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// A number of bytes, with an optional suffix.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, shift) = match lower.chars().last() {
+        Some('k') => (&lower[..lower.len() - 1], 10),
+        Some('m') => (&lower[..lower.len() - 1], 20),
+        Some('g') => (&lower[..lower.len() - 1], 30),
+        _ => (lower.as_str(), 0),
+    };
+    let number: u64 =
+        digits.parse().map_err(|_| format!("`{text}` is not a size; write 64m, 2g or a number of bytes"))?;
+    number
+        .checked_shl(shift)
+        .filter(|size| size >> shift == number && *size >= 1 << 20)
+        .ok_or_else(|| format!("`{text}` is out of range: at least 1m"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_suffixes_and_limits() {
+        assert_eq!(size("64m"), Ok(64 << 20));
+        assert_eq!(size("2G"), Ok(2 << 30));
+        assert_eq!(size("2097152"), Ok(2 << 20));
+        for wrong in ["", "m", "1k", "12q", "-5m", "99999999999g"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,195 @@
+//! From a program's clauses to a running node.
+
+use crate::cli::{Engine, Stage};
+use crate::sources::Read;
+use anyhow::Context;
+use runtime::native::Native;
+use runtime::outcome::RunOutcome;
+use runtime::program::{Load, PredicateInfo};
+use runtime::schedule::Node;
+use rustc_hash::FxHashMap;
+use syntax::diagnostic::Diagnostic;
+use term::AtomTable;
+use term::abi::{Builtin, Place, PredicateId};
+
+/// A program as code, with all that a node needs to know of it: what `fifth build` stores.
+pub(crate) struct Compiled {
+    /// Predicates and constants.
+    pub(crate) program: compiler::ir::Program,
+    /// Machine code.
+    pub(crate) image: codegen::Image,
+}
+
+/// A node and what it knows, as the compiler wants to hear it.
+pub(crate) struct Machine {
+    pub(crate) node: Node,
+    /// Code stays mapped as long as the node may run it.
+    code: Vec<codegen::LoadedCode>,
+}
+
+/// The node could not be made: not the program's fault.
+fn new_node(engine: &Engine, own: Vec<Native>) -> anyhow::Result<Node> {
+    let options = runtime::worker::Options {
+        heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        collect_always: engine.check_heap,
+        check_heap: engine.check_heap,
+    };
+    let mut natives = runtime::builtins::natives();
+    natives.extend(own);
+    let mut node = Node::new(options, AtomTable::new(), natives).map_err(|e| anyhow::anyhow!("{e}"))?;
+    let outside = runtime::builtins::io::events::Outside::of(node.worker());
+    node.set_events(Box::new(outside));
+    Ok(node)
+}
+
+impl Machine {
+    /// A node that knows the builtins only.
+    pub(crate) fn new(engine: &Engine) -> anyhow::Result<Machine> {
+        Machine::with_natives(engine, Vec::new())
+    }
+
+    /// The same with more builtins.
+    pub(crate) fn with_natives(engine: &Engine, natives: Vec<Native>) -> anyhow::Result<Machine> {
+        Ok(Machine { node: new_node(engine, natives)?, code: Vec::new() })
+    }
+
+    /// The node's atoms, for reading program texts.
+    pub(crate) fn atoms(&mut self) -> &mut AtomTable {
+        &mut self.node.worker().atoms
+    }
+
+    /// Modules that need no text.
+    pub(crate) fn modules(&mut self) -> std::collections::BTreeSet<String> {
+        let worker = self.node.worker();
+        (0..worker.predicates.len())
+            .map(|n| worker.predicates.get(PredicateId(n as u32)).module)
+            .map(|module| worker.atoms.name(module).into_owned())
+            .collect()
+    }
+
+    /// Everything the node can call, in the order of predicate numbers from 1.
+    fn builtins(&mut self) -> Vec<Builtin> {
+        let given: std::collections::BTreeMap<PredicateId, Builtin> =
+            self.node.builtins().iter().cloned().collect();
+        let worker = self.node.worker();
+        let first_program = given.keys().last().map_or(1, |id| id.0 + 1);
+        (1..first_program.min(worker.predicates.len() as u32))
+            .map(|n| {
+                given.get(&PredicateId(n)).cloned().unwrap_or_else(|| {
+                    let info = worker.predicates.get(PredicateId(n));
+                    Builtin {
+                        module: worker.atoms.name(info.module).into_owned(),
+                        name: worker.atoms.name(info.name).into_owned(),
+                        modes: "a".repeat(info.arity as usize),
+                        place: Place::Goal,
+                        daemon: info.daemon,
+                    }
+                })
+            })
+            .collect()
+    }
+
+    /// Clauses to IR. The program is `None` when a diagnostic is an error.
+    pub(crate) fn lower(
+        &mut self,
+        read: &mut Read,
+        roots: Option<Vec<compiler::PredicateKey>>,
+    ) -> (Option<compiler::ir::Program>, Vec<Diagnostic>) {
+        let builtins = self.builtins();
+        let predicates = self.earlier(builtins.len() as u32 + 1);
+        let options = compiler::Options {
+            known: compiler::Known { builtins: &builtins, predicates: &predicates },
+            first_predicate: self.node.worker().predicates.len() as u32,
+            first_constant: self.node.constant_count() as u32,
+            roots,
+            raw_cells: true,
+        };
+        let (program, diagnostics) =
+            compiler::compile(&read.program, &read.sources, &mut self.node.worker().atoms, &options);
+        let errors = diagnostics.iter().any(|d| d.severity == syntax::diagnostic::Severity::Error);
+        (if errors { None } else { Some(program) }, diagnostics)
+    }
+
+    /// Predicates of programs loaded before.
+    fn earlier(&mut self, first: u32) -> FxHashMap<compiler::PredicateKey, PredicateId> {
+        let predicates = &self.node.worker().predicates;
+        (first..predicates.len() as u32)
+            .map(|n| (predicates.get(PredicateId(n)), PredicateId(n)))
+            .map(|(info, id)| ((info.module, info.name, info.arity as usize), id))
+            .collect()
+    }
+
+    /// IR to machine code.
+    pub(crate) fn generate(
+        &mut self,
+        program: compiler::ir::Program,
+        engine: &Engine,
+    ) -> anyhow::Result<Compiled> {
+        let options = codegen::Options { count_reductions: engine.stats, ..codegen::Options::default() };
+        let image = codegen::generate(&program, &self.builtins(), &options)?;
+        Ok(Compiled { program, image })
+    }
+
+    /// A stage of the compilation as text.
+    pub(crate) fn dump(&mut self, program: &compiler::ir::Program, stage: Stage) -> anyhow::Result<String> {
+        let options = codegen::Options::default();
+        let builtins = self.builtins();
+        let atoms = &self.node.worker().atoms;
+        Ok(match stage {
+            Stage::Clif => codegen::dump(program, &builtins, atoms, &options, codegen::Dump::Clif)?,
+            Stage::Asm => codegen::dump(program, &builtins, atoms, &options, codegen::Dump::Asm)?,
+            _ => compiler::text::print(program, atoms),
+        })
+    }
+
+    /// Adds code to the node.
+    pub(crate) fn load(&mut self, compiled: &Compiled) -> anyhow::Result<()> {
+        let code = codegen::load(&compiled.image).context("the system refuses memory for code")?;
+        let predicates = compiled.program.predicates.iter().map(predicate_info).collect();
+        let constants = compiled.program.constants.iter().map(constant).collect();
+        self.node.set_code(code.enter(), code.native_entry());
+        self.node.load(Load { predicates, entries: code.entries().collect(), constants });
+        self.code.push(code);
+        Ok(())
+    }
+
+    /// Runs `module:name/0`.
+    pub(crate) fn run(&mut self, module: &str, name: &str) -> Option<RunOutcome> {
+        let worker = self.node.worker();
+        let (module, name) = (worker.intern(module), worker.intern(name));
+        let predicate = worker.predicates.lookup(module, name, 0)?;
+        Some(self.node.run(predicate, &[]))
+    }
+}
+
+fn predicate_info(predicate: &compiler::ir::Predicate) -> PredicateInfo {
+    PredicateInfo {
+        module: predicate.module,
+        name: predicate.name,
+        arity: predicate.arity,
+        file: predicate.file.as_str().into(),
+        line: predicate.line,
+        daemon: predicate.daemon,
+        auxiliary: predicate.auxiliary,
+        native: None,
+    }
+}
+
+fn constant(constant: &compiler::ir::Constant) -> runtime::program::Constant {
+    use compiler::ir::Constant as From;
+    use runtime::program::Constant as To;
+    match constant {
+        From::Int(value) => To::Int(*value),
+        From::BigInt(value) => To::BigInt(value.clone()),
+        From::Float(value) => To::Float(*value),
+        From::Atom(atom) => To::Atom(*atom),
+        From::String(bytes) => To::String(bytes.clone()),
+        From::List(items, tail) => {
+            To::List(items.iter().map(self::constant).collect(), Box::new(self::constant(tail)))
+        }
+        From::Struct(name, args) => To::Struct(*name, args.iter().map(self::constant).collect()),
+        From::Vector(elements) => To::Vector(elements.iter().map(self::constant).collect()),
+        From::Predicate(id) => To::Predicate(*id),
+        From::Module(name) => To::Module(*name),
+    }
+}

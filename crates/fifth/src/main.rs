@@ -1,0 +1,142 @@
+//! The command. The only crate that prints, exits, or opens files that a user names on the command line.
+
+#![forbid(unsafe_code)]
+
+mod cli;
+mod driver;
+mod ending;
+mod library;
+mod repl;
+mod report;
+mod sources;
+mod standalone;
+
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Command, Engine, MessageFormat, Stage};
+use driver::Machine;
+use sources::Read;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Wrong usage, an unreadable file, errors in the program text.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    ending::on_panic();
+    if let Some(result) = standalone::run_own() {
+        return finish(result);
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { USAGE } else { 0 };
+            // A closed pipe leaves nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let result = match &cli.command {
+        Command::Run(options) => run(options),
+        Command::Check(options) => check(options),
+        Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), "fifth", &mut std::io::stdout());
+            Ok(0)
+        }
+        Command::Build(options) => build(options),
+        Command::Repl(options) => repl::run(options),
+    };
+    finish(result)
+}
+
+fn finish(result: anyhow::Result<u8>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+/// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors.
+fn compile(machine: &mut Machine, read: &mut Read, format: MessageFormat) -> Option<compiler::ir::Program> {
+    let main = machine.atoms().intern(b"main");
+    let (program, diagnostics) = machine.lower(read, Some(vec![(main, main, 0)]));
+    read.diagnostics.extend(diagnostics);
+    let errors = report::diagnostics(&read.diagnostics, &read.sources, format);
+    if errors { None } else { program }
+}
+
+fn read(machine: &mut Machine, options: &cli::Sources) -> anyhow::Result<Read> {
+    let known = machine.modules();
+    sources::read(&options.files, machine.atoms(), &|module| known.contains(module))
+}
+
+fn run(options: &cli::Run) -> anyhow::Result<u8> {
+    let mut machine = Machine::new(&options.engine)?;
+    let mut read = read(&mut machine, &options.sources)?;
+    if let Some(stage @ (Stage::Tokens | Stage::Clauses)) = options.dump {
+        print!("{}", dump_text(&mut machine, &read, stage));
+        return Ok(0);
+    }
+    let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
+        return Ok(USAGE);
+    };
+    if let Some(stage) = options.dump {
+        print!("{}", machine.dump(&program, stage)?);
+        return Ok(0);
+    }
+    let compiled = machine.generate(program, &options.engine)?;
+    machine.load(&compiled)?;
+    runtime::builtins::io::set_arguments(machine.node.worker(), bytes(&options.arguments));
+    Ok(ending::run_main(&mut machine, &options.engine))
+}
+
+fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
+    match stage {
+        Stage::Tokens => {
+            let text = &read.sources.file(read.given[0]).text;
+            tokens(text, machine.atoms())
+        }
+        _ => syntax::dump::dump_program(&read.program, machine.atoms()),
+    }
+}
+
+fn check(options: &cli::Check) -> anyhow::Result<u8> {
+    let engine = Engine { stats: false, heap_limit: None, check_heap: false };
+    let mut machine = Machine::new(&engine)?;
+    let mut read = read(&mut machine, &options.sources)?;
+    Ok(if compile(&mut machine, &mut read, options.sources.message_format).is_some() { 0 } else { USAGE })
+}
+
+fn build(options: &cli::Build) -> anyhow::Result<u8> {
+    let engine = Engine { stats: false, heap_limit: None, check_heap: false };
+    let mut machine = Machine::new(&engine)?;
+    let mut read = read(&mut machine, &options.sources)?;
+    let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
+        return Ok(USAGE);
+    };
+    let compiled = machine.generate(program, &engine)?;
+    standalone::write(&mut machine, &compiled, &options.output)?;
+    Ok(0)
+}
+
+/// Arguments as the program sees them.
+fn bytes(arguments: &[String]) -> Vec<Vec<u8>> {
+    arguments.iter().map(|argument| argument.clone().into_bytes()).collect()
+}
+
+/// One token a line, with its place.
+fn tokens(text: &[u8], atoms: &mut term::AtomTable) -> String {
+    let mut lexer = syntax::lexer::Lexer::new(text);
+    let mut lines = String::new();
+    loop {
+        let token = lexer.next(atoms);
+        let shown = match &token.kind {
+            syntax::lexer::TokenKind::EndOfText => return lines,
+            kind @ syntax::lexer::TokenKind::Error(_) => format!("{kind:?}"),
+            _ => String::from_utf8_lossy(&text[token.start as usize..token.end as usize]).into_owned(),
+        };
+        lines.push_str(&format!("{}..{}\t{shown}\n", token.start, token.end));
+    }
+}

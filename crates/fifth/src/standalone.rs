@@ -1,0 +1,230 @@
+//! Stand-alone executables: a copy of this executable with the program's code behind it.
+//!
+//! ```text
+//! [the fifth executable][bundle: postcard][length of the bundle: 8 bytes][MAGIC]
+//! ```
+//! An executable that finds a bundle at its own end runs it and is nothing else. The copy is the same build of Fifth, so the numbers of
+//! builtins and their atoms are the same; the bundle has the atoms of the program, in order, and they are checked.
+
+use crate::cli::Engine;
+use crate::driver::{Compiled, Machine};
+use crate::ending;
+use anyhow::{Context, bail};
+use compiler::ir;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use term::Atom;
+use term::abi::PredicateId;
+
+const MAGIC: [u8; 16] = *b"FIFTH PROGRAM 1\n";
+const TRAILER: u64 = 24;
+
+#[derive(Serialize, Deserialize)]
+struct Bundle {
+    /// All atoms of the node that compiled the program, by number.
+    atoms: Vec<Vec<u8>>,
+    /// Number of the first predicate.
+    first_predicate: u32,
+    predicates: Vec<Predicate>,
+    constants: Vec<Constant>,
+    image: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Predicate {
+    module: u32,
+    name: u32,
+    arity: u32,
+    file: String,
+    line: u32,
+    daemon: bool,
+    auxiliary: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Constant {
+    Int(i64),
+    BigInt(Vec<u8>),
+    Float(f64),
+    Atom(u32),
+    String(Vec<u8>),
+    List(Vec<Constant>, Box<Constant>),
+    Struct(u32, Vec<Constant>),
+    Vector(Vec<Constant>),
+    Predicate(u32),
+    Module(u32),
+}
+
+/// Writes the executable. It appears under its name only when it is complete.
+pub(crate) fn write(machine: &mut Machine, compiled: &Compiled, output: &Path) -> anyhow::Result<()> {
+    let bundle = postcard::to_stdvec(&bundle(machine, compiled)).context("cannot store the program")?;
+    let own = std::env::current_exe().context("cannot find the fifth executable")?;
+    let name = output.file_name().with_context(|| format!("{} is no file name", output.display()))?;
+    let partial = output.with_file_name(format!(".{}.partial", name.to_string_lossy()));
+    let result = write_parts(&own, &bundle, &partial).and_then(|()| Ok(fs::rename(&partial, output)?));
+    if result.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&partial);
+    }
+    result.with_context(|| format!("cannot write {}", output.display()))
+}
+
+fn write_parts(own: &Path, bundle: &[u8], partial: &Path) -> anyhow::Result<()> {
+    fs::copy(own, partial)?;
+    let mut file = File::options().append(true).open(partial)?;
+    file.write_all(bundle)?;
+    file.write_all(&(bundle.len() as u64).to_le_bytes())?;
+    file.write_all(&MAGIC)?;
+    file.sync_all()?;
+    Ok(())
+}
+
+/// Runs the program behind this executable, if there is one, and gives the exit code.
+pub(crate) fn run_own() -> Option<anyhow::Result<u8>> {
+    let bytes = own_bundle()?;
+    Some(start(&bytes))
+}
+
+fn own_bundle() -> Option<Vec<u8>> {
+    let mut file = File::open(std::env::current_exe().ok()?).ok()?;
+    let size = file.metadata().ok()?.len();
+    let mut trailer = [0; TRAILER as usize];
+    file.seek(SeekFrom::Start(size.checked_sub(TRAILER)?)).ok()?;
+    file.read_exact(&mut trailer).ok()?;
+    let (length, magic) = trailer.split_at(8);
+    if magic != MAGIC {
+        return None;
+    }
+    let length = u64::from_le_bytes(length.try_into().ok()?);
+    file.seek(SeekFrom::Start(size.checked_sub(TRAILER)?.checked_sub(length)?)).ok()?;
+    let mut bytes = vec![0; usize::try_from(length).ok()?];
+    file.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn start(bytes: &[u8]) -> anyhow::Result<u8> {
+    let (engine, arguments) = options(std::env::args().skip(1))?;
+    let bundle: Bundle = postcard::from_bytes(bytes).context("the program in this executable is damaged")?;
+    let mut machine = Machine::new(&engine)?;
+    for (number, text) in bundle.atoms.iter().enumerate() {
+        if machine.atoms().intern(text).0 as usize != number {
+            bail!("the program in this executable is damaged: its atoms do not fit");
+        }
+    }
+    let compiled = unbundle(bundle)?;
+    machine.load(&compiled)?;
+    runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(&arguments));
+    Ok(ending::run_main(&mut machine, &engine))
+}
+
+/// Options of the executable itself come first, up to `--` or the first argument without a dash.
+fn options(arguments: impl Iterator<Item = String>) -> anyhow::Result<(Engine, Vec<String>)> {
+    let mut engine = Engine { stats: false, heap_limit: None, check_heap: false };
+    let mut arguments = arguments.peekable();
+    while let Some(option) = arguments.next_if(|argument| argument.starts_with('-') && argument.len() > 1) {
+        match option.as_str() {
+            "--" => break,
+            "--stats" => engine.stats = true,
+            "--heap-limit" => {
+                let size = arguments.next().context("--heap-limit needs a size")?;
+                engine.heap_limit = Some(crate::cli::size(&size).map_err(anyhow::Error::msg)?);
+            }
+            other => bail!(
+                "unknown option {other}; this program's own options are --stats and --heap-limit SIZE, and `--` ends them"
+            ),
+        }
+    }
+    Ok((engine, arguments.collect()))
+}
+
+fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {
+    let atoms = machine.atoms();
+    Bundle {
+        atoms: (0..atoms.len() as u32).map(|n| atoms.text(Atom(n)).to_vec()).collect(),
+        first_predicate: compiled.program.predicates.first().map_or(0, |predicate| predicate.id.0),
+        predicates: compiled.program.predicates.iter().map(from_predicate).collect(),
+        constants: compiled.program.constants.iter().map(from_constant).collect(),
+        image: compiled.image.to_bytes(),
+    }
+}
+
+fn unbundle(bundle: Bundle) -> anyhow::Result<Compiled> {
+    let image = codegen::Image::from_bytes(&bundle.image)?;
+    let predicates = (bundle.first_predicate..).zip(bundle.predicates).map(to_predicate).collect();
+    let constants = bundle.constants.into_iter().map(to_constant).collect();
+    Ok(Compiled { program: ir::Program { predicates, constants, ..Default::default() }, image })
+}
+
+fn from_predicate(predicate: &ir::Predicate) -> Predicate {
+    Predicate {
+        module: predicate.module.0,
+        name: predicate.name.0,
+        arity: predicate.arity,
+        file: predicate.file.clone(),
+        line: predicate.line,
+        daemon: predicate.daemon,
+        auxiliary: predicate.auxiliary,
+    }
+}
+
+fn to_predicate((id, predicate): (u32, Predicate)) -> ir::Predicate {
+    ir::Predicate {
+        id: PredicateId(id),
+        module: Atom(predicate.module),
+        name: Atom(predicate.name),
+        arity: predicate.arity,
+        file: predicate.file,
+        line: predicate.line,
+        daemon: predicate.daemon,
+        auxiliary: predicate.auxiliary,
+    }
+}
+
+fn from_constant(constant: &ir::Constant) -> Constant {
+    let all = |items: &[ir::Constant]| items.iter().map(from_constant).collect();
+    match constant {
+        ir::Constant::Int(value) => Constant::Int(*value),
+        ir::Constant::BigInt(value) => Constant::BigInt(value.to_signed_bytes_le()),
+        ir::Constant::Float(value) => Constant::Float(*value),
+        ir::Constant::Atom(atom) => Constant::Atom(atom.0),
+        ir::Constant::String(bytes) => Constant::String(bytes.to_vec()),
+        ir::Constant::List(items, tail) => Constant::List(all(items), Box::new(from_constant(tail))),
+        ir::Constant::Struct(name, args) => Constant::Struct(name.0, all(args)),
+        ir::Constant::Vector(elements) => Constant::Vector(all(elements)),
+        ir::Constant::Predicate(id) => Constant::Predicate(id.0),
+        ir::Constant::Module(name) => Constant::Module(name.0),
+    }
+}
+
+fn to_constant(constant: Constant) -> ir::Constant {
+    let all = |items: Vec<Constant>| items.into_iter().map(to_constant).collect();
+    match constant {
+        Constant::Int(value) => ir::Constant::Int(value),
+        Constant::BigInt(bytes) => ir::Constant::BigInt(num_bigint::BigInt::from_signed_bytes_le(&bytes)),
+        Constant::Float(value) => ir::Constant::Float(value),
+        Constant::Atom(atom) => ir::Constant::Atom(Atom(atom)),
+        Constant::String(bytes) => ir::Constant::String(bytes.into()),
+        Constant::List(items, tail) => ir::Constant::List(all(items), Box::new(to_constant(*tail))),
+        Constant::Struct(name, args) => ir::Constant::Struct(Atom(name), all(args)),
+        Constant::Vector(elements) => ir::Constant::Vector(all(elements)),
+        Constant::Predicate(id) => ir::Constant::Predicate(PredicateId(id)),
+        Constant::Module(name) => ir::Constant::Module(Atom(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_end_at_the_first_argument_without_a_dash() {
+        let parse = |line: &str| options(line.split_whitespace().map(str::to_string));
+        let (engine, arguments) = parse("--stats --heap-limit 64m in.txt --stats").expect("well-formed");
+        assert!(engine.stats && engine.heap_limit == Some(64 << 20));
+        assert_eq!(arguments, ["in.txt", "--stats"]);
+        assert_eq!(parse("-- -x").expect("well-formed").1, ["-x"]);
+        assert!(parse("-x").is_err() && parse("--heap-limit").is_err());
+    }
+}
