@@ -10,7 +10,7 @@
 //! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one.
 
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
-use crate::stubs::{ANSWER, Helper, Leave};
+use crate::stubs::{ANSWER, Helper, Leave, operand};
 use compiler::ir::{BlockId, Component, End, Entry, Operand, Program, Reg};
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,
@@ -423,16 +423,17 @@ impl Lower<'_, '_> {
             Some(function) => function,
             None => {
                 let mut signature = Signature::new(CallConv::PreserveAll);
-                signature.params.extend(std::iter::repeat_n(AbiParam::new(I64), operands.len() + 1));
+                signature.params.push(AbiParam::new(I64));
                 let signature = self.b.import_signature(signature);
                 let function = self.import(SPACE_HELPER, index as u32, signature);
                 self.helpers[index] = Some(function);
                 function
             }
         };
-        let mut all = vec![self.worker];
-        all.extend_from_slice(operands);
-        self.b.ins().call(function, &all);
+        for (index, &value) in operands.iter().enumerate() {
+            self.store(value, self.worker, operand(index) as i64);
+        }
+        self.b.ins().call(function, &[self.worker]);
         helper.answers().then(|| self.load(self.worker, ANSWER as i64))
     }
     fn import(&mut self, namespace: u32, index: u32, signature: SigRef) -> FuncRef {

@@ -4,7 +4,8 @@
 //! registers in a tail function   rdi worker   rsi heap   rdx goals   rcx selector (component with several entries)
 //! ```
 //! - *thunk*: calls a helper and keeps every general register, so that a call on a cold path costs the hot path nothing.
-//!   Callers use Cranelift's `preserve_all` convention (G2), which has no results: an answer goes through memory.
+//!   Callers use Cranelift's `preserve_all` convention (G2). Operands and the answer go through memory: registers that a cold call
+//!   prescribes would make the allocator move values about on the hot path.
 //! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
 
 use std::mem::offset_of;
@@ -14,8 +15,13 @@ use term::abi::{Helpers, OPERANDS_MAX, Status, WorkerAbi};
 const FRAME: usize = crate::frame::FRAME_BYTES as usize + 8;
 
 const HELPERS: usize = offset_of!(WorkerAbi, helpers);
-/// Where a thunk leaves a helper's answer: the last operand, which no call uses (predicates have at most 255 arguments).
-pub(crate) const ANSWER: usize = offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1);
+/// Where a thunk takes a helper's operands: from the end of the worker's operands, whose beginning the inputs of builtins use
+/// (predicates have at most 255 arguments, and builtins' helpers one operand).
+pub(crate) const fn operand(index: usize) -> usize {
+    offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1 - index)
+}
+/// Where a thunk leaves a helper's answer.
+pub(crate) const ANSWER: usize = operand(0);
 const _: () = assert!(term::layout::GOAL_ARITY_MAX < OPERANDS_MAX);
 
 /// A helper that generated code calls through a thunk.
@@ -130,11 +136,15 @@ impl Assembler {
         self.put_field(&[0x48, 0x8b, 0x97], offset_of!(WorkerAbi, goals)); // mov rdx, [rdi+goals]
     }
 
-    /// `fn(worker, operands..)`, keeping every general register; an answer goes to [`ANSWER`].
+    /// `fn(worker)`, keeping every general register; operands and answer pass through memory ([`operand`]).
     pub(crate) fn thunk(&mut self, helper: Helper) -> u32 {
         let start = self.align();
         self.put(&[0x50, 0x51, 0x52, 0x56, 0x57]); // push rax rcx rdx rsi rdi
         self.put(&[0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53]); // push r8 r9 r10 r11
+        let loads = [[0x48, 0x8b, 0xb7], [0x48, 0x8b, 0x97], [0x48, 0x8b, 0x8f]];
+        for (index, load) in loads.iter().enumerate().take(helper.operands()) {
+            self.put_field(load, operand(index)); // mov rsi|rdx|rcx, [rdi+operand]
+        }
         self.put_field(&[0xff, 0x97], helper.offset()); // call [rdi+helper]
         self.put(&[0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58]); // pop r11 r10 r9 r8
         self.put(&[0x5f, 0x5e, 0x5a, 0x59]); // pop rdi rsi rdx rcx
