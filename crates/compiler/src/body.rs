@@ -4,20 +4,23 @@ use crate::code::{Code, Registers};
 use crate::constants::{Pool, ground};
 use crate::facts::Facts;
 use crate::ir::{BlockId, End, GoalCall, Op, Operand, Place, Reg, Slot};
-use crate::names::{Index, Names};
+use crate::names::Names;
 use crate::plan::{Plan, Planned, Side, Source, Step, Target};
 use crate::values::{Atomic, Fact, Table, ValueId};
-use rustc_hash::FxHashMap;
+use crate::versions::{Bound, Versions};
+use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::program::{Pragma, Term, TermKind, VarId};
-
-/// Where the predicates of a component begin.
-pub(crate) type Entries = FxHashMap<Index, (BlockId, Vec<Reg>)>;
 
 /// What bodies need from the rest of the compilation.
 pub(crate) struct Surroundings<'s, 'a> {
     pub(crate) names: &'s Names<'a>,
     pub(crate) pool: &'s mut Pool,
-    pub(crate) entries: &'s Entries,
+    pub(crate) versions: &'s mut Versions,
+    pub(crate) bound: &'s Bound,
+    /// One worker only: a variable in the heap that nobody waits for can be bound by a plain store.
+    pub(crate) alone: bool,
+    /// Parameters of this version that are fresh variables.
+    pub(crate) fresh: FxHashSet<ValueId>,
 }
 
 struct Emitter<'e, 's, 'a> {
@@ -30,6 +33,13 @@ struct Emitter<'e, 's, 'a> {
     ops: Vec<Op>,
     ready: Vec<Option<Operand>>,
     need: u32,
+    /// Registers that hold fresh variables.
+    fresh: FxHashSet<Reg>,
+    /// Where `ops` belong: `None` is the body's first block, which the caller fills.
+    block: Option<BlockId>,
+    first: Option<(Vec<Op>, End)>,
+    /// The most that a detour needs.
+    detours_need: u32,
 }
 
 /// A body's operations and end.
@@ -50,23 +60,165 @@ pub(crate) fn emit<'a>(
     registers: &mut Registers,
 ) -> Body {
     let ready = vec![None; plan.sources.len()];
-    let facts = facts.clone();
-    let mut emitter =
-        Emitter { around, table, plan, code, registers, facts, ops: Vec::new(), ready, need: 0 };
-    for step in &plan.steps {
-        emitter.step(step);
+    let fresh = around.fresh.iter().map(|&value| registers.known(value)).collect();
+    let mut emitter = Emitter {
+        around,
+        table,
+        plan,
+        code,
+        registers,
+        facts: facts.clone(),
+        ops: Vec::new(),
+        ready,
+        need: 0,
+        fresh,
+        block: None,
+        first: None,
+        detours_need: 0,
+    };
+    let late = emitter.late_steps();
+    for (number, step) in plan.steps.iter().enumerate() {
+        if !late.contains(&number) {
+            emitter.step(step);
+        }
+    }
+    for position in 0..late.len() {
+        emitter.late_step(&late[position..]);
     }
     let end = emitter.goals();
-    Body { ops: emitter.ops, end, need: emitter.need }
+    let need = emitter.need.max(emitter.detours_need);
+    let (ops, end) = emitter.finish(end);
+    Body { ops, end, need }
 }
 
+/// Bodies that store in this many places are enough; more unifications are ordinary ones.
+const STORES_MAX: usize = 3;
+
 impl<'a> Emitter<'_, '_, 'a> {
+    /// Ends the current block.
+    fn finish(&mut self, end: End) -> (Vec<Op>, End) {
+        let ops = std::mem::take(&mut self.ops);
+        match (self.block, self.first.take()) {
+            (Some(block), Some(first)) => {
+                self.code.fill(block, ops, end);
+                first
+            }
+            _ => (ops, end),
+        }
+    }
+    /// Unifications that are better done last: those that may be plain stores, so that what comes before them cannot undo what
+    /// is known of the variables that they make.
+    fn late_steps(&self) -> Vec<usize> {
+        let plan = self.plan;
+        let mut late = Vec::new();
+        let mut mentions: FxHashMap<VarId, u32> = FxHashMap::default();
+        for step in &plan.steps {
+            let mut count = |side: Side<'a>| {
+                plan.each_variable(side, &mut |variable| *mentions.entry(variable).or_insert(0) += 1);
+            };
+            match step {
+                Step::Unify(a, b) => [*a, *b].into_iter().for_each(count),
+                Step::Arith(_, _, a, b) => [*a, *b].into_iter().for_each(count),
+                Step::Builtin(_, inputs, _) => inputs.iter().for_each(|input| count(*input)),
+            }
+        }
+        for (number, step) in plan.steps.iter().enumerate() {
+            let Step::Unify(a, b) = step else { continue };
+            let Some((target, value)) = self.store(*a, *b) else { continue };
+            let once = plan.variable(target).is_some_and(|variable| mentions[&variable] == 1);
+            let is_fresh = matches!(plan.source_of(target), Some(Source::Known(Atomic::Value(value)))
+                if self.around.fresh.contains(&value));
+            if once && late.len() < STORES_MAX && (is_fresh || self.hands_on(value)) {
+                late.push(number);
+            }
+        }
+        late
+    }
+    /// A unification of a variable of the goal with something that is certainly no variable.
+    fn store(&self, a: Side<'a>, b: Side<'a>) -> Option<(Side<'a>, Side<'a>)> {
+        let known = |side| matches!(self.plan.source_of(side), Some(Source::Known(Atomic::Value(_))));
+        [(a, b), (b, a)].into_iter().find(|&(a, b)| known(a) && self.plan.is_built(b))
+    }
+    /// Whether a new variable in a term goes to a parameter of the leftmost goal that is worth being fresh.
+    fn hands_on(&self, value: Side<'a>) -> bool {
+        let Some(first) = self.plan.goals.first() else { return false };
+        let Target::User(callee) = first.target else { return false };
+        if !first.pragmas.is_empty()
+            || self.around.versions.parameters(callee).is_none()
+            || !self.around.alone
+        {
+            return false;
+        }
+        let plan = self.plan;
+        let mut found = false;
+        plan.each_variable(value, &mut |variable| {
+            if matches!(plan.sources[variable.0 as usize], Source::Fresh) {
+                let mut arguments = first.arguments.iter().enumerate();
+                found |= arguments.any(|(position, argument)| {
+                    plan.variable(*argument) == Some(variable)
+                        && self.around.bound.has(callee, position as u32)
+                });
+            }
+        });
+        found
+    }
+    /// The first of these unifications, which may be a plain store.
+    fn late_step(&mut self, late: &[usize]) {
+        let step = &self.plan.steps[late[0]];
+        let Step::Unify(a, b) = step else { return self.step(step) };
+        let Some((target, value)) = self.store(*a, *b) else { return self.step(step) };
+        let (operand, value) = (self.side(target), self.side(value));
+        let Operand::Reg(var) = operand else { return self.unify(operand, value) };
+        if self.fresh.remove(&var) {
+            self.ops.push(Op::BindFresh { var, value });
+            return;
+        }
+        let (done, other) = (self.code.block(), self.code.block());
+        self.detour(other, var, value, &late[1..]);
+        let ops = std::mem::take(&mut self.ops);
+        let end = End::TryBind { var, value, done, other };
+        match self.block {
+            Some(block) => self.code.fill(block, ops, end),
+            None => self.first = Some((ops, end)),
+        }
+        self.block = Some(done);
+    }
+    /// The rest of the body when a variable is not what we hoped: with ordinary unifications.
+    fn detour(&mut self, block: BlockId, var: Reg, value: Operand, late: &[usize]) {
+        let before =
+            (std::mem::take(&mut self.ops), self.ready.clone(), self.facts.clone(), self.fresh.clone());
+        let need = self.need;
+        self.unify(Operand::Reg(var), value);
+        for &number in late {
+            self.step(&self.plan.steps[number]);
+        }
+        let end = self.goals();
+        self.detours_need = self.detours_need.max(self.need);
+        self.need = need;
+        let ops = std::mem::replace(&mut self.ops, before.0);
+        self.code.fill(block, ops, end);
+        (self.ready, self.facts, self.fresh) = (before.1, before.2, before.3);
+    }
+    /// A unification that may do anything.
+    fn unify(&mut self, a: Operand, b: Operand) {
+        if a != b {
+            self.ops.push(Op::Unify { a, b });
+            self.fresh.clear();
+        }
+    }
     fn step(&mut self, step: &Step<'a>) {
         match step {
             Step::Unify(a, b) => {
+                let target = self.store(*a, *b);
                 let (a, b) = (self.side(*a), self.side(*b));
-                if a != b {
-                    self.ops.push(Op::Unify { a, b });
+                if let Some((target, _)) = target
+                    && let Operand::Reg(var) = self.side(target)
+                    && self.fresh.remove(&var)
+                {
+                    let value = if a == Operand::Reg(var) { b } else { a };
+                    self.ops.push(Op::BindFresh { var, value });
+                } else {
+                    self.unify(a, b);
                 }
             }
             Step::Arith(op, output, a, b) => {
@@ -82,6 +234,7 @@ impl<'a> Emitter<'_, '_, 'a> {
                     self.ready[output.0 as usize] = Some(Operand::Reg(*register));
                 }
                 self.ops.push(Op::Builtin { predicate: *predicate, inputs, outputs: registers });
+                self.fresh.clear();
             }
         }
     }
@@ -112,11 +265,20 @@ impl<'a> Emitter<'_, '_, 'a> {
     }
     fn last(&mut self, target: Target, arguments: Vec<Operand>) -> End {
         if let Target::User(index) = target
-            && let Some((block, parameters)) = self.around.entries.get(&index)
+            && let Some(parameters) = self.around.versions.parameters(index)
         {
+            let mut fresh = Vec::new();
+            for (position, argument) in arguments.iter().enumerate() {
+                if let Operand::Reg(register) = argument
+                    && self.around.bound.has(index, position as u32)
+                    && self.fresh.remove(register)
+                {
+                    fresh.push(position as u32);
+                }
+            }
             let moves = parameters.iter().copied().zip(arguments);
             let moves = moves.filter(|(to, from)| *from != Operand::Reg(*to)).collect();
-            return End::Jump { block: *block, moves };
+            return End::Jump { block: self.around.versions.block(index, &fresh, self.code), moves };
         }
         End::Call(GoalCall { predicate: self.predicate(target), arguments })
     }
@@ -135,11 +297,8 @@ impl<'a> Emitter<'_, '_, 'a> {
             Side::Term(term) => self.term(term),
         }
     }
-    fn representative(&self, mut variable: VarId) -> VarId {
-        while let Source::Alias(next) = self.plan.sources[variable.0 as usize] {
-            variable = next;
-        }
-        variable
+    fn representative(&self, variable: VarId) -> VarId {
+        self.plan.representative(variable)
     }
     /// A variable's value; a new variable gets a cell of its own if it has none yet.
     fn variable(&mut self, variable: VarId) -> Operand {
@@ -153,6 +312,7 @@ impl<'a> Emitter<'_, '_, 'a> {
             Source::Fresh => {
                 let dst = self.code.register();
                 self.ops.push(Op::Var { dst });
+                self.fresh.insert(dst);
                 self.need += 1;
                 Operand::Reg(dst)
             }
@@ -288,6 +448,7 @@ impl<'a> Emitter<'_, '_, 'a> {
                     let dst = self.code.register();
                     let variable = self.representative(*variable);
                     self.ready[variable.0 as usize] = Some(Operand::Reg(dst));
+                    self.fresh.insert(dst);
                     Slot::Fresh(dst)
                 }
                 (None, _) => Slot::Value(self.term(term)),

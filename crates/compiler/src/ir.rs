@@ -260,6 +260,9 @@ pub enum End {
         unbound: BlockId,
         wait: Reg,
     },
+    /// If `var` is a REF to a cell that holds `UNBOUND` (nobody waits for it): stores `value` there (with the barrier for old
+    /// cells) and goes to `done`; in all other cases changes nothing and goes to `other`, which unifies. Only for one worker.
+    TryBind { var: Reg, value: Operand, done: BlockId, other: BlockId },
     /// To another block.
     Goto(BlockId),
     /// Next reduction, of a predicate of this component: parallel assignment of its parameters, then its block (which polls).

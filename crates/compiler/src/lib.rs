@@ -31,8 +31,9 @@ mod passive;
 mod plan;
 mod tree;
 mod values;
+mod versions;
 
-use body::{Entries, Surroundings};
+use body::Surroundings;
 use code::{Code, Registers};
 use constants::Pool;
 use facts::Facts;
@@ -47,6 +48,7 @@ use term::abi::{Builtin, PredicateId};
 use term::{Atom, AtomTable};
 use tree::Candidate;
 use values::Table;
+use versions::{Bound, Versions};
 
 /// A predicate's full name.
 pub type PredicateKey = (Atom, Atom, usize);
@@ -71,7 +73,7 @@ pub struct Options<'a> {
     pub first_constant: u32,
     /// Only what these reach is compiled (all is checked); `None`: everything. A root that does not exist is an error.
     pub roots: Option<Vec<PredicateKey>>,
-    /// Lists are built in loops through cells that are not initialised (I5).
+    /// The code runs on one worker only: a variable that nobody waits for may then be bound by a plain store.
     pub raw_cells: bool,
 }
 
@@ -94,7 +96,8 @@ pub fn compile(
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return (ir::Program { first_constant: options.first_constant, ..Default::default() }, diagnostics);
     }
-    let mut compilation = Compilation { names: &names, atoms, pool, compiled: &compiled };
+    let mut compilation =
+        Compilation { names: &names, atoms, pool, compiled: &compiled, alone: options.raw_cells };
     let components = compilation.components(prepared);
     let predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
     let constants = compilation.pool.into_constants();
@@ -198,6 +201,7 @@ struct Compilation<'c, 'a> {
     atoms: &'c AtomTable,
     pool: Pool,
     compiled: &'c [Index],
+    alone: bool,
 }
 
 impl<'a> Compilation<'_, 'a> {
@@ -217,7 +221,10 @@ impl<'a> Compilation<'_, 'a> {
             })
             .collect();
         let groups = components::group(self.names, self.compiled, &plans, &sizes);
-        groups.iter().map(|group| self.component(group, &units, &plans)).collect()
+        let described = (self.compiled.iter().zip(&units).zip(&plans))
+            .map(|((&index, unit), plans)| (index, &unit.table, &plans[..]));
+        let bound = Bound::new(described);
+        groups.iter().map(|group| self.component(group, &units, &plans, &bound)).collect()
     }
     fn unit(&mut self, index: Index, prepared: Prepared) -> (Unit, Vec<Plan<'a>>) {
         let (module, predicate) = self.names.predicates[index.0 as usize];
@@ -236,46 +243,70 @@ impl<'a> Compilation<'_, 'a> {
         }
         (Unit { table: prepared.table, candidates }, plans)
     }
-    fn component(&mut self, group: &[usize], units: &[Unit], plans: &[Vec<Plan<'a>>]) -> ir::Component {
+    fn component(
+        &mut self,
+        group: &[usize],
+        units: &[Unit],
+        plans: &[Vec<Plan<'a>>],
+        bound: &Bound,
+    ) -> ir::Component {
         let mut code = Code::default();
-        let mut entries = Entries::default();
+        let mut versions = Versions::default();
+        let mut numbers = FxHashMap::default();
         for &at in group {
             let index = self.compiled[at];
-            let arity = self.names.predicates[index.0 as usize].1.arity;
-            let parameters = (0..arity).map(|_| code.register()).collect();
-            entries.insert(index, (code.block(), parameters));
+            numbers.insert(index, at);
+            versions.add(index, self.names.predicates[index.0 as usize].1.arity, &mut code);
         }
         let mut component = ir::Component { entries: Vec::new(), registers: 0, blocks: Vec::new() };
         for &at in group {
             let index = self.compiled[at];
-            let (block, parameters) = &entries[&index];
-            let goal = ir::GoalCall {
-                predicate: self.names.id(index),
-                arguments: parameters.iter().map(|&register| ir::Operand::Reg(register)).collect(),
-            };
-            let poll = ir::Op::Poll { goal: goal.clone(), need: 0, raw: Vec::new() };
-            let around = Surroundings { names: self.names, pool: &mut self.pool, entries: &entries };
-            let mut bodies = Bodies { around, table: &units[at].table, plans: &plans[at], need: 0 };
-            tree::build(
-                &units[at].table,
-                &units[at].candidates,
-                goal,
-                (*block, poll),
-                &mut code,
-                &mut bodies,
-            );
-            let most = bodies.need;
-            if let Some(ir::Op::Poll { need, .. }) = code.block_mut(*block).ops.first_mut() {
-                *need = most;
-            }
             component.entries.push(ir::Entry {
                 predicate: self.names.id(index),
-                parameters: parameters.clone(),
-                block: *block,
+                parameters: versions.parameters(index).unwrap_or_default().to_vec(),
+                block: versions.block(index, &[], &mut code),
             });
+        }
+        let mut work: Vec<_> = group.iter().rev().map(|&at| (self.compiled[at], Vec::new())).collect();
+        while let Some((index, fresh)) = work.pop() {
+            let block = versions.block(index, &fresh, &mut code);
+            let at = numbers[&index];
+            self.version((index, &fresh, block), &units[at], &plans[at], bound, &mut versions, &mut code);
+            work.extend(versions.work.drain(..).map(|(index, fresh, _)| (index, fresh)));
         }
         (component.registers, component.blocks) = code.finish();
         component
+    }
+    /// One version of a predicate.
+    fn version(
+        &mut self,
+        (index, fresh, block): (Index, &[u32], ir::BlockId),
+        unit: &Unit,
+        plans: &[Plan<'a>],
+        bound: &Bound,
+        versions: &mut Versions,
+        code: &mut Code,
+    ) {
+        let parameters = versions.parameters(index).unwrap_or_default();
+        let goal = ir::GoalCall {
+            predicate: self.names.id(index),
+            arguments: parameters.iter().map(|&register| ir::Operand::Reg(register)).collect(),
+        };
+        let poll = ir::Op::Poll { goal: goal.clone(), need: 0, raw: Vec::new() };
+        let around = Surroundings {
+            names: self.names,
+            pool: &mut self.pool,
+            versions,
+            bound,
+            alone: self.alone,
+            fresh: fresh.iter().filter_map(|&position| unit.table.parameter(position)).collect(),
+        };
+        let mut bodies = Bodies { around, table: &unit.table, plans, need: 0 };
+        tree::build(&unit.table, &unit.candidates, goal, fresh, (block, poll), code, &mut bodies);
+        let most = bodies.need;
+        if let Some(ir::Op::Poll { need, .. }) = code.block_mut(block).ops.first_mut() {
+            *need = most;
+        }
     }
 }
 

@@ -72,6 +72,76 @@ pub(crate) struct Plan<'a> {
     pub(crate) integers: FxHashSet<ValueId>,
 }
 
+impl<'a> Plan<'a> {
+    /// The variable that a side is, if it is one.
+    pub(crate) fn variable(&self, side: Side<'a>) -> Option<VarId> {
+        let variable = match side {
+            Side::Var(variable) => variable,
+            Side::Term(Term { kind: TermKind::Var(variable), .. }) => *variable,
+            _ => return None,
+        };
+        Some(self.representative(variable))
+    }
+    /// The variable that a variable is a name for.
+    pub(crate) fn representative(&self, mut variable: VarId) -> VarId {
+        while let Source::Alias(next) = self.sources[variable.0 as usize] {
+            variable = next;
+        }
+        variable
+    }
+    /// Where a side that is a variable gets its value.
+    pub(crate) fn source_of(&self, side: Side<'a>) -> Option<Source<'a>> {
+        self.variable(side).map(|variable| self.sources[variable.0 as usize])
+    }
+    /// Whether a side is a value that the text gives: certainly no variable.
+    pub(crate) fn is_built(&self, side: Side<'a>) -> bool {
+        match self.source_of(side) {
+            Some(Source::Term(_)) => true,
+            Some(Source::Known(atomic)) => !matches!(atomic, Atomic::Value(_)),
+            Some(_) => false,
+            None => true,
+        }
+    }
+    /// The active unifications.
+    pub(crate) fn unifications(&self) -> impl Iterator<Item = (Side<'a>, Side<'a>)> + '_ {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Unify(a, b) => Some((*a, *b)),
+            _ => None,
+        })
+    }
+    /// Calls `visit` for the variables in a side, looking through names, each once.
+    pub(crate) fn each_variable(&self, side: Side<'a>, visit: &mut dyn FnMut(VarId)) {
+        let mut seen = FxHashSet::default();
+        let mut work = vec![side];
+        while let Some(side) = work.pop() {
+            match (self.variable(side), side) {
+                (Some(variable), _) => {
+                    if seen.insert(variable) {
+                        visit(variable);
+                        if let Source::Term(term) = self.sources[variable.0 as usize] {
+                            work.push(Side::Term(term));
+                        }
+                    }
+                }
+                (None, Side::Term(term)) => parts(term, &mut |part| work.push(Side::Term(part))),
+                (None, _) => {}
+            }
+        }
+    }
+}
+
+/// Calls `visit` for the terms directly in a term.
+fn parts<'a>(term: &'a Term, visit: &mut dyn FnMut(&'a Term)) {
+    match &term.kind {
+        TermKind::List(items, tail) => {
+            items.iter().for_each(&mut *visit);
+            tail.iter().for_each(|tail| visit(tail));
+        }
+        TermKind::Struct(_, parts) | TermKind::Vector(parts) => parts.iter().for_each(visit),
+        _ => {}
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Arith(IntOp),
@@ -109,6 +179,8 @@ struct Planner<'p, 'a> {
     /// `None`: no source yet.
     sources: Vec<Option<Source<'a>>>,
     items: Vec<Item<'a>>,
+    /// Made-up outputs, and what they are unified with.
+    stand_ins: FxHashMap<VarId, Side<'a>>,
 }
 
 /// Plans the body of a clause whose passive part knows `variables`.
@@ -120,7 +192,8 @@ pub(crate) fn plan<'a>(
     variables: &[Option<Atomic>],
 ) -> Plan<'a> {
     let sources = variables.iter().map(|known| known.map(Source::Known)).collect();
-    let mut planner = Planner { names, atoms, module, clause, sources, items: Vec::new() };
+    let mut planner =
+        Planner { names, atoms, module, clause, sources, items: Vec::new(), stand_ins: FxHashMap::default() };
     for goal in &clause.body {
         planner.goal(goal);
     }
@@ -390,16 +463,7 @@ impl<'a> Planner<'_, 'a> {
                     work.push(Side::Term(term));
                 }
             } else if let Side::Term(term) = side {
-                match &term.kind {
-                    TermKind::List(items, tail) => {
-                        work.extend(items.iter().map(Side::Term));
-                        work.extend(tail.iter().map(|tail| Side::Term(tail)));
-                    }
-                    TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
-                        work.extend(parts.iter().map(Side::Term));
-                    }
-                    _ => {}
-                }
+                parts(term, &mut |part| work.push(Side::Term(part)));
             }
         }
     }
@@ -420,6 +484,7 @@ impl<'a> Planner<'_, 'a> {
                 } else {
                     self.sources.push(Some(Source::Computed));
                     *output = VarId(self.sources.len() as u32 - 1);
+                    self.stand_ins.insert(*output, Side::Var(variable));
                     unifications.push(Item::Unify(Side::Var(variable), Side::Var(*output)));
                 }
             }
@@ -506,12 +571,18 @@ impl<'a> Planner<'_, 'a> {
         self.collect_values(&waiting, &mut values, &mut integers);
         let mut goals = Vec::new();
         let mut steps: Vec<Option<Step<'a>>> = Vec::new();
+        // A goal takes what its output stood in for: no unification is needed then.
+        let mut needless: FxHashSet<VarId> = FxHashSet::default();
         for (number, item) in self.items.into_iter().enumerate() {
             steps.push(None);
             match item {
                 Item::Goal(planned) => goals.push(planned),
+                Item::Unify(_, Side::Var(output)) if needless.contains(&output) => {}
                 Item::Unify(a, b) => steps[number] = Some(Step::Unify(a, b)),
-                Item::Inline(inline) if waiting.contains(&number) => goals.extend(as_goal(inline)),
+                Item::Inline(inline) if waiting.contains(&number) => {
+                    needless.extend(inline.outputs.iter().filter(|o| self.stand_ins.contains_key(o)));
+                    goals.extend(as_goal(inline, &self.stand_ins));
+                }
                 Item::Inline(inline) => steps[number] = Some(as_step(inline)),
             }
         }
@@ -627,11 +698,14 @@ impl<'a> Planner<'_, 'a> {
     }
 }
 
-fn as_goal(inline: Inline<'_>) -> Option<Planned<'_>> {
+fn as_goal<'a>(inline: Inline<'a>, stand_ins: &FxHashMap<VarId, Side<'a>>) -> Option<Planned<'a>> {
     let (id, parts) = inline.goal?;
     let argument = |part: &Part| match *part {
         Part::Input(index) => inline.inputs[index].0,
-        Part::Output(index) => Side::Var(inline.outputs[index]),
+        Part::Output(index) => {
+            let output = inline.outputs[index];
+            stand_ins.get(&output).copied().unwrap_or(Side::Var(output))
+        }
     };
     Some(Planned { target: Target::Other(id), arguments: parts.iter().map(argument).collect(), pragmas: &[] })
 }

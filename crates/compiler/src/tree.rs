@@ -134,11 +134,12 @@ pub(crate) struct Tree<'t> {
     budget: usize,
 }
 
-/// Builds the tree of a predicate whose goal is `goal` behind `entry`'s `poll`.
+/// Builds the tree of a predicate whose goal is `goal` behind the poll of `entry`. The parameters `fresh` are unbound.
 pub(crate) fn build(
     table: &Table,
     candidates: &[Candidate],
     goal: GoalCall,
+    fresh: &[u32],
     entry: (BlockId, Op),
     code: &mut Code,
     bodies: &mut dyn Bodies,
@@ -150,7 +151,8 @@ pub(crate) fn build(
         let value = table.parameter(position as u32);
         if let (Some(value), Operand::Reg(register)) = (value, argument) {
             registers.set(value, *register);
-            start.set_value(value, Fact::Loaded);
+            let is_fresh = fresh.contains(&(position as u32));
+            start.set_value(value, if is_fresh { Fact::Unbound } else { Fact::Loaded });
         }
     }
     let tests: usize = candidates.iter().map(|c| c.passive.tests.len()).sum();

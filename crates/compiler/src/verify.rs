@@ -411,6 +411,7 @@ pub fn successors(end: &End) -> Vec<BlockId> {
         End::Compare { yes, no, unbound, .. }
         | End::GuardArith { yes, no, unbound, .. }
         | End::GuardCall { yes, no, unbound, .. } => vec![*yes, *no, *unbound],
+        End::TryBind { done, other, .. } => vec![*done, *other],
         End::Goto(block) | End::Jump { block, .. } => vec![*block],
         End::Call(_) | End::Proceed | End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => {
             vec![]
@@ -532,6 +533,10 @@ pub fn end_uses(end: &End, visit: &mut dyn FnMut(Operand)) {
             [a, b].into_iter().for_each(|o| visit(*o))
         }
         End::GuardCall { inputs, .. } => inputs.iter().for_each(|o| visit(*o)),
+        End::TryBind { var, value, .. } => {
+            visit(Operand::Reg(*var));
+            visit(*value);
+        }
         End::Jump { moves, .. } => moves.iter().for_each(|(_, src)| visit(*src)),
         End::Call(goal) | End::SuspendOrFail { goal } | End::Fail { goal } => {
             goal.arguments.iter().for_each(|o| visit(*o));

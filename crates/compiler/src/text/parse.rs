@@ -415,6 +415,15 @@ impl<'p> Parser<'p> {
                 let (predicate, inputs) = (goal.predicate, goal.arguments);
                 End::GuardCall { predicate, inputs, outputs, yes, no, unbound, wait }
             }
+            "try_bind" => {
+                let var = self.reg()?;
+                self.expect(",")?;
+                let value = self.operand()?;
+                self.expect_word("done")?;
+                let done = self.block()?;
+                self.expect_word("other")?;
+                End::TryBind { var, value, done, other: self.block()? }
+            }
             "goto" => End::Goto(self.block()?),
             "jump" => {
                 let block = self.block()?;

@@ -214,6 +214,10 @@ impl Printer<'_> {
                 let outputs = list(outputs, |r| reg(*r));
                 format!("guard {}({}) -> ({outputs}) {exits}", predicate.0, self.operands(inputs))
             }
+            End::TryBind { var, value, done, other } => {
+                let (var, value) = (reg(*var), self.operand(value));
+                format!("try_bind {var}, {value} done {} other {}", block(*done), block(*other))
+            }
             End::Goto(to) => format!("goto {}", block(*to)),
             End::Jump { block: to, moves } => {
                 let moves = list(moves, |(dst, src)| format!("{} := {}", reg(*dst), self.operand(src)));
