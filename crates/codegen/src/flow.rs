@@ -35,6 +35,7 @@ impl Lower<'_, '_> {
                 let exits = Exits { yes: *yes, no: *no, unbound: *unbound, wait: *wait };
                 self.guard_call(*predicate, inputs, outputs, exits);
             }
+            End::TryBind { var, value, done, other } => self.try_bind(*var, *value, *done, *other),
             End::Goto(block) => {
                 self.flush();
                 let target = self.edge(*block, None);

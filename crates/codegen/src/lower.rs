@@ -165,6 +165,7 @@ pub(crate) fn successors(end: &End) -> Vec<BlockId> {
         End::Compare { yes, no, unbound, .. }
         | End::GuardArith { yes, no, unbound, .. }
         | End::GuardCall { yes, no, unbound, .. } => vec![*yes, *no, *unbound],
+        End::TryBind { done, other, .. } => vec![*done, *other],
         End::Goto(block) | End::Jump { block, .. } => vec![*block],
         End::Call(_) | End::Proceed | End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => {
             Vec::new()

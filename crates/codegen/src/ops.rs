@@ -2,7 +2,7 @@
 
 use crate::lower::{Kind, Lower, field};
 use crate::stubs::{Helper, Leave};
-use compiler::ir::{GoalCall, Op, Operand, Place, Reg};
+use compiler::ir::{BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
 use term::abi::{PredicateId, SLACK_WORDS};
@@ -223,6 +223,28 @@ impl Lower<'_, '_> {
         self.call_helper(Helper::Unify, &[cell, value]);
         self.b.ins().jump(done, &[]);
         self.enter_block(done);
+    }
+
+    /// A plain store if the register is a reference to an unbound cell that nobody waits for; then the block `done`, else `other`.
+    pub(crate) fn try_bind(&mut self, var: Reg, value: Operand, done: BlockId, other: BlockId) {
+        let kind = self.kind(value);
+        let (word, cell) = (self.operand(value), self.read(var));
+        self.flush();
+        let (done, other) = (self.edge(done, None), self.edge(other, None));
+        let (reference, bind) = (self.b.create_block(), self.b.create_block());
+        let differs = self.tag_differs(cell, Tag::Ref);
+        self.b.ins().brif(differs, other, &[], reference, &[]);
+        self.enter_block(reference);
+        let content = self.load(cell, -(Tag::Ref as i64));
+        let unbound = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND.0 as i64);
+        self.b.ins().brif(unbound, bind, &[], other, &[]);
+        self.enter_block(bind);
+        self.store(word, cell, -(Tag::Ref as i64));
+        if matches!(kind, Some(Kind::Int | Kind::Atom)) {
+            self.b.ins().jump(done, &[]);
+        } else {
+            self.barrier(cell, word, done);
+        }
     }
 
     /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`, or goes to

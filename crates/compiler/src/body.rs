@@ -76,9 +76,12 @@ pub(crate) fn emit<'a>(
         first: None,
         detours_need: 0,
     };
-    let late = emitter.late_steps();
+    let (early, late) = emitter.stores();
+    for &number in &early {
+        emitter.step(&plan.steps[number]);
+    }
     for (number, step) in plan.steps.iter().enumerate() {
-        if !late.contains(&number) {
+        if !late.contains(&number) && !early.contains(&number) {
             emitter.step(step);
         }
     }
@@ -106,33 +109,51 @@ impl<'a> Emitter<'_, '_, 'a> {
             _ => (ops, end),
         }
     }
-    /// Unifications that are better done last: those that may be plain stores, so that what comes before them cannot undo what
-    /// is known of the variables that they make.
-    fn late_steps(&self) -> Vec<usize> {
+    /// Unifications that may be plain stores. Those that make new variables for the leftmost goal are better done last, so that
+    /// nothing can undo what is known of them; the others first, for the same reason.
+    fn stores(&self) -> (Vec<usize>, Vec<usize>) {
         let plan = self.plan;
-        let mut late = Vec::new();
+        let (mut early, mut late) = (Vec::new(), Vec::new());
+        let candidates: Vec<(usize, Side<'a>, Side<'a>)> = (plan.steps.iter().enumerate())
+            .filter_map(|(number, step)| match step {
+                Step::Unify(a, b) => self.store(*a, *b).map(|(target, value)| (number, target, value)),
+                _ => None,
+            })
+            .collect();
+        if candidates.is_empty() {
+            return (early, late);
+        }
         let mut mentions: FxHashMap<VarId, u32> = FxHashMap::default();
         for step in &plan.steps {
-            let mut count = |side: Side<'a>| {
+            let count = |side: Side<'a>| {
                 plan.each_variable(side, &mut |variable| *mentions.entry(variable).or_insert(0) += 1);
             };
             match step {
                 Step::Unify(a, b) => [*a, *b].into_iter().for_each(count),
                 Step::Arith(_, _, a, b) => [*a, *b].into_iter().for_each(count),
-                Step::Builtin(_, inputs, _) => inputs.iter().for_each(|input| count(*input)),
+                Step::Builtin(_, inputs, _) => inputs.iter().copied().for_each(count),
             }
         }
-        for (number, step) in plan.steps.iter().enumerate() {
-            let Step::Unify(a, b) = step else { continue };
-            let Some((target, value)) = self.store(*a, *b) else { continue };
+        for (number, target, value) in candidates {
             let once = plan.variable(target).is_some_and(|variable| mentions[&variable] == 1);
-            let is_fresh = matches!(plan.source_of(target), Some(Source::Known(Atomic::Value(value)))
-                if self.around.fresh.contains(&value));
-            if once && late.len() < STORES_MAX && (is_fresh || self.hands_on(value)) {
+            if late.len() < STORES_MAX && once && self.hands_on(value) {
                 late.push(number);
+                continue;
+            }
+            let mut ready = true;
+            plan.each_variable(value, &mut |variable| {
+                ready &= !matches!(plan.sources[variable.0 as usize], Source::Computed);
+            });
+            if self.is_fresh(target) && ready {
+                early.push(number);
             }
         }
-        late
+        (early, late)
+    }
+    /// Whether a side is a parameter that is fresh in this version.
+    fn is_fresh(&self, side: Side<'a>) -> bool {
+        matches!(self.plan.source_of(side), Some(Source::Known(Atomic::Value(value)))
+            if self.around.fresh.contains(&value))
     }
     /// A unification of a variable of the goal with something that is certainly no variable.
     fn store(&self, a: Side<'a>, b: Side<'a>) -> Option<(Side<'a>, Side<'a>)> {
@@ -172,6 +193,9 @@ impl<'a> Emitter<'_, '_, 'a> {
         if self.fresh.remove(&var) {
             self.ops.push(Op::BindFresh { var, value });
             return;
+        }
+        if !self.around.alone {
+            return self.unify(operand, value);
         }
         let (done, other) = (self.code.block(), self.code.block());
         self.detour(other, var, value, &late[1..]);
@@ -253,6 +277,9 @@ impl<'a> Emitter<'_, '_, 'a> {
                 continue;
             }
             let predicate = self.predicate(goal.target);
+            if !places.is_empty() {
+                self.fresh.clear();
+            }
             self.ops.push(Op::Push { goal: GoalCall { predicate, arguments }, places });
         }
         end

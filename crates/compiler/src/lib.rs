@@ -194,6 +194,8 @@ fn describe(names: &Names<'_>, sources: &SourceMap, index: Index) -> ir::Predica
 struct Unit {
     table: Table,
     candidates: Vec<Candidate>,
+    /// A measure of its code's size.
+    steps: usize,
 }
 
 struct Compilation<'c, 'a> {
@@ -214,12 +216,7 @@ impl<'a> Compilation<'_, 'a> {
             units.push(unit);
             plans.push(bodies);
         }
-        let sizes: Vec<usize> = (units.iter().zip(&plans))
-            .map(|(unit, plans)| {
-                let tests: usize = unit.candidates.iter().map(|c| c.passive.tests.len()).sum();
-                tests + plans.iter().map(|plan| plan.steps.len() + 2 * plan.goals.len() + 2).sum::<usize>()
-            })
-            .collect();
+        let sizes: Vec<usize> = units.iter().map(|unit| unit.steps).collect();
         let groups = components::group(self.names, self.compiled, &plans, &sizes);
         let described = (self.compiled.iter().zip(&units).zip(&plans))
             .map(|((&index, unit), plans)| (index, &unit.table, &plans[..]));
@@ -229,10 +226,11 @@ impl<'a> Compilation<'_, 'a> {
     fn unit(&mut self, index: Index, prepared: Prepared) -> (Unit, Vec<Plan<'a>>) {
         let (module, predicate) = self.names.predicates[index.0 as usize];
         let (mut candidates, mut plans) = (Vec::new(), Vec::new());
-        let mut group = 0;
+        let (mut group, mut steps) = (0, 0);
         for (clause, passive) in predicate.clauses.iter().zip(prepared.passive) {
             group += u32::from(clause.separator == Separator::Otherwise);
             let plan = plan::plan(self.names, self.atoms, module.name, clause, &passive.variables);
+            steps += passive.tests.len() + plan.steps.len() + 2 * plan.goals.len() + 2;
             candidates.push(Candidate {
                 passive,
                 group,
@@ -241,7 +239,7 @@ impl<'a> Compilation<'_, 'a> {
             });
             plans.push(plan);
         }
-        (Unit { table: prepared.table, candidates }, plans)
+        (Unit { table: prepared.table, candidates, steps }, plans)
     }
     fn component(
         &mut self,
@@ -256,7 +254,8 @@ impl<'a> Compilation<'_, 'a> {
         for &at in group {
             let index = self.compiled[at];
             numbers.insert(index, at);
-            versions.add(index, self.names.predicates[index.0 as usize].1.arity, &mut code);
+            let arity = self.names.predicates[index.0 as usize].1.arity;
+            versions.add(index, arity, versions::versions_max(units[at].steps), &mut code);
         }
         let mut component = ir::Component { entries: Vec::new(), registers: 0, blocks: Vec::new() };
         for &at in group {

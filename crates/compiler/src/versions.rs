@@ -18,8 +18,15 @@ use crate::plan::{Plan, Side, Source, Target};
 use crate::values::{Atomic, Origin, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Most versions of one predicate.
+/// Versions of one predicate beyond the ordinary one ...
 const VERSIONS_MAX: usize = 6;
+/// ... as long as they have so many steps together.
+const VERSION_STEPS_MAX: usize = 400;
+
+/// How many versions a predicate of this size may have.
+pub(crate) fn versions_max(steps: usize) -> usize {
+    VERSIONS_MAX.min(VERSION_STEPS_MAX / steps.max(1))
+}
 
 /// Parameters (by position) that are worth a version when they are fresh: some clause binds them, or hands them on to
 /// such a parameter.
@@ -81,14 +88,16 @@ pub(crate) fn parameter(table: &Table, plan: &Plan<'_>, side: Side<'_>) -> Optio
 pub(crate) struct Versions {
     parameters: FxHashMap<Index, Vec<Reg>>,
     blocks: FxHashMap<(Index, Vec<u32>), BlockId>,
-    counts: FxHashMap<Index, usize>,
+    /// How many more a predicate may have.
+    left: FxHashMap<Index, usize>,
     /// Made and not built yet.
     pub(crate) work: Vec<(Index, Vec<u32>, BlockId)>,
 }
 
 impl Versions {
-    /// Adds a predicate with its ordinary version.
-    pub(crate) fn add(&mut self, index: Index, arity: usize, code: &mut Code) {
+    /// Adds a predicate with its ordinary version, and allows `most` further ones.
+    pub(crate) fn add(&mut self, index: Index, arity: usize, most: usize, code: &mut Code) {
+        self.left.insert(index, most);
         let parameters = (0..arity).map(|_| code.register()).collect();
         self.parameters.insert(index, parameters);
         let block = code.block();
@@ -103,11 +112,11 @@ impl Versions {
         if let Some(&block) = self.blocks.get(&(index, fresh.to_vec())) {
             return block;
         }
-        let count = self.counts.entry(index).or_insert(0);
-        if *count == VERSIONS_MAX {
+        let left = self.left.entry(index).or_insert(0);
+        if *left == 0 {
             return self.blocks[&(index, Vec::new())];
         }
-        *count += 1;
+        *left -= 1;
         let block = code.block();
         self.blocks.insert((index, fresh.to_vec()), block);
         self.work.push((index, fresh.to_vec(), block));
