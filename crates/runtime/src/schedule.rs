@@ -218,13 +218,21 @@ impl Node {
         Some(self.worker.perpetual_suspension().unwrap_or(RunOutcome::Success))
     }
 
-    /// Polls the events if somebody woke the worker, and keeps ticking while some may come.
+    /// Polls the events if somebody woke the worker (whoever starts waiting for an event wakes it too), and keeps ticking while
+    /// some may come.
+    #[inline(always)]
     fn look_outside(&mut self) {
-        let woken = self.worker.woken();
+        if self.worker.woken() {
+            self.handle_outside();
+        }
+    }
+
+    #[cold]
+    fn handle_outside(&mut self) {
         let Some(events) = &self.events else { return };
         let pending = events.has_pending(&self.worker);
         self.ticker.set(pending, &self.worker.waker());
-        if woken && pending {
+        if pending {
             self.poll_events(Some(Duration::ZERO));
         }
     }

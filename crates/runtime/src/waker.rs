@@ -4,7 +4,8 @@
 //! - K1 `limit` leads to the worker's `abi.limit` while the worker lives, and is null afterwards; nobody uses the address
 //!   without having entered `users` first.
 //! - K2 The worker restores its limit first and takes `woken` second; a waker sets `woken` first and lowers the limit second.
-//!   So whichever comes last, the worker sees `woken` or the lowered limit.
+//!   There is no fence between the two steps of the worker, so a wake may be overlooked while its store is on the way; it is then
+//!   seen at the worker's next attention, and the ticker repeats wakes as long as events may come.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -42,8 +43,9 @@ impl Waker {
         self.shared.users.fetch_sub(1, Ordering::SeqCst);
     }
     /// True once after `wake`.
+    #[inline(always)]
     pub(crate) fn take(&self) -> bool {
-        std::sync::atomic::fence(Ordering::SeqCst);
+        // Relaxed: this is asked at every resumption, where a fence would cost more than all the rest (K2).
         self.shared.woken.load(Ordering::Relaxed) && self.shared.woken.swap(false, Ordering::SeqCst)
     }
     pub(crate) fn attach(&self, limit: *mut usize) {

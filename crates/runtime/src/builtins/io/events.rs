@@ -2,6 +2,7 @@
 //!
 //! Builtins ask for variables; [`Outside::poll`] binds them. Invariants:
 //! - E1 Everything that is waited for is in exactly one list of [`Sources`], with the root of its variable.
+//! - E3 Whatever starts waiting wakes the worker, so that the scheduler looks and begins to tick.
 //! - E2 `poll` answers at least once for what is ready, and waits only while nothing is.
 //!
 //! Absent on purpose: threads. Signals come through a pair of sockets that signal handlers write to.
@@ -58,6 +59,7 @@ pub(crate) fn when_ready(worker: &mut Worker, fd: Fd, direction: Direction) -> W
     let variable = worker.new_variable();
     let root = worker.root(variable);
     worker.state::<Outside>().sources.borrow_mut().fds.push((fd, direction, root));
+    worker.waker().wake();
     variable
 }
 
@@ -68,6 +70,8 @@ pub(crate) fn bind_at(worker: &mut Worker, at: Instant, variable: Word) {
     sources.timer_count += 1;
     let key = (at, sources.timer_count);
     sources.timers.insert(key, root);
+    drop(sources);
+    worker.waker().wake();
 }
 
 /// Binds `status` to the raw wait status of a child when it has ended.
@@ -81,6 +85,7 @@ pub(crate) fn when_ended(
     let ended = Fd::Owned(Arc::new(pidfd_open(pid, PidfdFlags::empty())?));
     let status = worker.root(status);
     worker.state::<Outside>().sources.borrow_mut().children.push(Child { process, ended, status });
+    worker.waker().wake();
     Ok(())
 }
 
@@ -100,6 +105,7 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     let list = worker.new_variable();
     let tail = worker.root(list);
     outside.sources.borrow_mut().signals.push(Signal { number, occurrences, fd, tail });
+    worker.waker().wake();
     Some(list)
 }
 
