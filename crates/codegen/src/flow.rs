@@ -65,12 +65,16 @@ impl Lower<'_, '_> {
     }
 
     fn jump(&mut self, block: BlockId, moves: &[(Reg, Operand)]) {
-        let values: Vec<_> = moves.iter().map(|&(_, source)| self.operand(source)).collect();
+        let values: Vec<_> =
+            moves.iter().map(|&(_, source)| (self.operand(source), self.kind(source))).collect();
         self.flush();
-        for (&(reg, _), value) in moves.iter().zip(values) {
-            self.define(reg, value);
+        for (&(reg, _), (value, kind)) in moves.iter().zip(values) {
+            match kind {
+                Some(kind) => self.define_as(reg, value, kind),
+                None => self.define(reg, value),
+            }
         }
-        let target = self.blocks[block.0 as usize];
+        let target = self.edge(block, None);
         self.b.ins().jump(target, &[]);
     }
 

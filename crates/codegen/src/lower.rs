@@ -7,7 +7,7 @@
 //!   back minus the offset, so that the hot path needs no instruction for it.
 //! - L2 `lazy` holds registers that were loaded from a cell and not yet tested for "unbound"; `read` tests them; `Match` on such a
 //!   register tests the expected tags first.
-//! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one.
+//! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one (on all its edges).
 
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
 use crate::stubs::{ANSWER, Helper, Leave, operand};
@@ -89,7 +89,7 @@ pub(crate) struct Lower<'a, 'f> {
     regs: Vec<Variable>,
     pub(crate) blocks: Vec<ir::Block>,
     pub(crate) predecessors: Vec<u32>,
-    facts_in: Vec<Vec<(Reg, Kind)>>,
+    facts_in: Vec<Option<Vec<(Reg, Kind)>>>,
     tail_signature: SigRef,
     helpers: [Option<FuncRef>; Helper::ALL.len()],
     leaves: [Option<FuncRef>; Leave::ALL.len()],
@@ -133,7 +133,7 @@ pub(crate) fn component(
         regs,
         blocks,
         predecessors: predecessors(component),
-        facts_in: vec![Vec::new(); component.blocks.len()],
+        facts_in: vec![None; component.blocks.len()],
         tail_signature,
         helpers: [None; Helper::ALL.len()],
         leaves: [None; Leave::ALL.len()],
@@ -173,14 +173,17 @@ pub(crate) fn successors(end: &End) -> Vec<BlockId> {
     }
 }
 
-/// Number of edges into each block.
+/// Number of blocks (and entries) that lead to each block.
 fn predecessors(component: &Component) -> Vec<u32> {
     let mut count = vec![0; component.blocks.len()];
     for entry in &component.entries {
         count[entry.block.0 as usize] += 1;
     }
     for block in &component.blocks {
-        for next in successors(&block.end) {
+        let mut next = successors(&block.end);
+        next.sort_unstable();
+        next.dedup();
+        for next in next {
             count[next.0 as usize] += 1;
         }
     }
@@ -212,10 +215,13 @@ impl Lower<'_, '_> {
     fn dispatch(&mut self, selector: Option<Value>) {
         let zero = self.b.ins().iconst(I64, 0);
         self.b.def_var(self.pending, zero);
-        let entries = &self.component.entries;
-        for (index, entry) in entries.iter().enumerate() {
+        // The heads of loops are what goals on the stack most often want: they are tested first.
+        let mut entries: Vec<_> = self.component.entries.iter().enumerate().collect();
+        entries.sort_by_key(|(_, entry)| std::cmp::Reverse(self.predecessors[entry.block.0 as usize]));
+        let last = entries.len().saturating_sub(1);
+        for (position, (index, entry)) in entries.into_iter().enumerate() {
             if let Some(selector) = selector
-                && index + 1 < entries.len()
+                && position < last
             {
                 let (this, rest) = (self.b.create_block(), self.b.create_block());
                 let chosen = self.b.ins().icmp_imm_s(ir::condcodes::IntCC::Equal, selector, index as i64);
@@ -250,7 +256,7 @@ impl Lower<'_, '_> {
         if self.predecessors[index] == 1 {
             self.b.seal_block(self.blocks[index]);
         }
-        self.facts = std::mem::take(&mut self.facts_in[index]);
+        self.facts = self.facts_in[index].take().unwrap_or_default();
         self.pushed = None;
         for op in &block.ops {
             self.op(op);
@@ -281,7 +287,10 @@ impl Lower<'_, '_> {
                 facts.retain(|&(known, _)| known != reg);
                 facts.push((reg, kind));
             }
-            self.facts_in[index] = facts;
+            match &mut self.facts_in[index] {
+                Some(known) => known.retain(|fact| facts.contains(fact)),
+                none => *none = Some(facts),
+            }
         }
         self.blocks[index]
     }

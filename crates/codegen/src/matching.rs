@@ -1,11 +1,12 @@
 //! `Match`: following references and choosing by tag and value.
 //!
-//! The likely tags are tested on the word as it is; only what matches none of them is looked at for a reference. A
-//! reference is followed one cell at a time, back to the tests. The word may come straight from a cell (`lower`, L2): then it
-//! may also say "unbound".
+//! The likely tags are tested on the word as it is; only what matches none of them is looked at for a reference. It is
+//! followed one cell at a time, back to the tests. The word may come straight from a cell (`lower`, L2): then it may
+//! also say "unbound".
 //!
-//! Order of tests: cons, structures, integers and atoms, objects. Each accepts a different tag, so the cases' order only
-//! matters within one tag, where a case after one that accepts the whole tag is never reached.
+//! Order of tests: cons, structures, integers and atoms, references, objects (before references if there is nothing
+//! else). Each accepts a different tag, so the cases' order only matters within one tag, where a case after one that
+//! accepts the whole tag is never reached.
 
 use crate::lower::{Kind, Lazy, Lower};
 use compiler::ir::{BlockId, Pattern, Reg};
@@ -87,14 +88,19 @@ impl Lower<'_, '_> {
         self.b.ins().jump(tests, &[]);
         self.b.switch_to_block(tests);
         let word = self.read_raw(reg);
-        self.test_groups(reg, word, &groups, default);
-        self.follow(reg, word, lazy, tests, unbound, default);
+        let only_objects = self.test_groups(reg, word, &groups, default);
+        self.follow(reg, word, tests, unbound);
+        if !only_objects {
+            self.test_pointed(reg, word, Tag::Object, &groups.objects, default);
+        }
+        self.not_matched(reg, word, lazy, unbound, default);
         self.b.seal_block(tests);
         self.drop_state();
     }
 
-    /// Emits the tests; goes on in a block where none applied.
-    fn test_groups(&mut self, reg: Reg, word: Value, groups: &Groups, default: BlockId) {
+    /// Emits the tests that come before the one for a reference; goes on in a block where none applied. Answers whether
+    /// objects were among them.
+    fn test_groups(&mut self, reg: Reg, word: Value, groups: &Groups, default: BlockId) -> bool {
         if let Some(block) = groups.cons {
             let target = self.edge(block, Some((reg, Kind::Pointer)));
             let next = self.b.create_block();
@@ -105,7 +111,12 @@ impl Lower<'_, '_> {
         self.test_pointed(reg, word, Tag::Struct, &groups.structures, default);
         self.test_immediates(reg, word, Tag::Int, &groups.ints, default);
         self.test_immediates(reg, word, Tag::Atom, &groups.atoms, default);
-        self.test_pointed(reg, word, Tag::Object, &groups.objects, default);
+        let others = groups.structures.is_empty() && groups.ints.is_empty() && groups.atoms.is_empty();
+        let only_objects = groups.cons.is_none() && others;
+        if only_objects {
+            self.test_pointed(reg, word, Tag::Object, &groups.objects, default);
+        }
+        only_objects
     }
 
     /// Structures by header, objects by class.
@@ -188,17 +199,9 @@ impl Lower<'_, '_> {
         self.b.ins().jump(otherwise, &[]);
     }
 
-    /// What matched no case: a reference is followed, back to `tests`; an unbound cell goes to `unbound`.
-    fn follow(
-        &mut self,
-        reg: Reg,
-        word: Value,
-        lazy: Option<Lazy>,
-        tests: Block,
-        unbound: BlockId,
-        default: BlockId,
-    ) {
-        let (unbound, default) = (self.edge(unbound, None), self.edge(default, None));
+    /// A reference is followed, back to `tests`; an unbound cell goes to `unbound`. Goes on where there was none.
+    fn follow(&mut self, reg: Reg, word: Value, tests: Block, unbound: BlockId) {
+        let unbound = self.edge(unbound, None);
         let (reference, other, bound) = (self.cold_block(), self.cold_block(), self.cold_block());
         let differs = self.tag_differs(word, Tag::Ref);
         self.b.ins().brif(differs, other, &[], reference, &[]);
@@ -210,11 +213,16 @@ impl Lower<'_, '_> {
         self.redefine(reg, content);
         self.b.ins().jump(tests, &[]);
         self.enter_block(other);
+    }
+
+    /// What no case accepts. Only the word that came from the cell itself can say "unbound": contents of references were
+    /// tested for that.
+    fn not_matched(&mut self, reg: Reg, word: Value, lazy: Option<Lazy>, unbound: BlockId, default: BlockId) {
+        let (unbound, default) = (self.edge(unbound, None), self.edge(default, None));
         let Some(lazy) = lazy else {
             self.b.ins().jump(default, &[]);
             return;
         };
-        // Only the word that came from the cell itself can say "unbound": contents of references are tested above.
         let empty = self.cold_block();
         let is_value = self.tag_differs(word, Tag::Var);
         self.b.ins().brif(is_value, default, &[], empty, &[]);

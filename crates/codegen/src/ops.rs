@@ -4,7 +4,7 @@ use crate::lower::{Kind, Lower, field};
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
 use term::abi::{PredicateId, SLACK_WORDS};
 use term::word::{Tag, UNBOUND, Word};
 
@@ -202,7 +202,12 @@ impl Lower<'_, '_> {
 
         self.enter_block(check);
         let value = match other_reg {
-            Some(reg) => self.value_to_bind(reg, start, slow, bind),
+            Some(reg) => {
+                let value = self.read_raw(reg);
+                self.bind_integer(cell, value, done);
+                self.value_to_bind(reg, start, slow, bind);
+                value
+            }
             None => {
                 self.b.ins().jump(bind, &[]);
                 value
@@ -247,15 +252,21 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Binds an integer and goes to `done`; goes on with other values. An integer is what a computed result is most often, and
+    /// needs neither of the tests that follow.
+    fn bind_integer(&mut self, cell: Value, value: Value, done: Block) {
+        let (integer, other) = (self.b.create_block(), self.b.create_block());
+        let differs = self.tag_differs(value, Tag::Int);
+        self.b.ins().brif(differs, other, &[], integer, &[]);
+        self.enter_block(integer);
+        self.store(value, cell, -(Tag::Ref as i64));
+        self.b.ins().jump(done, &[]);
+        self.enter_block(other);
+    }
+
     /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`, or goes to
     /// `slow`.
-    fn value_to_bind(
-        &mut self,
-        reg: Reg,
-        start: cranelift_codegen::ir::Block,
-        slow: cranelift_codegen::ir::Block,
-        bind: cranelift_codegen::ir::Block,
-    ) -> Value {
+    fn value_to_bind(&mut self, reg: Reg, start: Block, slow: Block, bind: Block) {
         let value = self.read_raw(reg);
         let (reference, follow) = (self.cold_block(), self.cold_block());
         let differs = self.tag_differs(value, Tag::Ref);
@@ -267,11 +278,10 @@ impl Lower<'_, '_> {
         self.enter_block(follow);
         self.redefine(reg, content);
         self.b.ins().jump(start, &[]);
-        value
     }
 
     /// A value went into a cell: an old cell must be remembered. Goes to `done`.
-    pub(crate) fn barrier(&mut self, cell: Value, value: Value, done: cranelift_codegen::ir::Block) {
+    pub(crate) fn barrier(&mut self, cell: Value, value: Value, done: Block) {
         let (old, pointer) = (self.cold_block(), self.cold_block());
         let heap = self.heap_now();
         let distance = self.b.ins().bxor(cell, heap);
