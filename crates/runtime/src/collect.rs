@@ -376,16 +376,17 @@ impl Worker {
         }
         collector.trace();
         // Goals that wait are kept even if nothing leads to them: they are reported at the end. Only daemons may vanish.
+        // A record that was copied keeps its predicate word, so nearly all are passed over with one look.
         let mut records = std::mem::take(&mut self.registry.young);
         if MAJOR {
             records.append(&mut self.registry.old);
         }
+        records.retain(|record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
         for record in &records {
             let header = read(*record);
             let goal = read(*record + 8 * SUSPENSION_PREDICATE);
             if collector.in_from(*record)
                 && !header.is_forwarding()
-                && goal != RESUMED
                 && !self.predicates.get(PredicateId::of_goal_word(goal)).daemon
             {
                 collector.evacuate_headed(Word::pointer(Tag::Object, *record));
@@ -393,9 +394,7 @@ impl Worker {
         }
         collector.trace();
         for record in records {
-            if let Some(record) = collector.survivor(record)
-                && read(record + 8 * SUSPENSION_PREDICATE) != RESUMED
-            {
+            if let Some(record) = collector.survivor(record) {
                 let young = collector.heap.is_young(record);
                 let list = if young { &mut self.registry.young } else { &mut self.registry.old };
                 list.push(record);

@@ -11,7 +11,7 @@
 //! - P2 A bucket holds records in the format of the goal stack: taking one means copying it whole.
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
 
-use crate::memory::{Region, at, copy, read, write};
+use crate::memory::{Region, at, copy, copy_few, read, write};
 use crate::worker::{PRIORITY_MAX, Worker};
 use std::collections::BTreeMap;
 use term::Word;
@@ -31,6 +31,8 @@ pub(crate) struct Goals {
     region: Region,
     segments: Vec<Segment>,
     buckets: BTreeMap<i64, Vec<Word>>,
+    /// The highest priority of a bucket; -1 when there is none. Asked for at every resumption.
+    best: i64,
     /// Empty vectors of former buckets.
     spare: Vec<Vec<Word>>,
 }
@@ -40,6 +42,8 @@ const GOAL_BYTES: usize = 1 << 36;
 #[cfg(miri)]
 const GOAL_BYTES: usize = 1 << 20;
 const BOTTOM_BYTES: usize = 8;
+/// Lower than any priority.
+const NO_PRIORITY: i64 = -1;
 
 impl Goals {
     /// An empty stack with one segment; `None` if the system refuses the address space.
@@ -47,7 +51,7 @@ impl Goals {
         let region = Region::reserve(GOAL_BYTES, 4096)?;
         write(region.base(), BOTTOM.goal_word());
         let segments = vec![Segment { priority, base: region.base() + BOTTOM_BYTES }];
-        Some(Goals { region, segments, buckets: BTreeMap::new(), spare: Vec::new() })
+        Some(Goals { region, segments, buckets: BTreeMap::new(), best: NO_PRIORITY, spare: Vec::new() })
     }
     /// The top of an empty stack.
     pub(crate) fn start(&self) -> usize {
@@ -66,10 +70,11 @@ impl Goals {
         self.buckets.values_mut()
     }
     fn best(&self) -> Option<i64> {
-        self.buckets.last_key_value().map(|(&priority, _)| priority)
+        (self.best != NO_PRIORITY).then_some(self.best)
     }
     fn take_bucket(&mut self, priority: i64, top: usize) -> usize {
         let mut goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
+        self.best = self.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
         copy(goals.as_ptr().expose_provenance(), top, goals.len());
         let top = top + 8 * goals.len();
         goals.clear();
@@ -112,7 +117,8 @@ impl Worker {
         if priority > self.abi.priority {
             self.abi.limit = 0;
         }
-        let Goals { buckets, spare, .. } = &mut self.goals;
+        let Goals { buckets, spare, best, .. } = &mut self.goals;
+        *best = priority.max(*best);
         buckets.entry(priority).or_insert_with(|| spare.pop().unwrap_or_default())
     }
     /// Pushes a record's goal: `args` is the address of `arity` words.
@@ -127,15 +133,18 @@ impl Worker {
             self.grow_goals();
         }
         let top = self.abi.goals as usize;
-        for i in 0..arity {
-            write(top + 8 * i, read(args + 8 * i));
-        }
+        copy_few(args, top, arity);
         write(top + 8 * arity, goal_word);
         self.abi.goals = at(top + 8 * (arity + 1));
     }
     /// P1: if a bucket has a higher priority than the running one, its goals become the top segment.
+    #[inline(always)]
     pub(crate) fn switch_priority(&mut self) {
-        let Some(priority) = self.goals.best().filter(|&best| best > self.abi.priority) else { return };
+        if self.goals.best > self.abi.priority {
+            self.interrupt_segment(self.goals.best);
+        }
+    }
+    fn interrupt_segment(&mut self, priority: i64) {
         let top = self.abi.goals as usize;
         write(top, BOTTOM.goal_word());
         let base = top + BOTTOM_BYTES;
@@ -183,6 +192,7 @@ impl Worker {
         self.goals.segments.truncate(1);
         self.goals.segments[0].priority = self.abi.priority;
         self.goals.buckets.clear();
+        self.goals.best = NO_PRIORITY;
         self.abi.goals = at(self.goals.start());
     }
     /// Makes room on the goal stack (C5).

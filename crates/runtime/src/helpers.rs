@@ -43,6 +43,11 @@ unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
 unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word) {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
+    let (a, b) = (deref(a), deref(b));
+    // The usual reason to come here: the variable is waited for, or old.
+    if a.tag() == Tag::Ref && b.tag() != Tag::Ref && !worker.has_generator(read(a.address())) {
+        return worker.bind(a.address(), b);
+    }
     worker.unify(a, b);
 }
 

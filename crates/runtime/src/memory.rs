@@ -69,6 +69,19 @@ pub(crate) fn write(address: usize, word: Word) {
     unsafe { at(address).write(word) }
 }
 
+/// Copies a few words, upwards, one by one: a goal's arguments, for which a vectorised copy is too long a way round.
+#[inline(always)]
+pub(crate) fn copy_few(from: usize, to: usize, words: usize) {
+    let mut at = 0;
+    while at < words {
+        let source: *const Word = std::ptr::with_exposed_provenance(from + 8 * at);
+        // SAFETY: the same as `read`: the caller has these words; volatile only to keep the loop a loop.
+        let word = unsafe { source.read_volatile() };
+        write(to + 8 * at, word);
+        at += 1;
+    }
+}
+
 /// Copies `count` words to a place that does not overlap them.
 #[inline(always)]
 pub(crate) fn copy(from: usize, to: usize, count: usize) {

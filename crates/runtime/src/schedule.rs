@@ -162,13 +162,10 @@ impl Node {
                 }
                 continue;
             }
-            if worker.predicates.native(predicate).is_some() {
-                worker.run_native(predicate);
-                continue;
-            }
             let entry = self.entries.get(predicate.0 as usize).copied();
-            let (Some(enter), Some(entry)) = (self.enter, entry) else {
-                worker.fail_top(ErrorKind::UndefinedPredicate, NO_CODE);
+            let (Some(enter), Some(entry)) = (self.enter, entry.filter(|&entry| entry != self.native_entry))
+            else {
+                worker.run_top_native();
                 continue;
             };
             let abi: *mut WorkerAbi = (&raw mut *self.worker).cast();
@@ -178,12 +175,6 @@ impl Node {
             let worker = &mut *self.worker;
             if status == Status::Fail as u64 {
                 worker.fail_top(ErrorKind::ReductionFailure, "no clause of this goal can commit");
-            } else if status == Status::Native as u64 {
-                // Nearly always a builtin; else a predicate that was declared and never loaded has the same entry.
-                let goal = PredicateId::of_goal_word(read(worker.abi.goals as usize - 8));
-                if goal != BOTTOM && worker.predicates.native(goal).is_none() {
-                    worker.fail_top(ErrorKind::UndefinedPredicate, NO_CODE);
-                }
             }
         }
     }
@@ -193,7 +184,9 @@ impl Node {
         self.worker.abi.limit = self.worker.limit;
         self.look_outside();
         let worker = &mut *self.worker;
-        worker.push_resumed();
+        if !worker.resumed.is_empty() {
+            worker.push_resumed();
+        }
         let need = std::mem::take(&mut worker.abi.need);
         if worker.abi.heap as usize + need * 8 > worker.limit || worker.collection_wanted {
             worker.collection_wanted = false;
@@ -313,6 +306,16 @@ fn unify_goal(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 // ---- goals of builtins -----------------------------------------------------------------------------
 
 impl Worker {
+    /// Runs the goal on top of the stack, which has no generated code: a builtin, or a predicate that was declared and never
+    /// loaded.
+    fn run_top_native(&mut self) {
+        let predicate = PredicateId::of_goal_word(read(self.abi.goals as usize - 8));
+        if self.predicates.native(predicate).is_some() {
+            self.run_native(predicate);
+        } else {
+            self.fail_top(ErrorKind::UndefinedPredicate, NO_CODE);
+        }
+    }
     /// Runs the builtin whose goal is on top of the stack.
     fn run_native(&mut self, predicate: PredicateId) {
         let arity = self.predicates.arity(predicate);

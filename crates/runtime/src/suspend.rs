@@ -8,7 +8,7 @@
 //!   collects. A record's predicate is INT -1 from then on, so that further hooks of it are passed over.
 //! - H4 `registry` knows every record that still waits (and some that do not any more).
 
-use crate::memory::{at, copy, read, write};
+use crate::memory::{at, copy, copy_few, read, write};
 use crate::terms::deref;
 use crate::worker::Worker;
 use term::Word;
@@ -70,9 +70,7 @@ impl Worker {
         write(record + 8 * SUSPENSION_PREDICATE, goal);
         write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
         let args = top - 8 * arity;
-        for i in 0..arity {
-            write(record + 8 * (SUSPENSION_ARGS + i), read(args + 8 * i));
-        }
+        copy_few(args, record + 8 * SUSPENSION_ARGS, arity);
         self.abi.goals = at(args);
         self.registry.young.push(record);
         record
@@ -137,6 +135,7 @@ impl Worker {
     }
 
     /// True if the cell's content leads to a generator.
+    #[inline(always)]
     pub(crate) fn has_generator(&self, content: Word) -> bool {
         content.tag() == Tag::Var
             && content != UNBOUND
