@@ -10,7 +10,9 @@
 
 pub(crate) mod buffers;
 pub mod events;
+mod processes;
 pub(crate) mod requests;
+mod sockets;
 pub(crate) mod streams;
 pub(crate) mod text;
 
@@ -19,8 +21,11 @@ mod read;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
 use buffers::{Fd, File, IoError};
+use std::collections::BTreeMap;
 
-/// Standard output's place in the table of files (F1).
+/// Standard input's place in the table of files (F1).
+pub(crate) const STDIN: usize = 0;
+/// Standard output's.
 pub(crate) const STDOUT: usize = 1;
 /// Standard error's.
 pub(crate) const STDERR: usize = 2;
@@ -64,18 +69,21 @@ impl<T> Table<T> {
     }
 }
 
-/// A file and the streams on it.
+/// A file and how often streams use it.
 #[derive(Debug)]
 struct Shared {
     file: File,
-    streams: usize,
+    uses: usize,
 }
 
 /// The I/O state of a node.
 pub(crate) struct Io {
     files: Table<Shared>,
     pub(crate) streams: Table<streams::Stream>,
-    pub(crate) listeners: Table<requests::Listener>,
+    listeners: Table<sockets::Listener>,
+    connecting: Table<sockets::Connecting>,
+    /// What `putenv` changed.
+    environment: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Program arguments.
     pub(crate) arguments: Vec<Vec<u8>>,
 }
@@ -86,6 +94,8 @@ impl Default for Io {
             files: Table::default(),
             streams: Table::default(),
             listeners: Table::default(),
+            connecting: Table::default(),
+            environment: BTreeMap::new(),
             arguments: Vec::new(),
         };
         let standard = [
@@ -94,8 +104,8 @@ impl Default for Io {
             File::new("stderr", None, Some(Fd::Standard(rustix::stdio::stderr()))),
         ];
         for file in standard {
-            // One stream that is never closed keeps each of them (F1).
-            io.files.add(Shared { file, streams: 1 });
+            // One use that never ends keeps each of them (F1).
+            io.files.add(Shared { file, uses: 1 });
         }
         io
     }
@@ -104,25 +114,29 @@ impl Default for Io {
 impl Io {
     /// Adds a file that no stream uses yet.
     pub(crate) fn add_file(&mut self, file: File) -> usize {
-        self.files.add(Shared { file, streams: 0 })
+        self.files.add(Shared { file, uses: 0 })
     }
     pub(crate) fn file(&mut self, place: usize) -> Option<&mut File> {
         self.files.get_mut(place).map(|shared| &mut shared.file)
     }
-    /// A stream on a file.
-    pub(crate) fn open_stream(&mut self, file: usize, kind: streams::Kind) -> usize {
-        if let Some(shared) = self.files.get_mut(file) {
-            shared.streams += 1;
+    /// A stream that reads one file and writes another, or both the same.
+    pub(crate) fn open_stream(&mut self, input: usize, output: usize, kind: streams::Kind) -> usize {
+        for file in [input, output] {
+            if let Some(shared) = self.files.get_mut(file) {
+                shared.uses += 1;
+            }
         }
-        self.streams.add(streams::Stream::new(file, kind))
+        self.streams.add(streams::Stream::new(input, output, kind))
     }
-    /// Ends a stream, and with its last stream the file. The output must have been flushed.
+    /// Ends a stream, and its files with their last use. The output must have been flushed.
     pub(crate) fn close_stream(&mut self, stream: usize) {
         let Some(stream) = self.streams.remove(stream) else { return };
-        let Some(shared) = self.files.get_mut(stream.file) else { return };
-        shared.streams -= 1;
-        if shared.streams == 0 {
-            self.files.remove(stream.file);
+        for file in [stream.input, stream.output] {
+            let Some(shared) = self.files.get_mut(file) else { continue };
+            shared.uses -= 1;
+            if shared.uses == 0 {
+                self.files.remove(file);
+            }
         }
     }
     /// True for the buffers that all streams share and that are written waiting.

@@ -9,23 +9,23 @@ use crate::worker::Worker;
 use syntax::lexer::{Scanned, TermScanner};
 use syntax::operators::{OpTable, OpType, PRIORITY_MAX};
 use syntax::parser::SyntaxError;
-use syntax::tree::{NodeId, NodeKind, Tree};
-use term::symbol::END_OF_FILE;
+use syntax::tree::{Children, NodeKind, Tree};
+use term::symbol::{END_OF_FILE, NORMAL};
 use term::{Atom, Word};
 
-/// Handles `gett(T)`. A syntax error is reported, and the next term read.
-pub(super) fn get_term(worker: &mut Worker, place: usize, answer: Word) -> Step {
+/// Handles `gett(T)`, or with `wrapped` `getwt(R)`. A syntax error is reported, and the next term read.
+pub(super) fn get_term(worker: &mut Worker, place: usize, answer: Word, wrapped: bool) -> Step {
     loop {
         let text = match next_text(worker, place) {
             Ok(text) => text,
             Err(step) => return step,
         };
-        let Some(text) = text else { return answer_term(worker, answer, None) };
+        let Some(text) = text else { return answer_term(worker, answer, None, wrapped) };
         let ops = take_ops(worker, place);
         let parsed = syntax::parse_term(&text, &ops, &mut worker.atoms);
         give_ops(worker, place, ops);
         match parsed {
-            Ok(Some(tree)) => return answer_term(worker, answer, Some(&tree)),
+            Ok(Some(tree)) => return answer_term(worker, answer, Some(&tree), wrapped),
             Ok(None) => {}
             Err(error) => {
                 if let Err(step) = report(worker, place, &text, &error) {
@@ -41,7 +41,7 @@ fn next_text(worker: &mut Worker, place: usize) -> Result<Option<Vec<u8>>, Step>
     let io = worker.state::<Io>();
     let Some(stream) = io.streams.get_mut(place) else { return Err(Step::Unknown) };
     let mut scanner = std::mem::take(&mut stream.scanner);
-    let number = stream.file;
+    let number = stream.input;
     let Some(file) = io.file(number) else { return Err(Step::Unknown) };
     let mut known = 0;
     let (later, found) = loop {
@@ -71,53 +71,72 @@ fn next_text(worker: &mut Worker, place: usize) -> Result<Option<Vec<u8>>, Step>
     Ok(text)
 }
 
-fn answer_term(worker: &mut Worker, answer: Word, tree: Option<&Tree>) -> Step {
-    let term = match tree {
+fn answer_term(worker: &mut Worker, answer: Word, tree: Option<&Tree>, wrapped: bool) -> Step {
+    let mut term = match tree {
         None => Word::atom(END_OF_FILE),
-        Some(tree) => build(worker, tree),
+        Some(tree) => build(worker, tree, wrapped),
     };
+    if wrapped {
+        term = worker.structure(NORMAL, &[term]);
+    }
     worker.unify(answer, term);
     Step::Done
 }
 
-/// A parsed term on the heap; equal names are one variable.
-fn build(worker: &mut Worker, tree: &Tree) -> Word {
-    let variables: Vec<Word> = tree.variables().iter().map(|_| worker.new_variable()).collect();
+/// A parsed term on the heap: equal names are one variable. Wrapped, every part says what it is, and variables are
+/// their names.
+pub(super) fn build(worker: &mut Worker, tree: &Tree, wrapped: bool) -> Word {
+    let variables: Vec<Word> = match wrapped {
+        true => tree.variables().iter().map(|variable| worker.string(&variable.name)).collect(),
+        false => tree.variables().iter().map(|_| worker.new_variable()).collect(),
+    };
+    let wrap = |worker: &mut Worker, name: &str, word: Word| match wrapped {
+        true => super::requests::reply(worker, name, &[word]),
+        false => word,
+    };
     let mut words: Vec<Word> = Vec::with_capacity(tree.nodes().len());
-    let of =
-        |words: &[Word], ids: &[NodeId]| -> Vec<Word> { ids.iter().map(|id| words[id.0 as usize]).collect() };
     for node in tree.nodes() {
-        let word = match &node.kind {
-            NodeKind::Var(index) => variables[*index as usize],
-            NodeKind::Int(value) => worker.int(*value),
-            NodeKind::BigInt(value) => worker.integer(value),
-            NodeKind::Float(value) => worker.float(*value),
-            NodeKind::Atom(atom) => Word::atom(*atom),
-            NodeKind::String(bytes) => worker.string(bytes),
-            NodeKind::List(children) => {
-                let items = of(&words, tree.children(*children));
-                let (tail, items) = items.split_last().expect("a list has items and a tail");
-                worker.list(items, *tail)
-            }
-            NodeKind::Struct(name, children) => {
-                let args = of(&words, tree.children(*children));
-                worker.structure(*name, &args)
-            }
-            NodeKind::Vector(children) => {
-                let elements = of(&words, tree.children(*children));
-                worker.vector(&elements)
-            }
+        let of = |range: &Children| -> Vec<Word> {
+            tree.children(*range).iter().map(|id| words[id.0 as usize]).collect()
         };
+        let (name, word) = match &node.kind {
+            NodeKind::Var(index) => ("variable", variables[*index as usize]),
+            NodeKind::Int(value) => ("integer", worker.int(*value)),
+            NodeKind::BigInt(value) => ("integer", worker.integer(value)),
+            NodeKind::Float(value) => ("floating_point", worker.float(*value)),
+            NodeKind::Atom(atom) => ("atom", Word::atom(*atom)),
+            NodeKind::String(bytes) => ("string", worker.string(bytes)),
+            NodeKind::List(children) => {
+                let items = of(children);
+                let (tail, items) = items.split_last().expect("a list has items and a tail");
+                ("list", list(worker, items, *tail, wrapped))
+            }
+            NodeKind::Struct(name, children) => ("functor", worker.structure(*name, &of(children))),
+            NodeKind::Vector(children) => ("vector", worker.vector(&of(children))),
+        };
+        let word = wrap(worker, name, word);
         words.push(word);
     }
     words[tree.root().0 as usize]
+}
+
+/// A list; the rests of a wrapped one are wrapped too (the first cell is left to the caller).
+fn list(worker: &mut Worker, items: &[Word], tail: Word, wrapped: bool) -> Word {
+    let mut list = tail;
+    for (i, &item) in items.iter().enumerate().rev() {
+        list = worker.cons(item, list);
+        if wrapped && i > 0 {
+            list = super::requests::reply(worker, "list", &[list]);
+        }
+    }
+    list
 }
 
 /// Says on standard error what is wrong with a term; with `on_error`, ends the program.
 fn report(worker: &mut Worker, place: usize, text: &[u8], error: &SyntaxError) -> Result<(), Step> {
     let io = worker.state::<Io>();
     let on_error = io.streams.get_mut(place).map_or(0, |stream| stream.on_error);
-    let number = io.streams.get_mut(place).map_or(0, |stream| stream.file);
+    let number = io.streams.get_mut(place).map_or(0, |stream| stream.input);
     let last = io.file(number).map_or(0, |file| file.line_count());
     let newlines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
     let first = last - newlines(text) + 1 + newlines(&text[..leading_layout(text)]);

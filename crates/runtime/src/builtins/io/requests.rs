@@ -8,32 +8,49 @@
 //! | `done`             | nothing                                                                        |
 //! | `result(R)`        | wait until the program's variable R has its value                              |
 //! | `stream(H,R)`      | R becomes `normal(S)`; serve the file stream S with number H                   |
+//! | `pair(I,O,R)`      | R becomes `normal(S,T)`; serve S with number I, T with number O                |
+//! | `collect(H,R,X)`   | as `stream`, and X becomes the text when the stream is closed                  |
+//! | `server(H,R)`      | R becomes `normal(B)`; serve the socket B with number H                        |
+//! | `connecting(K)`    | ask `connected(K,Reply)` how it went                                           |
+//! | `forked(F,I,O,R)`  | R becomes `parent(Pid,S,T)` or `child(S,T)`, F made so far: F is `parent(Pid)` or `child` |
 
-use super::buffers::Fd;
-use super::streams::{Kind, open};
-use super::{Io, STDERR, STDOUT};
-use crate::builtins::{Row, attempt, bytes, error, goal, wrong};
+use super::buffers::{Fd, File};
+use super::streams::Kind;
+use super::{Io, STDERR, STDIN, STDOUT, events, processes, sockets};
+use crate::builtins::{Row, attempt, bytes, error, goal, integer, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags};
 use std::sync::Arc;
 use term::Word;
-use term::symbol::ABNORMAL;
+use term::symbol::{ABNORMAL, NORMAL};
 
-/// A socket that accepts connections.
-#[derive(Debug)]
-pub(crate) struct Listener;
-
-fn reply(worker: &mut Worker, name: &str, args: &[Word]) -> Word {
+pub(super) fn reply(worker: &mut Worker, name: &str, args: &[Word]) -> Word {
     let name = worker.intern(name);
     worker.structure(name, args)
 }
 
-/// A standard stream.
-fn standard(worker: &mut Worker, file: usize, kind: Kind) -> Word {
-    Word::small(worker.state::<Io>().open_stream(file, kind) as i64)
+/// A stream on files that are open already.
+fn standard(worker: &mut Worker, input: usize, output: usize, kind: Kind) -> Word {
+    Word::small(worker.state::<Io>().open_stream(input, output, kind) as i64)
+}
+
+/// A new file as a stream.
+pub(super) fn open(worker: &mut Worker, name: &str, input: Option<Fd>, output: Option<Fd>) -> Word {
+    open_file(worker, File::new(name, input, output))
+}
+
+fn open_file(worker: &mut Worker, file: File) -> Word {
+    let io = worker.state::<Io>();
+    let file = io.add_file(file);
+    Word::small(io.open_stream(file, file, Kind::File) as i64)
+}
+
+/// A descriptor that this process now owns.
+pub(super) fn owned(fd: impl Into<rustix::fd::OwnedFd>) -> Fd {
+    Fd::Owned(Arc::new(fd.into()))
 }
 
 /// Opens a file with the modes of C's `fopen`.
@@ -45,16 +62,13 @@ fn open_path(worker: &mut Worker, path: &[u8], mode: &[u8]) -> Option<Word> {
         _ => (OFlags::RDWR, true, true),
     };
     let fd = rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666)).ok()?;
-    if reads
-        && rustix::fs::fstat(&fd).is_ok_and(|stat| {
-            rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory
-        })
-    {
+    let stat = rustix::fs::fstat(&fd).ok()?;
+    if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
         return None;
     }
-    let fd = Fd::Owned(Arc::new(fd));
+    let fd = owned(fd);
     let name = String::from_utf8_lossy(path).into_owned();
-    Some(open(worker, name, reads.then(|| fd.clone()), writes.then_some(fd)))
+    Some(open(worker, &name, reads.then(|| fd.clone()), writes.then_some(fd)))
 }
 
 fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
@@ -64,44 +78,192 @@ fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
         _ => return wrong(worker, 1, "a message", inputs[0]),
     };
     let name = worker.atoms.text(name).to_vec();
-    outputs[0] = match (&name[..], &args[..]) {
-        (b"stdin", [answer]) => {
-            let handle = standard(worker, 0, Kind::File);
-            reply(worker, "stream", &[handle, *answer])
-        }
-        (b"stdout", [answer]) => {
-            let handle = standard(worker, STDOUT, Kind::File);
-            reply(worker, "stream", &[handle, *answer])
-        }
-        (b"stderr", [answer]) => {
-            let handle = standard(worker, STDERR, Kind::File);
-            reply(worker, "stream", &[handle, *answer])
-        }
-        (b"read_open" | b"write_open" | b"append_open" | b"update_open", [path, answer]) => {
-            let path = attempt!(bytes(worker, 1, *path));
-            match open_path(worker, &path, &name) {
-                Some(handle) => reply(worker, "stream", &[handle, *answer]),
-                None => abnormal(worker, *answer),
+    let answer = match stream_request(worker, &name, &args) {
+        Some(answer) => answer,
+        None => match system_request(worker, &name, &args) {
+            Some(answer) => answer,
+            None => {
+                let text = worker.term_text(inputs[0]);
+                let message = format!("the stream does not understand the request {text}");
+                return error(ErrorKind::ReductionFailure, message);
             }
-        }
-        _ => {
-            let message =
-                format!("{} is no request that this stream understands", worker.term_text(inputs[0]));
-            return error(ErrorKind::ReductionFailure, message);
-        }
+        },
     };
+    outputs[0] = attempt!(answer);
     Outcome::Done
 }
 
-fn abnormal(worker: &mut Worker, answer: Word) -> Word {
+type Answer = Option<Result<Word, Outcome>>;
+
+/// Requests whose answer is a stream; `None` for any other.
+fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
+    Some(Ok(match (name, args) {
+        (b"stdin" | b"stdout" | b"stderr" | b"stdio", [answer]) => {
+            let (input, output) = match name {
+                b"stdin" => (STDIN, STDIN),
+                b"stdout" => (STDOUT, STDOUT),
+                b"stderr" => (STDERR, STDERR),
+                _ => (STDIN, STDOUT),
+            };
+            let handle = standard(worker, input, output, Kind::File);
+            reply(worker, "stream", &[handle, *answer])
+        }
+        (b"read_open" | b"write_open" | b"append_open" | b"update_open", [path, answer]) => {
+            match bytes(worker, 1, *path) {
+                Err(outcome) => return Some(Err(outcome)),
+                Ok(path) => match open_path(worker, &path, name) {
+                    Some(handle) => reply(worker, "stream", &[handle, *answer]),
+                    None => abnormal(worker, *answer),
+                },
+            }
+        }
+        (b"string_input", [answer, text]) => match bytes(worker, 2, *text) {
+            Err(outcome) => return Some(Err(outcome)),
+            Ok(text) => {
+                let handle = open_file(worker, File::from_bytes(text));
+                reply(worker, "stream", &[handle, *answer])
+            }
+        },
+        (b"string_output", [answer, text]) => {
+            let handle = open_file(worker, File::collector());
+            reply(worker, "collect", &[handle, *answer, *text])
+        }
+        (b"pipe", [answer]) => match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
+            Ok((read, write)) => pair(worker, "pipe", owned(read), owned(write), *answer),
+            Err(_) => abnormal(worker, *answer),
+        },
+        (b"connect" | b"connect2", [address, answer]) => {
+            return Some(sockets::connect(worker, *address, *answer, name == b"connect2"));
+        }
+        (b"bind", [address, answer]) => return Some(sockets::bind(worker, *address, *answer)),
+        (b"fork_with_pipes", [answer]) => return Some(processes::fork_with_pipes(worker, *answer)),
+        (b"signal_stream", [signal, answer]) => {
+            let signal = match integer(worker, 1, *signal) {
+                Ok(signal) => signal,
+                Err(outcome) => return Some(Err(outcome)),
+            };
+            let list = i32::try_from(signal).ok().and_then(|signal| events::signal_list(worker, signal));
+            match list {
+                Some(list) => {
+                    let normal = worker.structure(NORMAL, &[list]);
+                    worker.unify(*answer, normal);
+                    reply(worker, "done", &[])
+                }
+                None => abnormal(worker, *answer),
+            }
+        }
+        _ => return None,
+    }))
+}
+
+/// `pair(I,O,R)` for two descriptors.
+pub(super) fn pair(worker: &mut Worker, name: &str, input: Fd, output: Fd, answer: Word) -> Word {
+    let input = open(worker, name, Some(input), None);
+    let output = open(worker, name, None, Some(output));
+    reply(worker, "pair", &[input, output, answer])
+}
+
+pub(super) fn abnormal(worker: &mut Worker, answer: Word) -> Word {
     worker.unify(answer, Word::atom(ABNORMAL));
     reply(worker, "done", &[])
+}
+
+fn result(worker: &mut Worker, answer: Word, value: Word) -> Result<Word, Outcome> {
+    worker.unify(answer, value);
+    Ok(reply(worker, "done", &[]))
+}
+
+/// C's convention: 0 or -1.
+fn status<T, E>(worker: &mut Worker, answer: Word, done: Result<T, E>) -> Result<Word, Outcome> {
+    result(worker, answer, Word::small(if done.is_ok() { 0 } else { -1 }))
+}
+
+/// Requests about the process and its files; `None` for any other.
+fn system_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
+    Some(match (name, args) {
+        (b"sync", [answer]) => result(worker, *answer, Word::small(0)),
+        (b"cd", [path, answer]) => {
+            bytes(worker, 1, *path).and_then(|path| status(worker, *answer, rustix::process::chdir(path)))
+        }
+        (b"unlink", [path, answer]) => {
+            bytes(worker, 1, *path).and_then(|path| status(worker, *answer, rustix::fs::unlink(path)))
+        }
+        (b"chmod", [path, mode, answer]) => chmod(worker, *path, *mode, *answer),
+        (b"access", [path, mode, answer]) => access(worker, *path, *mode, *answer),
+        (b"mktemp", [template, answer]) => make_temporary(worker, *template, *answer),
+        (b"umask", [old]) => {
+            let mask = rustix::process::umask(Mode::empty());
+            rustix::process::umask(mask);
+            result(worker, *old, Word::small(mask.bits().into()))
+        }
+        (b"umask", [old, new]) => integer(worker, 2, *new).and_then(|new| {
+            let mask = rustix::process::umask(Mode::from_raw_mode(new as u32 & 0o777));
+            result(worker, *old, Word::small(mask.bits().into()))
+        }),
+        (b"getenv", [name, answer]) => bytes(worker, 1, *name).and_then(|name| {
+            let value = match processes::environment(worker, &name) {
+                Some(value) => worker.string(&value),
+                None => Word::small(0),
+            };
+            result(worker, *answer, value)
+        }),
+        (b"putenv", [text, answer]) => bytes(worker, 1, *text).and_then(|text| {
+            let done = processes::set_environment(worker, &text);
+            status(worker, *answer, done.ok_or(()))
+        }),
+        (b"system", [command, answer]) => processes::system(worker, *command, *answer),
+        (b"kill", [pid, signal, answer]) => {
+            processes::kill(worker, *pid, *signal).and_then(|done| status(worker, *answer, done.ok_or(())))
+        }
+        (b"fork", [answer]) => {
+            processes::fork(worker).and_then(|pid| result(worker, *answer, Word::small(pid)))
+        }
+        _ => return None,
+    })
+}
+
+fn chmod(worker: &mut Worker, path: Word, mode: Word, answer: Word) -> Result<Word, Outcome> {
+    let path = bytes(worker, 1, path)?;
+    let mode = integer(worker, 2, mode)?;
+    status(worker, answer, rustix::fs::chmod(path, Mode::from_raw_mode(mode as u32 & 0o7777)))
+}
+
+fn access(worker: &mut Worker, path: Word, mode: Word, answer: Word) -> Result<Word, Outcome> {
+    let path = bytes(worker, 1, path)?;
+    let mode = integer(worker, 2, mode)?;
+    status(worker, answer, rustix::fs::access(path, Access::from_bits_truncate(mode as u32)))
+}
+
+/// `mktemp(Template,Name)`: a new empty file whose name is the template and six characters.
+fn make_temporary(worker: &mut Worker, template: Word, answer: Word) -> Result<Word, Outcome> {
+    const CHARACTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    const TRIES: u32 = 1000;
+    let template = bytes(worker, 1, template)?;
+    let mut seed = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64)
+        ^ u64::from(std::process::id()) << 32;
+    for _ in 0..TRIES {
+        let mut path = template.clone();
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        path.extend((0..6).map(|i| CHARACTERS[(seed >> (33 + 5 * i)) as usize & 31]));
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        match rustix::fs::open(&path[..], flags, Mode::from_raw_mode(0o600)) {
+            Ok(_) => {
+                let name = worker.string(&path);
+                return result(worker, answer, name);
+            }
+            Err(rustix::io::Errno::EXIST) => {}
+            Err(_) => break,
+        }
+    }
+    result(worker, answer, Word::atom(ABNORMAL))
 }
 
 /// `simple_standard(N,H)`: standard file N as a stream of module `io`.
 fn simple_standard(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let file = attempt!(crate::builtins::index(worker, 1, inputs[0], STDERR + 1));
-    outputs[0] = standard(worker, file, Kind::Simple);
+    outputs[0] = standard(worker, file, file, Kind::Simple);
     Outcome::Done
 }
 
@@ -127,4 +289,6 @@ pub(in crate::builtins) const NATIVES: &[Row] = &[
     goal("file_io", "request", "io", request),
     goal("file_io", "simple_standard", "io", simple_standard),
     goal("file_io", "simple_open", "iio", simple_open),
+    goal("file_io", "connected", "io", sockets::connected),
+    goal("file_io", "accept", "iio", sockets::accept),
 ];

@@ -11,7 +11,7 @@
 //!
 //! Invariant S1: a message has its whole effect or none before `serve` answers `busy` with it in front.
 
-use super::buffers::{Fd, File, IoError, Ready};
+use super::buffers::{File, IoError, Ready};
 use super::{Io, events, read};
 use crate::builtins::{Row, describe, error, goal, integer};
 use crate::native::Outcome;
@@ -39,7 +39,9 @@ pub(crate) enum Kind {
 /// A reader or writer of a file.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    pub(super) file: usize,
+    /// The files that are read and written; often the same.
+    pub(super) input: usize,
+    pub(super) output: usize,
     kind: Kind,
     /// The program closed the file (`fclose`), the stream goes on.
     closed: bool,
@@ -56,8 +58,8 @@ impl Stream {
     pub(super) fn make_simple(&mut self) {
         self.kind = Kind::Simple;
     }
-    pub(super) fn new(file: usize, kind: Kind) -> Stream {
-        Stream { file, kind, closed: false, ops: None, on_error: 0, scanner: TermScanner::new() }
+    pub(super) fn new(input: usize, output: usize, kind: Kind) -> Stream {
+        Stream { input, output, kind, closed: false, ops: None, on_error: 0, scanner: TermScanner::new() }
     }
 }
 
@@ -200,8 +202,8 @@ fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
     let text = worker.term_text(message);
     let io = worker.state::<Io>();
     let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
-    let (file, kind) = (stream.file, stream.kind);
-    let name = io.file(file).map_or("a closed file", |file| &file.name);
+    let (output, kind) = (stream.output, stream.kind);
+    let name = io.file(output).map_or("a closed file", |file| &file.name);
     let kind = if kind == Kind::Simple { ErrorKind::ReductionFailure } else { ErrorKind::Other };
     error(kind, format!("illegal message {text} to the I/O stream for {name}"))
 }
@@ -210,9 +212,9 @@ fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
 fn idle(worker: &mut Worker, place: usize) {
     let io = worker.state::<Io>();
     let Some(stream) = io.streams.get_mut(place) else { return };
-    let place = stream.file;
-    if let Some(file) = io.file(place)
-        && !Io::is_standard(place)
+    let output = stream.output;
+    if let Some(file) = io.file(output)
+        && !Io::is_standard(output)
         && file.is_interactive()
     {
         // What cannot be written now stays in the buffer; an error shows at the next message or at the end.
@@ -224,10 +226,10 @@ fn idle(worker: &mut Worker, place: usize) {
 fn close(worker: &mut Worker, place: usize, rest: Word, outputs: &mut [Word]) -> Outcome {
     let io = worker.state::<Io>();
     let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
-    let file_place = stream.file;
+    let output = stream.output;
     let mut collected = None;
-    if let Some(file) = io.file(file_place)
-        && !Io::is_standard(file_place)
+    if let Some(file) = io.file(output)
+        && !Io::is_standard(output)
     {
         match file.flush() {
             Ok(Ready::Now(())) => {}
@@ -270,9 +272,9 @@ fn handle(worker: &mut Worker, place: usize, message: Word) -> Step {
     let name = worker.atoms.text(name).to_vec();
     let io = worker.state::<Io>();
     let Some(stream) = io.streams.get_mut(place) else { return Step::Unknown };
-    let (kind, closed, file) = (stream.kind, stream.closed, stream.file);
-    let Some(file) = io.file(file) else { return Step::Unknown };
-    let (reads, writes) = (file.reads() && !closed, file.writes() && !closed);
+    let (kind, closed, input, output) = (stream.kind, stream.closed, stream.input, stream.output);
+    let reads = !closed && io.file(input).is_some_and(|file| file.reads());
+    let writes = !closed && io.file(output).is_some_and(|file| file.writes());
     let simple = kind == Kind::Simple;
     match (&name[..], &args[..]) {
         (b"sync", [answer]) => give(worker, *answer, Word::small(0)),
@@ -295,18 +297,23 @@ fn handle(worker: &mut Worker, place: usize, message: Word) -> Step {
         (b"fflush", [answer]) if writes => flush_answering(worker, place, *answer),
         (b"ungetc", [code]) if reads => unget_byte(worker, place, *code),
         (b"fread", [count, answer]) if reads => read_bytes(worker, place, *count, *answer),
-        (b"gett", [answer]) if reads => read::get_term(worker, place, *answer),
+        (b"gett", [answer]) if reads => read::get_term(worker, place, *answer, false),
+        (b"getwt", [answer]) if reads => read::get_term(worker, place, *answer, true),
         (b"linecount", [answer]) if reads => {
-            let lines = with_file(worker, place, |file| file.line_count());
+            let lines = input_file(worker, place).map_or(0, |file| file.line_count());
             give(worker, *answer, Word::small(lines))
         }
         (b"feof", [answer]) if reads => {
-            let end = with_file(worker, place, |file| file.at_end());
+            let end = input_file(worker, place).is_some_and(|file| file.at_end());
             give(worker, *answer, Word::small(end.into()))
         }
         (b"fseek", [offset, whence, answer]) => seek(worker, place, [*offset, *whence, *answer]),
         (b"ftell", [answer]) => {
-            let position = with_file(worker, place, |file| file.tell());
+            let position = if reads {
+                input_file(worker, place).map_or(-1, |file| file.tell())
+            } else {
+                output_file(worker, place).map_or(-1, |(_, file)| file.tell())
+            };
             give(worker, *answer, Word::small(position))
         }
         (b"fclose", [answer]) => close_file(worker, place, *answer),
@@ -328,24 +335,25 @@ fn give(worker: &mut Worker, variable: Word, value: Word) -> Step {
     Step::Done
 }
 
-/// Runs an operation on the file of a stream that `handle` has seen to have one.
-pub(super) fn with_file<T: Default>(
-    worker: &mut Worker,
-    place: usize,
-    run: impl FnOnce(&mut File) -> T,
-) -> T {
+/// The file that a stream reads.
+pub(super) fn input_file(worker: &mut Worker, place: usize) -> Option<&mut File> {
     let io = worker.state::<Io>();
-    let Some(file) = io.streams.get_mut(place).map(|stream| stream.file) else { return T::default() };
-    io.file(file).map(run).unwrap_or_default()
+    let input = io.streams.get_mut(place)?.input;
+    io.file(input)
+}
+
+/// The file that a stream writes, and its number.
+fn output_file(worker: &mut Worker, place: usize) -> Option<(usize, &mut File)> {
+    let io = worker.state::<Io>();
+    let output = io.streams.get_mut(place)?.output;
+    io.file(output).map(|file| (output, file))
 }
 
 // ---- output ----------------------------------------------------------------------------------------
 
 /// Bytes into the buffer of a stream; a full one is written.
 pub(super) fn put(worker: &mut Worker, place: usize, bytes: &[u8]) -> Step {
-    let io = worker.state::<Io>();
-    let Some(number) = io.streams.get_mut(place).map(|stream| stream.file) else { return Step::Unknown };
-    let Some(file) = io.file(number) else { return Step::Unknown };
+    let Some((number, file)) = output_file(worker, place) else { return Step::Unknown };
     // S1: wait before, not after, so that nothing is written twice.
     if !Io::is_standard(number) && file.wants_flush() {
         ready!(worker, file.flush());
@@ -359,7 +367,7 @@ pub(super) fn put(worker: &mut Worker, place: usize, bytes: &[u8]) -> Step {
 }
 
 fn put_byte(worker: &mut Worker, place: usize, code: Word) -> Step {
-    if !with_file(worker, place, |file| file.writes()) {
+    if !output_file(worker, place).is_some_and(|(_, file)| file.writes()) {
         return Step::Unknown;
     }
     let code = step!(integer(worker, 1, code));
@@ -382,9 +390,7 @@ fn write_counted(worker: &mut Worker, place: usize, text: Word, count: Word) -> 
 }
 
 fn flush(worker: &mut Worker, place: usize) -> Step {
-    let io = worker.state::<Io>();
-    let Some(number) = io.streams.get_mut(place).map(|stream| stream.file) else { return Step::Unknown };
-    let Some(file) = io.file(number) else { return Step::Unknown };
+    let Some((number, file)) = output_file(worker, place) else { return Step::Unknown };
     if Io::is_standard(number) {
         step!(file.flush_waiting());
     } else {
@@ -450,9 +456,7 @@ fn find_variable(worker: &mut Worker, work: Word, into_vectors: bool) -> Option<
 // ---- input -----------------------------------------------------------------------------------------
 
 fn get_byte(worker: &mut Worker, place: usize, answer: Word) -> Step {
-    let io = worker.state::<Io>();
-    let Some(file) = io.streams.get_mut(place).map(|stream| stream.file) else { return Step::Unknown };
-    let Some(file) = io.file(file) else { return Step::Unknown };
+    let Some(file) = input_file(worker, place) else { return Step::Unknown };
     let byte = ready!(worker, file.get_byte());
     give(worker, answer, Word::small(byte.map_or(-1, i64::from)))
 }
@@ -460,8 +464,10 @@ fn get_byte(worker: &mut Worker, place: usize, answer: Word) -> Step {
 fn unget_byte(worker: &mut Worker, place: usize, code: Word) -> Step {
     let code = step!(integer(worker, 1, code));
     // As in C: pushing back the end of the file does nothing.
-    if code >= 0 {
-        with_file(worker, place, |file| file.unget(code as u8));
+    if code >= 0
+        && let Some(file) = input_file(worker, place)
+    {
+        file.unget(code as u8);
     }
     Step::Done
 }
@@ -469,9 +475,7 @@ fn unget_byte(worker: &mut Worker, place: usize, code: Word) -> Step {
 fn read_bytes(worker: &mut Worker, place: usize, count: Word, answer: Word) -> Step {
     let count = step!(integer(worker, 1, count));
     let count = step!(crate::builtins::vectors::size(1, count));
-    let io = worker.state::<Io>();
-    let Some(file) = io.streams.get_mut(place).map(|stream| stream.file) else { return Step::Unknown };
-    let Some(file) = io.file(file) else { return Step::Unknown };
+    let Some(file) = input_file(worker, place) else { return Step::Unknown };
     let bytes = ready!(worker, file.read(count));
     let string = worker.string(&bytes);
     give(worker, answer, string)
@@ -490,7 +494,11 @@ fn seek(worker: &mut Worker, place: usize, [offset, whence, answer]: [Word; 3]) 
         Step::Done => {}
         other => return other,
     }
-    let done = to.is_some_and(|to| with_file(worker, place, |file| file.seek(to)));
+    // The side that is read knows what was read ahead; a file that is only written has the other one.
+    let reads = input_file(worker, place).is_some_and(|file| file.reads());
+    let file =
+        if reads { input_file(worker, place) } else { output_file(worker, place).map(|(_, file)| file) };
+    let done = to.zip(file).is_some_and(|(to, file)| file.seek(to));
     give(worker, answer, Word::small(if done { 0 } else { -1 }))
 }
 
@@ -501,21 +509,18 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
         Step::Error(_) => -1,
         other => return other,
     };
-    if let Some(stream) = worker.state::<Io>().streams.get_mut(place) {
+    let io = worker.state::<Io>();
+    if let Some(stream) = io.streams.get_mut(place) {
         stream.closed = true;
-        let file = stream.file;
-        if !Io::is_standard(file) {
-            with_file(worker, place, File::close);
+        for number in [stream.input, stream.output] {
+            if !Io::is_standard(number)
+                && let Some(file) = io.file(number)
+            {
+                file.close();
+            }
         }
     }
     give(worker, answer, Word::small(result))
-}
-
-/// A descriptor as a stream's file, for requests.
-pub(super) fn open(worker: &mut Worker, name: String, input: Option<Fd>, output: Option<Fd>) -> Word {
-    let io = worker.state::<Io>();
-    let file = io.add_file(File::new(name, input, output));
-    Word::small(io.open_stream(file, Kind::File) as i64)
 }
 
 pub(in crate::builtins) const NATIVES: &[Row] =

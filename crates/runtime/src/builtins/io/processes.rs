@@ -1,0 +1,110 @@
+//! Other processes: commands, signals to them, forking; and the environment.
+//!
+//! Invariant E1: the environment of this process is never written (other threads may be reading it); changes are
+//! kept beside it, seen by `getenv` and given to commands.
+
+use super::requests::{abnormal, open, owned, reply};
+use super::{Io, events, flush};
+use crate::builtins::{bytes, error, integer};
+use crate::native::Outcome;
+use crate::outcome::ErrorKind;
+use crate::worker::Worker;
+use rustix::process::{Pid, Signal};
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use term::Word;
+
+/// The value of an environment variable (E1).
+pub(super) fn environment(worker: &mut Worker, name: &[u8]) -> Option<Vec<u8>> {
+    if let Some(value) = worker.state::<Io>().environment.get(name) {
+        return Some(value.clone());
+    }
+    // An empty name, or one with `=` or a zero byte, is never defined.
+    if name.is_empty() || name.contains(&b'=') || name.contains(&0) {
+        return None;
+    }
+    std::env::var_os(OsStr::from_bytes(name)).map(OsStringExt::into_vec)
+}
+
+/// `NAME=VALUE`; `None` if the text has no such form.
+pub(super) fn set_environment(worker: &mut Worker, text: &[u8]) -> Option<()> {
+    let at = text.iter().position(|&byte| byte == b'=').filter(|&at| at > 0)?;
+    if text.contains(&0) {
+        return None;
+    }
+    worker.state::<Io>().environment.insert(text[..at].to_vec(), text[at + 1..].to_vec());
+    Some(())
+}
+
+/// `system(Command,R)`: R becomes the wait status when the command has ended.
+pub(super) fn system(worker: &mut Worker, command: Word, answer: Word) -> Result<Word, Outcome> {
+    let command = bytes(worker, 1, command)?;
+    flush(worker).map_err(Outcome::Error)?;
+    let environment = worker.state::<Io>().environment.clone();
+    let changed = environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value)));
+    let started = std::process::Command::new("/bin/sh")
+        .arg("-c")
+        .arg(OsStr::from_bytes(&command))
+        .envs(changed)
+        .spawn();
+    let waiting = match started {
+        Ok(child) => events::when_ended(worker, child, answer).is_ok(),
+        Err(_) => false,
+    };
+    if !waiting {
+        worker.unify(answer, Word::small(-1));
+    }
+    Ok(reply(worker, "result", &[answer]))
+}
+
+/// `kill(Pid,Signal,R)`: `None` if it could not be sent.
+pub(super) fn kill(worker: &mut Worker, pid: Word, signal: Word) -> Result<Option<()>, Outcome> {
+    use rustix::process::{kill_current_process_group, kill_process, kill_process_group, test_kill_process};
+    let pid = integer(worker, 1, pid)?;
+    let signal = integer(worker, 2, signal)?;
+    let sent = (|| {
+        let process = i32::try_from(pid.unsigned_abs()).ok().and_then(Pid::from_raw);
+        if signal == 0 {
+            return test_kill_process(process?).ok();
+        }
+        let signal = Signal::from_named_raw(i32::try_from(signal).ok()?)?;
+        match (pid, process) {
+            (0, _) => kill_current_process_group(signal).ok(),
+            (1.., Some(process)) => kill_process(process, signal).ok(),
+            // Everything there is: never meant.
+            (-1, _) => None,
+            (_, Some(group)) => kill_process_group(group, signal).ok(),
+            _ => None,
+        }
+    })();
+    Ok(sent)
+}
+
+/// Duplicates this process: 0 in the child, its number in the parent, -1 if it cannot be done.
+pub(super) fn fork(worker: &mut Worker) -> Result<i64, Outcome> {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    if threads != 1 {
+        let message = "fork needs a process with one thread: run the program with one worker";
+        return Err(error(ErrorKind::Other, message));
+    }
+    flush(worker).map_err(Outcome::Error)?;
+    // SAFETY: this process has one thread (tested above), so no lock is held by a thread that the child lacks.
+    Ok(unsafe { libc::fork() }.into())
+}
+
+/// `fork_with_pipes(R)`: R becomes `parent(Pid,In,Out)` here and `child(In,Out)` there.
+pub(super) fn fork_with_pipes(worker: &mut Worker, answer: Word) -> Result<Word, Outcome> {
+    let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let (Ok((down_read, down_write)), Ok((up_read, up_write))) = (pipe(), pipe()) else {
+        return Ok(abnormal(worker, answer));
+    };
+    let pid = fork(worker)?;
+    let (input, output, made) = match pid {
+        -1 => return Ok(abnormal(worker, answer)),
+        0 => (down_read, up_write, reply(worker, "child", &[])),
+        _ => (up_read, down_write, reply(worker, "parent", &[Word::small(pid)])),
+    };
+    let input = open(worker, "pipe", Some(owned(input)), None);
+    let output = open(worker, "pipe", None, Some(owned(output)));
+    Ok(reply(worker, "forked", &[made, input, output, answer]))
+}
