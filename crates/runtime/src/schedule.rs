@@ -200,10 +200,11 @@ impl Node {
         worker.exit.take().map(RunOutcome::Exit)
     }
 
-    /// Nothing is ready. `Some` ends the run.
+    /// Nothing is ready. `Some` ends the run: also when events may come, if no goal is left that could use them.
     fn idle(&mut self) -> Option<RunOutcome> {
         if let Some(events) = &self.events
             && events.has_pending(&self.worker)
+            && self.worker.waiting_goals().next().is_some()
         {
             self.poll_events(None);
             return None;

@@ -57,6 +57,34 @@ fn report_measure(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outc
     write(worker, format!("{elapsed} msec\n").as_bytes())
 }
 
+/// Was the prompt of the `readint` at hand written already?
+#[derive(Default)]
+struct Prompted(bool);
+
+/// `readint(I)`: prompts on standard error and reads a line; asks again when it holds no integer.
+fn read_integer(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
+    loop {
+        if !std::mem::replace(&mut worker.state::<Prompted>().0, true)
+            && let Err(error) = io::prompt(worker, b"> ")
+        {
+            return Outcome::Error(error.program_error());
+        }
+        let line = match io::read_line(worker) {
+            Ok(line) => line,
+            Err(outcome) => return outcome,
+        };
+        worker.state::<Prompted>().0 = false;
+        if line.is_empty() {
+            return error(ErrorKind::Other, "readint: standard input has ended");
+        }
+        let text = String::from_utf8_lossy(&line);
+        if let Ok(value) = text.trim().parse::<num_bigint::BigInt>() {
+            outputs[0] = worker.integer(&value);
+            return Outcome::Done;
+        }
+    }
+}
+
 fn idle(_: &mut Worker, _: &[Word], _: &mut [Word]) -> Outcome {
     Outcome::Done
 }
@@ -65,6 +93,7 @@ pub(super) const NATIVES: &[Row] = &[
     goal("builtin", "print", "a", print_line),
     goal("builtin", "print", "ao", print),
     goal("builtin", "putc", "io", putc),
+    goal("builtin", "readint", "o", read_integer),
     goal("builtin", "start_measure", "", start_measure),
     goal("builtin", "report_measure", "o", report_measure),
     goal("builtin", "idle", "", idle),

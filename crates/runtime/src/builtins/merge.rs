@@ -5,7 +5,7 @@
 //! - G2 Every open input is counted and has one place: the process that waits for it, or the work list of the running
 //!   one. So Out ends when the last input does, and a message costs O(1).
 
-use super::{Row, body, daemon, error, predicates};
+use super::{Row, body, daemon, error, predicates, wrong};
 use crate::memory::write;
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
@@ -35,7 +35,7 @@ pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
     let class = match worker.state::<Class>().0 {
         Some(class) => class,
         None => {
-            let class = worker.classes.add("merger", crate::classes::Contents::Tagged);
+            let class = worker.add_class("merger", crate::classes::Contents::Tagged);
             worker.state::<Class>().0 = Some(class);
             class
         }
@@ -93,6 +93,10 @@ fn merge(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 }
 
 fn input(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let class = worker.state::<Class>().0;
+    if class.is_none() || worker.class_of(inputs[1]) != class {
+        return wrong(worker, 2, "a merger", inputs[1]);
+    }
     forward(worker, inputs[0], inputs[1])
 }
 

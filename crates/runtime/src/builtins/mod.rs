@@ -25,6 +25,8 @@ mod timers;
 mod variables;
 mod vectors;
 
+pub use system::take_postmortem;
+
 use crate::native::{Native, Outcome, Run};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
@@ -142,7 +144,7 @@ fn describe(worker: &Worker, word: Word) -> String {
         View::Cons(..) => "a list".into(),
         View::Struct(name, arity) => format!("a structure {}/{arity}", worker.atoms.name(name)),
         View::Object(class) => {
-            let name = worker.classes.get(class).name;
+            let name = worker.classes().get(class).name;
             let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
             format!("{article} object of class {name}")
         }
@@ -197,13 +199,4 @@ fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>,
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::worker::{Options, Worker};
-
-    /// A worker that knows the builtins and no program.
-    pub(super) fn worker() -> &'static mut Worker {
-        let options = Options { heap_bytes_max: None, collect_always: false, check_heap: false };
-        let node = crate::schedule::Node::new(options, term::AtomTable::new(), super::natives());
-        Box::leak(Box::new(node.expect("address space"))).worker()
-    }
-}
+mod tests;

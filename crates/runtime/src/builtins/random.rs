@@ -50,8 +50,8 @@ fn attach(worker: &mut Worker, list: Word, range: Word, state: u64) {
 fn generate(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let range = attempt!(integer(worker, 2, inputs[1]));
     let state = attempt!(integer(worker, 3, inputs[2]));
-    if range < 1 {
-        return out_of_range(2, "1 or more", range);
+    if !(1..=NUMBERS).contains(&range) {
+        return out_of_range(2, &format!("1 to {NUMBERS}"), range);
     }
     let (number, state) = next(state as u64, range);
     let (cons, tail) = merge::open_cons(worker, Word::small(number));

@@ -1,10 +1,13 @@
 //! Modules `unix` (the predicates that need no stream) and `system_control`.
 
 use super::io::Io;
-use super::{Row, attempt, goal, integer};
+use super::{Row, attempt, error, goal, integer, wrong};
 use crate::native::Outcome;
-use crate::worker::Worker;
+use crate::outcome::ErrorKind;
+use crate::terms::View;
+use crate::worker::{Root, Worker};
 use term::Word;
+use term::abi::PredicateId;
 
 /// `unix:exit(Status)`: of the status the low 8 bits, as in C.
 fn exit(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
@@ -39,7 +42,59 @@ fn times(_: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
     Outcome::Done
 }
 
+/// `system_control:collect(Before)`: words in use; the heap is collected before the next reduction.
+fn collect(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    worker.collection_wanted = true;
+    worker.abi.limit = 0;
+    words(worker, inputs, outputs)
+}
+
+/// `system_control:words(N)`: heap words in use.
+fn words(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
+    let young = worker.abi.heap as usize - worker.heap.young.base();
+    outputs[0] = Word::small(((worker.heap.old_bytes() + young) / 8) as i64);
+    Outcome::Done
+}
+
+/// The goal to run after a failure.
+#[derive(Default)]
+struct Postmortem(Option<(PredicateId, Vec<Root>)>);
+
+/// `system_control:postmortem(Module,Goal,R)`: registers a goal for the end by failure or deadlock; R becomes [].
+fn register_postmortem(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let module = worker.module_value(inputs[0]).or_else(|| worker.atom_value(inputs[0]));
+    let Some(module) = module else { return wrong(worker, 1, "a module", inputs[0]) };
+    let (name, args) = match worker.view(inputs[1]) {
+        View::Atom(name) => (name, Vec::new()),
+        View::Struct(name, arity) => (name, (0..arity).map(|i| worker.arg(inputs[1], i)).collect()),
+        _ => return wrong(worker, 2, "a goal", inputs[1]),
+    };
+    let Some(predicate) = worker.predicates.lookup(module, name, args.len()) else {
+        let message = format!(
+            "there is no predicate {}:{}/{}",
+            worker.atoms.name(module),
+            worker.atoms.name(name),
+            args.len()
+        );
+        return error(ErrorKind::UndefinedPredicate, message);
+    };
+    let roots = args.into_iter().map(|arg| worker.root(arg)).collect();
+    worker.state::<Postmortem>().0 = Some((predicate, roots));
+    outputs[0] = Word::NIL;
+    Outcome::Done
+}
+
+/// The goal that a program wants to be run after its failure or deadlock; given once. Whoever runs the node runs it,
+/// and ends with status 0.
+pub fn take_postmortem(worker: &mut Worker) -> Option<(PredicateId, Vec<Word>)> {
+    let (predicate, roots) = worker.state::<Postmortem>().0.take()?;
+    Some((predicate, roots.into_iter().map(|root| worker.take_root(root)).collect()))
+}
+
 pub(super) const NATIVES: &[Row] = &[
+    goal("system_control", "collect", "o", collect),
+    goal("system_control", "words", "o", words),
+    goal("system_control", "postmortem", "iio", register_postmortem),
     goal("unix", "exit", "i", exit),
     goal("unix", "argc", "o", argc),
     goal("unix", "argv", "o", argv),

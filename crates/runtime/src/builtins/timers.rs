@@ -1,7 +1,8 @@
-//! Module `timer`: the clock, and variables that are bound at a time. Calculation with times is in `library/timer.kl1`.
+//! Module `timer`: the clock, and variables that are bound at a time. `library/timer.kl1` has
+//! the rest.
 
 use super::io::events;
-use super::{Row, error, goal, integer};
+use super::{Row, attempt, error, goal, integer};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
@@ -49,13 +50,44 @@ fn now() -> i64 {
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
+/// `time(Days,Seconds,Microseconds)`.
+fn time(worker: &mut Worker, micros: i64) -> Word {
+    let name = worker.intern("time");
+    let seconds = micros.div_euclid(MICROS_PER_SECOND);
+    let (days, seconds) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
+    let parts = [days, seconds, micros.rem_euclid(MICROS_PER_SECOND)];
+    worker.structure(name, &parts.map(Word::small))
+}
+
 /// `get_time_of_day(time(Days,Seconds,Microseconds))`.
 fn time_of_day(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
-    let now = now();
-    let name = worker.intern("time");
-    let seconds = now / MICROS_PER_SECOND;
-    let parts = [seconds / SECONDS_PER_DAY, seconds % SECONDS_PER_DAY, now % MICROS_PER_SECOND];
-    outputs[0] = worker.structure(name, &parts.map(Word::small));
+    outputs[0] = time(worker, now());
+    Outcome::Done
+}
+
+fn calculate(
+    worker: &mut Worker,
+    inputs: &[Word],
+    outputs: &mut [Word],
+    run: fn(i64, i64) -> Option<i64>,
+) -> Outcome {
+    let a = attempt!(micros(worker, inputs[0]));
+    let b = attempt!(micros(worker, inputs[1]));
+    let Some(sum) = run(a, b) else { return error(ErrorKind::Range, "a time is too large") };
+    outputs[0] = time(worker, sum);
+    Outcome::Done
+}
+
+/// `compare(T1,T2,R)`: `<`, `=` or `>`.
+fn compare(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let a = attempt!(micros(worker, inputs[0]));
+    let b = attempt!(micros(worker, inputs[1]));
+    let name = match a.cmp(&b) {
+        std::cmp::Ordering::Less => "<",
+        std::cmp::Ordering::Equal => "=",
+        std::cmp::Ordering::Greater => ">",
+    };
+    outputs[0] = Word::atom(worker.intern(name));
     Outcome::Done
 }
 
@@ -88,6 +120,9 @@ fn at(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 pub(super) const NATIVES: &[Row] = &[
     goal("timer", "get_time_of_day", "o", time_of_day),
+    goal("timer", "add", "iio", |w, i, o| calculate(w, i, o, i64::checked_add)),
+    goal("timer", "sub", "iio", |w, i, o| calculate(w, i, o, i64::checked_sub)),
+    goal("timer", "compare", "iio", compare),
     goal("timer", "instantiate_after", "ia", after),
     goal("timer", "instantiate_at", "ia", at),
 ];

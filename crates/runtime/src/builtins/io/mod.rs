@@ -18,9 +18,10 @@ pub(crate) mod text;
 
 mod read;
 
+use crate::native::Outcome;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
-use buffers::{Fd, File, IoError};
+use buffers::{Fd, File, IoError, Ready};
 use std::collections::BTreeMap;
 
 /// Standard input's place in the table of files (F1).
@@ -158,6 +159,37 @@ pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
     let file = io.file(STDOUT).expect("F1");
     file.put(bytes);
     if file.wants_flush() { file.flush_waiting() } else { Ok(()) }
+}
+
+/// Writes a prompt to standard error, after what was written to standard output.
+pub(crate) fn prompt(worker: &mut Worker, text: &[u8]) -> Result<(), IoError> {
+    let io = worker.state::<Io>();
+    io.file(STDOUT).expect("F1").flush_waiting()?;
+    let file = io.file(STDERR).expect("F1");
+    file.put(text);
+    file.flush_waiting()
+}
+
+/// A line of standard input with its newline; empty at the end.
+pub(crate) fn read_line(worker: &mut Worker) -> Result<Vec<u8>, Outcome> {
+    let file = worker.state::<Io>().file(STDIN).expect("F1");
+    let mut known = 0;
+    let (fd, direction) = loop {
+        match file.peek_more(known) {
+            Err(error) => return Err(Outcome::Error(error.program_error())),
+            Ok(Ready::Later(fd, direction)) => break (fd, direction),
+            Ok(Ready::Now(bytes)) => {
+                if let Some(at) = bytes.iter().position(|&byte| byte == b'\n') {
+                    return Ok(file.take(at + 1));
+                }
+                if bytes.len() <= known {
+                    return Ok(file.take(known));
+                }
+                known = bytes.len();
+            }
+        }
+    };
+    Err(Outcome::Wait(events::when_ready(worker, fd, direction)))
 }
 
 /// The program's arguments, for `unix:argv`: not its name, not the runtime's options.

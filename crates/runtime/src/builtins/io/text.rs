@@ -33,7 +33,7 @@ impl Terms<'_> {
                     let (module, name) = (worker.atoms.name(info.module), worker.atoms.name(info.name));
                     View::Other(format!("predicate#({module}:{name}/{})", info.arity))
                 } else {
-                    View::Other(format!("<{}>", worker.classes.get(class).name))
+                    View::Other(format!("<{}>", worker.classes().get(class).name))
                 }
             }
         }
