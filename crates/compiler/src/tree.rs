@@ -23,7 +23,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// Rows that a two-way test is asked for at once.
-const CHUNK: usize = 64;
+const CHUNK: usize = 32;
+/// States of more rows are not looked for among those already built.
+const SHARED_MAX: usize = 4 * CHUNK;
 /// Versions of one set of rows that differ in what is known.
 const VERSIONS: usize = 4;
 
@@ -50,11 +52,27 @@ pub(crate) trait Bodies {
     ) -> (Vec<Op>, End);
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 struct Row {
     clause: u32,
     tests: Rc<[TestId]>,
     from: u32,
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Row) -> bool {
+        let same = Rc::ptr_eq(&self.tests, &other.tests) && self.from == other.from;
+        self.clause == other.clause && (same || self.left() == other.left())
+    }
+}
+
+impl Eq for Row {}
+
+impl std::hash::Hash for Row {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.clause.hash(state);
+        self.left().hash(state);
+    }
 }
 
 impl Row {
@@ -84,7 +102,7 @@ struct State {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    rows: Vec<(u32, Vec<TestId>)>,
+    rows: Vec<Row>,
     pending: Vec<Reg>,
     blocked: Option<u32>,
     noted: bool,
@@ -96,7 +114,6 @@ struct Rest {
     rows: Vec<Row>,
     facts: Facts,
     outer: Option<RestId>,
-    slow: bool,
     blocks: Vec<(Option<u32>, BlockId)>,
 }
 
@@ -127,7 +144,9 @@ pub(crate) struct Tree<'t> {
     bodies: FxHashMap<u32, Vec<(Facts, BlockId)>>,
     leaves: FxHashMap<(Vec<Reg>, bool), BlockId>,
     rests: Vec<Rest>,
-    canonical: FxHashMap<u32, RestId>,
+    rest_numbers: FxHashMap<(u32, usize, Option<RestId>), Vec<RestId>>,
+    /// The rest behind each clause, when the budget is spent.
+    canonical: Vec<Option<RestId>>,
     start: Facts,
     mentions: Vec<FxHashSet<ValueId>>,
     work: Vec<(BlockId, Work)>,
@@ -167,11 +186,12 @@ pub(crate) fn build(
         bodies: FxHashMap::default(),
         leaves: FxHashMap::default(),
         rests: Vec::new(),
-        canonical: FxHashMap::default(),
+        rest_numbers: FxHashMap::default(),
+        canonical: Vec::new(),
         start,
         mentions,
         work: Vec::new(),
-        budget: code.block_count() + 64 + 8 * tests + 2 * candidates.len(),
+        budget: code.block_count() + 64 + 4 * tests + 2 * candidates.len(),
     };
     tree.run(entry, code, bodies);
 }
@@ -217,7 +237,9 @@ fn mentions(table: &Table, candidate: &Candidate) -> FxHashSet<ValueId> {
 
 impl Tree<'_> {
     fn run(&mut self, entry: (BlockId, Op), code: &mut Code, bodies: &mut dyn Bodies) {
-        let rows = self.rows_from(0);
+        let usable = self.candidates.iter().enumerate().filter(|(_, c)| !c.passive.never);
+        let rows =
+            usable.map(|(i, c)| Row { clause: i as u32, tests: c.passive.tests.clone(), from: 0 }).collect();
         let state = State {
             rows,
             facts: self.start.clone(),
@@ -237,10 +259,6 @@ impl Tree<'_> {
                 }
             }
         }
-    }
-    fn rows_from(&self, first: usize) -> Vec<Row> {
-        let usable = self.candidates.iter().enumerate().skip(first).filter(|(_, c)| !c.passive.never);
-        usable.map(|(i, c)| Row { clause: i as u32, tests: c.passive.tests.clone(), from: 0 }).collect()
     }
     /// The entry block holds the poll and the first test (or the only body).
     fn enter(&mut self, entry: (BlockId, Op), mut state: State, code: &mut Code, bodies: &mut dyn Bodies) {
@@ -309,9 +327,14 @@ impl Tree<'_> {
             Next::Wait => self.leaf(state.pending, state.noted, code),
             Next::Exit => self.exit(state, code),
             Next::Ask => {
+                if state.rows.len() > SHARED_MAX {
+                    let block = code.block();
+                    self.work.push((block, Work::State(state)));
+                    return block;
+                }
                 self.forget(&mut state);
                 let key = Key {
-                    rows: state.rows.iter().map(|row| (row.clause, row.left().to_vec())).collect(),
+                    rows: state.rows.clone(),
                     pending: state.pending.clone(),
                     blocked: state.blocked,
                     noted: state.noted,
@@ -405,7 +428,7 @@ impl Tree<'_> {
             pending: Vec::new(),
             blocked,
             noted: blocked.is_some(),
-            slow: info.slow,
+            slow: false,
             rest: info.outer,
         };
         let block = self.target(state, code);
@@ -414,41 +437,57 @@ impl Tree<'_> {
     }
     /// Leaves the first `count` rows in the state; the others are tried when those do not commit.
     fn split_off(&mut self, state: &mut State, count: usize, code: &Code) {
-        if state.rows.len() <= count {
-            return;
-        }
         if code.block_count() > self.budget {
             return self.split_canonically(state);
         }
-        let rest = Rest {
-            rows: state.rows.split_off(count),
-            facts: state.facts.clone(),
-            outer: state.rest,
-            slow: state.slow,
-            blocks: Vec::new(),
-        };
-        state.rest = Some(RestId(self.rests.len() as u32));
-        self.rests.push(rest);
+        if state.rows.len() <= count {
+            return;
+        }
+        let rows = state.rows.split_off(count);
+        let outer = state.rest;
+        // Equal rests must be one: else each would have its own rests, and so on.
+        let key = (rows[0].clause, rows.len(), outer);
+        let alike = self.rest_numbers.entry(key).or_default();
+        let rests = &self.rests;
+        let found = alike.iter().find(|rest| {
+            let rest = &rests[rest.0 as usize];
+            rest.rows == rows && rest.facts == state.facts
+        });
+        state.rest = found.copied();
+        if found.is_none() {
+            let number = RestId(self.rests.len() as u32);
+            alike.push(number);
+            self.rests.push(Rest { rows, facts: state.facts.clone(), outer, blocks: Vec::new() });
+            state.rest = Some(number);
+        }
     }
     /// Beyond the budget: one row, and a rest that depends on nothing but its clause (T3).
     fn split_canonically(&mut self, state: &mut State) {
-        let clause = state.rows[0].clause + 1;
+        let clause = state.rows[0].clause;
         state.rows.truncate(1);
-        if let Some(&rest) = self.canonical.get(&clause) {
-            state.rest = Some(rest);
-            return;
+        if self.canonical.is_empty() {
+            self.make_canonical();
         }
-        let rest = RestId(self.rests.len() as u32);
-        let rows = self.rows_from(clause as usize);
-        self.rests.push(Rest {
-            rows,
-            facts: self.start.clone(),
-            outer: None,
-            slow: state.slow,
-            blocks: Vec::new(),
-        });
-        self.canonical.insert(clause, rest);
-        state.rest = Some(rest);
+        state.rest = self.canonical[clause as usize];
+    }
+    /// For each clause the rest behind it: the next clause alone, then the rest behind that.
+    fn make_canonical(&mut self) {
+        self.canonical = vec![None; self.candidates.len()];
+        let mut behind = None;
+        for (clause, candidate) in self.candidates.iter().enumerate().rev() {
+            self.canonical[clause] = behind;
+            if candidate.passive.never {
+                continue;
+            }
+            let row = Row { clause: clause as u32, tests: candidate.passive.tests.clone(), from: 0 };
+            self.rests.push(Rest {
+                rows: vec![row],
+                facts: self.start.clone(),
+                outer: behind,
+                blocks: Vec::new(),
+            });
+            behind = Some(RestId(self.rests.len() as u32 - 1));
+        }
     }
     /// Code for the first open test of a state.
     fn fill(&mut self, block: BlockId, mut ops: Vec<Op>, mut state: State, code: &mut Code) {
@@ -576,12 +615,12 @@ fn is_specific(pattern: Pattern) -> bool {
 }
 
 impl Tree<'_> {
-    fn shapes(&self, row: &Row, value: ValueId) -> Vec<Shape> {
-        let of = |test: &TestId| match self.table.get(*test) {
+    fn shapes<'r>(&'r self, row: &'r Row, value: ValueId) -> impl Iterator<Item = Shape> + 'r {
+        let of = move |test: &TestId| match self.table.get(*test) {
             Test::Shape(v, shape) if *v == value => Some(*shape),
             _ => None,
         };
-        row.left().iter().filter_map(of).collect()
+        row.left().iter().filter_map(of)
     }
     /// The row without its tests of `value`.
     fn without(&self, row: &Row, value: ValueId) -> Row {
@@ -597,17 +636,17 @@ impl Tree<'_> {
     /// Asks for the shape of a value, once for all rows.
     fn split_shape(&mut self, value: ValueId, mut state: State, code: &mut Code) -> End {
         let prior = state.facts.value(value).unwrap_or(Fact::Loaded);
-        let mut shapes: Vec<Vec<Shape>> = state.rows.iter().map(|row| self.shapes(row, value)).collect();
-        let mut wishes: Vec<Wish> = shapes.iter().map(|shapes| wish(shapes)).collect();
+        let mut wishes: Vec<Wish> = state.rows.iter().map(|row| wish(self.shapes(row, value))).collect();
         let specific = wishes.iter().filter(|wish| matches!(wish, Wish::Only(_))).count();
         let others = wishes.len() - specific;
         if specific > 0 && specific * others > 4 * wishes.len() + 256 {
             let alike = matches!(wishes[0], Wish::Only(_));
             let run = wishes.iter().take_while(|wish| matches!(wish, Wish::Only(_)) == alike).count();
-            self.split_off(&mut state, if alike { run } else { run.min(CHUNK) }, code);
-            shapes.truncate(state.rows.len());
+            self.split_off(&mut state, if alike { run.max(CHUNK) } else { CHUNK }, code);
             wishes.truncate(state.rows.len());
         }
+        let shapes: Vec<Vec<Shape>> =
+            state.rows.iter().map(|row| self.shapes(row, value).collect()).collect();
         let stripped: Vec<Row> = state.rows.iter().map(|row| self.without(row, value)).collect();
         let cells = Cells::new(&shapes, &wishes, prior);
         // The commonest outcome last, so that its block comes first in the work list.
@@ -688,9 +727,9 @@ fn is_integer_cell(pattern: Pattern) -> bool {
     matches!(pattern, Pattern::AnyInt | BIGINT)
 }
 
-fn wish(shapes: &[Shape]) -> Wish {
-    let specific = shapes.iter().find_map(|shape| match shape {
-        Shape::Is(pattern) if is_specific(*pattern) => Some(*pattern),
+fn wish(mut shapes: impl Iterator<Item = Shape>) -> Wish {
+    let specific = shapes.find_map(|shape| match shape {
+        Shape::Is(pattern) if is_specific(pattern) => Some(pattern),
         _ => None,
     });
     specific.map_or(Wish::Other, Wish::Only)

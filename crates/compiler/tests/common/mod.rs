@@ -8,6 +8,7 @@ use term::AtomTable;
 use term::abi::{Builtin, Place};
 
 /// Builtins that the tests' programs use (a few of the runtime's).
+#[allow(dead_code, reason = "each test file uses some of these")]
 pub(crate) fn builtins() -> Vec<Builtin> {
     let table: &[(&str, &str, &str, Place)] = &[
         ("guard", "equal_terms", "aa", Place::Guard),
@@ -43,6 +44,7 @@ pub(crate) fn builtins() -> Vec<Builtin> {
 }
 
 /// A program compiled without roots.
+#[allow(dead_code, reason = "each test file uses some of these")]
 pub(crate) struct Compiled {
     pub(crate) program: compiler::ir::Program,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -50,6 +52,7 @@ pub(crate) struct Compiled {
 }
 
 /// Compiles a text; with `raw` cells or without.
+#[allow(dead_code, reason = "each test file uses some of these")]
 pub(crate) fn compile(text: &str, raw: bool) -> Compiled {
     let mut sources = SourceMap::default();
     let file = sources.add("test.kl1".into(), text.as_bytes().to_vec());
@@ -70,6 +73,7 @@ pub(crate) fn compile(text: &str, raw: bool) -> Compiled {
 }
 
 /// The IR text of a text, which must be right; the verifier must accept it.
+#[allow(dead_code, reason = "each test file uses some of these")]
 pub(crate) fn ir(text: &str, raw: bool) -> String {
     let compiled = compile(text, raw);
     assert_eq!(compiled.diagnostics, [], "diagnostics");

@@ -1,0 +1,94 @@
+//! Time and size stay linear (K2): big generated programs.
+
+mod common;
+
+use std::fmt::Write;
+
+fn blocks(text: &str) -> usize {
+    let compiled = common::compile(text, true);
+    let errors = compiled.diagnostics.iter().filter(|d| d.severity == syntax::diagnostic::Severity::Error);
+    assert_eq!(errors.count(), 0);
+    assert_eq!(compiler::verify::verify(&compiled.program), [""; 0]);
+    compiled.program.components.iter().map(|component| component.blocks.len()).sum()
+}
+
+fn clauses(count: usize, clause: impl Fn(usize) -> String) -> String {
+    let mut text = String::from(":- module main.\n");
+    for number in 0..count {
+        writeln!(text, "{}", clause(number)).unwrap();
+    }
+    text
+}
+
+/// Blocks for a predicate of 300 and one of 3,000 clauses of a kind.
+fn grows_linearly(clause: impl Fn(usize) -> String) {
+    let (small, large) = (blocks(&clauses(300, &clause)), blocks(&clauses(3_000, &clause)));
+    assert!(large < 15 * small, "{small} blocks, then {large}");
+    assert!(large < 40 * 3_000, "{large} blocks");
+}
+
+#[test]
+fn distinct_constants() {
+    grows_linearly(|n| format!("p({n},R) :- R = r{n}."));
+}
+
+#[test]
+fn comparisons() {
+    grows_linearly(|n| format!("p(X,R) :- X < {n} | R = r{n}."));
+}
+
+#[test]
+fn constants_and_wildcards_by_turns() {
+    grows_linearly(|n| {
+        if n % 2 == 0 { format!("p({n},_,R) :- R = r{n}.") } else { format!("p(_,f({n}),R) :- R = r{n}.") }
+    });
+}
+
+#[test]
+fn constants_among_comparisons() {
+    grows_linearly(|n| {
+        if n % 3 == 0 { format!("p({n},R) :- R = r{n}.") } else { format!("p(X,R) :- X > {n} | R = r{n}.") }
+    });
+}
+
+#[test]
+fn different_arguments() {
+    grows_linearly(|n| {
+        let mut arguments = ["_"; 8].map(String::from);
+        arguments[n % 8] = format!("a{n}");
+        arguments[n / 8 % 8] = format!("b{n}");
+        format!("p({}).", arguments.join(","))
+    });
+}
+
+#[test]
+fn structures_with_constants_inside() {
+    grows_linearly(|n| format!("p(f({},g({n},X)),R) :- X > {n} | R = r{n}.", n % 17));
+}
+
+#[test]
+fn otherwise_between_all() {
+    grows_linearly(|n| format!("p(X,Y,R) :- X > {n}, Y = a{n} | R = r{n}.\notherwise."));
+}
+
+#[test]
+fn many_predicates() {
+    let predicate = |n: usize| {
+        format!(
+            "p{n}([],R) :- R = [].\np{n}([X|Xs],R) :- X < {n} | R = [X|R1], p{n}(Xs,R1).\n\
+             p{n}([X|Xs],R) :- X >= {n} | Y := X + 1, q{n}(Y,Xs,R).\nq{n}(_,Xs,R) :- p{n}(Xs,R)."
+        )
+    };
+    let (small, large) = (blocks(&clauses(200, predicate)), blocks(&clauses(2_000, predicate)));
+    assert!(large < 12 * small, "{small} blocks, then {large}");
+}
+
+#[test]
+fn a_long_body() {
+    let body = |count: usize| {
+        let goals: Vec<String> = (0..count).map(|n| format!("X{n} = [{n}|X{}]", n + 1)).collect();
+        format!(":- module main.\np(X0) :- {}, q(X0,X{count}).\nq(_,_).\n", goals.join(", "))
+    };
+    let (small, large) = (blocks(&body(100)), blocks(&body(3_000)));
+    assert_eq!(small, large);
+}
