@@ -149,7 +149,8 @@ impl Lower<'_, '_> {
         let facts = self.facts.clone();
         match result {
             Some(result) => {
-                self.define(dst, result);
+                // Not `Int`: on the other way to `yes` it may be a big integer.
+                self.define_as(dst, result, Kind::Value);
                 let yes = self.edge(exits.yes, None);
                 self.b.ins().jump(yes, &[]);
             }
@@ -177,7 +178,7 @@ impl Lower<'_, '_> {
         let unbound = self.edge(exits.unbound, None);
         self.b.ins().jump(unbound, &[]);
         self.enter_block(value_block);
-        self.define(dst, value);
+        self.define_as(dst, value, Kind::Value);
         let yes = self.edge(exits.yes, None);
         self.b.ins().jump(yes, &[]);
     }
@@ -255,22 +256,24 @@ impl Lower<'_, '_> {
                 self.b.ins().srem(x, y)
             });
         }
-        // 0 and -8 are the tagged divisors that need care: after adding 8 both are below 9.
         let (narrow, wide, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.append_block_param(done, I64);
-        let moved = self.b.ins().iadd_imm_s(y, 8);
-        let special = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, moved, 9);
-        self.unless(special, slow);
         // Division of 32-bit words is several times faster on many processors.
         let both = self.b.ins().bor(x, y);
         let high = self.b.ins().ushr_imm_u(both, 32);
         self.b.ins().brif(high, wide, &[], narrow, &[]);
         self.enter_block(narrow);
+        let zero = self.b.ins().icmp_imm_s(IntCC::Equal, y, 0);
+        self.unless(zero, slow);
         let (x32, y32) = (self.b.ins().ireduce(I32, x), self.b.ins().ireduce(I32, y));
         let result = if op == IntOp::Div { self.b.ins().udiv(x32, y32) } else { self.b.ins().urem(x32, y32) };
         let result = self.b.ins().uextend(I64, result);
         self.b.ins().jump(done, &[result.into()]);
         self.enter_block(wide);
+        // 0 and -8 are the tagged divisors that need care: after adding 8 both are below 9.
+        let moved = self.b.ins().iadd_imm_s(y, 8);
+        let special = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, moved, 9);
+        self.unless(special, slow);
         let result = if op == IntOp::Div { self.b.ins().sdiv(x, y) } else { self.b.ins().srem(x, y) };
         self.b.ins().jump(done, &[result.into()]);
         self.enter_block(done);

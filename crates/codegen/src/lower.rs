@@ -50,6 +50,8 @@ pub(crate) enum Kind {
     Atom,
     /// A pointer that is no reference.
     Pointer,
+    /// No reference.
+    Value,
 }
 
 /// A register whose value was loaded from a cell and not tested yet (L2).

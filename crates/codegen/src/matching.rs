@@ -9,7 +9,7 @@
 //! accepts the whole tag is never reached.
 
 use crate::lower::{Kind, Lazy, Lower};
-use compiler::ir::{BlockId, Pattern, Reg};
+use compiler::ir::{BlockId, Operand, Pattern, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
@@ -89,7 +89,9 @@ impl Lower<'_, '_> {
         self.b.switch_to_block(tests);
         let word = self.read_raw(reg);
         let only_objects = self.test_groups(reg, word, &groups, default);
-        self.follow(reg, word, tests, unbound);
+        if lazy.is_some() || self.kind(Operand::Reg(reg)).is_none() {
+            self.follow(reg, word, tests, unbound);
+        }
         if !only_objects {
             self.test_pointed(reg, word, Tag::Object, &groups.objects, default);
         }

@@ -205,7 +205,7 @@ impl Lower<'_, '_> {
             Some(reg) => {
                 let value = self.read_raw(reg);
                 self.bind_integer(cell, value, done);
-                self.value_to_bind(reg, start, slow, bind);
+                self.value_to_bind(reg, cell, [start, slow, bind, done]);
                 value
             }
             None => {
@@ -264,20 +264,36 @@ impl Lower<'_, '_> {
         self.enter_block(other);
     }
 
-    /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`, or goes to
-    /// `slow`.
-    fn value_to_bind(&mut self, reg: Reg, start: Block, slow: Block, bind: Block) {
+    /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`; of two unbound
+    /// variables one becomes a reference to the other; else to `slow`.
+    fn value_to_bind(&mut self, reg: Reg, cell: Value, [start, slow, bind, done]: [Block; 4]) {
         let value = self.read_raw(reg);
-        let (reference, follow) = (self.cold_block(), self.cold_block());
+        let (reference, follow, variable) = (self.cold_block(), self.cold_block(), self.cold_block());
         let differs = self.tag_differs(value, Tag::Ref);
         self.b.ins().brif(differs, bind, &[], reference, &[]);
         self.enter_block(reference);
         let content = self.load(value, -(Tag::Ref as i64));
         let is_value = self.tag_differs(content, Tag::Var);
-        self.b.ins().brif(is_value, follow, &[], slow, &[]);
+        self.b.ins().brif(is_value, follow, &[], variable, &[]);
         self.enter_block(follow);
         self.redefine(reg, content);
         self.b.ins().jump(start, &[]);
+
+        self.enter_block(variable);
+        let hooked = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        self.unless(hooked, slow);
+        let same = self.b.ins().icmp(IntCC::Equal, value, cell);
+        self.unless(same, slow);
+        // Both young: the later one is bound, and no barrier is needed.
+        let heap = self.heap_now();
+        let (far_cell, far_value) = (self.b.ins().bxor(cell, heap), self.b.ins().bxor(value, heap));
+        let distance = self.b.ins().bor(far_cell, far_value);
+        let mask = self.worker_field(field!(young_mask));
+        let old = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
+        self.unless(old, slow);
+        let (later, earlier) = (self.b.ins().umax(cell, value), self.b.ins().umin(cell, value));
+        self.store(earlier, later, -(Tag::Ref as i64));
+        self.b.ins().jump(done, &[]);
     }
 
     /// A value went into a cell: an old cell must be remembered. Goes to `done`.

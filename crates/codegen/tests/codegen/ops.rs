@@ -372,10 +372,15 @@ fn unification_binds_follows_remembers_or_asks() {
     assert_eq!(go(&mut m, a, b).len(), 1);
     assert_eq!(go(&mut m, list, list).len(), 1);
     // Variable with variable; a hooked variable.
-    let (c, d) = (m.variable(), m.variable());
-    assert_eq!(go(&mut m, c, d).len(), 1);
+    for swap in [false, true] {
+        let (c, d) = (m.variable(), m.variable());
+        let logged = if swap { go(&mut m, d, c) } else { go(&mut m, c, d) };
+        assert_eq!((logged, m.words(d, 1), m.words(c, 1)), (none.clone(), vec![c], vec![UNBOUND]));
+        assert_eq!(go(&mut m, c, d).len(), 1, "the same variable");
+    }
     let hooked = Word::pointer(Tag::Ref, m.build(&[Word::pointer(Tag::Var, 64)]));
     assert_eq!(go(&mut m, hooked, list).len(), 1);
+    assert_eq!(go(&mut m, b, hooked).len(), 1);
     // An old variable: pointers are remembered, immediates need not be.
     m.worker.young_mask = 0;
     let (e, f) = (m.variable(), m.variable());
