@@ -23,6 +23,18 @@ pub enum OpType {
 }
 
 impl OpType {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            OpType::Fx => "fx",
+            OpType::Fy => "fy",
+            OpType::Xfx => "xfx",
+            OpType::Xfy => "xfy",
+            OpType::Yfx => "yfx",
+            OpType::Xf => "xf",
+            OpType::Yf => "yf",
+        }
+    }
     /// From its name (`xfx`).
     pub fn from_name(name: &[u8]) -> Option<OpType> {
         Some(match name {
@@ -95,14 +107,19 @@ const DEFAULT: &[(OpType, u16, &str)] = &[
     (OpType::Xf, 150, "++ --"),
 ];
 
+/// KL1's default operators: type, priority, name.
+pub fn default_operators() -> impl Iterator<Item = (OpType, u16, &'static str)> {
+    DEFAULT
+        .iter()
+        .flat_map(|&(kind, priority, names)| names.split(' ').map(move |name| (kind, priority, name)))
+}
+
 impl OpTable {
     /// KL1's default operators.
     pub fn default_table(atoms: &mut AtomTable) -> Self {
         let mut table = OpTable::default();
-        for &(kind, priority, names) in DEFAULT {
-            for name in names.split(' ') {
-                table.add(atoms.intern(name.as_bytes()), kind, priority);
-            }
+        for (kind, priority, name) in default_operators() {
+            table.add(atoms.intern(name.as_bytes()), kind, priority);
         }
         table
     }

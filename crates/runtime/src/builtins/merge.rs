@@ -81,11 +81,20 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
         worker.unify(tail, Word::NIL);
     } else if !waiting.is_empty() {
         let process = predicates::library(worker, "gcmerge", "in", 2);
-        for variable in waiting.into_iter().rev() {
-            worker.spawn(process, &[variable, merger]);
+        for variable in waiting {
+            wait_for(worker, variable, process, merger);
         }
     }
     Outcome::Done
+}
+
+/// The process that waits for an input is made waiting: a ready goal might run after goals that bind several inputs, and
+/// the order of arrival would be lost.
+fn wait_for(worker: &mut Worker, variable: Word, process: term::abi::PredicateId, merger: Word) {
+    worker.spawn(process, &[variable, merger]);
+    worker.abi.pending[0] = variable;
+    worker.abi.pending_count = 1;
+    worker.suspend_top();
 }
 
 fn merge(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {

@@ -4,6 +4,7 @@ use super::buffers::Ready;
 use super::streams::{Step, step};
 use super::{Io, STDERR, STDOUT, events};
 use crate::builtins::{error, out_of_range, wrong};
+use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::worker::Worker;
 use syntax::lexer::{Scanned, TermScanner};
@@ -227,6 +228,18 @@ pub(super) fn remove_operator(worker: &mut Worker, place: usize, op: Word, kind:
     ops.remove(atom, kind);
     give_ops(worker, place, ops);
     Step::Done
+}
+
+/// `default_operator_table(Ops)`: a list of `op(Name,Type,Priority)`.
+pub(super) fn default_operators(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
+    let mut items = Vec::new();
+    for (kind, priority, name) in syntax::operators::default_operators() {
+        let (name, kind) = (worker.intern(name), worker.intern(kind.name()));
+        let args = [Word::atom(name), Word::atom(kind), Word::small(priority.into())];
+        items.push(super::requests::reply(worker, "op", &args));
+    }
+    outputs[0] = worker.list(&items, Word::NIL);
+    Outcome::Done
 }
 
 /// A ground term as `putt` writes it, or `putwt` the term that it wraps.

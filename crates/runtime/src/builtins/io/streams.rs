@@ -523,5 +523,8 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
     give(worker, answer, Word::small(result))
 }
 
-pub(in crate::builtins) const NATIVES: &[Row] =
-    &[goal("file_io", "serve", "iio", serve), goal("file_io", "resume", "iaaio", resume)];
+pub(in crate::builtins) const NATIVES: &[Row] = &[
+    goal("file_io", "serve", "iio", serve),
+    goal("file_io", "resume", "iaaio", resume),
+    goal("klicio", "default_operator_table", "o", read::default_operators),
+];
