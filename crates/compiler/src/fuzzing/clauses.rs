@@ -92,7 +92,7 @@ impl Generator<'_> {
                 ["a", "b", "[]"][first..].iter().map(|atom| (atom.to_string(), vec![])).collect()
             }
             Type::String => vec![(self.string().to_string(), vec![])],
-            Type::Vector => return self.layers(signature),
+            Type::Vector | Type::Float => return self.layers(signature),
         };
         let mut fronts = Vec::new();
         for (pattern, variables) in patterns {
@@ -172,15 +172,22 @@ impl Generator<'_> {
                 let number = self.integer();
                 format!("vector({name},N{at}), N{at} > 1, vector_element({name},1,E{at}), E{at} < {number}")
             }
+            (Type::Float, 0 | 1) => {
+                format!(
+                    "{name} {} {}",
+                    self.dice.pick(&["$<", "$>=", "$=:="]),
+                    self.dice.pick(&["0.0", "1.5", "100.0"])
+                )
+            }
             (_, 2) if signature.inputs[other] != Type::Vector => {
                 format!("{name} {} A{other}", self.dice.pick(&["@<", "@>="]))
             }
             (_, 3) if signature.inputs[other] != Type::Vector => format!("{name} \\= A{other}"),
             (Type::Int, _) => self.integer_test(&name).replace('G', &format!("G{at}")),
-            (Type::String, _) => format!(
-                "string({name},N{at},_), N{at} > 1, string_element({name},N{at}-1,E{at}), E{at} > 100"
-            )
-            .replace(&format!("N{at}-1"), "0"),
+            (Type::String, _) => {
+                format!("string({name},N{at},_), N{at} > 1, string_element({name},0,E{at}), E{at} > 100")
+            }
+            (Type::Float, _) => format!("float({name})"),
             (Type::Atom, _) => format!("{name} = {}", self.atom()),
             (Type::List, 0) => format!("list({name})"),
             (Type::List, _) => format!("{name} = [H{at}|_], H{at} > 3"),
@@ -208,6 +215,28 @@ impl Generator<'_> {
         let mut last = Front::new(signature);
         last.pattern(0, "[X|Xs]", &[("X", Type::Int)]);
         self.step(signature, last, OTHERWISE, stream);
+    }
+
+    /// A traversal that threads a state through argument pairs: it returns the last state.
+    pub(super) fn pairs(&mut self, name: &str) {
+        let test = self.integer_test("X");
+        let mut updates = Vec::new();
+        for _ in 0..3 {
+            let constant = self.integer();
+            updates.push(match self.dice.below(5) {
+                0 => format!("S += {constant}"),
+                1 => "S -= X".to_string(),
+                2 => format!("S += X*{constant}"),
+                3 => format!("S <== {constant}"),
+                _ => format!("( S > X -> S += X ; otherwise ; true -> S -= {constant}, S += S )"),
+            });
+        }
+        let _ = writeln!(
+            self.text,
+            "{name}([])-S :- true | true.\n{name}([X|Xs])-S :- {test} | {}, {name}(Xs)-S, {}.\n\
+             {OTHERWISE}{name}([X|Xs])-S :- true | {}, {name}(Xs)-S.",
+            updates[0], updates[1], updates[2]
+        );
     }
 
     /// One clause for a cell: a result item when it makes a stream, and the recursive call with new accumulators.

@@ -47,9 +47,11 @@ enum Type {
     String,
     /// A vector of integers that is not empty.
     Vector,
+    Float,
 }
 
-const TYPES: [Type; 6] = [Type::Int, Type::List, Type::Atom, Type::Tree, Type::String, Type::Vector];
+const TYPES: [Type; 8] =
+    [Type::Int, Type::List, Type::Atom, Type::Tree, Type::String, Type::Vector, Type::Float, Type::Int];
 
 /// A predicate that can be called.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ struct Signature {
     name: String,
     /// The first argument is fuel.
     fuel: bool,
+    /// A traversal written with argument pairs.
+    pairs: bool,
     inputs: Vec<Type>,
     outputs: Vec<Type>,
 }
@@ -114,17 +118,36 @@ impl Generator<'_> {
         for number in 0..1 + self.dice.below(4) {
             let inputs = self.types(3);
             let outputs = self.types(2);
-            self.signatures.push(Signature { name: format!("f{number}"), fuel: true, inputs, outputs });
+            self.signatures.push(Signature {
+                name: format!("f{number}"),
+                fuel: true,
+                pairs: false,
+                inputs,
+                outputs,
+            });
         }
         for number in 0..self.dice.below(4) {
             let mut inputs = vec![Type::List];
-            inputs.extend(self.types(2));
-            let outputs = vec![self.dice.pick(&[Type::Int, Type::List])];
-            self.signatures.push(Signature { name: format!("g{number}"), fuel: false, inputs, outputs });
+            let pairs = self.dice.one_in(4);
+            inputs.extend(if pairs { vec![Type::Int] } else { self.types(2) });
+            let outputs = vec![if pairs { Type::Int } else { self.dice.pick(&[Type::Int, Type::List]) }];
+            self.signatures.push(Signature {
+                name: format!("g{number}"),
+                fuel: false,
+                pairs,
+                inputs,
+                outputs,
+            });
         }
         self.main();
         for signature in self.signatures.clone() {
-            if signature.fuel { self.function(&signature) } else { self.traversal(&signature) }
+            if signature.fuel {
+                self.function(&signature);
+            } else if signature.pairs {
+                self.pairs(&signature.name);
+            } else {
+                self.traversal(&signature);
+            }
         }
         self.text.push_str(SHOW);
         let mut helpers = std::mem::take(&mut self.helpers);
@@ -196,6 +219,7 @@ show(ok,X) :- true | builtin:print(X).
 ground(X,R) :- integer(X) | R = ok.
 ground(X,R) :- atom(X) | R = ok.
 ground(X,R) :- string(X,_,_) | R = ok.
+ground(X,R) :- float(X) | R = ok.
 ground([A|B],R) :- true | ground(A,Q), ground_more(Q,B,R).
 ground(n(A,B,C),R) :- true | ground([A,B,C],R).
 ground_more(ok,X,R) :- true | ground(X,R).

@@ -21,6 +21,7 @@ const INTEGERS: [&str; 14] = [
     "123456789012345678901234567890",
 ];
 const ATOMS: [&str; 5] = ["a", "b", "[]", "'hello world'", "(+)"];
+const FLOATS: [&str; 6] = ["0.0", "1.5", "2.0", "-3.25", "1.0e10", "0.1"];
 const STRINGS: [&str; 4] = ["\"a\"", "\"hello\"", "\"tab\\tquote\\\"\"", "\"zz\""];
 
 impl Generator<'_> {
@@ -36,7 +37,7 @@ impl Generator<'_> {
 
     /// A variable of the scope: integers and atoms any, others only if they were not used before (P4).
     pub(super) fn known(&mut self, scope: &mut Scope, kind: Type) -> Option<String> {
-        let free = matches!(kind, Type::Int | Type::Atom);
+        let free = matches!(kind, Type::Int | Type::Atom | Type::Float);
         let found: Vec<usize> = (0..scope.variables.len())
             .filter(|&at| scope.variables[at].kind == kind && (free || !scope.variables[at].used))
             .collect();
@@ -67,8 +68,9 @@ impl Generator<'_> {
             Type::Int => self.integer().to_string(),
             Type::Atom => self.atom().to_string(),
             Type::String => self.string().to_string(),
+            Type::Float => self.dice.pick(&FLOATS).to_string(),
             Type::List => {
-                let count = self.dice.below(4);
+                let count = self.dice.below(7);
                 let items: Vec<String> = (0..count).map(|_| self.value(scope, Type::Int, depth)).collect();
                 if count > 0 && self.dice.one_in(3) {
                     let tail = self.value(scope, Type::List, depth);
@@ -108,6 +110,10 @@ impl Generator<'_> {
                 self.define_by_condition(scope, name, kind, depth)
             }
             Type::List => self.define_list(scope, name, depth),
+            Type::Float if depth > 0 => {
+                let value = self.float_expression(scope, depth);
+                scope.goals.push(format!("{name} $:= {value}"));
+            }
             Type::String if depth > 0 && self.dice.one_in(2) => self.define_string(scope, name, depth),
             Type::Vector if depth > 0 && self.dice.one_in(2) => self.define_vector(scope, name, depth),
             _ => {
@@ -119,7 +125,7 @@ impl Generator<'_> {
     }
 
     fn define_integer(&mut self, scope: &mut Scope, name: &str, depth: usize) {
-        let goal = match self.dice.below(if depth == 0 { 3 } else { 9 }) {
+        let goal = match self.dice.below(if depth == 0 { 3 } else { 11 }) {
             0 => format!("{name} = {}", self.integer()),
             1 | 2 => format!("{name} := {}", self.expression(scope, depth)),
             3 => return self.define_by_condition(scope, name, Type::Int, depth),
@@ -129,6 +135,13 @@ impl Generator<'_> {
                 let (a, b) =
                     (self.value(scope, Type::Int, depth - 1), self.value(scope, Type::Int, depth - 1));
                 format!("{}({a},{b},{name})", self.dice.pick(&["add", "subtract", "and", "exclusive_or"]))
+            }
+            9 => return self.define_by_messages(scope, name, depth),
+            10 => {
+                self.helpers.push(COMPARED);
+                let kind = self.dice.pick(&[Type::List, Type::Tree, Type::String, Type::Float, Type::Atom]);
+                let (a, b) = (self.value(scope, kind, depth - 1), self.value(scope, kind, depth - 1));
+                format!("compared({a},{b},{name})")
             }
             7 => {
                 self.helpers.push(SUM);
@@ -147,7 +160,7 @@ impl Generator<'_> {
     }
 
     fn define_list(&mut self, scope: &mut Scope, name: &str, depth: usize) {
-        let goal = match self.dice.below(if depth == 0 { 1 } else { 6 }) {
+        let goal = match self.dice.below(if depth == 0 { 1 } else { 7 }) {
             2 => {
                 self.helpers.push(APPEND);
                 let (a, b) =
@@ -166,6 +179,11 @@ impl Generator<'_> {
                 scope.goals.push(format!("generic:new(random_numbers,{numbers},{range},{seed})"));
                 format!("take({},{numbers},{name})", self.dice.below(6))
             }
+            6 => {
+                self.helpers.push(MAP);
+                let list = self.value(scope, Type::List, depth - 1);
+                format!("map(predicate#(main:{}/2),{list},{name})", self.dice.pick(&["twice", "parity"]))
+            }
             5 => {
                 self.helpers.push(super::ELEMENTS);
                 let vector = self.value(scope, Type::Vector, depth - 1);
@@ -174,6 +192,44 @@ impl Generator<'_> {
             _ => format!("{name} = {}", self.constant(scope, Type::List, depth)),
         };
         scope.goals.push(goal);
+    }
+
+    /// The answer of a process that gets incomplete messages.
+    fn define_by_messages(&mut self, scope: &mut Scope, name: &str, depth: usize) {
+        self.helpers.push(SERVER);
+        let mut messages = Vec::new();
+        for _ in 0..1 + self.dice.below(4) {
+            messages.push(match self.dice.below(3) {
+                0 => "get(_)".to_string(),
+                1 => format!("add({})", self.value(scope, Type::Int, depth - 1)),
+                _ => {
+                    let answer = scope.fresh();
+                    scope.add(&answer, Type::Int);
+                    format!("get({answer})")
+                }
+            });
+        }
+        let state = self.integer();
+        scope.goals.push(format!("server([{},get({name})],{state})", messages.join(",")));
+    }
+
+    /// A float expression.
+    fn float_expression(&mut self, scope: &mut Scope, depth: usize) -> String {
+        if depth == 0 {
+            return self.value(scope, Type::Float, 0);
+        }
+        let a = self.float_expression(scope, depth - 1);
+        let choice = self.dice.below(8);
+        match choice {
+            0 => a,
+            1 => format!("sqrt({a})"),
+            2 => format!("floor({a})"),
+            3 => format!("float({})", self.expression(scope, 1)),
+            _ => {
+                let b = self.float_expression(scope, depth - 1);
+                format!("({a} {} {b})", self.dice.pick(&["+", "-", "*", "/"]))
+            }
+        }
     }
 
     fn define_string(&mut self, scope: &mut Scope, name: &str, depth: usize) {
@@ -343,4 +399,19 @@ count(N,X,L) :- N > 0 | L = [X|T], N1 := N-1, X1 := X+N, count(N1,X1,T).
 const TAKE: &str = "\
 take(0,_,L) :- true | L = [].
 take(N,[X|Xs],L) :- N > 0 | L = [X|T], N1 := N-1, take(N1,Xs,T).
+";
+const COMPARED: &str = "\
+compared(X,Y,R) :- compare(X,Y,C) | R = C.
+";
+const MAP: &str = "\
+map(_,[],L) :- true | L = [].
+map(P,[X|Xs],L) :- true | L = [Y|Ys], map(P,Xs,Ys), apply(P,{X,Y}).
+twice(X,Y) :- true | Y := X+X.
+parity(X,Y) :- X /\\ 1 =:= 0 | Y = 0.
+parity(X,Y) :- X /\\ 1 =:= 1 | Y = 1.
+";
+const SERVER: &str = "\
+server([],_) :- true | true.
+server([add(N)|Ms],S) :- true | S1 := S+N, server(Ms,S1).
+server([get(V)|Ms],S) :- wait(S) | V = S, server(Ms,S).
 ";

@@ -70,6 +70,12 @@ pub(super) struct Machine<'p> {
     /// By the number in their handle.
     pub(super) mergers: Vec<builtins::Merger>,
     pub(super) streams: Vec<builtins::io::Stream>,
+    /// Variables that get `[]` at a time (microseconds).
+    pub(super) timers: BTreeMap<(i64, usize), Id>,
+    /// The time.
+    pub(super) now: i64,
+    /// What runs after a failure or deadlock.
+    pub(super) postmortem: Option<(Code, Vec<Id>)>,
     /// Set when the run ends.
     pub(super) stop: Option<Outcome>,
     pub(super) steps: u64,
@@ -102,6 +108,9 @@ impl<'p> Machine<'p> {
             resumed: Vec::new(),
             mergers: Vec::new(),
             streams: Vec::new(),
+            timers: BTreeMap::new(),
+            now: 0,
+            postmortem: None,
             stop: None,
             steps: 0,
             schedule,
@@ -113,17 +122,34 @@ impl<'p> Machine<'p> {
     pub(super) fn run(mut self) -> Report {
         let code = self.predicate_code(symbol::MAIN, symbol::MAIN, 0);
         self.push(Goal { code, arguments: Vec::new(), priority: FIRST_PRIORITY });
+        self.run_ready();
+        let outcome = self.stop.take().expect("the loop ends when it is set");
+        let failed =
+            matches!(outcome, Outcome::Failure { .. } | Outcome::Error { .. } | Outcome::Deadlock { .. });
+        if failed && let Some((code, arguments)) = self.postmortem.take() {
+            self.ready.clear();
+            self.resumed.clear();
+            self.timers.clear();
+            self.push(Goal { code, arguments, priority: FIRST_PRIORITY });
+            self.run_ready();
+        }
+        self.world.report(outcome, self.steps)
+    }
+
+    /// Reduces until the run ends.
+    fn run_ready(&mut self) {
         while self.stop.is_none() {
             let Some(goal) = self.next() else {
-                self.stop = Some(self.end());
-                break;
+                if !builtins::timer::advance(self) {
+                    self.stop = Some(self.end());
+                }
+                self.push_resumed();
+                continue;
             };
             self.count_step();
             self.reduce(goal);
             self.push_resumed();
         }
-        let outcome = self.stop.take().expect("the loop ends when it is set");
-        self.world.report(outcome, self.steps)
     }
 
     /// Counts work; beyond the limit the run ends.

@@ -165,6 +165,23 @@ pub(super) enum ListEnd {
 }
 
 impl Value {
+    /// The parts of a list cell, structure or vector.
+    pub(super) fn parts(&self) -> Vec<Id> {
+        match self {
+            Value::List(car, cdr) => vec![*car, *cdr],
+            Value::Struct(_, parts) | Value::Vector(parts) => parts.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+    /// The same with other parts (as many).
+    pub(super) fn with_parts(&self, parts: Vec<Id>) -> Value {
+        match self {
+            Value::List(..) => Value::List(parts[0], parts[1]),
+            Value::Struct(name, _) => Value::Struct(*name, parts.into()),
+            Value::Vector(_) => Value::Vector(parts.into()),
+            other => other.clone(),
+        }
+    }
     /// An integer in its shortest form.
     pub(super) fn integer(value: BigInt) -> Value {
         match i64::try_from(&value) {

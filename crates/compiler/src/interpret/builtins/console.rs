@@ -17,7 +17,9 @@ pub(super) fn natives() -> Vec<Native> {
         native("builtin", "start_measure", "", Place::Goal, |_, _| Step::Done(Vec::new())),
         native("builtin", "report_measure", "o", Place::Goal, report_measure),
         native("builtin", "idle", "", Place::Goal, |_, _| Step::Done(Vec::new())),
-        native("system_control", "gc", "oo", Place::Goal, collect),
+        native("system_control", "collect", "o", Place::Goal, words),
+        native("system_control", "words", "o", Place::Goal, words),
+        native("system_control", "postmortem", "iio", Place::Goal, postmortem),
         native("unix", "times", "oooo", Place::Goal, |m, _| {
             Step::Done((0..4).map(|_| m.store.int(0)).collect())
         }),
@@ -70,10 +72,25 @@ fn report_measure(machine: &mut Machine, _: &[Id]) -> Step {
     done(machine.store.int(0))
 }
 
-/// The oracle collects nothing.
-fn collect(machine: &mut Machine, _: &[Id]) -> Step {
+/// The oracle collects nothing; it counts steps instead of words.
+fn words(machine: &mut Machine, _: &[Id]) -> Step {
     let steps = machine.steps as i64;
-    Step::Done(vec![machine.store.int(steps), machine.store.int(steps)])
+    done(machine.store.int(steps))
+}
+
+/// `postmortem(Module,Goal,R)`: a goal for the end by failure or deadlock.
+fn postmortem(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let (Value::Module(module) | Value::Atom(module)) = *machine.bound(inputs[0]) else {
+        return type_error("a module is needed");
+    };
+    let (name, arguments) = match machine.bound(inputs[1]) {
+        Value::Atom(name) => (*name, Vec::new()),
+        Value::Struct(name, arguments) => (*name, arguments.to_vec()),
+        _ => return type_error("a goal is needed"),
+    };
+    let code = machine.predicate_code(module, name, arguments.len());
+    machine.postmortem = Some((code, arguments));
+    done(machine.store.atom(symbol::NIL))
 }
 
 fn exit(machine: &mut Machine, inputs: &[Id]) -> Step {

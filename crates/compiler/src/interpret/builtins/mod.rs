@@ -13,7 +13,9 @@ mod objects;
 pub(super) mod random;
 mod strings;
 mod terms;
+pub(super) mod timer;
 mod vectors;
+mod wrapping;
 
 pub(super) use merge::Merger;
 
@@ -91,6 +93,8 @@ impl Table {
             random::natives(),
             strings::natives(),
             terms::natives(),
+            timer::natives(),
+            wrapping::natives(),
             vectors::natives(),
         ];
         for native in groups.into_iter().flatten() {

@@ -31,6 +31,7 @@ pub(super) fn natives() -> Vec<Native> {
     let mut all = vec![
         native(MODULE, "request", "io", Place::Goal, request),
         native(MODULE, "simple_standard", "io", Place::Goal, simple_standard),
+        native("klicio", "default_operator_table", "o", Place::Goal, default_operators),
         native(MODULE, "simple_open", "iio", Place::Goal, simple_open),
     ];
     all.extend(streams::natives());
@@ -45,7 +46,7 @@ impl Machine<'_> {
         self.store.int(self.streams.len() as i64 - 1)
     }
     /// A term `name(arguments)`.
-    fn reply(&mut self, name: &str, arguments: &[Id]) -> Id {
+    pub(super) fn reply(&mut self, name: &str, arguments: &[Id]) -> Id {
         let name = self.atoms.intern(name.as_bytes());
         self.store.functor(name, arguments)
     }
@@ -56,7 +57,7 @@ impl Machine<'_> {
             None => Err(Step::Wait(self.store.deref(id))),
         }
     }
-    fn int_of(&self, id: Id) -> Result<i64, Step> {
+    pub(super) fn int_of(&self, id: Id) -> Result<i64, Step> {
         match self.store.get(id) {
             Some(Value::Int(n)) => Ok(*n),
             Some(_) => Err(type_error("an integer is needed")),
@@ -73,6 +74,19 @@ macro_rules! attempt {
             Err(step) => return step,
         }
     };
+}
+
+/// A list of `op(Name,Type,Priority)`.
+fn default_operators(machine: &mut Machine, _: &[Id]) -> Step {
+    let mut items = Vec::new();
+    for (kind, priority, name) in syntax::operators::default_operators() {
+        let (name, kind) =
+            (machine.atoms.intern(name.as_bytes()), machine.atoms.intern(kind.name().as_bytes()));
+        let parts = [machine.store.atom(name), machine.store.atom(kind), machine.store.int(priority.into())];
+        items.push(machine.reply("op", &parts));
+    }
+    let nil = machine.store.atom(symbol::NIL);
+    done(machine.store.list(&items, nil))
 }
 
 /// `simple_standard(N,H)`: standard file N as a stream of module `io`.
