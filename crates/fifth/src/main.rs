@@ -8,7 +8,6 @@ mod ending;
 mod library;
 mod repl;
 mod report;
-mod roots;
 mod sources;
 mod standalone;
 
@@ -61,8 +60,8 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
 
 /// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors.
 fn compile(machine: &mut Machine, read: &mut Read, format: MessageFormat) -> Option<compiler::ir::Program> {
-    let roots = roots::roots(read, machine.atoms());
-    let (program, diagnostics) = machine.lower(read, Some(roots));
+    let main = machine.atoms().intern(b"main");
+    let (program, diagnostics) = machine.lower(read, Some(vec![(main, main, 0)]));
     read.diagnostics.extend(diagnostics);
     let errors = report::diagnostics(&read.diagnostics, &read.sources, format);
     if errors { None } else { program }

@@ -1,0 +1,64 @@
+//! Programs do the same compiled and interpreted: the corpus, where each says what it does, and random ones.
+//!
+//! `FIFTH_CORPUS=guard/` runs only the programs of the corpus whose path contains this text. `FIFTH_CASES=1000` runs more
+//! random programs; a disagreement is shown with the smallest program that has it.
+
+mod support;
+
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use std::path::Path;
+use support::execute::{self, Ending};
+
+const CASES: u32 = 60;
+const BYTES_MAX: usize = 500;
+
+#[test]
+fn programs_do_what_they_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let filter = std::env::var("FIFTH_CORPUS").unwrap_or_default();
+    let programs = support::directives::programs(&root, &filter).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!programs.is_empty(), "no program matches {filter:?}");
+    if let Err(report) = support::directives::check_all(&programs, &root) {
+        panic!("{report}");
+    }
+}
+
+#[test]
+fn compiled_and_interpreted_runs_agree() {
+    let cases = std::env::var("FIFTH_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let folder = std::env::temp_dir().join(format!("fifth-random-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let file = folder.join("random.kl1");
+    let result = runner.run(&vec(any::<u8>(), 0..BYTES_MAX), |bytes| {
+        let text = compiler::fuzzing::program(&bytes);
+        agree(&file, &text).map_err(|difference| TestCaseError::fail(format!("{difference}\n{text}")))
+    });
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+/// Both runs of a program give the same, as far as the language says what it is.
+fn agree(file: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(file, text).map_err(|error| error.to_string())?;
+    let files = [file.to_path_buf()];
+    let Ok(expected) = execute::interpreted(&files, &[], b"") else {
+        // The interpreter gives up on programs that take too many steps.
+        return Ok(());
+    };
+    let (given, messages) = execute::compiled(&files, &[], b"")?;
+    if let Some(error) = messages.iter().find(|message| message.severity == "error") {
+        return Err(format!("compile error {} in line {}", error.code, error.line));
+    }
+    let output_counts = matches!(expected.ending, Ending::Success | Ending::Deadlock);
+    if !given.ending.agrees(expected.ending) || (output_counts && given.stdout != expected.stdout) {
+        return Err(format!("interpreted: {expected:?}\ncompiled: {given:?}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! Programs that say in comments what they do, and the comparison of two executions with that.
+//!
+//! | directive | meaning |
+//! |---|---|
+//! | `% test: TEXT` | what it exercises; a file without it is a part of another program |
+//! | `% stdout: TEXT` | one line of standard output (`% stdout-raw: TEXT`: the last piece, without newline) |
+//! | `% unordered` | the lines may come in any order |
+//! | `% stderr: TEXT` | standard error contains this |
+//! | `% exit: N` | exit code, 0 if not given (2 with `% error`) |
+//! | `% outcome: success\|failure\|deadlock\|error` | how the run ends |
+//! | `% warning: LINE CODE`, `% error: LINE CODE` | all diagnostics of the compiler |
+//! | `% stdin: TEXT`, `% args: A B`, `% files: F G` | input lines, program arguments, further files of the same folder |
+//! | `% skip-interpreter: WHY` | only the compiled program is run |
+
+use super::execute::{self, Ending, Execution};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a program says about itself.
+#[derive(Debug, Default)]
+pub(crate) struct Directives {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) unordered: bool,
+    pub(crate) stderr: Vec<String>,
+    pub(crate) exit: Option<i32>,
+    pub(crate) outcome: Option<Ending>,
+    /// Line and code.
+    pub(crate) warnings: BTreeSet<(u64, String)>,
+    pub(crate) errors: BTreeSet<(u64, String)>,
+    pub(crate) stdin: Vec<u8>,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) files: Vec<String>,
+    pub(crate) skip_interpreter: bool,
+    is_test: bool,
+}
+
+impl Directives {
+    /// Reads the comment lines at the top of a program.
+    pub(crate) fn parse(text: &[u8]) -> Result<Directives, String> {
+        let mut found = Directives::default();
+        let lines = text.split(|byte| *byte == b'\n').take_while(|line| line.starts_with(b"%"));
+        for line in lines {
+            let line = std::str::from_utf8(line).map_err(|_| "directives are UTF-8".to_string())?;
+            let line = line.strip_prefix("% ").unwrap_or(line);
+            let (name, rest) = line.split_once(':').unwrap_or((line, ""));
+            found.directive(name.trim_end(), rest.strip_prefix(' ').unwrap_or(rest))?;
+        }
+        Ok(found)
+    }
+
+    fn directive(&mut self, name: &str, rest: &str) -> Result<(), String> {
+        let words = || rest.split_whitespace().map(str::to_string);
+        match name {
+            "test" => self.is_test = true,
+            "stdout" => self.stdout.extend(rest.bytes().chain([b'\n'])),
+            "stdout-raw" => self.stdout.extend(rest.bytes()),
+            "unordered" => self.unordered = true,
+            "stderr" => self.stderr.push(rest.to_string()),
+            "exit" => self.exit = Some(rest.trim().parse().map_err(|_| format!("exit: {rest}"))?),
+            "outcome" => {
+                self.outcome = Some(match rest.trim() {
+                    "success" => Ending::Success,
+                    "failure" => Ending::Failure,
+                    "error" => Ending::Error,
+                    "deadlock" => Ending::Deadlock,
+                    other => return Err(format!("outcome: {other}")),
+                });
+            }
+            "warning" => _ = self.warnings.insert(diagnostic(rest)?),
+            "error" => _ = self.errors.insert(diagnostic(rest)?),
+            "stdin" => self.stdin.extend(rest.bytes().chain([b'\n'])),
+            "args" => self.arguments.extend(words()),
+            "files" => self.files.extend(words()),
+            "skip-interpreter" => self.skip_interpreter = true,
+            _ if !self.is_test => {}
+            _ => return Err(format!("unknown directive {name}")),
+        }
+        Ok(())
+    }
+}
+
+fn diagnostic(text: &str) -> Result<(u64, String), String> {
+    let parts = text
+        .trim()
+        .split_once(' ')
+        .and_then(|(line, code)| Some((line.parse().ok()?, code.trim().to_string())));
+    parts.ok_or_else(|| format!("a diagnostic is a line and a code, not {text}"))
+}
+
+/// A program of the corpus.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// The main file.
+    pub(crate) path: PathBuf,
+    pub(crate) directives: Directives,
+}
+
+impl Program {
+    /// All its files, the main one first.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let beside = self.directives.files.iter().map(|name| self.path.with_file_name(name));
+        std::iter::once(self.path.clone()).chain(beside).collect()
+    }
+}
+
+/// The programs below a folder, in order of their names; only those whose path contains `filter`.
+pub(crate) fn programs(root: &Path, filter: &str) -> Result<Vec<Program>, String> {
+    let mut programs = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        for entry in entries {
+            let path = entry.map_err(|error| error.to_string())?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "kl1") {
+                let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let directives =
+                    Directives::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+                if directives.is_test && path.to_string_lossy().contains(filter) {
+                    programs.push(Program { path, directives });
+                }
+            }
+        }
+    }
+    programs.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(programs)
+}
+
+/// Runs all programs, several at a time, both ways; the error names every disagreement.
+pub(crate) fn check_all(programs: &[Program], root: &Path) -> Result<(), String> {
+    let next = AtomicUsize::new(0);
+    let complaints: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(2, |count| count.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((at, program)) = take(&next, programs) {
+                    let found = check(program);
+                    if !found.is_empty() {
+                        let name =
+                            program.path.strip_prefix(root).unwrap_or(&program.path).display().to_string();
+                        let text = format!("{name}\n    {}\n", found.join("\n    "));
+                        complaints.lock().expect("no thread panics while it holds the lock").push((at, text));
+                    }
+                }
+            });
+        }
+    });
+    let mut complaints = complaints.into_inner().expect("all threads have ended");
+    complaints.sort();
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    let texts: Vec<String> = complaints.into_iter().map(|(_, text)| text).collect();
+    Err(format!("{} of {} programs disagree\n\n{}", texts.len(), programs.len(), texts.join("\n")))
+}
+
+fn take<'p>(next: &AtomicUsize, programs: &'p [Program]) -> Option<(usize, &'p Program)> {
+    // Relaxed: the counter orders nothing else.
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    programs.get(at).map(|program| (at, program))
+}
+
+/// What is wrong with one program's executions.
+fn check(program: &Program) -> Vec<String> {
+    let directives = &program.directives;
+    let mut wrong = Vec::new();
+    match execute::compiled(&program.files(), &directives.arguments, &directives.stdin) {
+        Err(error) => wrong.push(format!("compiled: {error}")),
+        Ok((execution, diagnostics)) => {
+            let name = program.path.display().to_string();
+            for (severity, expected) in [("warning", &directives.warnings), ("error", &directives.errors)] {
+                let given: BTreeSet<(u64, String)> = diagnostics
+                    .iter()
+                    .filter(|diagnostic| diagnostic.severity == severity)
+                    .map(|diagnostic| {
+                        let line = if diagnostic.file == name { diagnostic.line } else { 0 };
+                        (line, diagnostic.code.clone())
+                    })
+                    .collect();
+                if given != *expected {
+                    wrong.push(format!("compiled: {severity}s {given:?}, expected {expected:?}"));
+                }
+            }
+            compare("compiled", directives, &execution, &mut wrong);
+            for text in &directives.stderr {
+                if !execution.stderr.contains(text.as_str()) {
+                    wrong.push(format!("compiled: standard error lacks {text:?}: {:?}", execution.stderr));
+                }
+            }
+        }
+    }
+    if directives.errors.is_empty() && !directives.skip_interpreter {
+        match execute::interpreted(&program.files(), &directives.arguments, &directives.stdin) {
+            Err(error) => wrong.push(format!("interpreter: {error}")),
+            Ok(execution) => compare("interpreter", directives, &execution, &mut wrong),
+        }
+    }
+    wrong
+}
+
+fn compare(who: &str, directives: &Directives, execution: &Execution, wrong: &mut Vec<String>) {
+    let (expected, given) = (&directives.stdout, &execution.stdout);
+    let same = if directives.unordered { sorted(expected) == sorted(given) } else { expected == given };
+    if !same {
+        let (given, expected) = (String::from_utf8_lossy(given), String::from_utf8_lossy(expected));
+        wrong.push(format!("{who}: standard output {given:?}, expected {expected:?}"));
+    }
+    let exit = directives.exit.unwrap_or(if directives.errors.is_empty() { 0 } else { 2 });
+    if execution.exit != exit {
+        let error = execution.stderr.trim_end();
+        wrong.push(format!("{who}: exit code {}, expected {exit} ({error})", execution.exit));
+    }
+    let expected = directives.outcome.unwrap_or(Ending::Success);
+    if directives.errors.is_empty() && !execution.ending.agrees(expected) {
+        wrong.push(format!("{who}: outcome {:?}, expected {expected:?}", execution.ending));
+    }
+}
+
+fn sorted(text: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    lines.sort_unstable();
+    lines
+}

@@ -1,0 +1,4 @@
+//! What several integration tests need.
+
+pub(crate) mod directives;
+pub(crate) mod execute;
