@@ -17,6 +17,8 @@ use driver::Machine;
 use sources::Read;
 use std::io::Write;
 use std::process::ExitCode;
+use syntax::diagnostic::{Diagnostic, Severity};
+use syntax::program::{Call, GoalKind, TermKind};
 
 /// Wrong usage, an unreadable file, errors in the program text.
 const USAGE: u8 = 2;
@@ -60,11 +62,36 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
 
 /// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors.
 fn compile(machine: &mut Machine, read: &mut Read, format: MessageFormat) -> Option<compiler::ir::Program> {
-    let main = machine.atoms().intern(b"main");
-    let (program, diagnostics) = machine.lower(read, Some(vec![(main, main, 0)]));
-    read.diagnostics.extend(diagnostics);
+    let refused = read.diagnostics.iter().any(|d| d.severity == Severity::Error);
+    let roots = roots(machine, read);
+    let (program, diagnostics) = machine.lower(read, Some(roots));
+    // What could not be read is missing: what follows from that is not worth saying.
+    let follows =
+        |d: &Diagnostic| refused && ["no-main", "undefined-predicate", "wrong-arity"].contains(&d.code);
+    read.diagnostics.extend(diagnostics.into_iter().filter(|d| !follows(d)));
     let errors = report::diagnostics(&read.diagnostics, &read.sources, format);
     if errors { None } else { program }
+}
+
+/// What must be compiled: `main:main/0`, and all of the user's predicates if the program looks some up by name while it runs.
+fn roots(machine: &mut Machine, read: &Read) -> Vec<compiler::PredicateKey> {
+    let main = machine.atoms().intern(b"main");
+    let mut roots = vec![(main, main, 0)];
+    let by_name = ["generic", "system_control"].map(|module| machine.atoms().intern(module.as_bytes()));
+    let classes = ["module", "predicate"].map(|class| machine.atoms().intern(class.as_bytes()));
+    let looks_up = |call: &Call| match call.arguments.first().map(|argument| &argument.kind) {
+        Some(TermKind::Atom(class)) if call.module == Some(by_name[0]) => classes.contains(class),
+        Some(TermKind::Module(_)) => call.module.is_some_and(|module| by_name.contains(&module)),
+        _ => false,
+    };
+    let predicates = || read.program.modules.iter().flat_map(|m| m.predicates.iter().map(move |p| (m, p)));
+    let mut goals = predicates().flat_map(|(_, p)| &p.clauses).flat_map(|clause| &clause.body);
+    if goals.any(|goal| matches!(&goal.kind, GoalKind::Call(call) if looks_up(call))) {
+        let users =
+            predicates().filter(|(_, p)| !read.sources.file(p.span.file).name.starts_with("library/"));
+        roots.extend(users.map(|(module, p)| (module.name, p.name, p.arity)));
+    }
+    roots
 }
 
 fn read(machine: &mut Machine, options: &cli::Sources) -> anyhow::Result<Read> {
