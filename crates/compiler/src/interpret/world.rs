@@ -2,6 +2,7 @@
 //!
 //! Writing takes effect at once: there are no buffers that could be flushed.
 
+use super::terms::Id;
 use super::{Options, Outcome, Report};
 use std::collections::BTreeMap;
 
@@ -15,6 +16,18 @@ pub(super) enum Medium {
     Disk(Vec<u8>),
     /// A string that is read or collected.
     Text(Vec<u8>),
+    /// A pipe, by its number.
+    Pipe(usize),
+}
+
+/// What one stream writes and another reads.
+#[derive(Clone, Debug)]
+pub(super) struct Pipe {
+    bytes: Vec<u8>,
+    /// The writer may still write.
+    pub(super) open: bool,
+    /// Variables of readers that wait.
+    pub(super) waiting: Vec<Id>,
 }
 
 /// An open file.
@@ -49,6 +62,9 @@ pub(super) struct World {
     pub(super) environment: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) umask: i64,
     pub(super) files: Vec<File>,
+    pub(super) pipes: Vec<Pipe>,
+    /// The working folder, when the program has changed it; ends with a slash.
+    folder: Vec<u8>,
 }
 
 impl World {
@@ -67,6 +83,8 @@ impl World {
             environment: options.environment,
             umask: 0o22,
             files,
+            pipes: Vec::new(),
+            folder: Vec::new(),
         }
     }
 
@@ -76,6 +94,7 @@ impl World {
 
     /// Opens a file with the mode of a request; `None` if it does not exist (and the mode needs it).
     pub(super) fn open(&mut self, path: &[u8], mode: &str) -> Option<usize> {
+        let path = &self.resolve(path)[..];
         let exists = self.disk.contains_key(path);
         let (reads, writes) = match mode {
             "read_open" => (true, false),
@@ -94,11 +113,37 @@ impl World {
         Some(self.add(file))
     }
 
+    /// A path as the program means it, seen from the first working folder.
+    pub(super) fn resolve(&self, path: &[u8]) -> Vec<u8> {
+        if path.starts_with(b"/") { path.to_vec() } else { [&self.folder, path].concat() }
+    }
+    /// Whether there is such a file or folder.
+    pub(super) fn exists(&self, path: &[u8]) -> bool {
+        let path = self.resolve(path);
+        self.disk.contains_key(&path) || self.has_folder_of(&[&path[..], b"/"].concat())
+    }
+    /// Changes the working folder; false if there is none of that name.
+    pub(super) fn enter(&mut self, path: &[u8]) -> bool {
+        let path = [&self.resolve(path)[..], b"/"].concat();
+        let found = self.has_folder_of(&path);
+        if found {
+            self.folder = path;
+        }
+        found
+    }
+    /// A new pipe: the files of its reader and its writer.
+    pub(super) fn open_pipe(&mut self) -> (usize, usize) {
+        let number = self.pipes.len();
+        self.pipes.push(Pipe { bytes: Vec::new(), open: true, waiting: Vec::new() });
+        let reader = self.add(File::new("pipe", Medium::Pipe(number), true, false));
+        (reader, self.add(File::new("pipe", Medium::Pipe(number), false, true)))
+    }
+
     /// The world has the working folder, `/tmp`, and the folders of its files.
     fn has_folder_of(&self, path: &[u8]) -> bool {
         let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return true };
         let folder = &path[..=end];
-        [b"./".as_slice(), b"/tmp/"].contains(&folder)
+        [b"./".as_slice(), b"/tmp/", b"/tmp/./"].contains(&folder)
             || self.disk.keys().any(|other| other.starts_with(folder))
     }
 
@@ -114,6 +159,7 @@ impl World {
             Medium::Stderr => &self.stderr,
             Medium::Disk(path) => self.disk.get(path).map_or(&[], Vec::as_slice),
             Medium::Text(bytes) => bytes,
+            Medium::Pipe(pipe) => &self.pipes[*pipe].bytes,
         }
     }
 
@@ -157,6 +203,7 @@ impl World {
             Medium::Stdout => self.stdout.extend_from_slice(bytes),
             Medium::Stderr => self.stderr.extend_from_slice(bytes),
             Medium::Text(text) => text.extend_from_slice(bytes),
+            Medium::Pipe(pipe) => self.pipes[*pipe].bytes.extend_from_slice(bytes),
             Medium::Disk(path) => {
                 let content = self.disk.entry(path.clone()).or_default();
                 let at = if file.append { content.len() } else { at };
@@ -174,7 +221,7 @@ impl World {
     pub(super) fn seek(&mut self, number: usize, offset: i64, whence: i64) -> bool {
         let size = self.bytes(number).len() as i64;
         let file = &mut self.files[number];
-        if matches!(file.medium, Medium::Stdout | Medium::Stderr) {
+        if matches!(file.medium, Medium::Stdout | Medium::Stderr | Medium::Pipe(_)) {
             return false;
         }
         let base = match whence {

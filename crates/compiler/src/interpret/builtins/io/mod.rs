@@ -17,7 +17,9 @@ use term::symbol;
 
 /// A reader or writer of a file.
 pub(in super::super) struct Stream {
-    file: usize,
+    /// The file that is read, and the one that is written: mostly the same.
+    input: usize,
+    output: usize,
     /// Of module `io`: another set of messages.
     simple: bool,
     closed: bool,
@@ -41,9 +43,44 @@ pub(super) fn natives() -> Vec<Native> {
 impl Machine<'_> {
     /// A new stream on a file, as a number.
     fn open_stream(&mut self, file: usize, simple: bool) -> Id {
+        self.open_two_way_stream(file, file, simple)
+    }
+    fn open_two_way_stream(&mut self, input: usize, output: usize, simple: bool) -> Id {
         let ops = OpTable::default_table(self.atoms);
-        self.streams.push(Stream { file, simple, closed: false, ops, on_error: 0 });
+        self.streams.push(Stream { input, output, simple, closed: false, ops, on_error: 0 });
         self.store.int(self.streams.len() as i64 - 1)
+    }
+    /// A pipe whose writer has not closed it.
+    fn is_open_pipe(&self, file: usize) -> bool {
+        matches!(self.world.files[file].medium, Medium::Pipe(pipe) if self.world.pipes[pipe].open)
+    }
+    /// An open pipe that is empty.
+    fn starves(&self, file: usize) -> bool {
+        self.is_open_pipe(file) && self.world.rest(file).is_empty()
+    }
+    /// A variable that is bound when a pipe gets bytes or its end.
+    fn pipe_variable(&mut self, file: usize) -> Id {
+        let variable = self.store.variable();
+        if let Medium::Pipe(pipe) = self.world.files[file].medium {
+            self.world.pipes[pipe].waiting.push(variable);
+        }
+        variable
+    }
+    /// After a write to a file that may be a pipe.
+    fn wake_reader(&mut self, file: usize) {
+        if let Medium::Pipe(pipe) = self.world.files[file].medium {
+            for variable in std::mem::take(&mut self.world.pipes[pipe].waiting) {
+                let nil = self.store.atom(symbol::NIL);
+                self.unify(variable, nil);
+            }
+        }
+    }
+    /// The writer of a file that may be a pipe is closed.
+    fn end_pipe(&mut self, file: usize) {
+        if let (Medium::Pipe(pipe), true) = (&self.world.files[file].medium, self.world.files[file].writes) {
+            self.world.pipes[*pipe].open = false;
+            self.wake_reader(file);
+        }
     }
     /// A term `name(arguments)`.
     pub(super) fn reply(&mut self, name: &str, arguments: &[Id]) -> Id {
@@ -126,6 +163,15 @@ fn request(machine: &mut Machine, inputs: &[Id]) -> Step {
             let handle = machine.open_stream(world::STDIN + standard.unwrap_or_default(), false);
             done(machine.reply("stream", &[handle, *answer]))
         }
+        ("stdio", [answer]) => {
+            let handle = machine.open_two_way_stream(world::STDIN, world::STDIN + 1, false);
+            done(machine.reply("stream", &[handle, *answer]))
+        }
+        ("pipe", [answer]) => {
+            let (input, output) = machine.world.open_pipe();
+            let (input, output) = (machine.open_stream(input, false), machine.open_stream(output, false));
+            done(machine.reply("pair", &[input, output, *answer]))
+        }
         ("read_open" | "write_open" | "append_open" | "update_open", [path, answer]) => {
             let path = attempt!(machine.string_of(*path));
             match machine.world.open(&path, &name) {
@@ -162,18 +208,23 @@ fn answered(machine: &mut Machine, answer: Id, value: Id) -> Step {
 
 /// Requests that are not about streams.
 fn system_request(machine: &mut Machine, message: Id, name: &str, arguments: &[Id]) -> Step {
-    let exists = |machine: &Machine, path: &[u8]| machine.world.disk.contains_key(path);
     let (answer, result) = match (name, arguments) {
         ("sync", [answer]) => (*answer, machine.store.int(0)),
         ("unlink", [path, answer]) => {
             let path = attempt!(machine.string_of(*path));
+            let path = machine.world.resolve(&path);
             let removed = machine.world.disk.remove(&path).is_some();
             (*answer, machine.store.int(if removed { 0 } else { -1 }))
         }
         ("access", [path, _, answer]) | ("chmod", [path, _, answer]) => {
             let path = attempt!(machine.string_of(*path));
-            let found = exists(machine, &path);
+            let found = machine.world.exists(&path);
             (*answer, machine.store.int(if found { 0 } else { -1 }))
+        }
+        ("cd", [path, answer]) => {
+            let path = attempt!(machine.string_of(*path));
+            let moved = machine.world.enter(&path);
+            (*answer, machine.store.int(if moved { 0 } else { -1 }))
         }
         ("getenv", [variable, answer]) => {
             let variable = attempt!(machine.string_of(*variable));
@@ -204,8 +255,8 @@ fn system_request(machine: &mut Machine, message: Id, name: &str, arguments: &[I
             (*answer, machine.store.string(&path))
         }
         (
-            "stdio" | "signal_stream" | "connect" | "connect2" | "bind" | "pipe" | "system" | "cd" | "kill"
-            | "fork" | "fork_with_pipes",
+            "signal_stream" | "connect" | "connect2" | "bind" | "system" | "kill" | "fork"
+            | "fork_with_pipes",
             _,
         ) => return Step::End(Outcome::Unsupported { what: format!("unix request {name}") }),
         _ => {

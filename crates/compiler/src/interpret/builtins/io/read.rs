@@ -17,9 +17,9 @@ use term::{Atom, symbol};
 /// Handles `gett(T)` and `getwt(R)`. A syntax error is reported, and the next term read.
 pub(super) fn get_term(machine: &mut Machine, place: usize, answer: Id, wrapped: bool) -> Reaction {
     loop {
-        let number = machine.streams[place].file;
+        let number = machine.streams[place].input;
         let rest = machine.world.rest(number);
-        let term = match TermScanner::new().scan(&rest, true) {
+        let term = match TermScanner::new().scan(&rest, !machine.is_open_pipe(number)) {
             Scanned::Term(count) => {
                 let text = machine.world.take(number, count);
                 match syntax::parse_term(&text, &machine.streams[place].ops, machine.atoms) {
@@ -33,6 +33,7 @@ pub(super) fn get_term(machine: &mut Machine, place: usize, answer: Id, wrapped:
                     }
                 }
             }
+            _ if machine.is_open_pipe(number) => return Reaction::Wait(machine.pipe_variable(number)),
             Scanned::EndOfInput | Scanned::NeedMore => {
                 machine.world.take(number, usize::MAX);
                 machine.store.atom(symbol::END_OF_FILE)
@@ -46,7 +47,7 @@ pub(super) fn get_term(machine: &mut Machine, place: usize, answer: Id, wrapped:
 
 /// Says on standard error what is wrong with a term; with `on_error(N)`, N < 0, the program exits.
 fn report(machine: &mut Machine, place: usize, text: &[u8], error: &SyntaxError) -> Option<Reaction> {
-    let (number, on_error) = (machine.streams[place].file, machine.streams[place].on_error);
+    let (number, on_error) = (machine.streams[place].input, machine.streams[place].on_error);
     let newlines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as i64;
     let start = text.len() - text.trim_ascii_start().len();
     let last = machine.world.files[number].lines();

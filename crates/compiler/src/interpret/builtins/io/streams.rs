@@ -99,7 +99,7 @@ fn finish(machine: &mut Machine, place: usize, message: Id, rest: Id, reaction: 
         Reaction::Stop(step) => step,
         Reaction::Unknown => {
             let stream = &machine.streams[place];
-            let name = &machine.world.files[stream.file].name;
+            let name = &machine.world.files[stream.output].name;
             let text = format!("illegal message {} to the I/O stream for {name}", machine.show(message));
             if stream.simple { Step::End(Outcome::Failure { goal: text }) } else { Step::Error(text) }
         }
@@ -108,7 +108,9 @@ fn finish(machine: &mut Machine, place: usize, message: Id, rest: Id, reaction: 
 
 /// `[]` ends the stream; the result is the text of a stream on a string.
 fn close(machine: &mut Machine, place: usize) -> Step {
-    let file = &machine.world.files[machine.streams[place].file];
+    let number = machine.streams[place].output;
+    machine.end_pipe(number);
+    let file = &machine.world.files[number];
     let result = match &file.medium {
         Medium::Text(text) if file.writes => Value::String(text.as_slice().into()),
         _ => Value::Atom(symbol::NIL),
@@ -125,9 +127,9 @@ fn give(machine: &mut Machine, variable: Id, value: Value) -> Reaction {
 
 fn react(machine: &mut Machine, place: usize, message: Id) -> Reaction {
     let stream = &machine.streams[place];
-    let (number, simple) = (stream.file, stream.simple);
-    let file = &machine.world.files[number];
-    let (reads, writes) = (file.reads && !stream.closed, file.writes && !stream.closed);
+    let (input, number, simple) = (stream.input, stream.output, stream.simple);
+    let reads = machine.world.files[input].reads && !stream.closed;
+    let writes = machine.world.files[number].writes && !stream.closed;
     match machine.store.get(message) {
         None => return Reaction::Wait(machine.store.deref(message)),
         Some(Value::Int(_)) if writes => return put_byte(machine, number, message),
@@ -141,8 +143,11 @@ fn react(machine: &mut Machine, place: usize, message: Id) -> Reaction {
         ("print", [term]) if writes && simple => start_writing(machine, place, message, *term),
         ("puts", [text]) if writes && simple => put_string(machine, number, *text),
         ("flush", []) if writes && simple => Reaction::Done,
+        ("getc" | "gett" | "getwt" | "fread", _) if reads && machine.starves(input) => {
+            Reaction::Wait(machine.pipe_variable(input))
+        }
         ("getc", [answer]) if reads => {
-            let byte = machine.world.take(number, 1).first().map_or(-1, |byte| i64::from(*byte));
+            let byte = machine.world.take(input, 1).first().map_or(-1, |byte| i64::from(*byte));
             give(machine, *answer, Value::Int(byte))
         }
         _ if simple => Reaction::Unknown,
@@ -165,7 +170,7 @@ fn react(machine: &mut Machine, place: usize, message: Id) -> Reaction {
 
 /// Messages to streams that are read.
 fn react_reading(machine: &mut Machine, place: usize, name: &str, arguments: &[Id]) -> Reaction {
-    let number = machine.streams[place].file;
+    let number = machine.streams[place].input;
     match (name, arguments) {
         ("ungetc", [code]) => {
             let code = get!(machine.int_of(*code));
@@ -196,7 +201,8 @@ fn react_reading(machine: &mut Machine, place: usize, name: &str, arguments: &[I
 
 /// Messages to streams of both directions.
 fn react_any(machine: &mut Machine, place: usize, name: &str, arguments: &[Id]) -> Reaction {
-    let number = machine.streams[place].file;
+    let stream = &machine.streams[place];
+    let number = if machine.world.files[stream.input].reads { stream.input } else { stream.output };
     match (name, arguments) {
         ("fseek", [offset, whence, answer]) => {
             let (offset, whence) = (get!(machine.int_of(*offset)), get!(machine.int_of(*whence)));
@@ -223,6 +229,7 @@ fn react_any(machine: &mut Machine, place: usize, name: &str, arguments: &[Id]) 
 
 fn put(machine: &mut Machine, number: usize, bytes: &[u8]) -> Reaction {
     machine.world.put(number, bytes);
+    machine.wake_reader(number);
     Reaction::Done
 }
 
@@ -254,7 +261,7 @@ fn write_when_ground(machine: &mut Machine, place: usize, message: Id, work: Id)
         "print" => machine.print(term),
         name => read::unparse(machine, place, term, name.starts_with("putw")),
     };
-    let number = machine.streams[place].file;
+    let number = machine.streams[place].output;
     put(machine, number, &text)
 }
 
