@@ -1,6 +1,7 @@
 //! Bodies: plans to operations.
 
 use crate::code::{Code, Registers};
+use crate::computing::Computing;
 use crate::constants::{Pool, ground};
 use crate::facts::Facts;
 use crate::ir::{BlockId, End, GoalCall, Op, Operand, Place, Reg, Slot};
@@ -17,6 +18,7 @@ pub(crate) struct Surroundings<'s, 'a> {
     pub(crate) pool: &'s mut Pool,
     pub(crate) versions: &'s mut Versions,
     pub(crate) bound: &'s Bound,
+    pub(crate) computing: &'s Computing,
     /// One worker only: a variable in the heap that nobody waits for can be bound by a plain store.
     pub(crate) alone: bool,
     /// Parameters of this version that are fresh variables.
@@ -288,6 +290,7 @@ impl<'a> Emitter<'_, '_, 'a> {
         match target {
             Target::User(index) => self.around.names.id(index),
             Target::Other(id) => id,
+            Target::Arith(op, _) => self.around.computing.id(op),
         }
     }
     fn last(&mut self, target: Target, arguments: Vec<Operand>) -> End {

@@ -24,17 +24,20 @@ mod body;
 mod check;
 mod code;
 mod components;
+mod computing;
 mod constants;
 mod facts;
 mod names;
 mod passive;
 mod plan;
+mod split;
 mod tree;
 mod values;
 mod versions;
 
 use body::Surroundings;
 use code::{Code, Registers};
+use computing::Computing;
 use constants::Pool;
 use facts::Facts;
 use names::{Index, Names};
@@ -85,6 +88,11 @@ pub fn compile(
     options: &Options<'_>,
 ) -> (ir::Program, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
+    let split = {
+        let names = Names::new(program, options, atoms);
+        split::split(program, &names, atoms, &mut diagnostics)
+    };
+    let program = split.as_ref().unwrap_or(program);
     let mut names = Names::new(program, options, atoms);
     let atoms = &*atoms;
     check::names(&names, atoms, &mut diagnostics);
@@ -93,15 +101,21 @@ pub fn compile(
     let mut pool = Pool::new(options.first_constant);
     let prepared = prepare(&names, atoms, &mut pool, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.file, diagnostic.span.start));
+    let mut result = ir::Program { first_constant: options.first_constant, ..Default::default() };
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        return (ir::Program { first_constant: options.first_constant, ..Default::default() }, diagnostics);
+        return (result, diagnostics);
     }
-    let mut compilation =
-        Compilation { names: &names, atoms, pool, compiled: &compiled, alone: options.raw_cells };
-    let components = compilation.components(prepared);
-    let predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
-    let constants = compilation.pool.into_constants();
-    let result = ir::Program { first_constant: options.first_constant, constants, predicates, components };
+    result.predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
+    let alone = options.raw_cells;
+    let mut compilation = Compilation { names: &names, atoms, pool, compiled: &compiled, alone };
+    let (units, plans) = compilation.units(prepared);
+    let computing = Computing::new(&plans, options.first_predicate + compiled.len() as u32);
+    result.components = compilation.components(&units, &plans, &computing);
+    for (predicate, component) in computing.predicates(options.known.builtins, atoms) {
+        result.predicates.push(predicate);
+        result.components.push(component);
+    }
+    result.constants = compilation.pool.into_constants();
     debug_assert_eq!(verify::verify(&result), [""; 0], "the code breaks an invariant of the IR");
     (result, diagnostics)
 }
@@ -207,7 +221,7 @@ struct Compilation<'c, 'a> {
 }
 
 impl<'a> Compilation<'_, 'a> {
-    fn components(&mut self, mut prepared: Vec<Option<Prepared>>) -> Vec<ir::Component> {
+    fn units(&mut self, mut prepared: Vec<Option<Prepared>>) -> (Vec<Unit>, Vec<Vec<Plan<'a>>>) {
         let mut units = Vec::new();
         let mut plans = Vec::new();
         for &index in self.compiled {
@@ -216,12 +230,21 @@ impl<'a> Compilation<'_, 'a> {
             units.push(unit);
             plans.push(bodies);
         }
+        (units, plans)
+    }
+    fn components(
+        &mut self,
+        units: &[Unit],
+        plans: &[Vec<Plan<'a>>],
+        computing: &Computing,
+    ) -> Vec<ir::Component> {
         let sizes: Vec<usize> = units.iter().map(|unit| unit.steps).collect();
-        let groups = components::group(self.names, self.compiled, &plans, &sizes);
-        let described = (self.compiled.iter().zip(&units).zip(&plans))
+        let groups = components::group(self.names, self.compiled, plans, &sizes);
+        let described = (self.compiled.iter().zip(units).zip(plans))
             .map(|((&index, unit), plans)| (index, &unit.table, &plans[..]));
         let bound = Bound::new(described);
-        groups.iter().map(|group| self.component(group, &units, &plans, &bound)).collect()
+        let program = Whole { units, plans, bound, computing };
+        groups.iter().map(|group| self.component(group, &program)).collect()
     }
     fn unit(&mut self, index: Index, prepared: Prepared) -> (Unit, Vec<Plan<'a>>) {
         let (module, predicate) = self.names.predicates[index.0 as usize];
@@ -241,13 +264,7 @@ impl<'a> Compilation<'_, 'a> {
         }
         (Unit { table: prepared.table, candidates, steps }, plans)
     }
-    fn component(
-        &mut self,
-        group: &[usize],
-        units: &[Unit],
-        plans: &[Vec<Plan<'a>>],
-        bound: &Bound,
-    ) -> ir::Component {
+    fn component(&mut self, group: &[usize], program: &Whole<'_, 'a>) -> ir::Component {
         let mut code = Code::default();
         let mut versions = Versions::default();
         let mut numbers = FxHashMap::default();
@@ -255,7 +272,8 @@ impl<'a> Compilation<'_, 'a> {
             let index = self.compiled[at];
             numbers.insert(index, at);
             let arity = self.names.predicates[index.0 as usize].1.arity;
-            versions.add(index, arity, versions::versions_max(units[at].steps), &mut code);
+            let most = versions::versions_max(program.units[at].steps);
+            versions.add(index, arity, most, &mut code);
         }
         let mut component = ir::Component { entries: Vec::new(), registers: 0, blocks: Vec::new() };
         for &at in group {
@@ -268,10 +286,8 @@ impl<'a> Compilation<'_, 'a> {
         }
         let mut work: Vec<_> = group.iter().rev().map(|&at| (self.compiled[at], Vec::new())).collect();
         while let Some((index, fresh)) = work.pop() {
-            let block = versions.block(index, &fresh, &mut code);
-            let at = numbers[&index];
-            self.version((index, &fresh, block), &units[at], &plans[at], bound, &mut versions, &mut code);
-            work.extend(versions.work.drain(..).map(|(index, fresh, _)| (index, fresh)));
+            self.version(numbers[&index], &fresh, program, &mut versions, &mut code);
+            work.append(&mut versions.work);
         }
         (component.registers, component.blocks) = code.finish();
         component
@@ -279,13 +295,14 @@ impl<'a> Compilation<'_, 'a> {
     /// One version of a predicate.
     fn version(
         &mut self,
-        (index, fresh, block): (Index, &[u32], ir::BlockId),
-        unit: &Unit,
-        plans: &[Plan<'a>],
-        bound: &Bound,
+        at: usize,
+        fresh: &[u32],
+        program: &Whole<'_, 'a>,
         versions: &mut Versions,
         code: &mut Code,
     ) {
+        let (index, unit) = (self.compiled[at], &program.units[at]);
+        let block = versions.block(index, fresh, code);
         let parameters = versions.parameters(index).unwrap_or_default();
         let goal = ir::GoalCall {
             predicate: self.names.id(index),
@@ -296,17 +313,26 @@ impl<'a> Compilation<'_, 'a> {
             names: self.names,
             pool: &mut self.pool,
             versions,
-            bound,
+            bound: &program.bound,
+            computing: program.computing,
             alone: self.alone,
             fresh: fresh.iter().filter_map(|&position| unit.table.parameter(position)).collect(),
         };
-        let mut bodies = Bodies { around, table: &unit.table, plans, need: 0 };
+        let mut bodies = Bodies { around, table: &unit.table, plans: &program.plans[at], need: 0 };
         tree::build(&unit.table, &unit.candidates, goal, fresh, (block, poll), code, &mut bodies);
         let most = bodies.need;
         if let Some(ir::Op::Poll { need, .. }) = code.block_mut(block).ops.first_mut() {
             *need = most;
         }
     }
+}
+
+/// All predicates to be compiled, and what is known of the whole program.
+struct Whole<'w, 'a> {
+    units: &'w [Unit],
+    plans: &'w [Vec<Plan<'a>>],
+    bound: Bound,
+    computing: &'w Computing,
 }
 
 /// The bodies of one predicate.

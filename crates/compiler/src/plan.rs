@@ -41,6 +41,8 @@ pub(crate) enum Source<'a> {
 pub(crate) enum Target {
     User(crate::names::Index),
     Other(PredicateId),
+    /// Arithmetic that waits for operands, and the builtin that it is.
+    Arith(IntOp, PredicateId),
 }
 
 /// Something done at once.
@@ -428,10 +430,13 @@ impl<'a> Planner<'_, 'a> {
                     if variable == target {
                         return true;
                     }
+                    if self.reaches(Side::Var(variable), target) {
+                        return false;
+                    }
                     Source::Alias(variable)
                 }
                 (None, Side::Term(term)) => {
-                    if self.reaches(term, target) {
+                    if self.reaches(Side::Term(term), target) {
                         return false;
                     }
                     Source::Term(term)
@@ -442,10 +447,10 @@ impl<'a> Planner<'_, 'a> {
         self.sources[target.0 as usize] = Some(source);
         true
     }
-    /// Whether a term contains a variable, looking through names.
-    fn reaches(&self, term: &'a Term, target: VarId) -> bool {
+    /// Whether a side contains a variable, looking through names.
+    fn reaches(&self, side: Side<'a>, target: VarId) -> bool {
         let mut found = false;
-        self.each_variable(Side::Term(term), &mut |variable| found |= variable == target);
+        self.each_variable(side, &mut |variable| found |= variable == target);
         found
     }
     /// Calls `visit` for the representatives in a term, looking through names, each once.
@@ -707,7 +712,11 @@ fn as_goal<'a>(inline: Inline<'a>, stand_ins: &FxHashMap<VarId, Side<'a>>) -> Op
             stand_ins.get(&output).copied().unwrap_or(Side::Var(output))
         }
     };
-    Some(Planned { target: Target::Other(id), arguments: parts.iter().map(argument).collect(), pragmas: &[] })
+    let target = match inline.kind {
+        Kind::Arith(op) => Target::Arith(op, id),
+        Kind::Builtin(_) => Target::Other(id),
+    };
+    Some(Planned { target, arguments: parts.iter().map(argument).collect(), pragmas: &[] })
 }
 
 fn as_step(inline: Inline<'_>) -> Step<'_> {

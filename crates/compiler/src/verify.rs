@@ -373,6 +373,10 @@ impl Checker<'_> {
                     self.problem("an operation that may collect after a big need (I4)");
                 }
             }
+            let guards = matches!(here.end, End::GuardArith { .. } | End::GuardCall { .. });
+            if guards && *allowed as usize > SLACK_WORDS {
+                self.problem("a guard that may collect under a big need (I4)");
+            }
             if words > u64::from(*allowed) {
                 self.problem(format_args!("{words} words where {allowed} are allowed (I4)"));
                 return;

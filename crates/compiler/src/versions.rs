@@ -91,7 +91,7 @@ pub(crate) struct Versions {
     /// How many more a predicate may have.
     left: FxHashMap<Index, usize>,
     /// Made and not built yet.
-    pub(crate) work: Vec<(Index, Vec<u32>, BlockId)>,
+    pub(crate) work: Vec<(Index, Vec<u32>)>,
 }
 
 impl Versions {
@@ -119,7 +119,7 @@ impl Versions {
         *left -= 1;
         let block = code.block();
         self.blocks.insert((index, fresh.to_vec()), block);
-        self.work.push((index, fresh.to_vec(), block));
+        self.work.push((index, fresh.to_vec()));
         block
     }
 }

@@ -92,3 +92,14 @@ fn a_long_body() {
     let (small, large) = (blocks(&body(100)), blocks(&body(3_000)));
     assert_eq!(small, large);
 }
+
+#[test]
+fn clauses_that_build_more_than_the_slack() {
+    let items: Vec<String> = (0..900).map(|n| format!("f(X,{n})")).collect();
+    let list = items.join(",");
+    let text = format!(
+        ":- module main.\np(0,_,L) :- L = [].\np(N,X,L) :- N > 0 | M := N - 1, L = [{list}|T], add(M,Y,Z), q(Z,Y), p(M,X,T).\n\
+         q(_,_).\nr(X,L) :- L = [{list}], q(X,L).\n"
+    );
+    assert!(blocks(&text) > 10);
+}

@@ -14,9 +14,11 @@
 
 mod parse;
 mod print;
+mod tree;
 
 pub use parse::parse;
 pub use print::{print, print_op};
+pub use tree::dump_tree;
 
 use term::abi::{Cond, IntOp};
 

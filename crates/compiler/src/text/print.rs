@@ -35,9 +35,9 @@ pub fn print_op(op: &Op, atoms: &AtomTable) -> String {
     Printer { atoms, out: String::new() }.op(op)
 }
 
-struct Printer<'p> {
-    atoms: &'p AtomTable,
-    out: String,
+pub(super) struct Printer<'p> {
+    pub(super) atoms: &'p AtomTable,
+    pub(super) out: String,
 }
 
 /// Bytes between quotes; what is not plain ASCII is escaped as `\xHH`.
@@ -133,7 +133,7 @@ impl Printer<'_> {
     fn goal(&self, goal: &GoalCall) -> String {
         format!("{}({})", goal.predicate.0, self.operands(&goal.arguments))
     }
-    fn op(&self, op: &Op) -> String {
+    pub(super) fn op(&self, op: &Op) -> String {
         let set = |dst: &Reg, value: String| format!("{} := {value}", reg(*dst));
         match op {
             Op::Poll { goal, need, raw } => {
@@ -176,7 +176,7 @@ impl Printer<'_> {
             Op::Pend { var } => format!("pend {}", reg(*var)),
         }
     }
-    fn pattern(&self, pattern: &Pattern) -> String {
+    pub(super) fn pattern(&self, pattern: &Pattern) -> String {
         match pattern {
             Pattern::AnyInt => "int".into(),
             Pattern::Int(value) => value.to_string(),
@@ -192,7 +192,7 @@ impl Printer<'_> {
     fn exits(yes: &BlockId, no: &BlockId, unbound: &BlockId, wait: &Reg) -> String {
         format!("yes {} no {} unbound {} wait {}", block(*yes), block(*no), block(*unbound), reg(*wait))
     }
-    fn end(&self, end: &End) -> String {
+    pub(super) fn end(&self, end: &End) -> String {
         match end {
             End::Match { reg: register, cases, unbound, default } => {
                 let cases =
