@@ -15,6 +15,10 @@ use term::Word;
 use term::symbol::NIL;
 use term::word::{Tag, UNBOUND};
 
+/// Messages that are forwarded at once: a merger whose output is its own input has no end, and other goals and the
+/// collector must get their turn.
+const BATCH: usize = 4096;
+
 const TAIL: usize = 0;
 const OPEN: usize = 1;
 
@@ -50,12 +54,16 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     let mut open = worker.object_word(merger, OPEN).as_int();
     let mut inputs = vec![input];
     let mut waiting = Vec::new();
-    while let Some(input) = inputs.pop() {
+    let mut messages = 0;
+    while messages < BATCH
+        && let Some(input) = inputs.pop()
+    {
         match worker.view(input) {
             View::Cons(message, rest) => {
                 let (cons, new_tail) = open_cons(worker, message);
                 worker.unify(tail, cons);
                 tail = new_tail;
+                messages += 1;
                 inputs.push(rest);
             }
             View::Atom(NIL) => open -= 1,
@@ -79,10 +87,14 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     worker.set_object_word(merger, OPEN, Word::small(open));
     if open == 0 {
         worker.unify(tail, Word::NIL);
-    } else if !waiting.is_empty() {
+    } else {
         let process = predicates::library(worker, "gcmerge", "in", 2);
         for variable in waiting {
             wait_for(worker, variable, process, merger);
+        }
+        // What the batch left: the first one on top.
+        for input in inputs {
+            worker.spawn(process, &[input, merger]);
         }
     }
     Outcome::Done
