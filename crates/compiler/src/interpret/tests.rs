@@ -5,12 +5,30 @@ use syntax::source::SourceMap;
 use term::AtomTable;
 
 fn execute(text: &str) -> Report {
+    execute_all(&[text], Options::bare(5_000_000))
+}
+
+fn execute_all(texts: &[&str], options: Options) -> Report {
     let mut sources = SourceMap::default();
-    let file = sources.add("test.kl1".into(), text.as_bytes().to_vec());
+    let files: Vec<_> =
+        texts.iter().map(|text| sources.add("test.kl1".into(), text.as_bytes().to_vec())).collect();
     let mut atoms = AtomTable::new();
-    let (program, diagnostics) = syntax::read_program(&sources, &[file], &mut atoms);
+    let (program, diagnostics) = syntax::read_program(&sources, &files, &mut atoms);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
-    run(&program, &mut atoms, Options::bare(5_000_000))
+    run(&program, &mut atoms, options)
+}
+
+/// Runs the clauses of module main with the library's modules for input and output.
+fn execute_with_files(clauses: &str, options: Options) -> Report {
+    let main = format!(":- module main.\n{clauses}");
+    let texts = [
+        main.as_str(),
+        include_str!("../../../../library/io.kl1"),
+        include_str!("../../../../library/klicio.kl1"),
+        include_str!("../../../../library/unix.kl1"),
+        include_str!("../../../../library/file_stream.kl1"),
+    ];
+    execute_all(&texts, options)
 }
 
 /// Runs the clauses of module main; they print lines.
@@ -278,4 +296,33 @@ fn conditionals_bind_outside_variables() {
         p(X,R) :- ( X > 0 -> R = pos ; otherwise ; true -> R = neg ).",
         &["[pos,neg]"],
     );
+}
+
+#[test]
+fn streams_read_and_write_files_and_terms() {
+    let mut options = Options::bare(1_000_000);
+    options.stdin = b"foo(X,X). 'b c'\n+1 .\n".to_vec();
+    options.files.insert(b"in.txt".to_vec(), b"line\n".to_vec());
+    options.arguments.push(b"arg".to_vec());
+    let report = execute_with_files(
+        "main :- klicio:klicio([stdin(normal([gett(A),gett(B),gett(C)])),read_open(\"in.txt\",normal([getc(D),fread(9,E)])),
+            write_open(\"out.txt\",normal(W)),stdout(normal([fwrite(\"got \"),putt([B,C,D,E]),nl]))]), unix:argv(L), write(A,L,W).
+        write(foo(X,Y),L,W) :- true | X = same, W = [putt(Y),nl,putt(L),nl].",
+        options,
+    );
+    assert_eq!(report.outcome, Outcome::Success);
+    assert_eq!(String::from_utf8_lossy(&report.stdout), "got ['b c'+1,end_of_file,108,\"ine\\n\"]\n");
+    assert_eq!(report.files[b"out.txt".as_slice()], b"same\n[\"arg\"]\n");
+}
+
+#[test]
+fn a_stream_waits_for_what_it_is_to_write() {
+    let report = execute_with_files(
+        "main :- io:outstream([print(f(X,Y)),nl,print(done)]), Y = [a|Z], X = 1, later(Z).
+        later(Z) :- true | Z = [].",
+        Options::bare(100_000),
+    );
+    assert_eq!((report.outcome, report.stdout), (Outcome::Success, b"f(1,[a])\ndone".to_vec()));
+    let report = execute_with_files("main :- io:outstream([print(f(_))]).", Options::bare(100_000));
+    assert!(matches!(report.outcome, Outcome::Deadlock { .. }), "{:?}", report.outcome);
 }
