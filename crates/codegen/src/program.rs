@@ -4,7 +4,7 @@ use crate::frame;
 use crate::image::Image;
 use crate::lower::{self, Environment};
 use crate::stubs::{Assembler, Helper, Leave};
-use compiler::ir::{Component, Program};
+use compiler::ir::{Component, End, Op, Operand, Program};
 use cranelift_codegen::Context;
 use cranelift_codegen::FinalizedRelocTarget;
 use cranelift_codegen::binemit::Reloc;
@@ -16,7 +16,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use term::AtomTable;
-use term::abi::{Builtin, PredicateId};
+use term::abi::{Builtin, IntOp, PredicateId};
 
 /// How many workers run the code at the same time: it decides how variables are bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Workers {
 pub struct Options {
     /// Count reductions in `WorkerAbi::reductions`.
     pub count_reductions: bool,
-    /// Spend time on better code.
+    /// Spend time on better code where that has been seen to help.
     pub optimise: bool,
     /// Who will run it.
     pub workers: Workers,
@@ -89,11 +89,11 @@ pub(crate) const SPACE_ENTRY: u32 = 2;
 /// The largest blob: every distance in it fits in 31 bits.
 const CODE_MAX: usize = 1 << 31;
 
-fn target(options: &Options) -> Result<OwnedTargetIsa, GenerateError> {
+fn target(options: &Options, optimise: bool) -> Result<OwnedTargetIsa, GenerateError> {
     let problem = |why: &dyn fmt::Display| GenerateError::Processor(why.to_string());
     let mut flags = settings::builder();
     let choices = [
-        ("opt_level", if options.optimise { "speed" } else { "none" }),
+        ("opt_level", if optimise { "speed" } else { "none" }),
         ("preserve_frame_pointers", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("unwind_info", "false"),
@@ -131,7 +131,9 @@ struct Relocation {
 /// What is reused from component to component.
 struct Compiler<'a> {
     environment: &'a Environment<'a>,
-    isa: OwnedTargetIsa,
+    /// Without and with Cranelift's optimiser.
+    plain: OwnedTargetIsa,
+    thorough: OwnedTargetIsa,
     context: Context,
     builder: FunctionBuilderContext,
 }
@@ -140,7 +142,8 @@ impl<'a> Compiler<'a> {
     fn new(environment: &'a Environment<'a>) -> Result<Self, GenerateError> {
         Ok(Compiler {
             environment,
-            isa: target(environment.options)?,
+            plain: target(environment.options, false)?,
+            thorough: target(environment.options, true)?,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
         })
@@ -154,7 +157,7 @@ impl<'a> Compiler<'a> {
             component,
             &mut self.context.func,
             &mut self.builder,
-            self.isa.frontend_config(),
+            self.plain.frontend_config(),
         );
     }
 
@@ -162,7 +165,9 @@ impl<'a> Compiler<'a> {
         self.lower(component);
         self.context.set_disasm(text);
         let first = component.entries.first().map_or(PredicateId(0), |entry| entry.predicate);
-        let result = self.context.compile(&*self.isa, &mut ControlPlane::default());
+        let thorough = self.environment.options.optimise && divides_by_constant(component);
+        let isa = if thorough { &self.thorough } else { &self.plain };
+        let result = self.context.compile(&**isa, &mut ControlPlane::default());
         result.map_err(|error| GenerateError::TooLarge(first, format!("{:?}", error.inner)))?;
         let compiled = self.context.compiled_code().expect("it was compiled just now");
         let mut code = compiled.buffer.data().to_vec();
@@ -182,22 +187,36 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Components below which a second thread costs more than it saves.
-const COMPONENTS_PER_THREAD: usize = 32;
+/// What Cranelift's optimiser is worth its time for (a third more): the rest of the code it leaves as `lower` made it.
+fn divides_by_constant(component: &Component) -> bool {
+    let constant = |op: IntOp, b: Operand| matches!((op, b), (IntOp::Div | IntOp::Mod, Operand::Int(_)));
+    component.blocks.iter().any(|block| {
+        let in_guard = matches!(block.end, End::GuardArith { op, b, .. } if constant(op, b));
+        in_guard || block.ops.iter().any(|o| matches!(o, Op::Arith { op, b, .. } if constant(*op, *b)))
+    })
+}
+
+/// Blocks of IR below which another thread costs more than it saves.
+const BLOCKS_PER_THREAD: usize = 64;
+/// More threads find too little to do.
+const THREADS_MAX: usize = 4;
 
 /// Compiles all components; the order of the results is the program's.
 fn compile_all(environment: &Environment<'_>, program: &Program) -> Result<Vec<Compiled>, GenerateError> {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let threads = (program.components.len() / COMPONENTS_PER_THREAD).min(cores).min(4);
+    let blocks: usize = program.components.iter().map(|component| component.blocks.len()).sum();
+    let threads = (blocks / BLOCKS_PER_THREAD).min(cores).min(THREADS_MAX);
+    // The largest first, so that no thread is left alone with it at the end.
+    let mut order: Vec<usize> = (0..program.components.len()).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(program.components[index].blocks.len()));
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Compiled)>, GenerateError> {
         let mut compiler = Compiler::new(environment)?;
         let mut done = Vec::new();
         loop {
             // Relaxed: the counter hands out numbers; results are passed by joining.
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(component) = program.components.get(index) else { return Ok(done) };
-            done.push((index, compiler.compile(component, false)?));
+            let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(done) };
+            done.push((index, compiler.compile(&program.components[index], false)?));
         }
     };
     let mut all = std::thread::scope(|scope| {

@@ -36,7 +36,28 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> u8 {
     if engine.stats {
         let _ = statistics(&machine.node.statistics(), started.elapsed(), &mut err);
     }
+    drop(err);
+    if matches!(outcome, RunOutcome::Failed(_) | RunOutcome::Deadlock { .. }) && postmortem(machine) {
+        return 0;
+    }
     exit_code(&outcome)
+}
+
+/// Runs the goal that the program registered for its failure (`system_control:postmortem`). True if there was one.
+fn postmortem(machine: &mut Machine) -> bool {
+    let Some((predicate, args)) = runtime::builtins::take_postmortem(machine.node.worker()) else {
+        return false;
+    };
+    // As above: a closed standard error leaves nobody to tell.
+    let _ = writeln!(std::io::stderr(), "Starting postmortem processing...");
+    let outcome = machine.node.run(predicate, &args);
+    let flushed = runtime::builtins::io::flush(machine.node.worker());
+    let outcome = flushed.map_or_else(RunOutcome::Failed, |()| outcome);
+    // The goals that waited before still do: only an error is news.
+    if let RunOutcome::Failed(_) = outcome {
+        let _ = report(&outcome, &mut std::io::stderr());
+    }
+    true
 }
 
 /// The exit code of an outcome.

@@ -177,12 +177,12 @@ mod tests {
 
     #[test]
     fn a_float_without_integer_part_is_an_error() {
-        let mut worker = crate::builtins::tests::worker();
+        let worker = crate::builtins::tests::worker();
         let infinite = worker.float(f64::INFINITY);
-        assert!(matches!(to_integer(&mut worker, &[infinite], &mut [Word::NIL]), Outcome::Error(_)));
+        assert!(matches!(to_integer(worker, &[infinite], &mut [Word::NIL]), Outcome::Error(_)));
         let large = worker.float(1e30);
         let mut out = [Word::NIL];
-        assert!(matches!(to_integer(&mut worker, &[large], &mut out), Outcome::Done));
+        assert!(matches!(to_integer(worker, &[large], &mut out), Outcome::Done));
         assert_eq!(worker.big(out[0]).map(|v| v.to_string()), Some("1000000000000000019884624838656".into()));
     }
 }

@@ -96,29 +96,29 @@ mod tests {
 
     #[test]
     fn operations_cross_the_word_in_both_directions() {
-        let mut worker = worker();
+        let worker = worker();
         let mut out = [Word::NIL];
         let top = Word::small(term::word::INT_MAX);
-        assert!(matches!(run(&mut worker, IntOp::Add, &[top, Word::small(1)], &mut out), Outcome::Done));
+        assert!(matches!(run(worker, IntOp::Add, &[top, Word::small(1)], &mut out), Outcome::Done));
         let above = out[0];
         assert_eq!(worker.big(above), Some(BigInt::from(term::word::INT_MAX) + 1));
-        assert!(matches!(run(&mut worker, IntOp::Sub, &[above, Word::small(1)], &mut out), Outcome::Done));
+        assert!(matches!(run(worker, IntOp::Sub, &[above, Word::small(1)], &mut out), Outcome::Done));
         assert_eq!(out[0], top);
-        assert!(matches!(compare(&mut worker, Cond::Lt, &[top, above]), Outcome::Done));
-        assert!(matches!(compare(&mut worker, Cond::Lt, &[above, top]), Outcome::No));
+        assert!(matches!(compare(worker, Cond::Lt, &[top, above]), Outcome::Done));
+        assert!(matches!(compare(worker, Cond::Lt, &[above, top]), Outcome::No));
     }
 
     #[test]
     fn what_is_wrong_is_said_in_bodies_and_fails_in_guards() {
-        let mut worker = worker();
+        let worker = worker();
         let mut out = [Word::NIL];
         let zero = [Word::small(1), Word::small(0)];
-        let Outcome::Error(error) = run(&mut worker, IntOp::Mod, &zero, &mut out) else { panic!("no error") };
+        let Outcome::Error(error) = run(worker, IntOp::Mod, &zero, &mut out) else { panic!("no error") };
         assert!(error.message.contains("division by zero"));
-        assert!(matches!(run_guard(&mut worker, IntOp::Mod, &zero, &mut out), Outcome::No));
+        assert!(matches!(run_guard(worker, IntOp::Mod, &zero, &mut out), Outcome::No));
         let atom = [Word::small(1), Word::NIL];
-        let Outcome::Error(error) = run(&mut worker, IntOp::Add, &atom, &mut out) else { panic!("no error") };
+        let Outcome::Error(error) = run(worker, IntOp::Add, &atom, &mut out) else { panic!("no error") };
         assert_eq!(error.message, "argument 2 must be an integer, not the atom []");
-        assert!(matches!(run_guard(&mut worker, IntOp::Add, &atom, &mut out), Outcome::No));
+        assert!(matches!(run_guard(worker, IntOp::Add, &atom, &mut out), Outcome::No));
     }
 }

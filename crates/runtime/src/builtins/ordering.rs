@@ -127,15 +127,15 @@ mod tests {
 
     #[test]
     fn difference_is_decided_at_the_top() {
-        let mut worker = worker();
+        let worker = worker();
         let (s, t) = (worker.string(b"a"), worker.string(b"b"));
-        assert!(matches!(differ(&mut worker, &[s, t], &mut []), Outcome::No));
+        assert!(matches!(differ(worker, &[s, t], &mut []), Outcome::No));
         let big = worker.integer(&(num_bigint::BigInt::from(1) << 80u32));
-        assert!(matches!(differ(&mut worker, &[big, Word::small(1)], &mut []), Outcome::Done));
-        assert!(matches!(differ(&mut worker, &[big, big], &mut []), Outcome::No));
+        assert!(matches!(differ(worker, &[big, Word::small(1)], &mut []), Outcome::Done));
+        assert!(matches!(differ(worker, &[big, big], &mut []), Outcome::No));
         let name = worker.intern("f");
         let (f1, f2) = (worker.structure(name, &[Word::small(1)]), worker.structure(name, &[Word::small(2)]));
-        assert!(matches!(differ(&mut worker, &[f1, f2], &mut []), Outcome::No));
-        assert!(matches!(differ(&mut worker, &[f1, s], &mut []), Outcome::Done));
+        assert!(matches!(differ(worker, &[f1, f2], &mut []), Outcome::No));
+        assert!(matches!(differ(worker, &[f1, s], &mut []), Outcome::Done));
     }
 }

@@ -372,13 +372,10 @@ proptest! {
             let mut picks = picks.iter().cycle();
             let inputs: Vec<Word> = (native.signature.modes.bytes())
                 .filter(|&mode| mode != b'o')
-                .map(|mode| loop {
+                .map(|mode| {
                     let term = *picks.next().expect("a cycle").get(&terms);
                     let unbound = matches!(worker.view(term), crate::terms::View::Unbound(_));
-                    if mode == b'a' || !unbound {
-                        break worker.deref(term);
-                    }
-                    break Word::small(1);
+                    if mode == b'a' || !unbound { worker.deref(term) } else { Word::small(1) }
                 })
                 .collect();
             let mut outputs = vec![Word::NIL; outputs];
