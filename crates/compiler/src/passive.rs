@@ -355,6 +355,14 @@ impl Builder<'_, '_, '_> {
                 self.push(Test::Eval(value));
                 Some(Atomic::Value(value))
             }
+            Expr::Float("int", span, operands) if matches!(operands[..], [Expr::Term(_)]) => {
+                let [Expr::Term(term)] = &operands[..] else { return None };
+                let Some(value) = self.operand(term) else {
+                    self.unbound(term.span, "the operand of int()");
+                    return None;
+                };
+                self.output("floating_point_to_integer", &[value], *span).map(Atomic::Value)
+            }
             Expr::Float(name, span, _) => {
                 self.context.diagnostics.push(
                     Diagnostic::error(
