@@ -118,7 +118,8 @@ impl Checker<'_, '_> {
         let mut diagnostic = Diagnostic::error("undefined-predicate", span, message).label("called here");
         let elsewhere = self.names.modules_with(name, arity);
         if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {
-            diagnostic = diagnostic.help(format!("did you mean {}?", shown(atoms, near, near_arity)));
+            let prefix = if bare { String::new() } else { format!("{module_name}:") };
+            diagnostic = diagnostic.help(format!("did you mean {prefix}{}?", shown(atoms, near, near_arity)));
         } else if let Some(&other) = elsewhere.iter().find(|other| **other != module) {
             diagnostic = diagnostic.help(format!("did you mean {}:{what}?", atoms.name(other)));
         }

@@ -266,9 +266,9 @@ impl Builder<'_, '_, '_> {
                 match self.context.names.guard_method(*name, arity) {
                     Some((id, builtin)) => {
                         let arguments: Vec<&Term> = inputs.iter().chain(outputs).collect();
-                        self.invoke(id, &builtin.modes, &arguments, guard.span);
+                        self.invoke(id, &builtin.modes, &arguments);
                     }
-                    None => crate::check::unknown_guard(self.context, *name, arity, guard.span),
+                    None => self.unknown_guard(*name, arity, guard.span),
                 }
             }
         }
@@ -355,27 +355,32 @@ impl Builder<'_, '_, '_> {
                 self.push(Test::Eval(value));
                 Some(Atomic::Value(value))
             }
-            Expr::Float("int", span, operands) if matches!(operands[..], [Expr::Term(_)]) => {
-                let [Expr::Term(term)] = &operands[..] else { return None };
+            Expr::Float("int", span, operands) => {
+                let [Expr::Term(term)] = &operands[..] else { return self.float_in_guard("int", *span) };
                 let Some(value) = self.operand(term) else {
-                    self.unbound(term.span, "the operand of int()");
+                    let TermKind::Var(variable) = term.kind else { return self.float_in_guard("int", *span) };
+                    let name = self.name(variable).to_string();
+                    self.unbound(term.span, &name);
                     return None;
                 };
-                self.output("floating_point_to_integer", &[value], *span).map(Atomic::Value)
+                let result = self.output("floating_point_to_integer", &[value], *span)?;
+                self.integer(Atomic::Value(result), *span);
+                Some(Atomic::Value(result))
             }
-            Expr::Float(name, span, _) => {
-                self.context.diagnostics.push(
-                    Diagnostic::error(
-                        "float-in-guard",
-                        *span,
-                        format!("a guard cannot compute {name} of floats"),
-                    )
-                    .help("compute it in a body and compare in the guard of an auxiliary predicate"),
-                );
-                self.never = true;
-                None
-            }
+            Expr::Float(name, span, _) => self.float_in_guard(name, *span),
         }
+    }
+    fn unknown_guard(&mut self, name: Atom, arity: usize, span: Span) {
+        crate::check::unknown_guard(self.context, name, arity, span);
+        self.never = true;
+    }
+    fn float_in_guard(&mut self, name: &str, span: Span) -> Option<Atomic> {
+        self.context.diagnostics.push(
+            Diagnostic::error("float-in-guard", span, format!("a guard cannot compute {name} of floats"))
+                .help("compute it in a body and compare in the guard of an auxiliary predicate"),
+        );
+        self.never = true;
+        None
     }
     fn integer(&mut self, value: Atomic, span: Span) {
         if let Atomic::Value(id) = value
@@ -465,9 +470,9 @@ impl Builder<'_, '_, '_> {
         match self.context.names.guard(name, arguments.len()) {
             Some((id, builtin)) => {
                 let arguments: Vec<&Term> = arguments.iter().collect();
-                self.invoke(id, &builtin.modes, &arguments, span);
+                self.invoke(id, &builtin.modes, &arguments);
             }
-            None => crate::check::unknown_guard(self.context, name, arguments.len(), span),
+            None => self.unknown_guard(name, arguments.len(), span),
         }
     }
     /// A type test of a term that is written out, or of a variable that nothing binds.
@@ -503,7 +508,7 @@ impl Builder<'_, '_, '_> {
         true
     }
     /// A guard builtin: inputs are tested in order, outputs are named or compared.
-    fn invoke(&mut self, id: term::abi::PredicateId, modes: &str, arguments: &[&Term], span: Span) {
+    fn invoke(&mut self, id: term::abi::PredicateId, modes: &str, arguments: &[&Term]) {
         let mut inputs = Vec::new();
         let mut outputs = Vec::new();
         for (mode, term) in modes.bytes().zip(arguments) {
@@ -529,7 +534,6 @@ impl Builder<'_, '_, '_> {
             let value = self.table.value(Origin::Output(test, index as u32));
             self.pattern(term, Atomic::Value(value));
         }
-        let _ = span;
     }
 }
 

@@ -98,8 +98,8 @@ impl Checker<'_> {
             return;
         }
         self.flow();
-        for entry in 0..self.component.entries.len() {
-            self.need(entry);
+        for block in 0..self.component.blocks.len() {
+            self.need(BlockId(block as u32));
         }
         for block in 0..self.component.blocks.len() {
             self.place = format!("{}, b{block}", self.place.split(',').next().unwrap_or_default());
@@ -284,18 +284,17 @@ impl Checker<'_> {
         unassigned.into_iter().for_each(|r| self.problem(format_args!("r{} may be unassigned (I1)", r.0)));
         match op {
             Op::InitFresh { var } if known.raw.has(*var) => {}
-            Op::BindFresh { var, value } => {
+            Op::BindFresh { value, .. } => {
                 if let Operand::Reg(register) = value
                     && known.raw.has(*register)
                 {
                     self.problem(format_args!("the raw r{} is used as a value (I5)", register.0));
                 }
-                let _ = var;
             }
             _ => raw.into_iter().for_each(|r| self.problem(format_args!("the raw r{} is used (I5)", r.0))),
         }
-        let looks = matches!(op, Op::Unify { .. } | Op::Builtin { .. } | Op::Arith { .. } | Op::Push { .. });
-        if looks && matches!(op, Op::Unify { .. } | Op::Builtin { .. }) && !known.raw.is_empty() {
+        let looks = matches!(op, Op::Unify { .. } | Op::Builtin { .. } | Op::Arith { .. });
+        if looks && !known.raw.is_empty() {
             self.problem("a raw cell while the heap is looked at (I5)");
         }
     }
@@ -345,14 +344,8 @@ impl Checker<'_> {
             }
         }
     }
-    /// I4: the longest way from an entry.
-    fn need(&mut self, entry: usize) {
-        let component = self.component;
-        let entry = &component.entries[entry];
-        self.check_need(entry.block);
-        let _ = component;
-    }
-    fn check_need(&mut self, start: BlockId) {
+    /// I4: the longest way from a poll to the end of its reduction.
+    fn need(&mut self, start: BlockId) {
         let component = self.component;
         let Some(Op::Poll { need: allowed, .. }) = component.blocks[start.0 as usize].ops.first() else {
             return;

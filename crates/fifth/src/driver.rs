@@ -138,6 +138,7 @@ impl Machine {
         Ok(match stage {
             Stage::Clif => codegen::dump(program, &builtins, atoms, &options, codegen::Dump::Clif)?,
             Stage::Asm => codegen::dump(program, &builtins, atoms, &options, codegen::Dump::Asm)?,
+            Stage::Tree => compiler::text::dump_tree(program, atoms),
             _ => compiler::text::print(program, atoms),
         })
     }

@@ -1,0 +1,91 @@
+//! What the compiler says about programs that are wrong.
+
+mod common;
+
+use expect_test::{Expect, expect};
+
+fn check(text: &str, expected: Expect) {
+    let compiled = common::compile(&format!(":- module main.\n{text}\n"), true);
+    let mut shown = String::new();
+    for diagnostic in &compiled.diagnostics {
+        let before = &text.as_bytes()[..(diagnostic.span.start as usize).saturating_sub(16).min(text.len())];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        shown.push_str(&format!("{line} {}: {}", diagnostic.code, diagnostic.message));
+        if let Some(help) = &diagnostic.help {
+            shown.push_str(&format!(" [{help}]"));
+        }
+        shown.push('\n');
+    }
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn names_that_mean_nothing() {
+    check(
+        "p(X) :- appned(X,[],_), p(X,X), nowhere:p(X), io:outsteram(X).\nappend(_,_,_).",
+        expect![[r#"
+            1 undefined-predicate: there is no predicate main:appned/3 [did you mean append/3?]
+            1 wrong-arity: main:p/2 does not exist, but p/1 does
+            1 undefined-module: there is no module nowhere, so no nowhere:p/1
+            1 undefined-predicate: there is no predicate io:outsteram/1 [did you mean io:outstream/1?]
+        "#]],
+    );
+}
+
+#[test]
+fn predicates_of_other_modules_are_suggested() {
+    check(
+        "p(X) :- outstream(X).",
+        expect![[r#"
+            1 undefined-predicate: there is no predicate main:outstream/1 [did you mean io:outstream/1?]
+        "#]],
+    );
+}
+
+#[test]
+fn guards_that_are_none() {
+    check(
+        "p(X) :- vectr(X,_) | true.\np(X) :- q(X) | true.\nq(_).",
+        expect![[r#"
+            1 unknown-guard: vectr/2 is not a guard builtin [did you mean vector/2?]
+            2 unknown-guard: q/1 is not a guard builtin
+        "#]],
+    );
+}
+
+#[test]
+fn clauses_that_never_commit() {
+    check(
+        "p(X) :- X < a | true.\np(X) :- a = b | q(X).\np(X) :- Y > 1, X = 2 | q(Y).\np(X) :- 1 > 2 | q(X).\np(X) :- X > X | true.\nq(_).",
+        expect![[r#"
+            1 clause-never-commits: only integers can be compared and computed with
+            2 clause-never-commits: two different constants are never equal
+            3 clause-never-commits: nothing gives Y a value before this guard
+            4 clause-never-commits: this comparison of constants is never true
+            5 clause-never-commits: a value is never less than, greater than or different from itself
+        "#]],
+    );
+}
+
+#[test]
+fn clauses_that_are_never_chosen() {
+    check(
+        "p(a,_).\np(X,_) :- wait(X) | true.\np(a,_).\nq(_).\nq(a).\nr([],X) :- X = 1.\nr(_,X) :- X = 2.",
+        expect![[r#"
+            3 shadowed-clause: this clause is never chosen
+            5 shadowed-clause: this clause is never chosen
+            7 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard]
+        "#]],
+    );
+}
+
+#[test]
+fn structures_in_guards_and_reserved_names() {
+    check(
+        "p(X) :- Y = f(X,_) | q(Y).\nq(_).\nadd(_,_,_).",
+        expect![[r#"
+            1 structure-in-guard: a guard cannot build a structure [build it in the body]
+            3 reserved-name: add/3 is the name of a builtin [rename it, or call it as main:add/3]
+        "#]],
+    );
+}
