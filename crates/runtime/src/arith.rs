@@ -12,11 +12,23 @@ use term::word::{INT_MAX, INT_MIN, Tag};
 /// Largest shift to the left that is computed: more would be a program error that looks like a memory problem.
 const SHIFT_MAX: i64 = 1 << 32;
 
+/// Results of so many bits are computed without asking whether they fit into the heap.
+const SMALL_BITS: u64 = 1 << 16;
+
+/// True if the result may be longer than both operands together.
+fn grows(op: IntOp, a: &BigInt, count: &BigInt) -> bool {
+    let left = (op == IntOp::Shl) != (count.sign() == Sign::Minus);
+    op == IntOp::Mul || (left && a.sign() != Sign::NoSign)
+}
+
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArithError {
     ZeroDivision,
+    /// A shift count that no result can have.
     ShiftRange,
+    /// The result does not fit into the heap.
+    TooLarge,
 }
 
 /// True for operations with one operand.
@@ -136,6 +148,17 @@ impl Worker {
             return Some(Ok(Word::small(value)));
         }
         let (a, b) = (self.big(a)?, self.big(b)?);
+        // Only these make results much longer than their operands.
+        let bits = match op {
+            IntOp::Mul => a.bits() + b.bits(),
+            IntOp::Shl | IntOp::Shr => {
+                a.bits().saturating_add(u64::try_from(b.magnitude()).unwrap_or(u64::MAX))
+            }
+            _ => 0,
+        };
+        if bits > SMALL_BITS && grows(op, &a, &b) && self.ensure((bits / 64) as usize).is_err() {
+            return Some(Err(ArithError::TooLarge));
+        }
         Some(big(op, &a, &b).map(|value| self.integer(&value)))
     }
     /// Compares two bound integers; `None` if one is not an integer.

@@ -15,7 +15,10 @@ impl Worker {
         let mut check = Check { worker: self, seen: FxHashSet::default(), stack: Vec::new() };
         let remembered: FxHashSet<usize> = self.heap.remembered.iter().copied().collect();
         for slot in (self.goals.start()..self.abi.goals as usize).step_by(8) {
-            check.word(read(slot));
+            let word = read(slot);
+            check.word(word);
+            let leads = !word.is_immediate();
+            assert!(slot >= self.goals.clean || !leads || !self.heap.is_young(word.address()), "P4");
         }
         for &word in &self.roots {
             check.word(word);

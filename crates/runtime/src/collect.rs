@@ -2,7 +2,7 @@
 //!
 //! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
 //! survived once goes to old space. A *major* one evacuates young and old together into fresh blocks of old space, and sweeps
-//! the large objects. Both happen between reductions only.
+//! the large objects; only unbound variables may be young afterwards. Both happen between reductions only.
 //!
 //! Invariants:
 //! - F1 A copied structure or object has a forwarding word in its header's place, a copied cons in its car's. A cell that was
@@ -26,6 +26,8 @@ use term::{Word, layout::ClassId};
 
 /// In a forwarding word: it forwards this cell alone, not the cons that begins here (F1).
 const CELL: u64 = 1 << 62;
+/// One word in so many of the nursery may be an unbound cell that stays young.
+const KEPT_SHARE: usize = 32;
 /// Words of a large object that are scanned at once.
 const SLICE_WORDS: usize = 8192;
 
@@ -56,6 +58,7 @@ pub(crate) struct Collector<'a, const MAJOR: bool> {
     survivor_scan: usize,
     survivor_top: usize,
     survivor_end: usize,
+    variables_to_keep: usize,
     /// First grey word of the current old block.
     old_scan: usize,
     /// Further grey ranges.
@@ -81,6 +84,7 @@ impl<'a, const MAJOR: bool> Collector<'a, MAJOR> {
             survivor_scan: survivor_base,
             survivor_top: survivor_base,
             survivor_end: survivor_base + SURVIVOR_RANGE,
+            variables_to_keep: heap.nursery_bytes / 8 / KEPT_SHARE,
             old_scan: heap.old.top,
             grey,
             old_words: 0,
@@ -125,6 +129,17 @@ impl<'a, const MAJOR: bool> Collector<'a, MAJOR> {
         address
     }
 
+    /// Room for the copy of an unbound cell alone. Some of them stay young however long they wait: once old, such a cell keeps
+    /// what it is bound to alive even if nobody needs it any more, and with a list all that follows.
+    fn room_for_variable(&mut self, from: usize) -> usize {
+        if self.variables_to_keep > 0 && self.survivor_top + 8 <= self.survivor_end {
+            self.variables_to_keep -= 1;
+            self.survivor_top += 8;
+            return self.survivor_top - 8;
+        }
+        self.room(from, 1)
+    }
+
     /// The word that takes the place of a live word (F1, F2).
     #[inline(always)]
     fn evacuate(&mut self, word: Word) -> Word {
@@ -145,7 +160,7 @@ impl<'a, const MAJOR: bool> Collector<'a, MAJOR> {
             let content = read(cell);
             match content.tag() {
                 Tag::Var => {
-                    let to = self.room(cell, 1);
+                    let to = self.room_for_variable(cell);
                     write(to, content);
                     forward_cell(cell, to);
                     return Word::pointer(Tag::Ref, to);
@@ -305,7 +320,7 @@ impl<'a, const MAJOR: bool> Collector<'a, MAJOR> {
                 }
                 _ => {
                     let young = self.update(at);
-                    if OLD && !MAJOR && young {
+                    if OLD && young {
                         self.heap.remembered.push(at);
                     }
                 }
@@ -368,8 +383,13 @@ impl Worker {
         let mut collector = Collector::<MAJOR>::new(&mut self.heap, &self.tagged_words);
         collector.remembered();
         collector.roots(&mut self.roots);
-        for slot in (self.goals.start()..top).step_by(8) {
-            collector.update(slot);
+        let bottom = if MAJOR { self.goals.start() } else { self.goals.clean };
+        let mut lowest_young = top;
+        // From the top: the variables that stay young are those of the goals that run soon.
+        for slot in (bottom..top).step_by(8).rev() {
+            if collector.update(slot) {
+                lowest_young = slot;
+            }
         }
         for goals in self.goals.buckets_mut() {
             collector.roots(goals);
@@ -405,6 +425,7 @@ impl Worker {
         let survivor_words = (survivor_top - self.heap.survivor_base(to_quarter - 2)) / 8;
         self.heap.survivors = to_quarter - 2;
         self.heap.survivor_top = survivor_top;
+        self.mark_goals(lowest_young);
         let freed = self.heap.large.sweep(!MAJOR);
         if MAJOR {
             self.heap.old.end_major();

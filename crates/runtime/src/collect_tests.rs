@@ -2,7 +2,7 @@
 //! in between; a canonical description of everything reachable is the same before and after each.
 
 use crate::classes::Contents;
-use crate::memory::{read, write};
+use crate::memory::{at, read, write};
 use crate::native::{Native, Outcome};
 use crate::schedule::Node;
 use crate::terms::deref;
@@ -10,7 +10,7 @@ use crate::worker::{Options, Root, Worker};
 use num_bigint::BigInt;
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
-use term::abi::{Builtin, Place, PredicateId};
+use term::abi::{BOTTOM, Builtin, Place, PredicateId};
 use term::layout::{self, ClassId};
 use term::symbol::AtomTable;
 use term::word::{self, Tag, UNBOUND};
@@ -32,7 +32,9 @@ impl Describe<'_> {
             describe.from(word);
         }
         for slot in (worker.goals.start()..worker.abi.goals as usize).step_by(8) {
-            describe.from(read(slot));
+            if read(slot) != worker.system_goals.mark.goal_word() {
+                describe.from(read(slot));
+            }
         }
         for goals in worker.goals.buckets() {
             goals.iter().for_each(|&word| describe.from(word));
@@ -224,9 +226,26 @@ impl Builder {
                 let string = worker.string(b"a string of some length");
                 worker.string_update(string, usize::from(a) % 20, b as u8)
             }
+            27 => return (0..a % 4).for_each(|_| self.pop()),
             _ => return self.collect(a.is_multiple_of(4)),
         };
         self.add(new);
+    }
+    /// Takes the goal on top of the stack away, and the marks above it.
+    fn pop(&mut self) {
+        let worker = self.node.worker();
+        loop {
+            let top = worker.abi.goals as usize - 8;
+            let goal = PredicateId::of_goal_word(read(top));
+            if goal == BOTTOM {
+                return;
+            }
+            worker.abi.goals = at(top - 8 * worker.predicates.arity(goal));
+            if goal != worker.system_goals.mark {
+                return;
+            }
+            worker.unmark_goals();
+        }
     }
     fn suspend(&mut self, op: u8, a: u16, b: u16, c: u16) {
         let variables: Vec<Word> = [a, b, c].into_iter().filter_map(|i| self.unbound(i)).collect();
@@ -256,7 +275,7 @@ impl Builder {
 }
 
 fn operations() -> impl Strategy<Value = Vec<(u8, u16, u16, u16)>> {
-    proptest::collection::vec((0u8..28, 0u16..500, 0u16..500, 0u16..500), 1..300)
+    proptest::collection::vec((0u8..29, 0u16..500, 0u16..500, 0u16..500), 1..300)
 }
 
 proptest! {
@@ -271,6 +290,75 @@ proptest! {
             builder.collect(major);
         }
     }
+}
+
+#[test]
+fn words_of_freed_large_objects_are_not_remembered() {
+    let mut builder = Builder::new();
+    let worker = builder.node.worker();
+    let vector = worker.vector(&[Word::NIL; 2000]);
+    let root = worker.root(vector);
+    let item = worker.float(1.0);
+    let vector = worker.vector_update(vector, 1000, item);
+    let slot = worker.object_word(vector, 0).address() + 8 * 1001;
+    assert_eq!(worker.heap.remembered, [slot]);
+    worker.take_root(root);
+    worker.collect(0);
+    assert_eq!(worker.heap.large.used_bytes, 0);
+    assert_eq!(worker.heap.remembered, []);
+    // The object lives: its words are remembered until what they lead to is old.
+    let vector = worker.vector(&[item; 2000]);
+    let item = worker.float(2.0);
+    let vector = worker.vector_update(vector, 1000, item);
+    let root = worker.root(vector);
+    for remembered in [true, false] {
+        worker.collect(0);
+        assert_eq!(!worker.heap.remembered.is_empty(), remembered);
+    }
+    let vector = worker.take_root(root);
+    assert_eq!(worker.float_value(worker.vector_element(vector, 1000)), Some(2.0));
+}
+
+#[test]
+fn builtins_may_fill_the_nursery_and_go_on_in_old_space() {
+    let mut builder = Builder::new();
+    let worker = builder.node.worker();
+    let before = worker.float(0.5);
+    worker.abi.heap = at(worker.heap.nursery_end() - 8);
+    let cons = worker.cons(before, Word::NIL);
+    assert!(!worker.heap.is_young(cons.address()));
+    let variable = worker.new_variable();
+    assert!(worker.heap.is_young(variable.address()));
+    // The rest of the nursery was never written: the collector must not look at it.
+    let root = worker.root(cons);
+    for _ in 0..3 {
+        worker.collect(0);
+    }
+    let cons = worker.take_root(root);
+    assert_eq!(worker.float_value(worker.arg(cons, 0)), Some(0.5));
+}
+
+#[test]
+fn the_heap_limit_is_an_error_with_figures() {
+    let mut builder = Builder::new();
+    let worker = builder.node.worker();
+    worker.options.check_heap = false;
+    worker.heap.bytes_max = 4 << 20;
+    worker.heap.major_threshold = 1 << 20;
+    let mut list = worker.root(Word::NIL);
+    while worker.error.is_none() {
+        let tail = worker.take_root(list);
+        let item = worker.new_variable();
+        let tail = worker.cons(item, tail);
+        list = worker.root(tail);
+        if worker.abi.heap as usize > worker.limit {
+            worker.collect(0);
+        }
+        assert!(worker.heap.old_bytes() < 64 << 20);
+    }
+    let message = worker.error.take().expect("the loop ended").message;
+    assert!(message.starts_with("the heap limit of 4 MiB is reached: "), "{message}");
+    assert!(worker.ensure(1 << 40).is_err() && worker.ensure(1).is_err());
 }
 
 /// Words of nursery that the lists of the following tests fill many times over.

@@ -9,10 +9,14 @@
 //! - P1 A goal for another priority than the running one goes into that priority's bucket; if it is a higher one, `limit` is
 //!   lowered, so that the next reduction is the bucket's.
 //! - P2 A bucket holds records in the format of the goal stack: taking one means copying it whole.
+//! - P4 Words below `clean` lead to nothing young, so minor collections pass over them. A MARK record, a builtin of no
+//!   arguments, lies on the stack at each address in `marks`; nothing below the topmost one was popped since it was pushed, and
+//!   `clean` is not above it. So a minor collection costs what was pushed since the last one, however deep the stack is.
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
 
 use crate::memory::{Region, at, copy, copy_few, read, write};
-use crate::worker::{PRIORITY_MAX, Worker};
+use crate::outcome::{ErrorKind, ProgramError};
+use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
 use std::collections::BTreeMap;
 use term::Word;
 use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
@@ -35,7 +39,15 @@ pub(crate) struct Goals {
     best: i64,
     /// Empty vectors of former buckets.
     spare: Vec<Vec<Word>>,
+    /// P4.
+    marks: Vec<usize>,
+    pub(crate) clean: usize,
+    /// Most bytes of the stack.
+    bytes_max: usize,
 }
+
+/// Goals of at least so many words are above the last mark when a collection makes a new one.
+const MARK_WORDS: usize = if cfg!(test) { 4 } else { 4096 };
 
 #[cfg(not(miri))]
 const GOAL_BYTES: usize = 1 << 36;
@@ -44,14 +56,18 @@ const GOAL_BYTES: usize = 1 << 20;
 const BOTTOM_BYTES: usize = 8;
 /// Lower than any priority.
 const NO_PRIORITY: i64 = -1;
+const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
 
 impl Goals {
     /// An empty stack with one segment; `None` if the system refuses the address space.
-    pub(crate) fn new(priority: i64) -> Option<Goals> {
+    pub(crate) fn new(priority: i64, bytes_max: usize) -> Option<Goals> {
         let region = Region::reserve(GOAL_BYTES, 4096)?;
         write(region.base(), BOTTOM.goal_word());
         let segments = vec![Segment { priority, base: region.base() + BOTTOM_BYTES }];
-        Some(Goals { region, segments, buckets: BTreeMap::new(), best: NO_PRIORITY, spare: Vec::new() })
+        let clean = region.base() + BOTTOM_BYTES;
+        let bytes_max = bytes_max.clamp(1 << 20, GOAL_BYTES) & !7;
+        let (buckets, spare, marks) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Some(Goals { region, segments, buckets, best: NO_PRIORITY, spare, marks, clean, bytes_max })
     }
     /// The top of an empty stack.
     pub(crate) fn start(&self) -> usize {
@@ -59,7 +75,11 @@ impl Goals {
     }
     /// C5: the highest top at which pushing may start.
     pub(crate) fn limit(&self) -> usize {
-        self.region.end() - (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8
+        self.region.base() + self.bytes_max - SLACK_BYTES
+    }
+    /// The topmost mark, or the bottom.
+    fn last_mark(&self) -> usize {
+        self.marks.last().copied().unwrap_or(self.region.base())
     }
     /// The goals in the buckets.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
@@ -95,10 +115,10 @@ impl Worker {
     /// (push the goal that is to run first last).
     pub fn spawn(&mut self, predicate: PredicateId, args: &[Word]) {
         debug_assert_eq!(self.predicates.get(predicate).arity as usize, args.len());
-        if self.abi.goals as usize > self.abi.goals_limit {
-            self.grow_goals();
-        }
         let top = self.abi.goals as usize;
+        if top > self.abi.goals_limit && !self.has_room(args.len()) {
+            return;
+        }
         copy(args.as_ptr().expose_provenance(), top, args.len());
         write(top + 8 * args.len(), predicate.goal_word());
         self.abi.goals = at(top + 8 * (args.len() + 1));
@@ -129,10 +149,10 @@ impl Worker {
             bucket.extend((0..arity).map(|i| read(args + 8 * i)));
             return bucket.push(goal_word);
         }
-        if self.abi.goals as usize > self.abi.goals_limit {
-            self.grow_goals();
-        }
         let top = self.abi.goals as usize;
+        if top > self.abi.goals_limit && !self.has_room(arity) {
+            return;
+        }
         copy_few(args, top, arity);
         write(top + 8 * arity, goal_word);
         self.abi.goals = at(top + 8 * (arity + 1));
@@ -152,11 +172,11 @@ impl Worker {
         self.fill_segment(priority, base);
     }
     fn fill_segment(&mut self, priority: i64, top: usize) {
-        let top = self.goals.take_bucket(priority, top);
         self.abi.goals = at(top);
         self.abi.priority = priority;
-        if top > self.abi.goals_limit {
-            self.grow_goals();
+        if self.has_room(self.goals.buckets[&priority].len()) {
+            let top = self.goals.take_bucket(priority, top);
+            self.abi.goals = at(top);
         }
     }
     /// The top segment is empty (its BOTTOM record is on top): makes the best other goals the top. False if there are none.
@@ -190,13 +210,43 @@ impl Worker {
     /// Drops all ready goals.
     pub(crate) fn clear_goals(&mut self) {
         self.goals.segments.truncate(1);
-        self.goals.segments[0].priority = self.abi.priority;
+        self.goals.segments[0].priority = PRIORITY_START;
         self.goals.buckets.clear();
         self.goals.best = NO_PRIORITY;
+        self.goals.marks.clear();
+        self.goals.clean = self.goals.start();
         self.abi.goals = at(self.goals.start());
+        self.abi.priority = PRIORITY_START;
     }
-    /// Makes room on the goal stack (C5).
+    /// The goal stack is at its limit (C5); it does not grow.
     pub(crate) fn grow_goals(&mut self) {
-        self.goal_stack_full();
+        self.has_room(GOAL_SLACK_WORDS);
+    }
+    /// True if the stack takes `words` more and keeps its slack; otherwise the program ends at the next reduction.
+    #[cold]
+    fn has_room(&mut self, words: usize) -> bool {
+        if self.abi.goals as usize + 8 * words <= self.abi.goals_limit {
+            return true;
+        }
+        let message = format!("the goal stack is full: its limit is {} MiB", self.goals.bytes_max >> 20);
+        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
+        self.abi.limit = 0;
+        false
+    }
+    /// P4: after a collection that found the lowest word that leads to something young at `young`.
+    pub(crate) fn mark_goals(&mut self, young: usize) {
+        let top = self.abi.goals as usize;
+        if top - self.goals.last_mark() >= 8 * MARK_WORDS && top <= self.abi.goals_limit {
+            write(top, self.system_goals.mark.goal_word());
+            self.goals.marks.push(top);
+            self.abi.goals = at(top + 8);
+        }
+        self.goals.clean = young.min(self.goals.last_mark());
+    }
+    /// P4: the topmost MARK record was popped.
+    pub(crate) fn unmark_goals(&mut self) {
+        debug_assert_eq!(self.goals.marks.last(), Some(&(self.abi.goals as usize)));
+        self.goals.marks.pop();
+        self.goals.clean = self.goals.clean.min(self.goals.last_mark());
     }
 }

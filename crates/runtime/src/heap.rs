@@ -26,7 +26,7 @@ pub(crate) mod sizes {
     pub(crate) const SPACE_BYTES: usize = 1 << 40;
     pub(crate) const BLOCK_BYTES: usize = 256 << 10;
     pub(crate) const NURSERY_MIN: usize = 512 << 10;
-    pub(crate) const NURSERY_MAX: usize = 32 << 20;
+    pub(crate) const NURSERY_MAX: usize = 16 << 20;
     pub(crate) const MAJOR_MIN: usize = 32 << 20;
 }
 #[cfg(miri)]

@@ -4,7 +4,7 @@
 //! Invariant: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
 //! meanwhile, and has stored what the helper's description says (C2).
 
-use crate::arith::{self, ArithError};
+use crate::arith;
 use crate::memory::{at, read};
 use crate::native::Outcome;
 use crate::program::Mode;
@@ -82,7 +82,7 @@ unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word)
     let (a, b) = (deref(a), if arith::is_unary(op) { Word::small(0) } else { deref(b) });
     match worker.arithmetic(op, a, b) {
         Some(Ok(value)) => value,
-        Some(Err(ArithError::ZeroDivision | ArithError::ShiftRange)) => GUARD_FAILS,
+        Some(Err(_)) => GUARD_FAILS,
         None => not_integers(worker, a, b).unwrap_or(GUARD_FAILS),
     }
 }

@@ -30,6 +30,7 @@ pub(crate) struct SystemGoals {
     pub(crate) at_priority: PredicateId,
     pub(crate) at_node: PredicateId,
     pub(crate) unify: PredicateId,
+    pub(crate) mark: PredicateId,
 }
 
 /// One node: a program, its terms and goals.
@@ -67,6 +68,10 @@ impl Node {
             at_priority: system(&mut worker, "at_priority", "aiaa", at_priority),
             at_node: system(&mut worker, "at_node", "iaa", at_node),
             unify: add_native(&mut worker, native("unify_term_dcode", "unify", "aa", unify_goal)),
+            mark: system(&mut worker, "mark", "", |worker, _, _| {
+                worker.unmark_goals();
+                Outcome::Done
+            }),
         };
         for native in natives {
             let signature = native.signature.clone();
@@ -425,12 +430,5 @@ impl Worker {
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(top - 8 * (arity - i))).collect();
         self.goal_error(ProgramError::new(kind, message), predicate, &args);
-    }
-    /// The goal stack cannot grow any more.
-    pub(crate) fn goal_stack_full(&mut self) {
-        let bytes = self.abi.goals as usize - self.goals.start();
-        let message = format!("the goal stack is full ({bytes} bytes)");
-        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
-        self.abi.limit = 0;
     }
 }

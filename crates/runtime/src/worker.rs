@@ -94,7 +94,7 @@ impl Worker {
     /// A worker with an empty heap and an empty goal stack. `None` if the system refuses the address space.
     pub(crate) fn new(options: Options, atoms: AtomTable, classes: Classes) -> Option<Box<Worker>> {
         let heap = Heap::new(&options)?;
-        let goals = Goals::new(PRIORITY_START)?;
+        let goals = Goals::new(PRIORITY_START, heap.bytes_max)?;
         let base = heap.young.base();
         let limit = if options.collect_always { base } else { heap.limit(0) };
         let tagged_words = tagged_words(&classes);
@@ -132,7 +132,7 @@ impl Worker {
             registry: Registry::default(),
             goals,
             limit,
-            system_goals: SystemGoals { at_priority: BOTTOM, at_node: BOTTOM, unify: BOTTOM },
+            system_goals: SystemGoals { at_priority: BOTTOM, at_node: BOTTOM, unify: BOTTOM, mark: BOTTOM },
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
             roots: Vec::new(),

@@ -145,7 +145,10 @@ fn goals_that_wait_for_ever_are_reported_but_not_daemons() {
         Outcome::Done
     });
     let RunOutcome::Deadlock { goals, count: 1 } = outcome else { panic!("{outcome:?}") };
-    assert_eq!(goals[0].goal, "main:wait(_1,1)");
+    assert_eq!(
+        (goals[0].goal.as_str(), &goals[0].waits_for[..]),
+        ("main:wait(_1,1)", &["_1".to_owned()][..])
+    );
     let (outcome, _) = run(|w, _, _| {
         let daemon = find(w, "daemon", 1);
         let x = w.new_variable();
@@ -153,6 +156,25 @@ fn goals_that_wait_for_ever_are_reported_but_not_daemons() {
         Outcome::Done
     });
     assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
+}
+
+#[test]
+fn of_goals_that_lead_to_each_other_only_the_first_ones_are_reported() {
+    let (outcome, _) = run(|w, _, _| {
+        let wait = find(w, "wait", 2);
+        let (x, y, z) = (w.new_variable(), w.new_variable(), w.new_variable());
+        let list = w.list(&[y], z);
+        // The goal on X would resume those on Y and Z; two goals on W would resume each other.
+        w.spawn(wait, &[z, int(3)]);
+        w.spawn(wait, &[x, list]);
+        w.spawn(wait, &[y, int(2)]);
+        let v = w.new_variable();
+        w.spawn(wait, &[v, v]);
+        Outcome::Done
+    });
+    let RunOutcome::Deadlock { goals, count: 4 } = outcome else { panic!("{outcome:?}") };
+    let texts: Vec<&str> = goals.iter().map(|goal| goal.goal.as_str()).collect();
+    assert_eq!(texts, ["main:wait(_1,_1)", "main:wait(_1,[_2|_3])"]);
 }
 
 #[test]

@@ -19,6 +19,9 @@ fn run(worker: &mut Worker, op: IntOp, inputs: &[Word], outputs: &mut [Word]) ->
             Outcome::Done
         }
         Some(Err(ArithError::ZeroDivision)) => error(ErrorKind::ZeroDivision, "division by zero"),
+        Some(Err(ArithError::TooLarge)) => {
+            error(ErrorKind::HeapLimit, "the result does not fit into the heap limit")
+        }
         Some(Err(ArithError::ShiftRange)) => {
             error(ErrorKind::Range, format!("the shift count {} is too large", worker.term_text(second)))
         }
