@@ -21,6 +21,7 @@ pub mod verify;
 
 mod arithmetic;
 mod body;
+mod cells;
 mod check;
 mod code;
 mod components;
