@@ -42,10 +42,13 @@ impl Worker {
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
-        let info = self.predicates.get(predicate);
         let mut names = Names::default();
+        // What waits for its priority or node is shown as the goal that it will be.
+        let placed = self.placed_goal(predicate, &args);
+        let (shown, shown_args) = placed.as_ref().map_or((predicate, &args), |(goal, args)| (*goal, args));
+        let info = self.predicates.get(shown);
         SuspendedGoal {
-            goal: self.goal_text(&mut names, predicate, &args),
+            goal: self.goal_text(&mut names, shown, shown_args),
             waits_for: self
                 .waits_for(record, &args)
                 .into_iter()

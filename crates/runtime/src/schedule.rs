@@ -281,6 +281,26 @@ fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Ve
     (PredicateId::of_goal_word(predicate), args)
 }
 
+impl Worker {
+    /// The goal inside an `at_priority` or `at_node` goal.
+    pub(crate) fn placed_goal(
+        &self,
+        predicate: PredicateId,
+        args: &[Word],
+    ) -> Option<(PredicateId, Vec<Word>)> {
+        let system = &self.system_goals;
+        match *args {
+            [_, _, predicate_word, goal] if predicate == system.at_priority => {
+                Some(stored_goal(self, deref(predicate_word), deref(goal)))
+            }
+            [_, predicate_word, goal] if predicate == system.at_node => {
+                Some(stored_goal(self, deref(predicate_word), deref(goal)))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// `at_priority(Kind, Amount, Predicate, Arguments)`.
 fn at_priority(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let [kind, amount, predicate, goal] = *inputs else { unreachable!("four inputs") };
