@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - L1 Total: any bytes give tokens; what is wrong becomes an [`TokenKind::Error`] token.
-//! - L2 [`scan`] alone decides where tokens end; [`Lexer`] only adds values. So [`TermScanner`], which sees a text
-//!   in pieces, and [`Lexer`], which sees all of it, agree.
+//! - L2 [`scan`] alone decides where tokens end; [`Lexer`] only adds values. So [`TermScanner`], which sees
+//!   a text in pieces, and [`Lexer`], which sees all of it, agree.
 //! - L3 Every token but `EndOfText` is at least one byte long, so reading tokens ends.
 //!
 //! Absent on purpose: operators (the parser's), macros such as `#"a"` (compile time only).
@@ -114,8 +114,9 @@ fn run(text: &[u8], start: usize, belongs: impl Fn(u8) -> bool) -> usize {
     text[start..].iter().position(|&b| !belongs(b)).map_or(text.len(), |n| start + n)
 }
 
-/// Finds the end of the token at `start` (a byte of `text`). `Err`: more text is needed to know; look again from the token's start, with
-/// this `resume` (bytes before it need no second look). With `ended`, the text is complete and the answer `Ok`.
+/// Finds the end of the token at `start` (a byte of `text`). `Err`: more text is needed to know; look again
+/// from the token's start, with this `resume` (bytes before it need no second look). With `ended`, the text
+/// is complete and the answer `Ok`.
 fn scan(text: &[u8], start: usize, resume: usize, ended: bool) -> Result<(Shape, usize), usize> {
     let whole = |shape: Shape, end: usize| {
         if end == text.len() && !ended { Err(start) } else { Ok((shape, end)) }
@@ -225,7 +226,8 @@ fn small_number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |n: u32, &d| Some(n * 10 + u32::from(d - b'0')).filter(|&n| n <= 36))
 }
 
-/// Digits of one radix (all valid) to a number. Splits in halves, so that a long literal costs no quadratic time.
+/// Digits of one radix (all valid) to a number. Splits in halves, so that a long literal costs no quadratic
+/// time.
 fn big_number(digits: &[u8], radix: u32) -> BigInt {
     if digits.len() <= 256 {
         return BigInt::parse_bytes(digits, radix).expect("the digits were checked");

@@ -1,7 +1,7 @@
 //! KL1 text to clauses, and terms back to text.
 //!
-//! Source files: [`read_program`]. Terms at run time: [`lexer::TermScanner`] finds where a term ends in a stream,
-//! [`parse_term`] reads it. Both report what is wrong as data and never panic, whatever the bytes.
+//! Source files: [`read_program`]. Terms at run time: [`lexer::TermScanner`] finds where a term ends in a
+//! stream, [`parse_term`] reads it. Both report what is wrong as data and never panic, whatever the bytes.
 //!
 //! Absent on purpose: which builtins and predicates exist (the compiler), how anything runs.
 

@@ -1,10 +1,11 @@
 //! Tokens to terms: operator precedence with an explicit stack, for source files and for `gett`.
 //!
 //! Invariants:
-//! - R1 No recursion: what encloses the current place is on [`Parser::frames`], finished operands on `values`. Input may nest
-//!   as deep as memory allows.
+//! - R1 No recursion: what encloses the current place is on [`Parser::frames`], finished operands on
+//!   `values`. Input may nest as deep as memory allows.
 //! - R2 Every step takes a token or pops a frame, so parsing ends.
-//! - R3 A frame's `base` is the height of `values` when it was pushed; closing it leaves exactly one value above.
+//! - R3 A frame's `base` is the height of `values` when it was pushed; closing it leaves exactly one value
+//!   above.
 //!
 //! Reading is greedy: an operator continues the innermost term it fits. Absent on purpose: what terms mean.
 
@@ -17,7 +18,8 @@ use rustc_hash::FxHashMap;
 use term::symbol::{BAR, COMMA, DOT, MINUS, NIL};
 use term::{Atom, AtomTable};
 
-/// Reads the one term that `text` holds, end token included (see [`crate::lexer::TermScanner`]). `None`: only layout and comments.
+/// Reads the one term that `text` holds, end token included (see [`crate::lexer::TermScanner`]). `None`:
+/// only layout and comments.
 pub fn parse_term(
     text: &[u8],
     ops: &OpTable,
@@ -155,7 +157,8 @@ impl<'a> Parser<'a> {
         token.kind == TokenKind::Punctuation(byte) && at.is_none_or(|at| at == token.start)
     }
 
-    /// At the start of a term: takes one primary (`true`), or the opening of one (`false`: an operand must follow).
+    /// At the start of a term: takes one primary (`true`), or the opening of one (`false`: an operand must
+    /// follow).
     fn operand(&mut self, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
         let applied = {
             let end = self.lexer.peek(0, atoms).end;
@@ -326,8 +329,8 @@ impl<'a> Parser<'a> {
         self.ops.prefix(next).is_some() || self.is_punctuation(1, b'(', Some(end), atoms)
     }
 
-    /// After a term: goes on with an operator (`false`: an operand must follow), or closes what encloses the term. `true`: the
-    /// end token was taken.
+    /// After a term: goes on with an operator (`false`: an operand must follow), or closes what encloses
+    /// the term. `true`: the end token was taken.
     fn continuation(&mut self, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
         let mut priority = 0;
         loop {
@@ -359,7 +362,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next token as an infix or postfix operator (`true`) that may continue a term of this priority here.
+    /// The next token as an infix or postfix operator (`true`) that may continue a term of this priority
+    /// here.
     fn fitting_operator(&mut self, priority: u16, atoms: &mut AtomTable) -> Option<(Atom, Op, bool)> {
         let (name, infix, postfix) = match self.lexer.peek(0, atoms).kind {
             TokenKind::Atom(name) | TokenKind::QuotedAtom(name) => {

@@ -1,6 +1,7 @@
 //! Terms to text: `putt` (operators, quotes), `print` (canonical, no quotes), and a short form for messages.
 //!
-//! The terms are whoever's: a [`TermView`] shows them. A [`Printer`] keeps what is left to write on a stack of its own, so that
+//! The terms are whoever's: a [`TermView`] shows them. A [`Printer`] keeps what is left to write on a stack
+//! of its own, so that
 //! - P1 nothing recurses: lists of 50 million cells and nesting of 10 million need no native stack;
 //! - P2 it can stop when the output buffer is full or a variable must be waited for, and go on later;
 //! - P3 the terms it still needs can be found and moved by a collector ([`Printer::terms_mut`]).
@@ -142,7 +143,8 @@ impl<T: Copy> Printer<T> {
             Work::Postfix(_) | Work::Close(_) => None,
         })
     }
-    /// Appends to `out` until the term is written, `out` holds `enough` bytes, or a variable must be waited for.
+    /// Appends to `out` until the term is written, `out` holds `enough` bytes, or a variable must be waited
+    /// for.
     pub fn write<V: TermView<Term = T>>(
         &mut self,
         terms: &V,
@@ -427,8 +429,8 @@ impl<V: TermView> Writer<'_, '_, V> {
         }
     }
 
-    /// The highest priority of a left operand. An operand that would take the operator into itself (same priority, open to the
-    /// right) gets parentheses.
+    /// The highest priority of a left operand. An operand that would take the operator into itself (same
+    /// priority, open to the right) gets parentheses.
     fn left_max(&self, left: V::Term, op: Op) -> u16 {
         let open = match self.terms.view(left) {
             View::Struct(name, 2) => self.infix(name),
@@ -441,7 +443,8 @@ impl<V: TermView> Writer<'_, '_, V> {
         }
     }
 
-    /// Would the operand of a prefix operator be read differently without parentheses right after the operator?
+    /// Would the operand of a prefix operator be read differently without parentheses right after the
+    /// operator?
     fn misread(&self, name: Atom, operand: V::Term, op: Op) -> bool {
         let word = edge_class(self.atoms.text(name).first().copied().unwrap_or(b'\'')) != b'+';
         let mut leftmost = operand;

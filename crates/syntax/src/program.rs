@@ -133,9 +133,9 @@ pub enum Expr {
     Term(Term),
     /// An integer operation; unary ones have one operand.
     Int(IntOp, Span, Vec<Expr>),
-    /// A float operation, named as the method of class float: `add subtract multiply divide pow`, `plus minus sin .. floor`,
-    /// `float` (operand: an integer expression), `int` (its value is an integer). Operands of the others are float expressions;
-    /// integer constants in them are floats already.
+    /// A float operation, named as the method of class float: `add subtract multiply divide pow`, `plus
+    /// minus sin .. floor`, `float` (operand: an integer expression), `int` (its value is an integer).
+    /// Operands of the others are float expressions; integer constants in them are floats already.
     Float(&'static str, Span, Vec<Expr>),
 }
 
@@ -177,9 +177,11 @@ pub struct Goal {
 pub enum GoalKind {
     /// `X = T`.
     Unify(Term, Term),
-    /// `V := E` and `V $:= E` (also `add/3`, `floating_point_add/3` .. without a module): `V` is unified with the value.
+    /// `V := E` and `V $:= E` (also `add/3`, `floating_point_add/3` .. without a module): `V` is unified
+    /// with the value.
     Assign(Term, Expr),
-    /// `p(..)`, `m:p(..)`, `generic:m(..)` (module `generic`): a builtin, a predicate of this or of another module.
+    /// `p(..)`, `m:p(..)`, `generic:m(..)` (module `generic`): a builtin, a predicate of this or of another
+    /// module.
     Call(Call),
 }
 

@@ -1,7 +1,8 @@
-//! A term that could not be read: as a diagnostic of a source file, or as `gett` reports it while a program runs.
+//! A term that could not be read: as a diagnostic of a source file, or as `gett` reports it while a program
+//! runs.
 
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{LexError, Lexer, TokenKind};
+use crate::lexer::{LexError, Lexer, TEXT_MAX, TokenKind};
 use crate::source::{FileId, Span};
 use term::AtomTable;
 
@@ -56,14 +57,16 @@ impl SyntaxError {
         diagnostic
     }
 
-    /// The report: the lines, what is wrong, the tokens before the place and those after it. `text` is the text that was
-    /// read, `first_line` the number of its first line (leading layout included).
+    /// The report: the lines, what is wrong, the tokens before the place and those after it. `text` is the
+    /// text that was read, `first_line` the number of its first line (leading layout included).
     pub fn report(&self, text: &[u8], first_line: usize, atoms: &mut AtomTable) -> Vec<u8> {
         let lines = |bytes: &[u8]| bytes.iter().filter(|&&b| b == b'\n').count();
         let mut before = vec![];
         let mut after = vec![];
         let mut from = None;
         let mut end = 0;
+        // Of a text that was refused for its length only the beginning is shown.
+        let text = &text[..text.len().min(TEXT_MAX)];
         let mut lexer = Lexer::new(text);
         loop {
             let token = lexer.next(atoms);
@@ -78,8 +81,8 @@ impl SyntaxError {
         }
         let first = first_line + lines(&text[..from.unwrap_or(0)]);
         let last = first_line + lines(&text[..end]);
-        let place = if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
-        let mut report = format!("{{SYNTAX ERROR: in {place}}}\n** {} **\n", self.message).into_bytes();
+        let mut report =
+            format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", self.message).into_bytes();
         report.extend(before);
         report.extend(b"\n** here **\n");
         report.extend(after);
@@ -90,37 +93,35 @@ impl SyntaxError {
     /// A token that is none.
     pub(crate) fn token(error: LexError, (start, end): (u32, u32)) -> Box<SyntaxError> {
         match error {
-        LexError::UnclosedQuote => SyntaxError::new(
-            "unclosed-quote",
-            (start, start + 1),
-            "a quote is not closed",
-        )
-        .label("opens here, and nothing closes it")
-        .help(
-            "strings and quoted atoms end with the quote they begin with; write it twice to have it inside",
-        ),
-        LexError::UnclosedComment => {
-            SyntaxError::new("unclosed-comment", (start, start + 2), "a comment is not closed")
-                .label("opens here, and no `*/` follows")
+            LexError::UnclosedQuote => SyntaxError::new(
+                "unclosed-quote",
+                (start, start + 1),
+                "a quote is not closed",
+            )
+            .label("opens here, and nothing closes it")
+            .help("a string ends with the quote it begins with; write the quote twice to have it inside"),
+            LexError::UnclosedComment => {
+                SyntaxError::new("unclosed-comment", (start, start + 2), "a comment is not closed")
+                    .label("opens here, and no `*/` follows")
+            }
+            LexError::Radix => {
+                SyntaxError::new("illegal-number", (start, end), "the radix of a number must be 2 to 36")
+                    .label("no such radix")
+                    .help("`16'ff` is 255; `0'a` is the code of `a`")
+            }
+            LexError::Digit => {
+                SyntaxError::new("illegal-number", (start, end), "a digit does not belong to the radix")
+                    .label("digits must be smaller than the radix")
+            }
+            LexError::Character => {
+                SyntaxError::new("illegal-number", (start, end), "`0'` needs a character after it")
+                    .label("the text ends here")
+            }
+            LexError::Escape => {
+                SyntaxError::new("illegal-escape", (start, end), "an escape in this text has no value")
+                    .label("octal and hexadecimal escapes stand for 0 to 255")
+                    .help("write `\\ooo` (octal, at most 377) or `\\xHH`; write `\\\\` for a backslash")
+            }
         }
-        LexError::Radix => {
-            SyntaxError::new("illegal-number", (start, end), "the radix of a number must be 2 to 36")
-                .label("no such radix")
-                .help("`16'ff` is 255; `0'a` is the code of `a`")
-        }
-        LexError::Digit => {
-            SyntaxError::new("illegal-number", (start, end), "a digit does not belong to the radix")
-                .label("digits must be smaller than the radix")
-        }
-        LexError::Character => {
-            SyntaxError::new("illegal-number", (start, end), "`0'` needs a character after it")
-                .label("the text ends here")
-        }
-        LexError::Escape => {
-            SyntaxError::new("illegal-escape", (start, end), "an escape in this text has no value")
-                .label("octal and hexadecimal escapes stand for 0 to 255")
-                .help("write `\\ooo` (octal, at most 377) or `\\xHH`; write `\\\\` for a backslash")
-        }
-    }
     }
 }

@@ -1,7 +1,7 @@
 //! Terms as the parser makes them: nodes in an arena, children by number.
 //!
-//! Invariant T1: a node's children have smaller numbers than the node. So a tree has no cycles, and a loop over
-//! the numbers visits children first: no recursion is needed, however deep the term.
+//! Invariant T1: a node's children have smaller numbers than the node. So a tree has no cycles, and a loop
+//! over the numbers visits children first: no recursion is needed, however deep the term.
 
 use num_bigint::BigInt;
 use term::Atom;

@@ -57,8 +57,8 @@ impl TermView for TreeView<'_> {
 }
 
 /// Shows wrapped terms (`variable("X")`, `atom(a)`, `functor(f(W))`, ..) as the terms that they stand for.
-/// Something that is no wrapped term shows as it is. When a part is to be waited for, the printer is blocked on
-/// the wrapper around it.
+/// Something that is no wrapped term shows as it is. When a part is to be waited for, the printer is
+/// blocked on the wrapper around it.
 pub struct WrappedView<'v, V> {
     inner: &'v V,
     variable: Option<Atom>,

@@ -192,9 +192,9 @@ impl Expander<'_, '_, '_> {
         };
         let error = Diagnostic::error("unknown-expression", span, message);
         let help = if kind == "integer" {
-            "integer expressions know `+ - * / mod /\\ \\/ xor << >>`, unary `+ - \\(X)` and `int(FloatExpression)`"
+            "integers have `+ - * / mod /\\ \\/ xor << >>`, unary `+ - \\(X)`, and `int(FloatExpression)`"
         } else {
-            "float expressions know `+ - * /`, `pow(X,Y)`, `sin` to `floor`, and `float(IntegerExpression)`"
+            "floats have `+ - * /`, `pow(X,Y)`, `sin` and the like, and `float(IntegerExpression)`"
         };
         self.report(error.label("cannot be computed with").help(help));
     }

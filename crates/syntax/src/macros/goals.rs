@@ -165,7 +165,8 @@ impl Expander<'_, '_, '_> {
         true
     }
 
-    /// An update goal: its key with the operation of `+=` and the like, the state variable and its place, the other operand.
+    /// An update goal: its key with the operation of `+=` and the like, the state variable and its place,
+    /// the other operand.
     fn update_goal(
         &mut self,
         scope: &mut Scope,
@@ -256,9 +257,9 @@ impl Expander<'_, '_, '_> {
             let Some(pragma) = pragma else {
                 let error = Diagnostic::error("illegal-pragma", span, "there is no such pragma");
                 self.report(
-                    error
-                        .label("unknown pragma")
-                        .help("write `@priority(P)`, `@lower_priority`, `@lower_priority(N)` or `@node(N)` with an integer or a variable"),
+                    error.label("unknown pragma").help(
+                        "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`",
+                    ),
                 );
                 continue;
             };

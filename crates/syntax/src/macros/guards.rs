@@ -19,8 +19,8 @@ pub(super) fn copies_allowed(nodes: usize) -> usize {
 }
 
 impl<'t> Expander<'_, '_, 't> {
-    /// The conjunctions that a guard is a disjunction of: at least one, and no more than copies of the clause are
-    /// allowed in all.
+    /// The conjunctions that a guard is a disjunction of: at least one, and no more than copies of the
+    /// clause are allowed in all.
     pub(super) fn alternatives(&mut self, id: NodeId) -> Vec<Vec<NodeId>> {
         let mut alternatives = self.guard_alternatives(id);
         let copies = alternatives.len() - 1;

@@ -1,12 +1,14 @@
 //! Macro expansion: the tree of a clause to clauses of [`crate::program`].
 //!
-//! A [`Scope`] is one clause being built: a clause of the text, or a branch of a body conditional. It knows the
-//! *current value* of every variable of the text: argument pairs and update goals replace it, every other occurrence reads it.
+//! A [`Scope`] is one clause being built: a clause of the text, or a branch of a body conditional. It knows
+//! the *current value* of every variable of the text: argument pairs and update goals replace it, every
+//! other occurrence reads it.
 //!
 //! Invariants:
 //! - M1 Expansion never fails: what is wrong is reported and replaced by `[]` or left out.
 //! - M2 Recursion is limited by [`NESTING_MAX`]; `,`, `;` and list tails are loops.
-//! - M3 A value made in a body ([`Scope::made`]) occurs in no head and no guard, so it may become a final head argument itself.
+//! - M3 A value made in a body ([`Scope::made`]) occurs in no head and no guard, so it may become a final
+//!   head argument itself.
 
 mod conditionals;
 mod expressions;
@@ -253,7 +255,8 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
         (!compound).then_some(term)
     }
 
-    /// The head's arguments; the second result: state variables and the places of their final values, to be filled in.
+    /// The head's arguments; the second result: state variables and the places of their final values, to be
+    /// filled in.
     fn head_arguments(&mut self, scope: &mut Scope, form: &Form) -> (Vec<Term>, Vec<(u32, usize)>) {
         let mut arguments: Vec<Term> = form.arguments.iter().map(|&id| self.term(scope, id)).collect();
         let mut finals = vec![];
@@ -507,7 +510,7 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
                     .label("has its last value here")
                     .related(conditional, "after this conditional")
                     .note("KLIC gives it its first value again here.")
-                    .help("make it a state variable of the head, or use another variable, to be independent of this"),
+                    .help("make it a state variable of the head, or use another variable"),
             );
         }
         self.current(scope, variable, span)

@@ -144,7 +144,8 @@ impl Expander<'_, '_, '_> {
         span: Span,
     ) {
         use crate::program::Expr;
-        // Something that is neither a number nor an expression is unified (the warning is given where it was read).
+        // Something that is neither a number nor an expression is unified (the warning is given where it
+        // was read).
         let plain = match expression {
             Expr::Term(term) if !is_integer_operand(&term) => Ok(term),
             other => Err(other),
