@@ -1,6 +1,7 @@
 //! The command line: what may be said, and the help that teaches it.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Runs KL1 programs: goals that communicate through single-assignment variables, compiled to native code.
@@ -22,9 +23,9 @@ A first program, hello.kl1:
 Exit codes:
     0    the program ended normally
     N    the program called unix:exit(N)
-    2    wrong usage, an unreadable file, or errors in the program text
+    2    wrong usage, a file that cannot be read or written, or errors in the program text
     101  a bug in Fifth itself (please report it)
-    130  interrupted by Ctrl-C
+    130  interrupted (Ctrl-C or SIGTERM)
     255  the program failed: reduction or unification failure, error, heap limit, or perpetual suspension (deadlock)
 
 The tutorial is docs/tutorial.md; the language's library is described in docs/library.md.";
@@ -102,7 +103,7 @@ pub(crate) struct Run {
     pub(crate) dump: Option<Stage>,
     /// Arguments for the program (unix:argv).
     #[arg(last = true, value_name = "ARGUMENT")]
-    pub(crate) arguments: Vec<String>,
+    pub(crate) arguments: Vec<OsString>,
 }
 
 /// How a program is run.

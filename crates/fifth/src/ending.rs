@@ -2,13 +2,20 @@
 
 use crate::cli::Engine;
 use crate::driver::Machine;
-use runtime::outcome::{ProgramError, RunOutcome, SuspendedGoal};
+use crate::report::{displayable, harmless};
+use crate::{library, sources};
+use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::statistics::Statistics;
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The program failed.
 const FAILED: u8 = 255;
+/// Somebody ended it.
+const INTERRUPTED: u8 = 130;
+/// Characters of a source line that are shown at most.
+const LINE_CHARS_MAX: usize = 120;
 
 /// A panic is a bug of ours: says so, and how to report it.
 pub(crate) fn on_panic() {
@@ -23,6 +30,8 @@ pub(crate) fn on_panic() {
 /// Runs `main:main`, reports its end, and gives the exit code.
 pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> u8 {
     let started = Instant::now();
+    // Without handlers an interrupt ends the process all the same, only less politely.
+    let _ = runtime::builtins::io::events::end_on_interrupt(machine.node.worker());
     let outcome = machine.run("main", "main").expect("the compiler checked that main:main/0 is there");
     let outcome = match runtime::builtins::io::flush(machine.node.worker()) {
         Err(error) if matches!(outcome, RunOutcome::Success | RunOutcome::Exit(_)) => {
@@ -32,12 +41,12 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> u8 {
     };
     let mut err = std::io::stderr().lock();
     // A closed standard error leaves nobody to tell.
-    let _ = report(&outcome, &mut err);
+    let _ = report(&outcome, &file_line, &mut err);
     if engine.stats {
         let _ = statistics(&machine.node.statistics(), started.elapsed(), &mut err);
     }
     drop(err);
-    if matches!(outcome, RunOutcome::Failed(_) | RunOutcome::Deadlock { .. }) && postmortem(machine) {
+    if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
         return 0;
     }
     exit_code(&outcome)
@@ -53,9 +62,9 @@ fn postmortem(machine: &mut Machine) -> bool {
     let outcome = machine.node.run(predicate, &args);
     let flushed = runtime::builtins::io::flush(machine.node.worker());
     let outcome = flushed.map_or_else(RunOutcome::Failed, |()| outcome);
-    // The goals that waited before still do: only an error is news.
+    // Goals that wait for ever are no news after the first failure: only an error is.
     if let RunOutcome::Failed(_) = outcome {
-        let _ = report(&outcome, &mut std::io::stderr());
+        let _ = report(&outcome, &file_line, &mut std::io::stderr());
     }
     true
 }
@@ -65,49 +74,124 @@ fn exit_code(outcome: &RunOutcome) -> u8 {
     match outcome {
         RunOutcome::Success => 0,
         RunOutcome::Exit(status) => (*status & 255) as u8,
+        RunOutcome::Failed(error) if error.kind == ErrorKind::Interrupted => INTERRUPTED,
         RunOutcome::Failed(_) | RunOutcome::Deadlock { .. } => FAILED,
     }
 }
 
+/// Gives a line of a source file, if that can be read.
+pub(crate) type Lines<'a> = &'a dyn Fn(&str, u32) -> Option<String>;
+
+/// A line of a file or of a library module.
+pub(crate) fn file_line(file: &str, line: u32) -> Option<String> {
+    let module = file.strip_prefix("library/").and_then(|name| name.strip_suffix(".kl1"));
+    let text = match module.and_then(library::text) {
+        Some(text) => text.as_bytes().to_vec(),
+        // Reading a pipe or terminal again would wait for it.
+        None if Path::new(file).is_file() => sources::text_of(Path::new(file)).ok()?,
+        None => return None,
+    };
+    nth_line(&text, line)
+}
+
+/// A line of a text, without blanks at its ends; `None` if there is nothing to see.
+pub(crate) fn nth_line(text: &[u8], line: u32) -> Option<String> {
+    let found = text.split(|&b| b == b'\n').nth((line as usize).checked_sub(1)?)?;
+    let shown = displayable(found).replace('\t', " ");
+    let shown = shown.trim_end();
+    let cut: String = shown.chars().take(LINE_CHARS_MAX).collect();
+    (!cut.trim().is_empty()).then(|| if cut.len() < shown.len() { cut + ".." } else { cut })
+}
+
 /// Says how a run ended, unless it ended well.
-pub(crate) fn report(outcome: &RunOutcome, out: &mut impl Write) -> std::io::Result<()> {
+pub(crate) fn report(outcome: &RunOutcome, lines: Lines<'_>, out: &mut impl Write) -> std::io::Result<()> {
     match outcome {
         RunOutcome::Success | RunOutcome::Exit(_) => Ok(()),
-        RunOutcome::Failed(error) => failure(error, out),
-        RunOutcome::Deadlock { goals, count } => deadlock(goals, *count, out),
+        RunOutcome::Failed(error) => failure(error, lines, out),
+        RunOutcome::Deadlock { goals, count } => deadlock(goals, *count, lines, out),
     }
 }
 
-fn place(file: &str, line: u32) -> String {
-    if file.is_empty() { String::new() } else { format!("\n  --> {file}:{line}") }
-}
-
-fn failure(error: &ProgramError, out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(out, "fifth: {}{}", error.message, place(&error.file, error.line))?;
-    if !error.goal.is_empty() {
-        writeln!(out, "   FAIL: {}", error.goal)?;
+/// Where the goal's predicate is defined, with its first line.
+fn place(file: &str, line: u32, lines: Lines<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    if file.is_empty() {
+        return Ok(());
     }
-    error.details.iter().try_for_each(|line| writeln!(out, "   {line}"))
+    writeln!(out, "  --> {}:{line}", harmless(file))?;
+    if let Some(text) = lines(file, line) {
+        let blank = " ".repeat(line.to_string().len());
+        writeln!(out, "{blank}  |\n {line} | {text}\n{blank}  |")?;
+    }
+    Ok(())
 }
 
-fn deadlock(goals: &[SuspendedGoal], count: usize, out: &mut impl Write) -> std::io::Result<()> {
+fn failure(error: &ProgramError, lines: Lines<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    let name = match error.kind {
+        ErrorKind::ReductionFailure => "reduction failure: ",
+        ErrorKind::UnificationFailure => "unification failure: ",
+        _ => "",
+    };
+    writeln!(out, "fifth: {name}{}", harmless(&error.message))?;
+    let next = error.kind == ErrorKind::Interrupted || error.kind == ErrorKind::HeapLimit;
+    // The library's servers are no news when output fails.
+    if !error.goal.is_empty() && !lost_output(error) {
+        let word = if next { "NEXT" } else { "FAIL" };
+        writeln!(out, "   {word}: {}", harmless(&error.goal))?;
+        place(&error.file, error.line, lines, out)?;
+    }
+    error.details.iter().try_for_each(|line| writeln!(out, "   {}", harmless(line)))?;
+    match help(error) {
+        Some(help) => writeln!(out, "   Help: {help}"),
+        None => Ok(()),
+    }
+}
+
+fn lost_output(error: &ProgramError) -> bool {
+    error.kind == ErrorKind::Other && error.message.starts_with("cannot write to stdout")
+}
+
+/// What to do about an error of this kind.
+fn help(error: &ProgramError) -> Option<&'static str> {
+    match error.kind {
+        ErrorKind::ReductionFailure => Some(
+            "all clauses were tried; add one for these arguments, or a last one behind `otherwise.` for all others",
+        ),
+        ErrorKind::UnificationFailure => {
+            Some("two goals gave one variable different values; one of them should read it instead")
+        }
+        ErrorKind::HeapLimit => Some(
+            "`--heap-limit SIZE` allows more; a stream that is made faster than it is read grows without end",
+        ),
+        ErrorKind::ZeroDivision => Some("test the divisor in a guard: `D =\\= 0`"),
+        _ if lost_output(error) => Some("whoever read the output has gone, or there is no room for it"),
+        _ => None,
+    }
+}
+
+fn deadlock(
+    goals: &[SuspendedGoal],
+    count: usize,
+    lines: Lines<'_>,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let what = if count == 1 { "1 goal waits" } else { &format!("{count} goals wait") };
     writeln!(
         out,
         "fifth: perpetual suspension (deadlock): {what} for variables that nothing can bind any more"
     )?;
     for goal in goals {
-        writeln!(out, "   PSUS: {}{}", goal.goal, place(&goal.file, goal.line))?;
+        writeln!(out, "   PSUS: {}", harmless(&goal.goal))?;
         if !goal.waits_for.is_empty() {
-            writeln!(out, "         waits for {}", goal.waits_for.join(", "))?;
+            writeln!(out, "         waits for {}", harmless(&goal.waits_for.join(", ")))?;
         }
+        place(&goal.file, goal.line, lines, out)?;
     }
     if goals.len() < count {
-        writeln!(out, "   and {} more", count - goals.len())?;
+        writeln!(out, "   and {} more that these lead to", count - goals.len())?;
     }
     writeln!(
         out,
-        "   Help: a goal that should bind these variables is missing, failed to send `[]` at the end of a stream, or waits itself."
+        "   Help: the goal that should bind these variables is missing, ended without `[]` at the end of a stream, or waits itself"
     )
 }
 

@@ -5,7 +5,9 @@
 mod cli;
 mod driver;
 mod ending;
+mod input;
 mod library;
+mod output;
 mod repl;
 mod report;
 mod sources;
@@ -15,7 +17,8 @@ use clap::{CommandFactory, Parser};
 use cli::{Cli, Command, Engine, MessageFormat, Stage};
 use driver::Machine;
 use sources::Read;
-use std::io::Write;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{Call, GoalKind, TermKind};
@@ -30,19 +33,15 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() { USAGE } else { 0 };
-            // A closed pipe leaves nobody to tell.
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return finish(told(&error)),
     };
     let result = match &cli.command {
         Command::Run(options) => run(options),
         Command::Check(options) => check(options),
         Command::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "fifth", &mut std::io::stdout());
-            Ok(0)
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "fifth", &mut script);
+            output::write(&String::from_utf8_lossy(&script)).map(|()| 0)
         }
         Command::Build(options) => build(options),
         Command::Repl(options) => repl::run(options),
@@ -54,10 +53,22 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            output::complain(&format!("error: {error:#}"));
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// Help and version go to standard output; what is wrong with the command line to standard error.
+fn told(error: &clap::Error) -> anyhow::Result<u8> {
+    if error.use_stderr() {
+        // A closed standard error leaves nobody to tell.
+        let _ = error.print();
+        return Ok(USAGE);
+    }
+    let text = error.render();
+    let terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    output::write(&if terminal { text.ansi().to_string() } else { text.to_string() }).map(|()| 0)
 }
 
 /// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors.
@@ -69,6 +80,7 @@ fn compile(machine: &mut Machine, read: &mut Read, format: MessageFormat) -> Opt
     let follows =
         |d: &Diagnostic| refused && ["no-main", "undefined-predicate", "wrong-arity"].contains(&d.code);
     read.diagnostics.extend(diagnostics.into_iter().filter(|d| !follows(d)));
+    report::refuse_empty(read);
     let errors = report::diagnostics(&read.diagnostics, &read.sources, format);
     if errors { None } else { program }
 }
@@ -103,19 +115,19 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let mut machine = Machine::new(&options.engine)?;
     let mut read = read(&mut machine, &options.sources)?;
     if let Some(stage @ (Stage::Tokens | Stage::Clauses)) = options.dump {
-        print!("{}", dump_text(&mut machine, &read, stage));
-        return Ok(0);
+        let errors = report::diagnostics(&read.diagnostics, &read.sources, options.sources.message_format);
+        output::write(&dump_text(&mut machine, &read, stage))?;
+        return Ok(if errors { USAGE } else { 0 });
     }
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
         return Ok(USAGE);
     };
     if let Some(stage) = options.dump {
-        print!("{}", machine.dump(&program, stage)?);
-        return Ok(0);
+        return output::write(&machine.dump(&program, stage)?).map(|()| 0);
     }
     let compiled = machine.generate(program, &options.engine)?;
     machine.load(&compiled)?;
-    runtime::builtins::io::set_arguments(machine.node.worker(), bytes(&options.arguments));
+    runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
     Ok(ending::run_main(&mut machine, &options.engine))
 }
 
@@ -149,8 +161,8 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
 }
 
 /// Arguments as the program sees them.
-fn bytes(arguments: &[String]) -> Vec<Vec<u8>> {
-    arguments.iter().map(|argument| argument.clone().into_bytes()).collect()
+fn bytes(arguments: Vec<OsString>) -> Vec<Vec<u8>> {
+    arguments.into_iter().map(OsString::into_vec).collect()
 }
 
 /// One token a line, with its place.
@@ -161,7 +173,7 @@ fn tokens(text: &[u8], atoms: &mut term::AtomTable) -> String {
         let token = lexer.next(atoms);
         let shown = match &token.kind {
             syntax::lexer::TokenKind::EndOfText => return lines,
-            kind @ syntax::lexer::TokenKind::Error(_) => format!("{kind:?}"),
+            syntax::lexer::TokenKind::Error(error) => format!("error: {error:?}"),
             _ => String::from_utf8_lossy(&text[token.start as usize..token.end as usize]).into_owned(),
         };
         lines.push_str(&format!("{}..{}\t{shown}\n", token.start, token.end));

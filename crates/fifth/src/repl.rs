@@ -1,32 +1,48 @@
-//! The REPL: clauses are collected in a module of their own; a query is compiled with them and run on one node, which
-//! keeps running as long as the REPL does.
+//! The REPL: clauses are collected in a module of their own; a query is compiled with those that it reaches and run on one
+//! node, which keeps running as long as the REPL does.
+//!
+//! Invariants:
+//! - Q1 A definition that could never be compiled is refused when it is typed, so that it cannot spoil later queries.
+//! - Q2 A query that fails, waits for ever or is interrupted leaves nothing behind.
 
 use crate::cli::{self, Engine, MessageFormat};
 use crate::driver::Machine;
+use crate::input::Input;
+use crate::output::{self, complain};
 use crate::{ending, report, sources};
 use runtime::native::{Native, Outcome};
-use runtime::outcome::RunOutcome;
+use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::worker::Worker;
-use std::io::{BufRead, IsTerminal, Write};
-use syntax::diagnostic::Severity;
-use syntax::lexer::{Scanned, TermScanner};
-use syntax::source::SourceMap;
+use std::ops::Range;
+use std::path::Path;
+use syntax::diagnostic::{Diagnostic, Severity};
+use syntax::program::{GoalKind, Program};
+use syntax::source::{SourceMap, Span};
 use term::Word;
 use term::abi::{Builtin, Place};
 
 const MODULE: &str = "repl";
+const ENGINE: Engine = Engine { stats: false, heap_limit: None, check_heap: false };
 const HELP: &str = "\
-p(X) :- G | B.     defines a clause (of the module `repl`); more clauses of p/1 are added to it
-?- p(X), q(Y).     runs goals; bindings are printed as they arrive
-:list              shows the clauses            :clear   forgets them
-:load FILE         defines the clauses of a file that has one module
-:help              this page                    :quit    leaves (so does the end of input)
+p(X) :- G | B.     defines a clause (of the module `repl`); further clauses of p/1 are added to it
+otherwise.         stands before the next clause that is typed; so does alternatively.
+?- p(X), q(Y).     runs goals; bindings are printed as they arrive; Ctrl-C ends the query
+:list              shows the clauses            :clear        forgets them all
+:forget p/1        forgets those of p/1         :load FILE    defines the clauses of a file
+:help              this page                    :quit         leaves (so does the end of input)
 ";
+
+/// Errors about what is not defined, and may be defined later.
+const MISSING: [&str; 2] = ["undefined-predicate", "wrong-arity"];
+
+type Key = (String, usize);
 
 /// What has been defined: the texts of each predicate's clauses, in order of first definition.
 #[derive(Default)]
 struct Definitions {
-    predicates: Vec<((String, usize), Vec<String>)>,
+    predicates: Vec<(Key, Vec<String>)>,
+    /// `otherwise.` or `alternatively.`, typed and waiting for its clause.
+    separator: Option<String>,
     queries: usize,
 }
 
@@ -36,75 +52,62 @@ struct Shown(Vec<(String, String)>);
 
 /// Runs the REPL until the end of its input; gives the exit code.
 pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
-    let engine = Engine { stats: false, heap_limit: None, check_heap: false };
-    let mut machine = Machine::with_natives(&engine, vec![show()])?;
+    let mut machine = Machine::with_natives(&ENGINE, vec![show()])?;
+    // Without handlers Ctrl-C ends the REPL instead of a query.
+    let _ = runtime::builtins::io::events::end_on_interrupt(machine.node.worker());
     let mut definitions = Definitions::default();
     for path in &options.files {
-        load(&mut definitions, &mut machine, &path.display().to_string())?;
+        load(&mut definitions, &mut machine, path)?;
     }
-    let terminal = std::io::stdin().is_terminal();
-    if terminal {
-        println!("Fifth {}. `:help` explains, `:quit` leaves.", env!("CARGO_PKG_VERSION"));
+    let mut input = Input::new()?;
+    if input.is_terminal() {
+        output::line(&format!("Fifth {}. `:help` explains, `:quit` leaves.", env!("CARGO_PKG_VERSION")))?;
     }
-    let mut input = std::io::stdin().lock();
-    loop {
-        let Some(text) = next_input(&mut input, terminal)? else { return Ok(0) };
-        let entry = text.trim();
+    while let Some(entry) = input.next()? {
+        let entry = entry.trim();
         if let Some(command) = entry.strip_prefix(':').filter(|_| !entry.starts_with(":-")) {
-            if command.trim() == "quit" {
+            if matches!(command.trim(), "quit" | "q" | "exit") {
                 return Ok(0);
             }
-            if let Err(error) = obey(command.trim(), &mut definitions, &mut machine) {
-                eprintln!("error: {error:#}");
-            }
+            obey(command.trim(), &mut definitions, &mut machine)?;
         } else if let Some(goals) = entry.strip_prefix("?-") {
-            if let Some(code) = query(goals, &mut definitions, &mut machine)? {
+            if let Some(code) = query(entry, goals, &mut definitions, &mut machine)? {
                 return Ok(code);
             }
-        } else if !entry.is_empty() {
-            define(entry, &mut definitions, &mut machine);
+        } else {
+            define(entry, &mut definitions, &mut machine)?;
         }
     }
-}
-
-/// Reads lines up to the end of a clause, or one line with a command. `None` at the end of the input.
-fn next_input(input: &mut impl BufRead, terminal: bool) -> anyhow::Result<Option<String>> {
-    let mut text = String::new();
-    loop {
-        if terminal {
-            print!("{}", if text.is_empty() { "fifth> " } else { "     | " });
-            std::io::stdout().flush()?;
-        }
-        let mut line = Vec::new();
-        if input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(if text.trim().is_empty() { None } else { Some(text) });
-        }
-        text.push_str(&String::from_utf8_lossy(&line));
-        let entry = text.trim();
-        let command = entry.starts_with(':') && !entry.starts_with(":-");
-        if entry.is_empty() {
-            text.clear();
-        } else if command || matches!(TermScanner::new().scan(text.as_bytes(), false), Scanned::Term { .. }) {
-            return Ok(Some(text));
-        }
-    }
+    Ok(0)
 }
 
 fn obey(command: &str, definitions: &mut Definitions, machine: &mut Machine) -> anyhow::Result<()> {
     match command.split_once(' ').unwrap_or((command, "")) {
-        ("help" | "h", _) => print!("{HELP}"),
-        ("list", _) => {
-            definitions.predicates.iter().flat_map(|(_, texts)| texts).for_each(|text| println!("{text}"))
-        }
+        ("help" | "h", _) => output::write(HELP)?,
+        ("list", _) => output::write(&definitions.listing())?,
         ("clear", _) => definitions.predicates.clear(),
-        ("load", file) if !file.trim().is_empty() => load(definitions, machine, file.trim())?,
-        _ => eprintln!("error: there is no command :{command}; :help lists them"),
+        ("forget", what) if !what.trim().is_empty() => {
+            let before = definitions.predicates.len();
+            let named = |(name, arity): &Key| format!("{name}/{arity}") == what.trim();
+            definitions.predicates.retain(|(key, _)| !named(key));
+            if definitions.predicates.len() == before {
+                complain(&format!("error: there is no {}; :list shows what there is", what.trim()));
+            }
+        }
+        ("load", file) if !file.trim().is_empty() => {
+            if let Err(error) = load(definitions, machine, Path::new(file.trim())) {
+                complain(&format!("error: {error:#}"));
+            }
+        }
+        ("load", _) => complain("error: :load needs a file"),
+        ("forget", _) => complain("error: :forget needs a predicate, as in `:forget p/1`"),
+        _ => complain(&format!("error: there is no command :{command}; :help lists them")),
     }
     Ok(())
 }
 
 /// Adds the clauses of a file, whatever its module is called.
-fn load(definitions: &mut Definitions, machine: &mut Machine, file: &str) -> anyhow::Result<()> {
+fn load(definitions: &mut Definitions, machine: &mut Machine, file: &Path) -> anyhow::Result<()> {
     let read = sources::read(&[file.into()], machine.atoms(), &|_| true)?;
     if report::diagnostics(&read.diagnostics, &read.sources, MessageFormat::Human) {
         return Ok(());
@@ -114,101 +117,234 @@ fn load(definitions: &mut Definitions, machine: &mut Machine, file: &str) -> any
         if predicate.auxiliary || predicate.span.file != given {
             continue;
         }
-        let name = machine.atoms().name(predicate.name).into_owned();
+        let key = (machine.atoms().name(predicate.name).into_owned(), predicate.arity);
+        definitions.predicates.retain(|(known, _)| *known != key);
         for clause in &predicate.clauses {
             let text = &read.sources.file(given).text[clause.span.start as usize..clause.span.end as usize];
-            let mut text = String::from_utf8_lossy(text).trim_end().trim_end_matches('.').to_string();
-            text.push('.');
-            definitions.add((name.clone(), predicate.arity), text);
+            let text = String::from_utf8_lossy(text).trim_end().trim_end_matches('.').to_string();
+            definitions.add(key.clone(), format!("{}{text}.", separator(clause.separator)));
         }
     }
     Ok(())
 }
 
+fn separator(separator: syntax::program::Separator) -> &'static str {
+    use syntax::program::Separator;
+    match separator {
+        Separator::Otherwise => "otherwise.\n",
+        Separator::Alternatively => "alternatively.\n",
+        Separator::None => "",
+    }
+}
+
 impl Definitions {
-    fn add(&mut self, key: (String, usize), text: String) {
+    fn add(&mut self, key: Key, text: String) {
         match self.predicates.iter_mut().find(|(known, _)| *known == key) {
             Some((_, texts)) if texts.last() == Some(&text) => {}
             Some((_, texts)) => texts.push(text),
             None => self.predicates.push((key, vec![text])),
         }
     }
-    fn text(&self) -> String {
-        let clauses: Vec<&str> =
-            self.predicates.iter().flat_map(|(_, texts)| texts).map(String::as_str).collect();
-        format!(":- module {MODULE}.\n{}\n", clauses.join("\n"))
+    fn listing(&self) -> String {
+        self.predicates.iter().flat_map(|(_, texts)| texts).map(|text| format!("{text}\n")).collect()
+    }
+    /// The module with one clause more, and where that one is.
+    fn with(&self, key: &Key, text: &str) -> (String, Range<usize>) {
+        let mut module = format!(":- module {MODULE}.\n");
+        let mut place = None;
+        let put = |module: &mut String, text: &str| {
+            let start = module.len();
+            module.push_str(text);
+            module.push('\n');
+            start..start + text.len()
+        };
+        for (known, texts) in &self.predicates {
+            texts.iter().for_each(|text| drop(put(&mut module, text)));
+            if known == key {
+                place = Some(put(&mut module, text));
+            }
+        }
+        let place = place.unwrap_or_else(|| put(&mut module, text));
+        (module, place)
     }
 }
 
-/// Adds a clause if it is well-formed. `otherwise.` and `alternatively.` stand before the next clause of a predicate, so
-/// they are typed together with it.
-fn define(text: &str, definitions: &mut Definitions, machine: &mut Machine) {
-    let mut map = SourceMap::default();
-    let header = format!(":- module {MODULE}.\n");
-    let file = map.add("input".into(), format!("{header}{text}\n").into_bytes());
-    let (program, diagnostics) = syntax::read_program(&map, &[file], machine.atoms());
-    if report::diagnostics(&diagnostics, &map, MessageFormat::Human) {
-        return;
+/// A text that was typed, inside a text that is compiled.
+struct Typed<'t> {
+    text: &'t str,
+    /// Where it is in the compiled text; what is before `skip` is only in the typed one.
+    place: Range<usize>,
+    skip: usize,
+}
+
+impl Typed<'_> {
+    /// Reports diagnostics as those of the typed text where they are in it. True if one is an error.
+    fn report(&self, list: &[Diagnostic], compiled: &SourceMap, own: syntax::source::FileId) -> bool {
+        let mut map = SourceMap::default();
+        let file = map.add("input".into(), self.text.as_bytes().to_vec());
+        let shift = |span: Span| {
+            let inside = span.file == own
+                && (self.place.start..=self.place.end).contains(&(span.start as usize))
+                && span.end as usize <= self.place.end + 1;
+            let moved = |at: u32| (at as usize - self.place.start + self.skip).min(self.text.len()) as u32;
+            inside.then(|| Span { file, start: moved(span.start), end: moved(span.end) })
+        };
+        let (mut typed, mut others) = (Vec::new(), Vec::new());
+        for diagnostic in list {
+            match shift(diagnostic.span) {
+                Some(span) => {
+                    let mut diagnostic = Diagnostic { span, ..diagnostic.clone() };
+                    diagnostic.related.retain_mut(|(span, _)| shift(*span).map(|to| *span = to).is_some());
+                    typed.push(diagnostic);
+                }
+                None if diagnostic.severity == Severity::Error => others.push(diagnostic.clone()),
+                None => {}
+            }
+        }
+        let typed = report::diagnostics(&typed, &map, MessageFormat::Human);
+        report::diagnostics(&others, compiled, MessageFormat::Human) | typed
     }
-    let Some(predicate) =
-        program.modules.first().and_then(|module| module.predicates.iter().find(|p| !p.auxiliary))
-    else {
-        return;
-    };
-    let name = machine.atoms().name(predicate.name).into_owned();
-    definitions.add((name, predicate.arity), text.to_string());
+}
+
+/// A text as the REPL's program, with the modules that it needs.
+fn read(text: String, machine: &mut Machine) -> anyhow::Result<sources::Read> {
+    let mut map = SourceMap::default();
+    let file = map.add(MODULE.into(), text.into_bytes());
+    let (program, diagnostics) = syntax::read_program(&map, &[file], machine.atoms());
+    Ok(sources::Read { program, sources: map, diagnostics, given: vec![file] })
+}
+
+fn complete(read: &mut sources::Read, machine: &mut Machine) -> anyhow::Result<()> {
+    let known = machine.modules();
+    sources::complete(read, Some(Path::new("")), machine.atoms(), &|module| known.contains(module))
+}
+
+/// Adds a clause (Q1).
+fn define(text: &str, definitions: &mut Definitions, machine: &mut Machine) -> anyhow::Result<()> {
+    if matches!(text, "otherwise." | "alternatively.") {
+        definitions.separator = Some(format!("{text}\n"));
+        return Ok(());
+    }
+    if text.starts_with(":-") {
+        complain("error: directives have no place here; type clauses, or goals behind `?-`");
+        return Ok(());
+    }
+    let header = format!(":- module {MODULE}.\n");
+    let alone = read(format!("{header}{text}\n"), machine)?;
+    let typed = Typed { text, place: header.len()..header.len() + text.len(), skip: 0 };
+    let errors: Vec<_> = alone.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
+    if typed.report(&errors, &alone.sources, alone.given[0]) {
+        return Ok(());
+    }
+    let defined = alone.program.modules.iter().flat_map(|module| &module.predicates);
+    let Some(predicate) = defined.into_iter().find(|predicate| !predicate.auxiliary) else { return Ok(()) };
+    let key = (machine.atoms().name(predicate.name).into_owned(), predicate.arity);
+    let separator = definitions.separator.take().unwrap_or_default();
+    let whole = format!("{separator}{text}");
+    let (module, place) = definitions.with(&key, &whole);
+    let mut read = read(module, machine)?;
+    complete(&mut read, machine)?;
+    let (_, more) = machine.lower(&mut read, Some(Vec::new()));
+    read.diagnostics.extend(more);
+    // What is missing may still be typed.
+    read.diagnostics.retain(|d| !MISSING.contains(&d.code));
+    let typed = Typed { text, place: place.start + separator.len()..place.end, skip: 0 };
+    if !typed.report(&read.diagnostics, &read.sources, read.given[0]) {
+        definitions.add(key, whole);
+    }
+    Ok(())
 }
 
 /// Runs goals. An exit code when the goals ask to exit.
-fn query(goals: &str, definitions: &mut Definitions, machine: &mut Machine) -> anyhow::Result<Option<u8>> {
+fn query(
+    entry: &str,
+    goals: &str,
+    definitions: &mut Definitions,
+    machine: &mut Machine,
+) -> anyhow::Result<Option<u8>> {
     definitions.queries += 1;
     let name = format!("query {}", definitions.queries);
-    let Some(variables) = variables(goals, machine) else { return Ok(None) };
+    let skip = entry.len() - goals.len();
+    let Some(variables) = variables(entry, goals, machine)? else { return Ok(None) };
     let head = if variables.is_empty() { String::new() } else { format!("({})", variables.join(",")) };
     let watches: String = variables.iter().map(|v| format!("'repl watch'('{v}',{v}), ")).collect();
-    let text = format!(
-        "{}'repl watch'(N,V) :- wait(V) | repl:show(N,V).\n:- daemon 'repl watch'/2.\n'{name}'{head} :- true | {watches}{goals}",
-        definitions.text()
+    let before = format!(
+        ":- module {MODULE}.\n{}'repl watch'(N,V) :- wait(V) | repl:show(N,V).\n:- daemon 'repl watch'/2.\n'{name}'{head} :- true | {watches}\n",
+        definitions.listing()
     );
-    let mut map = SourceMap::default();
-    let file = map.add("query".into(), text.into_bytes());
-    let (program, diagnostics) = syntax::read_program(&map, &[file], machine.atoms());
-    let mut read = sources::Read { program, sources: map, diagnostics, given: vec![file] };
-    let known = machine.modules();
-    sources::complete(&mut read, Some(std::path::Path::new(".")), machine.atoms(), &|module| {
-        known.contains(module)
-    })?;
+    let place = before.len()..before.len() + goals.len();
+    let text = before + goals + "\n";
     let key =
         (machine.atoms().intern(MODULE.as_bytes()), machine.atoms().intern(name.as_bytes()), variables.len());
+    let (mut read, mut program) = lower(text.clone(), key, false, machine)?;
+    if read.diagnostics.iter().any(|d| MISSING.contains(&d.code)) {
+        (read, program) = lower(text, key, true, machine)?;
+    }
+    let errors = Typed { text: entry, place, skip }.report(&read.diagnostics, &read.sources, read.given[0]);
+    let Some(program) = program.filter(|_| !errors) else { return Ok(None) };
+    let compiled = machine.generate(program, &ENGINE)?;
+    machine.load(&compiled)?;
+    run_query(machine, key, &variables, &read.sources)
+}
+
+/// Compiles a query: with all definitions, or only with those that it reaches. Warnings were shown before.
+fn lower(
+    text: String,
+    key: compiler::PredicateKey,
+    only_reachable: bool,
+    machine: &mut Machine,
+) -> anyhow::Result<(sources::Read, Option<compiler::ir::Program>)> {
+    let mut read = read(text, machine)?;
+    if only_reachable {
+        keep_reachable(&mut read.program, key);
+    }
+    complete(&mut read, machine)?;
     let (program, diagnostics) = machine.lower(&mut read, Some(vec![key]));
     read.diagnostics.extend(diagnostics);
-    read.diagnostics.retain(|d| d.severity == Severity::Error || d.code != "singleton-variable");
-    let errors = report::diagnostics(&read.diagnostics, &read.sources, MessageFormat::Human);
-    let Some(program) = program.filter(|_| !errors) else { return Ok(None) };
-    let engine = Engine { stats: false, heap_limit: None, check_heap: false };
-    let compiled = machine.generate(program, &engine)?;
-    machine.load(&compiled)?;
-    run_query(machine, key, &variables)
+    read.diagnostics.retain(|d| d.severity == Severity::Error);
+    Ok((read, program))
+}
+
+/// Drops predicates of the REPL's module that the query does not reach: they may call what is not defined yet.
+fn keep_reachable(program: &mut Program, (module, name, arity): compiler::PredicateKey) {
+    let Some(own) = program.modules.iter_mut().find(|other| other.name == module) else { return };
+    let mut reached = std::collections::BTreeSet::from([(name, arity)]);
+    let mut next = vec![(name, arity)];
+    while let Some(key) = next.pop() {
+        let called = own.predicates.iter().filter(|p| (p.name, p.arity) == key);
+        for goal in called.flat_map(|predicate| &predicate.clauses).flat_map(|clause| &clause.body) {
+            if let GoalKind::Call(call) = &goal.kind
+                && call.module.is_none_or(|other| other == module)
+                && reached.insert((call.name, call.arguments.len()))
+            {
+                next.push((call.name, call.arguments.len()));
+            }
+        }
+    }
+    own.predicates.retain(|predicate| reached.contains(&(predicate.name, predicate.arity)));
 }
 
 /// The named variables of a query, in order; `None` after a syntax error (reported).
-fn variables(goals: &str, machine: &mut Machine) -> Option<Vec<String>> {
-    let mut map = SourceMap::default();
-    let file = map.add("query".into(), format!(":- module {MODULE}.\nquery :- true | {goals}").into_bytes());
-    let (program, diagnostics) = syntax::read_program(&map, &[file], machine.atoms());
-    let errors: Vec<_> = diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
-    if report::diagnostics(&errors, &map, MessageFormat::Human) {
-        return None;
+fn variables(entry: &str, goals: &str, machine: &mut Machine) -> anyhow::Result<Option<Vec<String>>> {
+    let before = format!(":- module {MODULE}.\nquery :- true |\n");
+    let place = before.len()..before.len() + goals.len();
+    let read = read(before + goals + "\n", machine)?;
+    let errors: Vec<_> = read.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
+    let typed = Typed { text: entry, place, skip: entry.len() - goals.len() };
+    if typed.report(&errors, &read.sources, read.given[0]) {
+        return Ok(None);
     }
-    let clause = program.modules.first()?.predicates.first()?.clauses.first()?;
-    let named = clause.variables.iter().map(|variable| variable.name.clone());
-    Some(named.filter(|name| name.starts_with(|c: char| c.is_uppercase())).collect())
+    let predicates = read.program.modules.first().map(|module| &module.predicates);
+    let clause = predicates.and_then(|all| all.iter().find(|p| !p.auxiliary)).and_then(|p| p.clauses.first());
+    let named = clause.into_iter().flat_map(|clause| &clause.variables).map(|variable| variable.name.clone());
+    Ok(Some(named.filter(|name| name.starts_with(|c: char| c.is_uppercase())).collect()))
 }
 
 fn run_query(
     machine: &mut Machine,
     (module, name, arity): compiler::PredicateKey,
     variables: &[String],
+    sources: &SourceMap,
 ) -> anyhow::Result<Option<u8>> {
     let worker = machine.node.worker();
     worker.state::<Shown>().0.clear();
@@ -216,8 +352,13 @@ fn run_query(
     let roots: Vec<_> = arguments.iter().map(|&argument| worker.root(argument)).collect();
     let Some(predicate) = worker.predicates.lookup(module, name, arity) else { return Ok(None) };
     let outcome = machine.node.run(predicate, &arguments);
+    // A closed standard error leaves nobody to tell, here and below.
+    let lines = |file: &str, line: u32| {
+        let known = sources.files().iter().find(|known| known.name == file);
+        known.map_or_else(|| ending::file_line(file, line), |known| ending::nth_line(&known.text, line))
+    };
     if let Err(error) = runtime::builtins::io::flush(machine.node.worker()) {
-        ending::report(&RunOutcome::Failed(error), &mut std::io::stderr())?;
+        let _ = ending::report(&RunOutcome::Failed(error), &lines, &mut std::io::stderr());
     }
     let worker = machine.node.worker();
     for (name, root) in variables.iter().zip(roots) {
@@ -225,10 +366,10 @@ fn run_query(
         let text = worker.term_text(value);
         let shown = worker.state::<Shown>().0.iter().any(|(n, t)| n == name && *t == text);
         if !shown {
-            println!("{name} = {text}");
+            output::line(&format!("{name} = {text}"))?;
         }
     }
-    ending::report(&outcome, &mut std::io::stderr())?;
+    let _ = ending::report(&outcome, &lines, &mut std::io::stderr());
     Ok(match outcome {
         RunOutcome::Exit(status) => Some((status & 255) as u8),
         _ => None,
@@ -245,7 +386,9 @@ fn show() -> Native {
         if let Err(error) = runtime::builtins::io::flush(worker) {
             return Outcome::Error(error);
         }
-        println!("{name} = {text}");
+        if let Err(error) = output::line(&format!("{name} = {text}")) {
+            return Outcome::Error(ProgramError::new(ErrorKind::Other, format!("{error:#}")));
+        }
         worker.state::<Shown>().0.push((name, text));
         Outcome::Done
     }

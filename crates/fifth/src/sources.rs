@@ -3,6 +3,7 @@
 use crate::library;
 use anyhow::{Context, bail};
 use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use syntax::diagnostic::Diagnostic;
 use syntax::program::Program;
@@ -10,7 +11,7 @@ use syntax::source::{FileId, SourceMap};
 use term::AtomTable;
 
 /// A file above this is refused: it is no program text.
-const FILE_BYTES_MAX: u64 = 1 << 30;
+const FILE_BYTES_MAX: u64 = 1 << 26;
 
 /// A program text with all modules that could be found.
 pub(crate) struct Read {
@@ -104,14 +105,19 @@ fn add_beside(
     Ok(true)
 }
 
-fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
+/// The bytes of a text file.
+pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = path.display();
     let facts = std::fs::metadata(path).with_context(|| format!("cannot read {shown}"))?;
     if facts.is_dir() {
         bail!("cannot read {shown}: it is a folder; name the KL1 files in it");
     }
-    if facts.len() > FILE_BYTES_MAX {
-        bail!("cannot read {shown}: {} bytes are too many for a program text", facts.len());
+    // Devices and pipes do not tell their size.
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).with_context(|| format!("cannot read {shown}"))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        bail!("cannot read {shown}: a program text has at most {} MiB", FILE_BYTES_MAX >> 20);
     }
-    std::fs::read(path).with_context(|| format!("cannot read {shown}"))
+    Ok(text)
 }

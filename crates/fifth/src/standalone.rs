@@ -12,6 +12,7 @@ use crate::ending;
 use anyhow::{Context, bail};
 use compiler::ir;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -105,7 +106,7 @@ fn own_bundle() -> Option<Vec<u8>> {
 }
 
 fn start(bytes: &[u8]) -> anyhow::Result<u8> {
-    let (engine, arguments) = options(std::env::args().skip(1))?;
+    let (engine, arguments) = options(std::env::args_os().skip(1))?;
     let bundle: Bundle = postcard::from_bytes(bytes).context("the program in this executable is damaged")?;
     let mut machine = Machine::new(&engine)?;
     for (number, text) in bundle.atoms.iter().enumerate() {
@@ -115,21 +116,24 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     }
     let compiled = unbundle(bundle)?;
     machine.load(&compiled)?;
-    runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(&arguments));
+    runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(arguments));
     Ok(ending::run_main(&mut machine, &engine))
 }
 
 /// Options of the executable itself come first, up to `--` or the first argument without a dash.
-fn options(arguments: impl Iterator<Item = String>) -> anyhow::Result<(Engine, Vec<String>)> {
+fn options(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<(Engine, Vec<OsString>)> {
     let mut engine = Engine { stats: false, heap_limit: None, check_heap: false };
     let mut arguments = arguments.peekable();
-    while let Some(option) = arguments.next_if(|argument| argument.starts_with('-') && argument.len() > 1) {
-        match option.as_str() {
+    while let Some(option) =
+        arguments.next_if(|argument| argument.as_encoded_bytes().starts_with(b"-") && argument.len() > 1)
+    {
+        match &*option.to_string_lossy() {
             "--" => break,
             "--stats" => engine.stats = true,
             "--heap-limit" => {
                 let size = arguments.next().context("--heap-limit needs a size")?;
-                engine.heap_limit = Some(crate::cli::size(&size).map_err(anyhow::Error::msg)?);
+                engine.heap_limit =
+                    Some(crate::cli::size(&size.to_string_lossy()).map_err(anyhow::Error::msg)?);
             }
             other => bail!(
                 "unknown option {other}; this program's own options are --stats and --heap-limit SIZE, and `--` ends them"
@@ -220,7 +224,7 @@ mod tests {
 
     #[test]
     fn options_end_at_the_first_argument_without_a_dash() {
-        let parse = |line: &str| options(line.split_whitespace().map(str::to_string));
+        let parse = |line: &str| options(line.split_whitespace().map(OsString::from));
         let (engine, arguments) = parse("--stats --heap-limit 64m in.txt --stats").expect("well-formed");
         assert!(engine.stats && engine.heap_limit == Some(64 << 20));
         assert_eq!(arguments, ["in.txt", "--stats"]);

@@ -207,7 +207,7 @@ impl Worker {
         }
         true
     }
-    /// Drops all ready goals.
+    /// Ends a run: no goal of it, ready or waiting, runs any more.
     pub(crate) fn clear_goals(&mut self) {
         self.goals.segments.truncate(1);
         self.goals.segments[0].priority = PRIORITY_START;
@@ -217,6 +217,9 @@ impl Worker {
         self.goals.clean = self.goals.start();
         self.abi.goals = at(self.goals.start());
         self.abi.priority = PRIORITY_START;
+        self.resumed.clear();
+        self.forget_waiting();
+        (self.error, self.exit) = (None, None);
     }
     /// The goal stack is at its limit (C5); it does not grow.
     pub(crate) fn grow_goals(&mut self) {

@@ -19,6 +19,8 @@ pub enum ErrorKind {
     UndefinedPredicate,
     /// The heap limit is reached.
     HeapLimit,
+    /// Somebody outside ended the run (Ctrl-C); the goal is the one that was next.
+    Interrupted,
     /// Anything else; the message says it.
     Other,
 }

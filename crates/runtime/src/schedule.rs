@@ -114,7 +114,9 @@ impl Node {
     /// How generated code is entered, and the address of the entry that answers [`Status::Native`].
     pub fn set_code(&mut self, enter: Enter, native_entry: usize) {
         self.enter = Some(enter);
-        self.native_entry = native_entry;
+        // Each program loaded has such an entry of its own; one of them stands for all.
+        let old = std::mem::replace(&mut self.native_entry, native_entry);
+        self.entries.iter_mut().filter(|entry| **entry == old).for_each(|entry| *entry = native_entry);
     }
     /// Adds a program. Panics if its numbers do not continue the node's.
     pub fn load(&mut self, load: Load) {
@@ -142,8 +144,10 @@ impl Node {
 
     /// Runs a goal, and all that follows from it, to the end.
     pub fn run(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
+        self.worker.waker().set_running(true);
         self.worker.spawn(predicate, args);
         let outcome = self.run_goals();
+        self.worker.waker().set_running(false);
         self.worker.clear_goals();
         outcome
     }
@@ -199,7 +203,10 @@ impl Node {
             worker.abi.limit = worker.limit;
         }
         worker.switch_priority();
-        if let Some(error) = worker.error.take() {
+        if let Some(mut error) = worker.error.take() {
+            if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) && error.goal.is_empty() {
+                worker.name_next_goal(&mut error);
+            }
             return Some(RunOutcome::Failed(error));
         }
         worker.exit.take().map(RunOutcome::Exit)
@@ -228,6 +235,11 @@ impl Node {
 
     #[cold]
     fn handle_outside(&mut self) {
+        if self.worker.waker().take_interrupt() {
+            let error = ProgramError::new(ErrorKind::Interrupted, "interrupted");
+            self.worker.error.get_or_insert(error);
+            return;
+        }
         let Some(events) = &self.events else { return };
         let pending = events.has_pending(&self.worker);
         self.ticker.set(pending, &self.worker.waker());
@@ -443,12 +455,25 @@ impl Worker {
         self.error.get_or_insert(error);
         self.abi.limit = 0;
     }
-    /// The goal on top of the stack ends the program.
-    fn fail_top(&mut self, kind: ErrorKind, message: &str) {
+    /// Puts the goal that is next, if it is one of the program's, into an error that is no goal's fault.
+    fn name_next_goal(&self, error: &mut ProgramError) {
+        let (predicate, args) = self.top_goal();
+        let info = self.predicates.get(predicate);
+        if info.native.is_none() {
+            error.goal = self.goal_text(&mut Names::default(), predicate, &args);
+            error.file = info.file.to_string();
+            error.line = info.line;
+        }
+    }
+    fn top_goal(&self) -> (PredicateId, Vec<Word>) {
         let top = self.abi.goals as usize - 8;
         let predicate = PredicateId::of_goal_word(read(top));
         let arity = self.predicates.arity(predicate);
-        let args: Vec<Word> = (0..arity).map(|i| read(top - 8 * (arity - i))).collect();
+        (predicate, (0..arity).map(|i| read(top - 8 * (arity - i))).collect())
+    }
+    /// The goal on top of the stack ends the program.
+    fn fail_top(&mut self, kind: ErrorKind, message: &str) {
+        let (predicate, args) = self.top_goal();
         self.goal_error(ProgramError::new(kind, message), predicate, &args);
     }
 }

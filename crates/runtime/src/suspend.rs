@@ -159,6 +159,12 @@ impl Worker {
         self.abi.limit = 0;
     }
 
+    /// No goal waits any more; variables may still lead to the records, which count as resumed (H3).
+    pub(crate) fn forget_waiting(&mut self) {
+        let records = self.registry.old.drain(..).chain(self.registry.young.drain(..));
+        records.for_each(|record| write(record + 8 * SUSPENSION_PREDICATE, RESUMED));
+    }
+
     /// Makes the goals of `resumed` ready: those of the first binding on top, each variable's oldest goal first.
     pub(crate) fn push_resumed(&mut self) {
         while let Some(first) = self.resumed.pop() {

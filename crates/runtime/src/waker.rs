@@ -8,7 +8,7 @@
 //!   seen at the worker's next attention, and the ticker repeats wakes as long as events may come.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -20,6 +20,10 @@ struct Shared {
     woken: AtomicBool,
     limit: AtomicPtr<usize>,
     users: AtomicUsize,
+    running: AtomicBool,
+    interrupted: AtomicBool,
+    /// Signals that the program handles itself, a bit each.
+    claimed: AtomicU64,
 }
 
 /// Asks a worker to look at its outside events; may be used from any thread and from signal handlers.
@@ -47,6 +51,33 @@ impl Waker {
     pub(crate) fn take(&self) -> bool {
         // Relaxed: this is asked at every resumption, where a fence would cost more than all the rest (K2).
         self.shared.woken.load(Ordering::Relaxed) && self.shared.woken.swap(false, Ordering::SeqCst)
+    }
+    /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before and has not ended yet.
+    pub fn interrupt(&self) -> bool {
+        if !self.shared.running.load(Ordering::SeqCst) || self.shared.interrupted.swap(true, Ordering::SeqCst)
+        {
+            return false;
+        }
+        self.wake();
+        true
+    }
+    /// A run begins or has ended.
+    pub(crate) fn set_running(&self, running: bool) {
+        self.shared.interrupted.store(false, Ordering::SeqCst);
+        self.shared.running.store(running, Ordering::SeqCst);
+    }
+    /// True once after `interrupt`.
+    pub(crate) fn take_interrupt(&self) -> bool {
+        // Relaxed: it orders nothing; whoever asks was woken.
+        self.shared.interrupted.swap(false, Ordering::Relaxed)
+    }
+    /// The program handles this signal itself from now on.
+    pub(crate) fn claim(&self, signal: i32) {
+        // Relaxed, here and below: the bits order nothing.
+        self.shared.claimed.fetch_or(1 << (signal & 63), Ordering::Relaxed);
+    }
+    pub(crate) fn is_claimed(&self, signal: i32) -> bool {
+        self.shared.claimed.load(Ordering::Relaxed) >> (signal & 63) & 1 == 1
     }
     pub(crate) fn attach(&self, limit: *mut usize) {
         self.shared.limit.store(limit, Ordering::SeqCst);

@@ -46,6 +46,8 @@ struct Sources {
     timer_count: u64,
     children: Vec<Child>,
     signals: Vec<Signal>,
+    /// Readable after an interrupt, so that waiting ends.
+    interrupts: Option<(UnixStream, Fd)>,
 }
 
 /// The outside world of one worker.
@@ -105,8 +107,31 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     let list = worker.new_variable();
     let tail = worker.root(list);
     outside.sources.borrow_mut().signals.push(Signal { number, occurrences, fd, tail });
+    worker.waker().claim(number);
     worker.waker().wake();
     Some(list)
+}
+
+/// From now on Ctrl-C and SIGTERM end the run ([`ErrorKind::Interrupted`](crate::outcome::ErrorKind)), unless the program handles
+/// the signal itself; a second one, or one between runs, ends the process at once with exit code
+/// 130.
+pub fn end_on_interrupt(worker: &mut Worker) -> std::io::Result<()> {
+    let (wakeups, handler) = UnixStream::pair()?;
+    wakeups.set_nonblocking(true)?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let waker = worker.waker();
+        let action = move || {
+            if !waker.is_claimed(signal) && !waker.interrupt() {
+                signal_hook::low_level::exit(130);
+            }
+        };
+        // SAFETY: the action only uses atomics and ends the process without running anything, which signal handlers may do.
+        unsafe { signal_hook::low_level::register(signal, action)? };
+        signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
+    }
+    let fd = Fd::Owned(Arc::new(wakeups.try_clone()?.into()));
+    worker.state::<Outside>().sources.borrow_mut().interrupts = Some((wakeups, fd));
+    Ok(())
 }
 
 impl Outside {
@@ -118,6 +143,10 @@ impl Outside {
     fn collect(&self, worker: &mut Worker, timeout: Option<Duration>) -> Vec<(Root, Word)> {
         let ready = self.wait(timeout);
         let mut sources = self.sources.borrow_mut();
+        if let Some((wakeups, _)) = &mut sources.interrupts {
+            // The waker knows of the interrupt: the bytes have done their work.
+            let _ = std::io::Read::read(wakeups, &mut [0; 64]);
+        }
         let mut fired = Vec::new();
         let now = Instant::now();
         while let Some(entry) = sources.timers.first_entry()
@@ -162,13 +191,15 @@ impl Outside {
         }
         polled.extend(sources.children.iter().map(|child| PollFd::new(&child.ended, PollFlags::IN)));
         polled.extend(sources.signals.iter().map(|signal| PollFd::new(&signal.fd, PollFlags::IN)));
+        let waits = polled.len();
+        polled.extend(sources.interrupts.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         });
         // Interrupted by a signal or refused: nothing is ready, the scheduler asks again.
         let _ = rustix::event::poll(&mut polled, timeout.as_ref());
-        (0..polled.len()).filter(|&index| !polled[index].revents().is_empty()).collect()
+        (0..waits).filter(|&index| !polled[index].revents().is_empty()).collect()
     }
 }
 

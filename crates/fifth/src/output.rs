@@ -1,0 +1,20 @@
+//! Standard output, for everything but the program's own writing: a closed pipe or a full disk is an error like others.
+
+use anyhow::Context;
+use std::io::Write;
+
+/// Writes a text to standard output.
+pub(crate) fn write(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+}
+
+/// The same with a newline behind it.
+pub(crate) fn line(text: &str) -> anyhow::Result<()> {
+    write(&format!("{text}\n"))
+}
+
+/// A line on standard error. Nobody is left to tell when that is closed.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
