@@ -71,6 +71,25 @@ pub enum LexError {
     Escape,
 }
 
+impl LexError {
+    const NAMES: [(LexError, &str); 6] = [
+        (LexError::UnclosedQuote, "unclosed_quote"),
+        (LexError::UnclosedComment, "unclosed_comment"),
+        (LexError::Radix, "radix"),
+        (LexError::Digit, "digit"),
+        (LexError::Character, "character"),
+        (LexError::Escape, "escape"),
+    ];
+    /// Its name, for programs that look at tokens.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(error, _)| *error == self).map_or("", |(_, name)| name)
+    }
+    /// From its name.
+    pub fn from_name(name: &[u8]) -> Option<LexError> {
+        Self::NAMES.iter().find(|(_, known)| known.as_bytes() == name).map(|(error, _)| *error)
+    }
+}
+
 /// What a token is, without its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -107,6 +126,21 @@ pub(crate) fn is_alphanumeric(byte: u8) -> bool {
 /// Forms symbol atoms.
 pub(crate) fn is_symbol(byte: u8) -> bool {
     b"#$&*+-./:<=>?@\\^`~".contains(&byte)
+}
+
+/// What a character may begin: `layout`, `lower`, `upper`, `digit`, `symbol`, `solo`, `punctuation`, `quote` or `comment`.
+pub fn character_class(byte: u8) -> &'static str {
+    match byte {
+        b'%' => "comment",
+        b'\'' | b'"' => "quote",
+        b'!' | b';' => "solo",
+        b'0'..=b'9' => "digit",
+        _ if is_layout(byte) => "layout",
+        _ if is_lower(byte) => "lower",
+        _ if is_alphanumeric(byte) => "upper",
+        _ if is_symbol(byte) => "symbol",
+        _ => "punctuation",
+    }
 }
 
 /// The end of the run of bytes from `start` that satisfy `belongs`.
@@ -239,7 +273,7 @@ fn big_number(digits: &[u8], radix: u32) -> BigInt {
 }
 
 /// An integer token: small when a word holds it.
-pub(crate) fn integer(value: BigInt) -> TokenKind {
+pub fn integer(value: BigInt) -> TokenKind {
     match i64::try_from(&value) {
         Ok(small) if (INT_MIN..=INT_MAX).contains(&small) => TokenKind::Int(small),
         _ => TokenKind::BigInt(Box::new(value)),
@@ -318,6 +352,10 @@ impl<'a> Lexer<'a> {
     pub fn new(text: &'a [u8]) -> Self {
         assert!(text.len() <= TEXT_MAX, "callers refuse longer texts");
         Lexer { text, position: 0, ahead: VecDeque::new() }
+    }
+    /// Gives these tokens and nothing else; their places are in `text`.
+    pub(crate) fn of_tokens(text: &'a [u8], tokens: Vec<Token>) -> Self {
+        Lexer { text, position: text.len(), ahead: tokens.into() }
     }
     /// The text.
     pub fn text(&self) -> &'a [u8] {

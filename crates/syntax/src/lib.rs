@@ -25,5 +25,5 @@ mod clauses;
 mod macros;
 
 pub use clauses::read_program;
-pub use parser::parse_term;
+pub use parser::{parse_term, parse_tokens};
 pub use syntax_error::SyntaxError;

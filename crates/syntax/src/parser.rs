@@ -32,6 +32,22 @@ pub fn parse_term(
     parser.term(atoms)
 }
 
+/// Reads the one term that tokens stand for, end token included. Their places are in `text`, in order: an atom with `(` right
+/// after it is a functor, and a variable's text is its name.
+pub fn parse_tokens(
+    text: &[u8],
+    tokens: Vec<Token>,
+    ops: &OpTable,
+    atoms: &mut AtomTable,
+) -> Result<Option<Tree>, Box<SyntaxError>> {
+    if text.len() > TEXT_MAX {
+        return Err(SyntaxError::new("text-too-large", (0, 0), "a term's text is limited to 1 GB"));
+    }
+    let mut parser = Parser::new(text, ops);
+    parser.lexer = Lexer::of_tokens(text, tokens);
+    parser.term(atoms)
+}
+
 /// What encloses the current place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FrameKind {

@@ -21,6 +21,7 @@ mod predicates;
 mod random;
 mod strings;
 mod system;
+mod terms_text;
 mod timers;
 mod variables;
 mod vectors;
@@ -49,6 +50,7 @@ pub fn natives() -> Vec<Native> {
         random::NATIVES,
         atoms::NATIVES,
         variables::NATIVES,
+        terms_text::NATIVES,
         console::NATIVES,
         system::NATIVES,
         timers::NATIVES,

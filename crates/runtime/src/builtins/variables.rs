@@ -1,6 +1,6 @@
 //! Module `variable`: looking at variables, and wrapped terms (every part says what it is).
 
-use super::{Row, body, error, goal};
+use super::{Row, attempt, body, error, goal};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
@@ -120,8 +120,23 @@ fn give(result: Result<Word, Outcome>, outputs: &mut [Word]) -> Outcome {
 
 /// `unwrap(W,T)`: equal names become one new variable.
 fn unwrap(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    give(unwrapped(worker, inputs[0], &mut Vec::new()), outputs)
+}
+
+/// `unwrap(W,T,Vs)`: also a list of `Name=Variable`, in order of appearance.
+fn unwrap_naming(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let mut named = Vec::new();
+    outputs[0] = attempt!(unwrapped(worker, inputs[0], &mut named));
+    let equals = worker.intern("=");
+    let items: Vec<Word> = named.iter().map(|pair| worker.structure(equals, pair)).collect();
+    outputs[1] = worker.list(&items, Word::NIL);
+    Outcome::Done
+}
+
+/// The term that `wrapped` stands for; `named` gets the names (strings) and the new variables.
+fn unwrapped(worker: &mut Worker, wrapped: Word, named: &mut Vec<[Word; 2]>) -> Result<Word, Outcome> {
     let mut variables: FxHashMap<Vec<u8>, Word> = FxHashMap::default();
-    let unwrapped = convert(worker, inputs[0], |worker, term, steps| {
+    convert(worker, wrapped, |worker, term, steps| {
         let (name, part) = match worker.view(term) {
             View::Struct(name, 1) => (worker.atoms.text(name).to_vec(), worker.arg(term, 0)),
             View::Unbound(variable) => return Err(Outcome::Wait(variable)),
@@ -134,7 +149,12 @@ fn unwrap(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
             b"atom" | b"integer" | b"floating_point" | b"string" | b"unknown" => Ok(Some(part)),
             b"variable" => {
                 let Some(name) = worker.string_bytes(part) else { return Err(not_wrapped(worker, term)) };
-                Ok(Some(*variables.entry(name).or_insert_with(|| worker.new_variable())))
+                let variable = variables.entry(name).or_insert_with(|| {
+                    let variable = worker.new_variable();
+                    named.push([part, variable]);
+                    variable
+                });
+                Ok(Some(*variable))
             }
             b"list" | b"functor" | b"vector" => match worker.view(part) {
                 View::Cons(..) | View::Struct(..) | View::Object(VECTOR) => {
@@ -145,8 +165,7 @@ fn unwrap(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
             },
             _ => Err(not_wrapped(worker, term)),
         }
-    });
-    give(unwrapped, outputs)
+    })
 }
 
 fn not_wrapped(worker: &Worker, term: Word) -> Outcome {
@@ -158,6 +177,7 @@ pub(super) const NATIVES: &[Row] = &[
     body("variable", "unbound", "ao", unbound),
     goal("variable", "wrap", "ao", wrap),
     goal("variable", "unwrap", "io", unwrap),
+    goal("variable", "unwrap", "ioo", unwrap_naming),
 ];
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod sockets;
 pub(crate) mod streams;
 pub(crate) mod text;
 
-mod read;
+pub(in crate::builtins) mod read;
 
 use crate::native::Outcome;
 use crate::outcome::{ErrorKind, ProgramError};

@@ -86,7 +86,7 @@ fn answer_term(worker: &mut Worker, answer: Word, tree: Option<&Tree>, wrapped: 
 
 /// A parsed term on the heap: equal names are one variable. Wrapped, every part says what it is, and variables are
 /// their names.
-pub(super) fn build(worker: &mut Worker, tree: &Tree, wrapped: bool) -> Word {
+pub(in crate::builtins) fn build(worker: &mut Worker, tree: &Tree, wrapped: bool) -> Word {
     let variables: Vec<Word> = match wrapped {
         true => tree.variables().iter().map(|variable| worker.string(&variable.name)).collect(),
         false => tree.variables().iter().map(|_| worker.new_variable()).collect(),
@@ -231,7 +231,11 @@ pub(super) fn remove_operator(worker: &mut Worker, place: usize, op: Word, kind:
 }
 
 /// `default_operator_table(Ops)`: a list of `op(Name,Type,Priority)`.
-pub(super) fn default_operators(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
+pub(in crate::builtins) fn default_operators(
+    worker: &mut Worker,
+    _: &[Word],
+    outputs: &mut [Word],
+) -> Outcome {
     let mut items = Vec::new();
     for (kind, priority, name) in syntax::operators::default_operators() {
         let (name, kind) = (worker.intern(name), worker.intern(kind.name()));

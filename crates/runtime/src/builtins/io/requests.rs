@@ -27,7 +27,7 @@ use std::sync::Arc;
 use term::Word;
 use term::symbol::{ABNORMAL, NORMAL};
 
-pub(super) fn reply(worker: &mut Worker, name: &str, args: &[Word]) -> Word {
+pub(in crate::builtins) fn reply(worker: &mut Worker, name: &str, args: &[Word]) -> Word {
     let name = worker.intern(name);
     worker.structure(name, args)
 }

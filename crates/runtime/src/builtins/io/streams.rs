@@ -425,7 +425,11 @@ fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Wor
 
 /// The first unbound variable in the terms of a list, and the list of what was not looked at yet. What was seen is
 /// never looked at again.
-fn find_variable(worker: &mut Worker, work: Word, into_vectors: bool) -> Option<(Word, Word)> {
+pub(in crate::builtins) fn find_variable(
+    worker: &mut Worker,
+    work: Word,
+    into_vectors: bool,
+) -> Option<(Word, Word)> {
     let mut stack = Vec::new();
     let mut rest = work;
     // The list is the stack of an earlier call: its first element is the top.
