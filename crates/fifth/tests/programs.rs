@@ -52,7 +52,7 @@ fn agree(file: &Path, text: &str) -> Result<(), String> {
         // The interpreter gives up on programs that take too many steps.
         return Ok(());
     };
-    let (given, messages) = execute::compiled(&files, &[], b"")?;
+    let (given, messages) = execute::compiled(&[], &files, &[], b"")?;
     if let Some(error) = messages.iter().find(|message| message.severity == "error") {
         return Err(format!("compile error {} in line {}", error.code, error.line));
     }

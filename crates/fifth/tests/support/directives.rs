@@ -11,6 +11,7 @@
 //! | `% warning: LINE CODE`, `% error: LINE CODE` | all diagnostics of the compiler |
 //! | `% stdin: TEXT`, `% args: A B`, `% files: F G` | input lines, program arguments, further files of the same folder |
 //! | `% skip-interpreter: WHY` | only the compiled program is run |
+//! | `% skip-check-heap: WHY` | it is not run with a collection at every reduction |
 
 use super::execute::{self, Ending, Execution};
 use std::collections::BTreeSet;
@@ -33,6 +34,8 @@ pub(crate) struct Directives {
     pub(crate) arguments: Vec<String>,
     pub(crate) files: Vec<String>,
     pub(crate) skip_interpreter: bool,
+    /// Too many reductions for a collection at each of them.
+    pub(crate) skip_check_heap: bool,
     is_test: bool,
 }
 
@@ -74,6 +77,7 @@ impl Directives {
             "args" => self.arguments.extend(words()),
             "files" => self.files.extend(words()),
             "skip-interpreter" => self.skip_interpreter = true,
+            "skip-check-heap" => self.skip_check_heap = true,
             _ if !self.is_test => {}
             _ => return Err(format!("unknown directive {name}")),
         }
@@ -129,7 +133,7 @@ pub(crate) fn programs(root: &Path, filter: &str) -> Result<Vec<Program>, String
     Ok(programs)
 }
 
-/// Runs all programs, several at a time, both ways; the error names every disagreement.
+/// Runs all programs, several at a time: compiled, compiled with a collection at every reduction, interpreted; the error names every disagreement.
 pub(crate) fn check_all(programs: &[Program], root: &Path) -> Result<(), String> {
     let next = AtomicUsize::new(0);
     let complaints: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
@@ -168,7 +172,7 @@ fn take<'p>(next: &AtomicUsize, programs: &'p [Program]) -> Option<(usize, &'p P
 fn check(program: &Program) -> Vec<String> {
     let directives = &program.directives;
     let mut wrong = Vec::new();
-    match execute::compiled(&program.files(), &directives.arguments, &directives.stdin) {
+    match execute::compiled(&[], &program.files(), &directives.arguments, &directives.stdin) {
         Err(error) => wrong.push(format!("compiled: {error}")),
         Ok((execution, diagnostics)) => {
             let name = program.path.display().to_string();
@@ -191,6 +195,13 @@ fn check(program: &Program) -> Vec<String> {
                     wrong.push(format!("compiled: standard error lacks {text:?}: {:?}", execution.stderr));
                 }
             }
+        }
+    }
+    if directives.errors.is_empty() && !directives.skip_check_heap {
+        let options = ["--check-heap"];
+        match execute::compiled(&options, &program.files(), &directives.arguments, &directives.stdin) {
+            Err(error) => wrong.push(format!("collecting: {error}")),
+            Ok((execution, _)) => compare("collecting", directives, &execution, &mut wrong),
         }
     }
     if directives.errors.is_empty() && !directives.skip_interpreter {

@@ -76,15 +76,16 @@ impl Drop for Folder {
     }
 }
 
-/// Runs the command on these files, in an empty folder.
+/// Runs the command with these options on these files, in an empty folder.
 pub(crate) fn compiled(
+    options: &[&str],
     files: &[PathBuf],
     arguments: &[String],
     stdin: &[u8],
 ) -> Result<(Execution, Vec<Message>), String> {
     let folder = Folder::new()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
-    command.current_dir(&folder.0).args(["run", "--message-format", "json"]).args(files);
+    command.current_dir(&folder.0).args(["run", "--message-format", "json"]).args(options).args(files);
     if !arguments.is_empty() {
         command.arg("--").args(arguments);
     }
