@@ -3,6 +3,7 @@
 //! `FIFTH_CORPUS=guard/` runs only the programs of the corpus whose path contains this text. `FIFTH_CASES=1000` runs more
 //! random programs; a disagreement is shown with the smallest program that has it.
 
+#[allow(dead_code, reason = "each test file uses its part")]
 mod support;
 
 use proptest::collection::vec;

@@ -1,0 +1,91 @@
+//! Programs in documents and examples do what is said of them.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
+use std::path::{Path, PathBuf};
+use support::directives::Directives;
+use support::execute;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The fenced blocks of a kind in a Markdown text.
+fn blocks<'t>(text: &'t str, kind: &str) -> Vec<&'t str> {
+    let fence = format!("```{kind}\n");
+    let starts = text.match_indices(&fence).map(|(at, _)| at + fence.len());
+    starts.map(|start| text[start..].split("```").next().expect("split gives at least one part")).collect()
+}
+
+/// Runs a program text and compares with its directives.
+fn run(name: &str, text: &str, folder: &Path) -> Result<(), String> {
+    let directives = Directives::parse(format!("% test: document\n{text}").as_bytes())?;
+    let file = folder.join(format!("{name}.kl1"));
+    std::fs::write(&file, text).map_err(|error| error.to_string())?;
+    let (given, _) = execute::compiled(&[file], &directives.arguments, &directives.stdin)?;
+    let (exit, expected) = (directives.exit.unwrap_or(0), String::from_utf8_lossy(&directives.stdout));
+    let stdout = String::from_utf8_lossy(&given.stdout);
+    let mut same = stdout == expected;
+    if directives.unordered {
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+            lines.sort();
+            lines
+        };
+        same = sorted(&stdout) == sorted(&expected);
+    }
+    if same && given.exit == exit {
+        return Ok(());
+    }
+    Err(format!("{name}: {stdout:?} and {}, expected {expected:?} and {exit}\n{}", given.exit, given.stderr))
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("fifth-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    folder
+}
+
+#[test]
+fn programs_of_the_tutorial_print_what_it_says() {
+    let text = std::fs::read_to_string(root().join("docs/tutorial.md")).expect("the tutorial");
+    let programs: Vec<&str> =
+        blocks(&text, "kl1").into_iter().filter(|block| block.contains("% stdout")).collect();
+    assert!(programs.len() >= 10, "only {} programs with directives", programs.len());
+    let folder = folder("tutorial");
+    let wrong: Vec<String> = (programs.iter().enumerate())
+        .filter_map(|(n, program)| run(&format!("program{n}"), program, &folder).err())
+        .collect();
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_readme_program_prints_what_it_says() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("the readme");
+    let program = blocks(&text, "kl1")[0];
+    let console = blocks(&text, "console")[0];
+    let output = console.lines().skip(1).map(|line| format!("% stdout: {line}\n")).collect::<String>();
+    let folder = folder("readme");
+    let result = run("primes", &format!("{output}{program}"), &folder);
+    // As above.
+    let _ = std::fs::remove_dir_all(&folder);
+    result.expect("the program prints what the readme says");
+}
+
+#[test]
+fn examples_run() {
+    let folder = root().join("examples");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("examples").map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "kl1"));
+    assert!(!files.is_empty());
+    for file in files {
+        let (given, messages) =
+            execute::compiled(std::slice::from_ref(&file), &[], b"one two\n").expect("it starts");
+        assert_eq!(given.exit, 0, "{}: {}", file.display(), given.stderr);
+        assert!(messages.is_empty(), "{}: {messages:?}", file.display());
+    }
+}

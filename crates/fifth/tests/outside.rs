@@ -1,0 +1,181 @@
+//! The world outside misbehaves: odd bytes, closed pipes, full disks, signals, too little memory.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const LOOP: &str = ":- module main.\nmain :- io:outstream([print(started), nl]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
+const WRITER: &str = ":- module main.\nmain :- io:outstream(S), count(0, S).\ncount(N, S) :- N < 200000 | S = [print(N), nl | S1], N1 := N + 1, count(N1, S1).\ncount(N, S) :- N >= 200000 | S = [].\n";
+const INFINITE: &str = ":- module main.\nmain :- numbers(0, Ns), keep(Ns, Ns).\nnumbers(N, Ns) :- Ns = [N|Ns1], N1 := N + 1, numbers(N1, Ns1).\nkeep([_|Ns], All) :- keep(Ns, All).\n";
+
+/// A file with a program, removed at the end.
+struct Text(PathBuf);
+
+impl Text {
+    fn new(name: &str, bytes: &[u8]) -> Text {
+        let path = std::env::temp_dir().join(format!("fifth-outside-{}-{name}.kl1", std::process::id()));
+        std::fs::write(&path, bytes).expect("a temporary file");
+        Text(path)
+    }
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        command
+            .args(arguments)
+            .arg(&self.0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        // What cannot be removed is only litter.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Waits for the end, at most a minute.
+fn end(mut child: Child) -> Output {
+    let start = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if start.elapsed() > Duration::from_secs(60) {
+            child.kill().expect("a child");
+            panic!("no end after a minute");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("a child")
+}
+
+#[test]
+fn signals_end_a_run_and_its_output_is_kept() {
+    let text = Text::new("loop", LOOP.as_bytes());
+    for signal in ["-INT", "-TERM"] {
+        let child = text.command(&["run"]).spawn().expect("it starts");
+        // Compiling takes a moment; a signal before the run ends the process without words.
+        std::thread::sleep(Duration::from_secs(3));
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let output = end(child);
+        assert_eq!(output.status.code(), Some(130), "{}", error(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "started\n");
+        assert!(error(&output).contains("interrupted") && error(&output).contains("main:loop("));
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_the_program_with_a_message() {
+    let text = Text::new("pipe", WRITER.as_bytes());
+    let mut child = text.command(&["run"]).spawn().expect("it starts");
+    let mut first = [0; 2];
+    let mut out = child.stdout.take().expect("piped");
+    out.read_exact(&mut first).expect("some output");
+    drop(out);
+    let output = end(child);
+    assert_eq!((&first, output.status.code()), (b"0\n", Some(255)), "{}", error(&output));
+    assert!(error(&output).contains("cannot write to stdout"));
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let text = Text::new("full", WRITER.as_bytes());
+    let cases: [(&[&str], i32); 2] = [(&["run"], 255), (&["run", "--dump", "ir"], 2)];
+    for (arguments, code) in cases {
+        let output = end(text.command(arguments).stdout(full()).spawn().expect("it starts"));
+        assert_eq!(output.status.code(), Some(code), "{}", error(&output));
+        assert!(error(&output).contains("No space left"), "{}", error(&output));
+    }
+    for arguments in [&["--help"][..], &["completions", "bash"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        let output = command.args(arguments).stdout(full()).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    }
+    // Nobody can be told here; the exit code says it.
+    let output = end(text.command(&["run"]).stdout(full()).stderr(full()).spawn().expect("it starts"));
+    assert_eq!(output.status.code(), Some(255));
+}
+
+#[test]
+fn the_heap_limit_ends_an_infinite_list() {
+    let text = Text::new("heap", INFINITE.as_bytes());
+    let output = end(text.command(&["run", "--heap-limit", "64m"]).spawn().expect("it starts"));
+    assert_eq!(output.status.code(), Some(255), "{}", error(&output));
+    assert!(error(&output).contains("heap limit") && error(&output).contains("main:"), "{}", error(&output));
+}
+
+#[test]
+fn arguments_need_not_be_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let program = ":- module main.\nmain :- unix:argv([A]), io:outstream([print(A), nl]).\n";
+    let program = program.replace("unix:argv([A]), io:", "unix:argv(As), p(As).\np([A]) :- io:");
+    let text = Text::new("bytes", program.as_bytes());
+    let mut command = text.command(&["run"]);
+    command.arg("--").arg(std::ffi::OsStr::from_bytes(b"a\xff"));
+    let output = end(command.spawn().expect("it starts"));
+    assert_eq!(
+        (output.status.code(), &output.stdout[..]),
+        (Some(0), &b"\"a\\377\"\n"[..]),
+        "{}",
+        error(&output)
+    );
+}
+
+#[test]
+fn executables_run_by_themselves() {
+    let text = Text::new("build", WRITER.replace("200000", "3").as_bytes());
+    let exe = text.0.with_extension("exe");
+    let output =
+        end(text.command(&["build", "-o", exe.to_str().expect("a plain path")]).spawn().expect("starts"));
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    let output = Command::new(&exe).output().expect("it starts");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n1\n2\n");
+    std::fs::remove_file(exe).expect("it is there");
+}
+
+/// Whatever a file holds, `check` says 0 or 2 and nothing else happens.
+#[test]
+fn random_bytes_are_refused_with_a_message() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    for round in 0..24 {
+        let mut bytes = if round % 2 == 0 { WRITER.as_bytes().to_vec() } else { Vec::new() };
+        for _ in 0..1 + random(200) {
+            let at = random(bytes.len() + 1);
+            match random(3) {
+                0 if at < bytes.len() => bytes[at] = random(256) as u8,
+                1 if at < bytes.len() => _ = bytes.remove(at),
+                _ => bytes.insert(at, random(256) as u8),
+            }
+        }
+        let text = Text::new("random", &bytes);
+        let output = end(text.command(&["check"]).spawn().expect("it starts"));
+        let code = output.status.code();
+        assert!(matches!(code, Some(0 | 2)), "{code:?} {bytes:?}\n{}", error(&output));
+        assert!(code == Some(0) || !output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn the_repl_ends_with_its_input_whatever_is_typed() {
+    for typed in [&b"p(X :- .\n?- \xff.\n'unclosed\n"[..], b"?- X = 1", b":", b"", b"?- .\n:list"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        command.arg("repl").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        child.stdin.take().expect("piped").write_all(typed).expect("it reads");
+        let output = end(child);
+        assert_eq!(output.status.code(), Some(0), "{typed:?} {}", error(&output));
+    }
+}
