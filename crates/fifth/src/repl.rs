@@ -159,7 +159,9 @@ impl Definitions {
             start..start + text.len()
         };
         for (known, texts) in &self.predicates {
-            texts.iter().for_each(|text| drop(put(&mut module, text)));
+            for text in texts {
+                put(&mut module, text);
+            }
             if known == key {
                 place = Some(put(&mut module, text));
             }
