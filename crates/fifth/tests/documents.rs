@@ -84,7 +84,7 @@ fn examples_run() {
     assert!(!files.is_empty());
     for file in files {
         let (given, messages) =
-            execute::compiled(std::slice::from_ref(&file), &[], b"one two\n").expect("it starts");
+            execute::compiled(&[], std::slice::from_ref(&file), &[], b"one two\n").expect("it starts");
         assert_eq!(given.exit, 0, "{}: {}", file.display(), given.stderr);
         assert!(messages.is_empty(), "{}: {messages:?}", file.display());
     }
