@@ -23,7 +23,7 @@ fn run(name: &str, text: &str, folder: &Path) -> Result<(), String> {
     let directives = Directives::parse(format!("% test: document\n{text}").as_bytes())?;
     let file = folder.join(format!("{name}.kl1"));
     std::fs::write(&file, text).map_err(|error| error.to_string())?;
-    let (given, _) = execute::compiled(&[file], &directives.arguments, &directives.stdin)?;
+    let (given, _) = execute::compiled(&[], &[file], &directives.arguments, &directives.stdin)?;
     let (exit, expected) = (directives.exit.unwrap_or(0), String::from_utf8_lossy(&directives.stdout));
     let stdout = String::from_utf8_lossy(&given.stdout);
     let mut same = stdout == expected;
