@@ -79,6 +79,7 @@ impl Heap {
     pub(crate) fn new(options: &Options) -> Option<Heap> {
         let young = Region::reserve(YOUNG_BYTES, YOUNG_BYTES)?;
         let survivor_top = young.base() + NURSERY_RANGE;
+        let bytes_max = options.heap_bytes_max.unwrap_or_else(machine_share);
         Some(Heap {
             young,
             nursery_bytes: NURSERY_MIN,
@@ -88,8 +89,8 @@ impl Heap {
             large: LargeSpace::new()?,
             remembered: Vec::new(),
             overflow: Vec::new(),
-            major_threshold: MAJOR_MIN,
-            bytes_max: options.heap_bytes_max.unwrap_or_else(machine_share),
+            major_threshold: MAJOR_MIN.min(bytes_max),
+            bytes_max,
         })
     }
     /// C3: the limit of an empty nursery in which a clause may need `need` words.

@@ -56,7 +56,9 @@ impl Worker {
     fn resize_nursery(&mut self, survived: usize, used: usize) {
         let heap = &mut self.heap;
         if survived * 100 > used.max(heap.nursery_bytes / 2) * GROW_PERCENT {
-            heap.nursery_bytes = (heap.nursery_bytes * 2).min(NURSERY_MAX);
+            // What survives a large nursery at once would go far beyond a small limit.
+            let most = NURSERY_MAX.min(heap.bytes_max / 8).max(NURSERY_MIN);
+            heap.nursery_bytes = (heap.nursery_bytes * 2).min(most);
             self.quiet_collections = 0;
         } else if survived * 100 < used * SHRINK_PERCENT {
             self.quiet_collections += 1;
