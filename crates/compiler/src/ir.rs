@@ -15,9 +15,10 @@
 //!   other operation that can look at the heap (`Unify`, `Arith` slow paths, `Builtin`, `Poll`'s slow path excepted: see
 //!   `Entry::raw`).
 
-use num_bigint::BigInt;
 use term::Atom;
 use term::abi::{Cond, IntOp, PredicateId};
+
+pub use term::constant::Constant;
 
 /// A virtual register of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,31 +43,6 @@ pub struct Program {
     pub predicates: Vec<Predicate>,
     /// Every predicate is an entry of exactly one component.
     pub components: Vec<Component>,
-}
-
-/// A ground term in the program text that is not an atom or small integer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Constant {
-    /// A small integer (inside a larger term).
-    Int(i64),
-    /// A big integer.
-    BigInt(BigInt),
-    /// A float.
-    Float(f64),
-    /// An atom (inside a larger term).
-    Atom(Atom),
-    /// A string.
-    String(Box<[u8]>),
-    /// `[items|tail]`.
-    List(Vec<Constant>, Box<Constant>),
-    /// A structure.
-    Struct(Atom, Vec<Constant>),
-    /// A vector.
-    Vector(Vec<Constant>),
-    /// A predicate object.
-    Predicate(PredicateId),
-    /// A module object.
-    Module(Atom),
 }
 
 /// What messages and the scheduler know of a predicate.

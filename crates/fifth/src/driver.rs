@@ -147,7 +147,7 @@ impl Machine {
     pub(crate) fn load(&mut self, compiled: &Compiled) -> anyhow::Result<()> {
         let code = codegen::load(&compiled.image).context("the system refuses memory for code")?;
         let predicates = compiled.program.predicates.iter().map(predicate_info).collect();
-        let constants = compiled.program.constants.iter().map(constant).collect();
+        let constants = compiled.program.constants.clone();
         self.node.set_code(code.enter(), code.native_entry());
         self.node.load(Load { predicates, entries: code.entries().collect(), constants });
         self.code.push(code);
@@ -173,24 +173,5 @@ fn predicate_info(predicate: &compiler::ir::Predicate) -> PredicateInfo {
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
         native: None,
-    }
-}
-
-fn constant(constant: &compiler::ir::Constant) -> runtime::program::Constant {
-    use compiler::ir::Constant as From;
-    use runtime::program::Constant as To;
-    match constant {
-        From::Int(value) => To::Int(*value),
-        From::BigInt(value) => To::BigInt(value.clone()),
-        From::Float(value) => To::Float(*value),
-        From::Atom(atom) => To::Atom(*atom),
-        From::String(bytes) => To::String(bytes.clone()),
-        From::List(items, tail) => {
-            To::List(items.iter().map(self::constant).collect(), Box::new(self::constant(tail)))
-        }
-        From::Struct(name, args) => To::Struct(*name, args.iter().map(self::constant).collect()),
-        From::Vector(elements) => To::Vector(elements.iter().map(self::constant).collect()),
-        From::Predicate(id) => To::Predicate(*id),
-        From::Module(name) => To::Module(*name),
     }
 }

@@ -1,11 +1,12 @@
 //! What the runtime knows of a program: predicates, constants, and how to enter generated code.
 
 use crate::native::Run;
-use num_bigint::BigInt;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use term::Atom;
 use term::abi::{Place, PredicateId, WorkerAbi};
+
+pub use term::constant::Constant;
 
 /// Enters generated code at an entry's address, with the goal on top of the goal stack; comes back with a
 /// [`term::abi::Status`] as a number.
@@ -52,31 +53,6 @@ pub struct PredicateInfo {
     pub auxiliary: bool,
     /// Implemented in the runtime.
     pub native: Option<NativeCode>,
-}
-
-/// A ground term of the program text.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Constant {
-    /// An integer that a word holds.
-    Int(i64),
-    /// A big integer.
-    BigInt(BigInt),
-    /// A float.
-    Float(f64),
-    /// An atom.
-    Atom(Atom),
-    /// A string.
-    String(Box<[u8]>),
-    /// `[items|tail]`.
-    List(Vec<Constant>, Box<Constant>),
-    /// A structure.
-    Struct(Atom, Vec<Constant>),
-    /// A vector.
-    Vector(Vec<Constant>),
-    /// A predicate object.
-    Predicate(PredicateId),
-    /// A module object.
-    Module(Atom),
 }
 
 /// What a compiled program (or an increment of one) adds to a node.
