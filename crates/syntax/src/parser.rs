@@ -25,11 +25,8 @@ pub fn parse_term(
     ops: &OpTable,
     atoms: &mut AtomTable,
 ) -> Result<Option<Tree>, Box<SyntaxError>> {
-    if text.len() > TEXT_MAX {
-        return Err(SyntaxError::new("text-too-large", (0, 0), "a term's text is limited to 1 GB"));
-    }
-    let mut parser = Parser::new(text, ops);
-    parser.term(atoms)
+    limit(text)?;
+    Parser::new(text, ops).term(atoms)
 }
 
 /// Reads the one term that tokens stand for, end token included. Their places are in `text`, in order: an atom with `(` right
@@ -40,12 +37,17 @@ pub fn parse_tokens(
     ops: &OpTable,
     atoms: &mut AtomTable,
 ) -> Result<Option<Tree>, Box<SyntaxError>> {
-    if text.len() > TEXT_MAX {
-        return Err(SyntaxError::new("text-too-large", (0, 0), "a term's text is limited to 1 GB"));
-    }
+    limit(text)?;
     let mut parser = Parser::new(text, ops);
     parser.lexer = Lexer::of_tokens(text, tokens);
     parser.term(atoms)
+}
+
+fn limit(text: &[u8]) -> Result<(), Box<SyntaxError>> {
+    if text.len() > TEXT_MAX {
+        return Err(SyntaxError::new("text-too-large", (0, 0), "a term's text is limited to 1 GB"));
+    }
+    Ok(())
 }
 
 /// What encloses the current place.

@@ -2,9 +2,8 @@
 //! runs.
 
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{LexError, Lexer, TEXT_MAX, TokenKind};
+use crate::lexer::LexError;
 use crate::source::{FileId, Span};
-use term::AtomTable;
 
 /// A term that could not be read. Places are byte offsets of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,35 +56,19 @@ impl SyntaxError {
         diagnostic
     }
 
-    /// The report: the lines, what is wrong, the tokens before the place and those after it. `text` is the
-    /// text that was read, `first_line` the number of its first line (leading layout included).
-    pub fn report(&self, text: &[u8], first_line: usize, atoms: &mut AtomTable) -> Vec<u8> {
-        let lines = |bytes: &[u8]| bytes.iter().filter(|&&b| b == b'\n').count();
-        let mut before = vec![];
-        let mut after = vec![];
-        let mut from = None;
-        let mut end = 0;
-        // Of a text that was refused for its length only the beginning is shown.
-        let text = &text[..text.len().min(TEXT_MAX)];
-        let mut lexer = Lexer::new(text);
-        loop {
-            let token = lexer.next(atoms);
-            if token.kind == TokenKind::EndOfText {
-                break;
-            }
-            from.get_or_insert(token.start as usize);
-            end = token.end as usize;
-            let side = if token.start < self.start { &mut before } else { &mut after };
-            side.extend_from_slice(&text[token.start as usize..end]);
-            side.push(b' ');
-        }
-        let first = first_line + lines(&text[..from.unwrap_or(0)]);
-        let last = first_line + lines(&text[..end]);
+    /// What is said of it on standard error while a program runs: the lines, what is wrong, the text before the place and the
+    /// text behind it. `text` is what was read; the input had `lines` line ends up to its end.
+    pub fn report(&self, text: &[u8], lines: i64) -> Vec<u8> {
+        let ends = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
+        let layout = text.len() - text.trim_ascii_start().len();
+        let first = lines - ends(&text[layout..]) + 1;
+        let last = if text.ends_with(b"\n") { lines } else { lines + 1 };
+        let (before, after) = text.split_at((self.start as usize).clamp(layout, text.len()));
         let mut report =
             format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", self.message).into_bytes();
-        report.extend(before);
+        report.extend(before.trim_ascii());
         report.extend(b"\n** here **\n");
-        report.extend(after);
+        report.extend(after.trim_ascii());
         report.push(b'\n');
         report
     }

@@ -451,13 +451,15 @@ fn errors_of_gett_are_reported_with_their_place() {
     let ops = OpTable::default_table(&mut atoms);
     let text = b"\nf(a,\n  b c, % comment\n d).";
     let error = parse_term(text, &ops, &mut atoms).unwrap_err();
-    let report = error.report(text, 20, &mut atoms);
+    let report = error.report(text, 22);
     expect![[r#"
         {SYNTAX ERROR: in lines 21-23}
         ** an operator, `,` or `)` is expected **
-        f ( a , b 
+        f(a,
+          b
         ** here **
-        c , d ) . 
+        c, % comment
+         d).
     "#]]
     .assert_eq(&String::from_utf8_lossy(&report));
 }

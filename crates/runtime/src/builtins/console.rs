@@ -65,7 +65,7 @@ struct Prompted(bool);
 fn read_integer(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
     loop {
         if !std::mem::replace(&mut worker.state::<Prompted>().0, true)
-            && let Err(error) = io::prompt(worker, b"> ")
+            && let Err(error) = io::print_error(worker, b"> ")
         {
             return Outcome::Error(error.program_error());
         }

@@ -5,7 +5,7 @@
 //!
 //! Invariant X1: the codes of a term that has not come completely are read once; [`Scan`] keeps them between calls.
 
-use super::io::{Io, STDERR, STDOUT, Table, read, requests::reply, streams, text};
+use super::io::{Table, read, requests::reply, streams, text};
 use super::{Row, attempt, error, goal, integer, list_items, out_of_range, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
@@ -301,16 +301,8 @@ fn report(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
         message.extend(text.trim_ascii());
         message.extend(if position == 2 { &b"\n** here **\n"[..] } else { b"\n" });
     }
-    let io = worker.state::<Io>();
-    for number in [STDOUT, STDERR] {
-        if let Some(file) = io.file(number) {
-            if number == STDERR {
-                file.put(&message);
-            }
-            if let Err(error) = file.flush_waiting() {
-                return Outcome::Error(error.program_error());
-            }
-        }
+    if let Err(error) = super::io::print_error(worker, &message) {
+        return Outcome::Error(error.program_error());
     }
     outputs[0] = Word::NIL;
     Outcome::Done

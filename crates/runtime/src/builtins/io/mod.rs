@@ -161,8 +161,8 @@ pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
     if file.wants_flush() { file.flush_waiting() } else { Ok(()) }
 }
 
-/// Writes a prompt to standard error, after what was written to standard output.
-pub(crate) fn prompt(worker: &mut Worker, text: &[u8]) -> Result<(), IoError> {
+/// Writes to standard error at once, after what was written to standard output.
+pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoError> {
     let io = worker.state::<Io>();
     io.file(STDOUT).expect("F1").flush_waiting()?;
     let file = io.file(STDERR).expect("F1");

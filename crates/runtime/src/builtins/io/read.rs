@@ -2,7 +2,7 @@
 
 use super::buffers::Ready;
 use super::streams::{Step, step};
-use super::{Io, STDERR, STDOUT, events};
+use super::{Io, events};
 use crate::builtins::{error, out_of_range, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
@@ -138,25 +138,8 @@ fn report(worker: &mut Worker, place: usize, text: &[u8], error: &SyntaxError) -
     let io = worker.state::<Io>();
     let on_error = io.streams.get_mut(place).map_or(0, |stream| stream.on_error);
     let number = io.streams.get_mut(place).map_or(0, |stream| stream.input);
-    let last = io.file(number).map_or(0, |file| file.line_count());
-    let newlines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
-    let first = last - newlines(text) + 1 + newlines(&text[..leading_layout(text)]);
-    let last = if text.ends_with(b"\n") { last } else { last + 1 };
-    let at = (error.start as usize).min(text.len());
-    let mut message =
-        format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", error.message).into_bytes();
-    message.extend_from_slice(text[leading_layout(text)..at.max(leading_layout(text))].trim_ascii_end());
-    message.extend_from_slice(b"\n** here **\n");
-    message.extend_from_slice(text[at..].trim_ascii());
-    message.push(b'\n');
-    for number in [STDOUT, STDERR] {
-        if let Some(file) = io.file(number) {
-            if number == STDERR {
-                file.put(&message);
-            }
-            file.flush_waiting().map_err(Step::from)?;
-        }
-    }
+    let lines = io.file(number).map_or(0, |file| file.line_count());
+    super::print_error(worker, &error.report(text, lines)).map_err(Step::from)?;
     if on_error < 0 {
         worker.exit((on_error & 0xff) as i32);
         // The rest of the stream is not served any more.
@@ -164,10 +147,6 @@ fn report(worker: &mut Worker, place: usize, text: &[u8], error: &SyntaxError) -
         return Err(Step::Wait(never));
     }
     Ok(())
-}
-
-fn leading_layout(text: &[u8]) -> usize {
-    text.len() - text.trim_ascii_start().len()
 }
 
 // ---- operators -------------------------------------------------------------------------------------

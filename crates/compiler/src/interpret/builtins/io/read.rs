@@ -48,18 +48,7 @@ pub(super) fn get_term(machine: &mut Machine, place: usize, answer: Id, wrapped:
 /// Says on standard error what is wrong with a term; with `on_error(N)`, N < 0, the program exits.
 fn report(machine: &mut Machine, place: usize, text: &[u8], error: &SyntaxError) -> Option<Reaction> {
     let (number, on_error) = (machine.streams[place].input, machine.streams[place].on_error);
-    let newlines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as i64;
-    let start = text.len() - text.trim_ascii_start().len();
-    let last = machine.world.files[number].lines();
-    let first = last - newlines(text) + 1 + newlines(&text[..start]);
-    let last = if text.ends_with(b"\n") { last } else { last + 1 };
-    let at = (error.start as usize).clamp(start, text.len());
-    let mut message =
-        format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", error.message).into_bytes();
-    message.extend_from_slice(text[start..at].trim_ascii_end());
-    message.extend_from_slice(b"\n** here **\n");
-    message.extend_from_slice(text[at..].trim_ascii());
-    message.push(b'\n');
+    let message = error.report(text, machine.world.files[number].lines());
     machine.world.put(world::STDERR, &message);
     let exit = || Reaction::Stop(Step::End(Outcome::Exit((on_error & 255) as i32)));
     (on_error < 0).then(exit)
