@@ -11,7 +11,8 @@
 
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
 use crate::stubs::{ANSWER, Helper, Leave, operand};
-use compiler::ir::{BlockId, Component, End, Entry, Operand, Program, Reg};
+use compiler::ir::{BlockId, Component, Entry, Operand, Program, Reg};
+use compiler::verify::successors;
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,
     Signature, UserExternalName, Value, types::I64,
@@ -156,23 +157,6 @@ fn tail_signature(selector: bool) -> Signature {
     signature.params.extend(std::iter::repeat_n(AbiParam::new(I64), count));
     signature.returns.push(AbiParam::new(I64));
     signature
-}
-
-/// The blocks that a block may go to.
-pub(crate) fn successors(end: &End) -> Vec<BlockId> {
-    match end {
-        End::Match { cases, unbound, default, .. } => {
-            cases.iter().map(|case| case.1).chain([*unbound, *default]).collect()
-        }
-        End::Compare { yes, no, unbound, .. }
-        | End::GuardArith { yes, no, unbound, .. }
-        | End::GuardCall { yes, no, unbound, .. } => vec![*yes, *no, *unbound],
-        End::TryBind { done, other, .. } => vec![*done, *other],
-        End::Goto(block) | End::Jump { block, .. } => vec![*block],
-        End::Call(_) | End::Proceed | End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => {
-            Vec::new()
-        }
-    }
 }
 
 /// Number of blocks (and entries) that lead to each block.

@@ -372,8 +372,7 @@ impl<'a> Emitter<'_, '_, 'a> {
                 continue;
             }
             work.push((variable, true));
-            let mut inner = Vec::new();
-            variables(term, &mut inner);
+            let inner: Vec<VarId> = term.variables().collect();
             work.extend(inner.into_iter().rev().map(|inner| (self.representative(inner), false)));
         }
         self.ready[variable.0 as usize].expect("the variable itself was on the list")
@@ -497,21 +496,6 @@ impl<'a> Emitter<'_, '_, 'a> {
 /// Heap words of a vector: its handle and its store.
 pub(crate) fn vector_words(elements: usize) -> u32 {
     (term::layout::HANDLE_SIZE + 1 + 1 + elements.max(1)) as u32
-}
-
-/// The variables of a term, in textual order.
-fn variables(term: &Term, found: &mut Vec<VarId>) {
-    match &term.kind {
-        TermKind::Var(variable) => found.push(*variable),
-        TermKind::List(items, tail) => {
-            items.iter().for_each(|item| variables(item, found));
-            tail.iter().for_each(|tail| variables(tail, found));
-        }
-        TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
-            parts.iter().for_each(|part| variables(part, found));
-        }
-        _ => {}
-    }
 }
 
 impl Registers {

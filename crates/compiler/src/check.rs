@@ -69,21 +69,13 @@ impl Checker<'_, '_> {
         }
     }
     fn term(&mut self, term: &Term) {
-        match &term.kind {
-            TermKind::List(items, tail) => {
-                items.iter().for_each(|item| self.term(item));
-                tail.iter().for_each(|tail| self.term(tail));
+        use crate::constants::Predicates;
+        for part in term.subterms() {
+            if let TermKind::Predicate(module, name, arity) = part.kind
+                && self.names.number(module, name, arity).is_none()
+            {
+                self.missing(module, name, arity, false, part.span);
             }
-            TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
-                parts.iter().for_each(|part| self.term(part));
-            }
-            TermKind::Predicate(module, name, arity) => {
-                use crate::constants::Predicates;
-                if self.names.number(*module, *name, *arity).is_none() {
-                    self.missing(*module, *name, *arity, false, term.span);
-                }
-            }
-            _ => {}
         }
     }
     fn undefined(&mut self, call: &Call, span: Span) {

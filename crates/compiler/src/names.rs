@@ -231,22 +231,12 @@ impl<'a> Names<'a> {
         }
     }
     fn term_mentions(&self, term: &Term, found: &mut dyn FnMut(Index)) {
-        match &term.kind {
-            TermKind::List(items, tail) => {
-                items.iter().for_each(|item| self.term_mentions(item, found));
-                if let Some(tail) = tail {
-                    self.term_mentions(tail, found);
-                }
+        for part in term.subterms() {
+            if let TermKind::Predicate(module, name, arity) = part.kind
+                && let Some(index) = self.defined(module, name, arity)
+            {
+                found(index);
             }
-            TermKind::Struct(_, terms) | TermKind::Vector(terms) => {
-                terms.iter().for_each(|term| self.term_mentions(term, found));
-            }
-            TermKind::Predicate(module, name, arity) => {
-                if let Some(index) = self.defined(*module, *name, *arity) {
-                    found(index);
-                }
-            }
-            _ => {}
         }
     }
 }

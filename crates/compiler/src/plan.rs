@@ -125,22 +125,10 @@ impl<'a> Plan<'a> {
                         }
                     }
                 }
-                (None, Side::Term(term)) => parts(term, &mut |part| work.push(Side::Term(part))),
+                (None, Side::Term(term)) => work.extend(term.parts().map(Side::Term)),
                 (None, _) => {}
             }
         }
-    }
-}
-
-/// Calls `visit` for the terms directly in a term.
-fn parts<'a>(term: &'a Term, visit: &mut dyn FnMut(&'a Term)) {
-    match &term.kind {
-        TermKind::List(items, tail) => {
-            items.iter().for_each(&mut *visit);
-            tail.iter().for_each(|tail| visit(tail));
-        }
-        TermKind::Struct(_, parts) | TermKind::Vector(parts) => parts.iter().for_each(visit),
-        _ => {}
     }
 }
 
@@ -468,7 +456,7 @@ impl<'a> Planner<'_, 'a> {
                     work.push(Side::Term(term));
                 }
             } else if let Side::Term(term) = side {
-                parts(term, &mut |part| work.push(Side::Term(part)));
+                work.extend(term.parts().map(Side::Term));
             }
         }
     }

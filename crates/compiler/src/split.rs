@@ -94,7 +94,7 @@ fn split_clause(
     let body = std::mem::take(&mut clause.body);
     let (inline, rest): (Vec<Goal>, Vec<Goal>) = body.into_iter().partition(|goal| is_inline(goal, names));
     let (mut outer, mut inner) = (FxHashSet::default(), FxHashSet::default());
-    clause.head.iter().for_each(|term| variables(term, &mut outer));
+    clause.head.iter().for_each(|term| outer.extend(term.variables()));
     clause.guard.iter().for_each(|guard| guard_variables(&guard.kind, &mut outer));
     inline.iter().for_each(|goal| goal_variables(goal, &mut outer));
     rest.iter().for_each(|goal| goal_variables(goal, &mut inner));
@@ -121,25 +121,9 @@ fn is_variable(term: &Term) -> bool {
     matches!(term.kind, TermKind::Var(_))
 }
 
-fn variables(term: &Term, found: &mut FxHashSet<VarId>) {
-    match &term.kind {
-        TermKind::Var(variable) => {
-            found.insert(*variable);
-        }
-        TermKind::List(items, tail) => {
-            items.iter().for_each(|item| variables(item, found));
-            tail.iter().for_each(|tail| variables(tail, found));
-        }
-        TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
-            parts.iter().for_each(|part| variables(part, found));
-        }
-        _ => {}
-    }
-}
-
 fn expression_variables(expr: &Expr, found: &mut FxHashSet<VarId>) {
     match expr {
-        Expr::Term(term) => variables(term, found),
+        Expr::Term(term) => found.extend(term.variables()),
         Expr::Int(_, _, parts) | Expr::Float(_, _, parts) => {
             parts.iter().for_each(|part| expression_variables(part, found));
         }
@@ -148,31 +132,31 @@ fn expression_variables(expr: &Expr, found: &mut FxHashSet<VarId>) {
 
 fn guard_variables(guard: &GuardKind, found: &mut FxHashSet<VarId>) {
     match guard {
-        GuardKind::Unify(a, b) => [a, b].into_iter().for_each(|term| variables(term, found)),
+        GuardKind::Unify(a, b) => [a, b].into_iter().for_each(|term| found.extend(term.variables())),
         GuardKind::Compare(_, a, b) => [a, b].into_iter().for_each(|expr| expression_variables(expr, found)),
         GuardKind::Assign(target, expr) => {
-            variables(target, found);
+            found.extend(target.variables());
             expression_variables(expr, found);
         }
-        GuardKind::Call(_, terms) => terms.iter().for_each(|term| variables(term, found)),
+        GuardKind::Call(_, terms) => terms.iter().for_each(|term| found.extend(term.variables())),
         GuardKind::Method(_, inputs, outputs) => {
-            inputs.iter().chain(outputs).for_each(|term| variables(term, found));
+            inputs.iter().chain(outputs).for_each(|term| found.extend(term.variables()));
         }
     }
 }
 
 fn goal_variables(goal: &Goal, found: &mut FxHashSet<VarId>) {
     match &goal.kind {
-        GoalKind::Unify(a, b) => [a, b].into_iter().for_each(|term| variables(term, found)),
+        GoalKind::Unify(a, b) => [a, b].into_iter().for_each(|term| found.extend(term.variables())),
         GoalKind::Assign(target, expr) => {
-            variables(target, found);
+            found.extend(target.variables());
             expression_variables(expr, found);
         }
         GoalKind::Call(call) => {
-            call.arguments.iter().for_each(|term| variables(term, found));
+            call.arguments.iter().for_each(|term| found.extend(term.variables()));
             for pragma in &call.pragmas {
                 let (Pragma::Priority(term) | Pragma::LowerPriority(term) | Pragma::Node(term)) = pragma;
-                variables(term, found);
+                found.extend(term.variables());
             }
         }
     }

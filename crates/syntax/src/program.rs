@@ -99,6 +99,36 @@ pub struct Term {
     pub kind: TermKind,
 }
 
+impl Term {
+    /// The terms directly in it, in textual order.
+    pub fn parts(&self) -> impl DoubleEndedIterator<Item = &Term> {
+        let (items, tail): (&[Term], Option<&Term>) = match &self.kind {
+            TermKind::List(items, tail) => (items, tail.as_deref()),
+            TermKind::Struct(_, parts) | TermKind::Vector(parts) => (parts, None),
+            _ => (&[], None),
+        };
+        items.iter().chain(tail)
+    }
+
+    /// It and every term inside it, in textual order.
+    pub fn subterms(&self) -> impl Iterator<Item = &Term> {
+        let mut work = vec![self];
+        std::iter::from_fn(move || {
+            let term = work.pop()?;
+            work.extend(term.parts().rev());
+            Some(term)
+        })
+    }
+
+    /// The variables in it, as often as they occur, in textual order.
+    pub fn variables(&self) -> impl Iterator<Item = VarId> {
+        self.subterms().filter_map(|term| match term.kind {
+            TermKind::Var(variable) => Some(variable),
+            _ => None,
+        })
+    }
+}
+
 /// Kinds of terms.
 #[derive(Clone, Debug)]
 pub enum TermKind {

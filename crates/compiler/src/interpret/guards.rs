@@ -189,7 +189,7 @@ impl<'p> Machine<'p> {
     pub(super) fn known(&mut self, term: &Term, environment: &Environment) -> Option<Id> {
         match &term.kind {
             TermKind::Var(variable) => environment[variable.0 as usize],
-            _ if has_new_variable(term, environment) => None,
+            _ if term.variables().any(|variable| environment[variable.0 as usize].is_none()) => None,
             _ => {
                 // Without new variables, building does not change the environment.
                 let mut unchanged = environment.clone();
@@ -326,19 +326,6 @@ fn both(a: Result<Value, Answer>, b: Result<Value, Answer>) -> Result<(Value, Va
 /// The terms whose mode is wanted.
 fn parts<'t>(arguments: &'t [Term], modes: &str, wanted: fn(u8) -> bool) -> Vec<&'t Term> {
     arguments.iter().zip(modes.bytes()).filter(|(_, mode)| wanted(*mode)).map(|(term, _)| term).collect()
-}
-
-fn has_new_variable(term: &Term, environment: &Environment) -> bool {
-    match &term.kind {
-        TermKind::Var(variable) => environment[variable.0 as usize].is_none(),
-        TermKind::List(items, tail) => {
-            items.iter().chain(tail.as_deref()).any(|part| has_new_variable(part, environment))
-        }
-        TermKind::Struct(_, parts) | TermKind::Vector(parts) => {
-            parts.iter().any(|part| has_new_variable(part, environment))
-        }
-        _ => false,
-    }
 }
 
 impl Machine<'_> {
