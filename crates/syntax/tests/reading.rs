@@ -1,0 +1,300 @@
+//! Tokens, trees, the end of a term in a stream, and errors.
+
+use expect_test::{Expect, expect};
+use syntax::lexer::{Lexer, Scanned, TermScanner, TokenKind};
+use syntax::operators::{OpTable, OpType};
+use syntax::parse_term;
+use syntax::print::{print_plain, print_readable};
+use syntax::views::TreeView;
+use term::AtomTable;
+
+fn check_tokens(text: &[u8], expected: Expect) {
+    let mut atoms = AtomTable::new();
+    let mut lexer = Lexer::new(text);
+    let mut lines = String::new();
+    loop {
+        let token = lexer.next(&mut atoms);
+        let kind = match &token.kind {
+            TokenKind::Atom(atom) => format!("atom {}", atoms.name(*atom)),
+            TokenKind::QuotedAtom(atom) => format!("quoted {:?}", atoms.name(*atom)),
+            TokenKind::String(bytes) => format!("string {:?}", String::from_utf8_lossy(bytes)),
+            TokenKind::Punctuation(byte) => format!("punctuation {}", char::from(*byte)),
+            other => format!("{other:?}"),
+        };
+        lines += &format!("{}..{} {kind}\n", token.start, token.end);
+        if token.kind == TokenKind::EndOfText {
+            break;
+        }
+    }
+    expected.assert_eq(&lines);
+}
+
+#[test]
+fn tokens_of_each_kind() {
+    check_tokens(
+        b"foo fooBar_1 X _y + =.. ! ; 12 16'fF 0'c 0'' 0'\\ 1.5 2.0e-3 1e10 1E+2 1.e 'a''b\\n' \"\\101\\x42\\q\" a.b .% c\n /* c */ +/* {}.",
+        expect![[r#"
+            0..3 atom foo
+            4..12 atom fooBar_1
+            13..14 Variable
+            15..17 Variable
+            18..19 atom +
+            20..23 atom =..
+            24..25 atom !
+            26..27 atom ;
+            28..30 Int(12)
+            31..36 Int(255)
+            37..40 Int(99)
+            41..44 Int(39)
+            45..48 Int(92)
+            49..52 Float(1.5)
+            53..59 Float(0.002)
+            60..64 Float(10000000000.0)
+            65..69 Float(100.0)
+            70..71 Int(1)
+            71..72 atom .
+            72..73 atom e
+            74..82 quoted "a'b\n"
+            83..95 string "ABq"
+            96..97 atom a
+            97..98 atom .
+            98..99 atom b
+            100..101 atom .
+            114..117 atom +/*
+            118..119 punctuation {
+            119..120 punctuation }
+            120..121 End
+            121..121 EndOfText
+        "#]],
+    );
+    check_tokens(
+        b"12345678901234567890 1152921504606846975 1152921504606846976 37'1 2'12 0'",
+        expect![[r#"
+            0..20 BigInt(12345678901234567890)
+            21..40 Int(1152921504606846975)
+            41..60 BigInt(1152921504606846976)
+            61..65 Error(Radix)
+            66..70 Error(Digit)
+            71..73 Error(Character)
+            73..73 EndOfText
+        "#]],
+    );
+    check_tokens(
+        b"'\\400' \"\\x\" 'line\nbreak' \"con\\\ntinued\" /* open",
+        expect![[r#"
+        0..6 Error(Escape)
+        7..11 Error(Escape)
+        12..24 quoted "line\nbreak"
+        25..38 string "continued"
+        39..46 Error(UnclosedComment)
+        46..46 EndOfText
+    "#]],
+    );
+}
+
+/// Reads a term and shows it in canonical form.
+fn canonical(text: &str) -> String {
+    let mut atoms = AtomTable::new();
+    let ops = OpTable::default_table(&mut atoms);
+    match parse_term(text.as_bytes(), &ops, &mut atoms) {
+        Ok(None) => "nothing".to_string(),
+        Ok(Some(tree)) => {
+            let view = TreeView(&tree);
+            String::from_utf8_lossy(&print_plain(&view, &atoms, view.root())).into_owned()
+        }
+        Err(error) => format!("{}..{} {} ({})", error.start, error.end, error.message, error.label),
+    }
+}
+
+#[test]
+fn trees() {
+    let texts = [
+        "M:G@p.",
+        "p(X)-A+B@node(N).",
+        "X = Y@p.",
+        "A mod B mod C.",
+        "A*B mod C.",
+        "1-2-3.",
+        "1 - -1.",
+        "- 3.",
+        "-(3).",
+        "- (3).",
+        "- -1.",
+        "-a.",
+        "- - a.",
+        "f(:-).",
+        "f((a:-b)).",
+        "f(a:-b).",
+        "[x:-y].",
+        "(:-).",
+        "[- | T].",
+        "(,).",
+        "f((|)).",
+        "','(a,b).",
+        "(a,b|c;d->e).",
+        "X++.",
+        "&x <<= y.",
+        "[].",
+        "[](x).",
+        "{}.",
+        "{a,{}}.",
+        "[a,b|T].",
+        "[a|[b|[]]].",
+        "'.'(a,b).",
+        "\"ab\" \"cd\".",
+        "f().",
+        "X(a).",
+        "module#m.",
+        ":- module m.",
+        "#\"a\".",
+        "16#\"7f\".",
+        "predicate#(m:p/2).",
+        "\\+ a = b.",
+        "~ - a.",
+        "- = x.",
+        "\\(X).",
+        "spy.",
+        "",
+        "a.b",
+        "a b.",
+        "f(a.",
+        "[a|b,c].",
+        "{a",
+        "(a,b",
+        ").",
+        "2 ** 3 ** 4.",
+        "a:b:c.",
+        "- (1)^2.",
+        "-1^2.",
+        "a= \\+b.",
+        "[a,b|c|d].",
+        "p :- a , .",
+    ];
+    let lines: String = texts.iter().map(|text| format!("{text}  ==>  {}\n", canonical(text))).collect();
+    expect![[r#"
+        M:G@p.  ==>  :(M,@(G,p))
+        p(X)-A+B@node(N).  ==>  @(+(-(p(X),A),B),node(N))
+        X = Y@p.  ==>  5..6 `@` cannot stand here without parentheses (operators of priority 700 cannot follow each other like this)
+        A mod B mod C.  ==>  8..11 `mod` cannot stand here without parentheses (operators of priority 300 cannot follow each other like this)
+        A*B mod C.  ==>  *(A,mod(B,C))
+        1-2-3.  ==>  -(-(1,2),3)
+        1 - -1.  ==>  -(1,-1)
+        - 3.  ==>  -3
+        -(3).  ==>  -(3)
+        - (3).  ==>  -(3)
+        - -1.  ==>  -(-1)
+        -a.  ==>  -(a)
+        - - a.  ==>  2..3 `-` cannot stand here without parentheses (operator of priority 500; at most 499 fits here)
+        f(:-).  ==>  f(:-)
+        f((a:-b)).  ==>  f(:-(a,b))
+        f(a:-b).  ==>  3..5 `:-` cannot stand here without parentheses (operator of priority 1200; at most 999 fits here)
+        [x:-y].  ==>  2..4 `:-` cannot stand here without parentheses (operator of priority 1200; at most 999 fits here)
+        (:-).  ==>  :-
+        [- | T].  ==>  [-|T]
+        (,).  ==>  ,
+        f((|)).  ==>  f(|)
+        ','(a,b).  ==>  ,(a,b)
+        (a,b|c;d->e).  ==>  |(,(a,b),;(c,->(d,e)))
+        X++.  ==>  1..4 an operator or the end of the clause (`.`) is expected (`++.` cannot follow a complete term)
+        &x <<= y.  ==>  <<=(&(x),y)
+        [].  ==>  []
+        [](x).  ==>  [](x)
+        {}.  ==>  {}
+        {a,{}}.  ==>  {a,{}}
+        [a,b|T].  ==>  [a,b|T]
+        [a|[b|[]]].  ==>  [a,b]
+        '.'(a,b).  ==>  [a|b]
+        "ab" "cd".  ==>  "abcd"
+        f().  ==>  0..3 an argument list cannot be empty (no arguments)
+        X(a).  ==>  0..1 a variable cannot be used as a functor (not a functor name)
+        module#m.  ==>  #(module,m)
+        :- module m.  ==>  :-(module(m))
+        #"a".  ==>  #("a")
+        16#"7f".  ==>  #(16,"7f")
+        predicate#(m:p/2).  ==>  #(predicate,:(m,/(p,2)))
+        \+ a = b.  ==>  \+(=(a,b))
+        ~ - a.  ==>  2..3 `-` cannot stand here without parentheses (operator of priority 500; at most 300 fits here)
+        - = x.  ==>  =(-,x)
+        \(X).  ==>  \(X)
+        spy.  ==>  spy
+          ==>  nothing
+        a.b  ==>  1..2 an operator or the end of the clause (`.`) is expected (`.` cannot follow a complete term)
+        a b.  ==>  2..3 an operator or the end of the clause (`.`) is expected (`b` cannot follow a complete term)
+        f(a.  ==>  3..4 an operator, `,` or `)` is expected (the clause ends here)
+        [a|b,c].  ==>  4..5 an operator or `]` is expected (`,` cannot follow a complete term)
+        {a  ==>  2..2 an operator, `,` or `}` is expected (the text ends here)
+        (a,b  ==>  4..4 an operator or `)` is expected (the text ends here)
+        ).  ==>  0..1 a term is expected (`)` cannot start a term)
+        2 ** 3 ** 4.  ==>  **(2,**(3,4))
+        a:b:c.  ==>  :(a,:(b,c))
+        - (1)^2.  ==>  -(^(1,2))
+        -1^2.  ==>  ^(-1,2)
+        a= \+b.  ==>  3..5 `\+` cannot stand here without parentheses (operator of priority 900; at most 699 fits here)
+        [a,b|c|d].  ==>  6..7 an operator or `]` is expected (`|` cannot follow a complete term)
+        p :- a , .  ==>  9..10 a term is expected (the clause ends here)
+    "#]].assert_eq(&lines);
+}
+
+/// How much of the text must have arrived until the end of its first term is known, and where that is.
+fn first_end(text: &[u8]) -> (usize, Scanned) {
+    let mut scanner = TermScanner::new();
+    for arrived in 0..=text.len() {
+        match scanner.scan(&text[..arrived], false) {
+            Scanned::NeedMore => {}
+            found => return (arrived, found),
+        }
+    }
+    (text.len(), scanner.scan(text, true))
+}
+
+#[test]
+fn the_end_of_a_term_is_found_as_soon_as_it_arrives() {
+    let cases: &[(&[u8], (usize, Scanned))] = &[
+        (b"foo.\nbar.\n", (5, Scanned::Term(5))),
+        (b"f(0'. , 'a. ', \"b. \"\"\"). x", (25, Scanned::Term(25))),
+        (b"1.5. ", (5, Scanned::Term(5))),
+        (b"a /* . */ % . \n.\n", (17, Scanned::Term(17))),
+        (b"a.%\n.\n", (6, Scanned::Term(6))),
+        (b"foo.", (4, Scanned::Term(4))),
+        (b"foo", (3, Scanned::Term(3))),
+        (b" % nothing. \n", (13, Scanned::EndOfInput)),
+        (b"'open. ", (7, Scanned::Term(7))),
+    ];
+    for (text, found) in cases {
+        assert_eq!(first_end(text), *found, "{}", String::from_utf8_lossy(text));
+    }
+}
+
+#[test]
+fn errors_of_gett_are_reported_with_their_place() {
+    let mut atoms = AtomTable::new();
+    let ops = OpTable::default_table(&mut atoms);
+    let text = b"\nf(a,\n  b c, % comment\n d).";
+    let error = parse_term(text, &ops, &mut atoms).unwrap_err();
+    let report = error.report(text, 22);
+    expect![[r#"
+        {SYNTAX ERROR: in lines 21-23}
+        ** an operator, `,` or `)` is expected **
+        f(a,
+          b
+        ** here **
+        c, % comment
+         d).
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&report));
+}
+
+#[test]
+fn operators_can_be_changed() {
+    let mut atoms = AtomTable::new();
+    let mut ops = OpTable::default_table(&mut atoms);
+    let likes = atoms.intern(b"likes");
+    assert!(parse_term(b"a likes b.", &ops, &mut atoms).is_err());
+    assert!(ops.add(likes, OpType::Xfx, 700));
+    assert!(!ops.add(likes, OpType::Xfx, 1201));
+    let tree = parse_term(b"a likes b.", &ops, &mut atoms).unwrap().unwrap();
+    let view = TreeView(&tree);
+    assert_eq!(print_readable(&view, &atoms, &ops, view.root()), b"a likes b");
+    ops.remove(likes, OpType::Xfx);
+    assert_eq!(print_readable(&view, &atoms, &ops, view.root()), b"likes(a,b)");
+}
