@@ -1,4 +1,4 @@
-//! The IR as text: [`print`] and [`parse`] are each other's inverse.
+//! The IR as text: [`print()`] and [`parse`] are each other's inverse.
 //!
 //! ```text
 //! first_constant 0
