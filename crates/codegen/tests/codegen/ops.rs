@@ -10,24 +10,24 @@ use term::symbol::{MAIN, NIL, TRUE};
 use term::word::{INT_MAX, INT_MIN, Tag, UNBOUND, Word, functor_header, object_header};
 
 const P: u32 = FIRST;
-const OUT: Reg = r(30);
+pub(crate) const OUT: Reg = r(30);
 
 /// `p(r0..)` with its blocks from 1 on; block 0 polls and goes to block 1. The last argument is the result.
-fn component(arity: u32, need: u32, rest: Vec<(Vec<Op>, End)>) -> Component {
+pub(crate) fn component(arity: u32, need: u32, rest: Vec<(Vec<Op>, End)>) -> Component {
     let arguments: Vec<_> = (0..arity).map(v).collect();
     let poll = Op::Poll { goal: goal(P, &arguments), need, raw: vec![] };
     let mut all = vec![(vec![poll], End::Goto(block(1)))];
     all.extend(rest);
     Component { entries: vec![entry(P, arity, 0)], registers: 40, blocks: blocks(all) }
 }
-fn result(arity: u32, value: Operand) -> (Vec<Op>, End) {
+pub(crate) fn result(arity: u32, value: Operand) -> (Vec<Op>, End) {
     (vec![Op::Unify { a: v(arity - 1), b: value }], End::Proceed)
 }
-fn machine(component: Component) -> Machine {
+pub(crate) fn machine(component: Component) -> Machine {
     Machine::new(vec![component], &Options::default())
 }
 /// Runs `p(arguments.., Result)`: the result and what the helpers said.
-fn run(machine: &mut Machine, arguments: &[Word]) -> (Word, Vec<String>) {
+pub(crate) fn run(machine: &mut Machine, arguments: &[Word]) -> (Word, Vec<String>) {
     let out = machine.variable();
     let mut all = arguments.to_vec();
     all.push(out);
@@ -443,99 +443,6 @@ fn guards_answer_three_ways() {
     answer_with(answer::NO);
     let out = m.variable();
     assert_eq!(m.solve(P, &[Word::small(6), out]), 2);
-}
-
-/// A vector as the runtime makes it.
-fn vector(m: &mut Machine, version: i64, elements: &[i64]) -> Word {
-    let mut words = vec![object_header(STORE, elements.len())];
-    words.extend(elements.iter().map(|&element| Word::small(element)));
-    let store = Word::pointer(Tag::Object, m.build(&words));
-    let length = Word::small(elements.len() as i64);
-    let header = object_header(VECTOR, HANDLE_SIZE);
-    Word::pointer(Tag::Object, m.build(&[header, store, Word::small(version), length]))
-}
-
-#[test]
-fn vector_elements_are_read_inline() {
-    let ops = vec![
-        Op::Builtin { predicate: PredicateId(6), inputs: vec![v(0), v(1)], outputs: vec![OUT] },
-        Op::Unify { a: v(2), b: Operand::Reg(OUT) },
-    ];
-    let mut m = machine(component(3, 0, vec![(ops, End::Proceed)]));
-    for version in [-1, -2] {
-        let vector = vector(&mut m, version, &[10, 11, 12]);
-        let cell = m.build(&[vector]);
-        assert_eq!(run(&mut m, &[vector, Word::small(2)]), (Word::small(12), vec![]));
-        let reference = Word::pointer(Tag::Ref, cell);
-        assert_eq!(run(&mut m, &[reference, Word::small(0)]), (Word::small(10), vec![]));
-        assert_eq!(run(&mut m, &[vector, Word::small(3)]).1, ["builtin 6 Object"]);
-        assert_eq!(run(&mut m, &[vector, Word::small(-1)]).1, ["builtin 6 Object"]);
-        assert_eq!(run(&mut m, &[vector, Word::NIL]).1, ["builtin 6 Object"]);
-    }
-    let older = vector(&mut m, 1, &[10, 11, 12]);
-    assert_eq!(run(&mut m, &[older, Word::small(0)]).1, ["builtin 6 Object"]);
-    let list = m.list(&[1]);
-    assert_eq!(run(&mut m, &[list, Word::small(0)]).1, ["builtin 6 Cons"]);
-}
-
-#[test]
-fn vector_updates_keep_the_older_version() {
-    let ops = vec![
-        Op::Cons { dst: r(5), car: Slot::Value(v(1)), cdr: Slot::Value(Operand::Atom(NIL)) },
-        Op::Builtin {
-            predicate: PredicateId(2),
-            inputs: vec![v(0), v(1), Operand::Int(99)],
-            outputs: vec![r(6), OUT],
-        },
-        Op::Cons { dst: r(7), car: Slot::Value(v(6)), cdr: Slot::Value(v(5)) },
-        Op::Unify { a: v(2), b: v(7) },
-        Op::Unify { a: v(3), b: Operand::Reg(OUT) },
-    ];
-    let mut m = machine(component(4, 4, vec![(ops, End::Proceed)]));
-    let old = vector(&mut m, -1, &[10, 11, 12]);
-    let pair = m.variable();
-    let (new, log) = run(&mut m, &[old, Word::small(1), pair]);
-    assert_eq!(log, Vec::<String>::new());
-    assert_eq!(m.items(pair), [11, 1]);
-    let handle = m.words(new, 4);
-    assert_eq!(handle[2..], [Word::small(-1), Word::small(3)]);
-    assert_eq!(m.words(handle[1], 4)[2], Word::small(99));
-    assert_eq!(m.words(old, 4)[1..], [new, Word::small(1), Word::small(11)]);
-    // Literals, older versions, an old handle and a full heap are the helper's.
-    let literal = vector(&mut m, -2, &[1, 2]);
-    assert_eq!(run(&mut m, &[literal, Word::small(1), pair]).1[0], "builtin 2 Object");
-    assert_eq!(run(&mut m, &[old, Word::small(1), pair]).1[0], "builtin 2 Object");
-    m.worker.young_mask = 0;
-    assert_eq!(run(&mut m, &[new, Word::small(1), pair]).1[0], "builtin 2 Object");
-}
-
-#[test]
-fn string_elements_and_lengths_are_read_inline() {
-    for (predicate, inputs, expected) in [(5, vec![v(0), v(1)], 98), (4, vec![v(0)], 0)] {
-        let end = End::GuardCall {
-            predicate: PredicateId(predicate),
-            inputs,
-            outputs: vec![OUT],
-            yes: block(2),
-            no: block(3),
-            unbound: block(3),
-            wait: r(31),
-        };
-        let no = result(3, Operand::Atom(NIL));
-        let mut m = machine(component(3, 0, vec![(vec![], end), result(3, Operand::Reg(OUT)), no]));
-        let bytes =
-            m.build(&[object_header(term::layout::BYTES, 1), Word(u64::from_le_bytes(*b"abc\0\0\0\0\0"))]);
-        let header = object_header(STRING, HANDLE_SIZE);
-        let store = Word::pointer(Tag::Object, bytes);
-        let handle = m.build(&[header, store, Word::small(-1), Word::small(3)]);
-        let string = Word::pointer(Tag::Object, handle);
-        if predicate == 5 {
-            assert_eq!(run(&mut m, &[string, Word::small(1)]), (Word::small(expected), vec![]));
-        }
-        answer_with(answer::NO);
-        // A string is no vector; index 3 is outside.
-        assert_eq!(run(&mut m, &[string, Word::small(3)]).0, Word::NIL);
-    }
 }
 
 #[test]
