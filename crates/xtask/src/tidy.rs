@@ -1,10 +1,11 @@
 //! Checks of the whole tree that no compiler makes.
 //!
 //! - T1 Crates depend on each other only as ARCHITECTURE.md allows ([`ALLOWED`]).
-//! - T2 Source files stay below [`LINES_MAX`] lines and start with a module comment.
+//! - T2 Source files have at most [`LINES_MAX`] lines and start with a module comment.
 //! - T3 Links between documents lead to files that exist.
 //! - T4 `unsafe` appears only in the crates that may have it ([`UNSAFE`]).
 //! - T5 No unfinished-work macros and no ignored tests.
+//! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
 
 use anyhow::{Context, bail};
 use std::fs;
@@ -21,23 +22,37 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 /// T2.
-const LINES_MAX: usize = 1200;
+const LINES_MAX: usize = 600;
 /// T4.
 const UNSAFE: &[&str] = &["term", "runtime", "codegen"];
 /// T5: written in halves so that this file does not find itself.
 const UNFINISHED: &[&str] = &[concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
+/// T6: in halves for the same reason.
+const LOCAL: &[&str] = &[
+    concat!("/ho", "me/"),
+    concat!("/ro", "ot/"),
+    concat!("/Us", "ers/"),
+    concat!("/wo", "rk/"),
+    concat!("replace-", "with"),
+    concat!("sparse", "+http"),
+    concat!("/api/", "cargo"),
+];
+/// T6: the only registry that `Cargo.lock` may name.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Runs all checks; the error lists every finding.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
-    for file in files(root, "rs")? {
-        let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-        source(&relative(root, &file), &text, &mut findings);
-    }
-    for file in files(root, "md")? {
-        let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-        links(root, &file, &text, &mut findings);
+    for file in files(root)? {
+        let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
+        let (name, text) = (relative(root, &file), String::from_utf8_lossy(&bytes));
+        places(&name, &text, &mut findings);
+        match file.extension().and_then(|extension| extension.to_str()) {
+            Some("rs") => source(&name, &text, &mut findings),
+            Some("md") => links(root, &file, &text, &mut findings),
+            _ => {}
+        }
     }
     if findings.is_empty() {
         println!("tidy: nothing to report");
@@ -101,6 +116,16 @@ fn source(name: &str, text: &str, findings: &mut Vec<String>) {
     }
 }
 
+fn places(name: &str, text: &str, findings: &mut Vec<String>) {
+    for place in LOCAL.iter().filter(|place| text.contains(**place)) {
+        findings.push(format!("{name}: names `{place}` (T6)"));
+    }
+    let sources = text.lines().filter_map(|line| line.strip_prefix("source = \""));
+    if name == "Cargo.lock" && sources.into_iter().any(|source| !source.starts_with(REGISTRY)) {
+        findings.push(format!("{name}: a package from elsewhere than crates.io (T6)"));
+    }
+}
+
 fn has_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|form| code.contains(form))
@@ -123,21 +148,19 @@ fn relative(root: &Path, file: &Path) -> String {
     file.strip_prefix(root).unwrap_or(file).display().to_string()
 }
 
-/// All files with an extension, build output and hidden folders left out, in a fixed order.
-fn files(root: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
+/// All files, in a fixed order; build output and hidden folders are left out, except those that belong to the project.
+fn files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
             let path = entry?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
-                if name != "target" && !name.starts_with('.') {
-                    folders.push(path);
-                }
-            } else if path.extension().is_some_and(|e| e == extension) {
-                found.push(path);
+            let hidden = name.starts_with('.') && ![".cargo", ".ci", ".gitignore"].contains(&name.as_str());
+            if hidden || name == "target" {
+                continue;
             }
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
         }
     }
     found.sort();
@@ -165,6 +188,15 @@ mod tests {
     fn unsafe_and_missing_comments_are_found() {
         let mut findings = Vec::new();
         source("crates/syntax/src/x.rs", "fn f() { unsafe { g() } }", &mut findings);
+        assert_eq!(findings.len(), 2, "{findings:?}");
+    }
+
+    #[test]
+    fn folders_of_a_machine_and_other_registries_are_found() {
+        let mut findings = Vec::new();
+        places("a.md", concat!("see /ho", "me/me/notes"), &mut findings);
+        places("Cargo.lock", "source = \"registry+https://example.org/index\"\n", &mut findings);
+        places("Cargo.lock", &format!("source = \"{REGISTRY}\"\n"), &mut findings);
         assert_eq!(findings.len(), 2, "{findings:?}");
     }
 }
