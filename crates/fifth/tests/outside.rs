@@ -71,6 +71,21 @@ fn signals_end_a_run_and_its_output_is_kept() {
 }
 
 #[test]
+fn a_builtin_that_works_on_an_infinite_term_is_interrupted() {
+    // Two to the power of 100 steps.
+    let program = ":- module main.\nmain :- true | X=[X|X], go(X,S), io:outstream(S).\n\
+        go(X,S) :- hash(X,100,H) | S=[print(H)].\n";
+    let text = Text::new("infinite", program.as_bytes());
+    let mut child = text.command(&["run"]).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_secs(3));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success() && child.try_wait().is_ok_and(|status| status.is_none()));
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130), "{}", error(&output));
+    assert!(error(&output).contains("interrupted"), "{}", error(&output));
+}
+
+#[test]
 fn a_closed_pipe_ends_the_program_with_a_message() {
     let text = Text::new("pipe", WRITER.as_bytes());
     let mut child = text.command(&["run"]).spawn().expect("it starts");

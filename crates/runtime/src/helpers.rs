@@ -7,6 +7,7 @@
 use crate::arith;
 use crate::memory::{at, read};
 use crate::native::Outcome;
+use crate::outcome::ErrorKind;
 use crate::program::Mode;
 use crate::terms::deref;
 use crate::worker::Worker;
@@ -113,6 +114,10 @@ unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
     match worker.call_with_operands(PredicateId(predicate as u32)) {
         Outcome::Done => answer::YES,
         Outcome::Wait(variable) => variable,
+        Outcome::Error(error) if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) => {
+            worker.end_with(error);
+            answer::NO
+        }
         Outcome::No | Outcome::Error(_) => answer::NO,
     }
 }

@@ -18,6 +18,8 @@ pub mod events;
 mod goals;
 mod heap;
 mod helpers;
+#[cfg(test)]
+mod infinite_tests;
 mod memory;
 pub mod native;
 pub mod order;
@@ -31,4 +33,5 @@ mod suspend;
 pub mod terms;
 pub mod unify;
 pub mod waker;
+mod walk;
 pub mod worker;

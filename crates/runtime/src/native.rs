@@ -4,6 +4,7 @@
 //! The caller dereferences the inputs with mode `i` and waits for them; the function sees them bound. It gives its outputs
 //! through a slice; the caller stores them in registers, or unifies them with the goal's arguments.
 
+use crate::outcome::ProgramError;
 use crate::worker::Worker;
 use term::Word;
 
@@ -17,7 +18,13 @@ pub enum Outcome {
     /// A guard fails. In a body or as a goal: the goal fails (reduction failure).
     No,
     /// The program is in error and ends.
-    Error(Box<crate::outcome::ProgramError>),
+    Error(Box<ProgramError>),
+}
+
+impl From<Box<ProgramError>> for Outcome {
+    fn from(error: Box<ProgramError>) -> Outcome {
+        Outcome::Error(error)
+    }
 }
 
 /// The code of a builtin: inputs (modes `i` and `a`, in order), outputs (mode `o`, in order; set all of them before `Done`).

@@ -1,26 +1,17 @@
 //! Comparing terms without binding anything: equality as guards ask for it, and the standard order.
 //!
-//! Both work with an explicit stack, so terms may be as deep as memory allows; comparing infinite terms does not end.
+//! Both work with an explicit stack (L1), so terms may be as deep as memory allows, or infinite.
 //! A variable is always waited for, even when it is compared with itself.
 
 use crate::memory::read;
+use crate::native::Outcome;
 use crate::terms::{cell, deref};
+use crate::walk::Stack;
 use crate::worker::Worker;
 use std::cmp::Ordering;
 use term::layout::{self, ClassId};
 use term::word::{self, Tag};
 use term::{Atom, Word};
-
-/// What is known about the equality of two terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Equality {
-    /// They are equal, and ground.
-    Yes,
-    /// They differ, whatever their variables become.
-    No,
-    /// It depends on this variable (a REF to its cell).
-    Wait(Word),
-}
 
 /// What two subterms that are compared have left to compare.
 enum Top {
@@ -55,37 +46,45 @@ fn sign(ordering: Ordering) -> i64 {
 }
 
 impl Worker {
-    /// Equality of two terms, as a guard sees it: parts that differ count before variables.
-    pub fn equal_terms(&self, a: Word, b: Word) -> Equality {
+    /// Equality of two terms, as a guard sees it: `No` as soon as parts differ, even behind variables; else the first
+    /// variable is waited for.
+    pub fn equal_terms(&self, a: Word, b: Word) -> Outcome {
         let mut wait = None;
-        let mut stack = vec![(a, b)];
-        while let Some((a, b)) = stack.pop() {
+        let mut stack = Stack::new();
+        let mut next = Some((a, b));
+        while let Some((a, b)) = next {
             match self.compare_tops(deref(a), deref(b)) {
                 Top::Equal => {}
-                Top::Differ(_) => return Equality::No,
+                Top::Differ(_) => return Outcome::No,
                 Top::Wait(variable) => {
                     wait.get_or_insert(variable);
                 }
                 top => self.push_parts(&mut stack, top, deref(a), deref(b)),
             }
+            next = match stack.pop_unseen(self) {
+                Ok(next) => next,
+                Err(error) => return Outcome::Error(error),
+            };
         }
-        wait.map_or(Equality::Yes, Equality::Wait)
+        wait.map_or(Outcome::Done, Outcome::Wait)
     }
     /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the position
-    /// (from 1) of the first difference. `Err` is the variable to wait for.
-    pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Word> {
-        let mut stack = vec![(a, b)];
-        while let Some((a, b)) = stack.pop() {
+    /// (from 1) of the first difference. `Err` is a variable to wait for, or an error.
+    pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
+        let mut stack = Stack::new();
+        let mut next = Some((a, b));
+        while let Some((a, b)) = next {
             match self.compare_tops(deref(a), deref(b)) {
                 Top::Equal => {}
                 Top::Differ(order) => return Ok(order),
-                Top::Wait(variable) => return Err(variable),
+                Top::Wait(variable) => return Err(Outcome::Wait(variable)),
                 top => self.push_parts(&mut stack, top, deref(a), deref(b)),
             }
+            next = stack.pop_unseen(self).map_err(Outcome::Error)?;
         }
         Ok(0)
     }
-    fn push_parts(&self, stack: &mut Vec<(Word, Word)>, top: Top, a: Word, b: Word) {
+    fn push_parts(&self, stack: &mut Stack<(Word, Word)>, top: Top, a: Word, b: Word) {
         match top {
             Top::Cells { a, b, count } => {
                 stack.extend((0..count).rev().map(|i| (cell(a + 8 * i), cell(b + 8 * i))));

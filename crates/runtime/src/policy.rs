@@ -16,6 +16,8 @@ const GROW_PERCENT: usize = 20;
 const SHRINK_PERCENT: usize = 3;
 /// So many collections in a row with little survival shrink it.
 const SHRINK_AFTER: u32 = 16;
+/// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
+const ROOT_BYTES: usize = 64;
 
 impl Worker {
     /// Makes room in the nursery for at least `need` words and the slack.
@@ -24,8 +26,7 @@ impl Worker {
         let base = self.heap.young.base();
         let used = self.abi.heap as usize - base;
         self.statistics.words_allocated += used as u64 / 8;
-        let old_before = self.heap.old_bytes();
-        let major = old_before > self.heap.major_threshold || std::mem::take(&mut self.major_wanted);
+        let major = self.bytes_in_use() > self.heap.major_threshold || std::mem::take(&mut self.major_wanted);
         if major {
             self.statistics.words_copied_major += self.evacuate_everything() as u64;
             self.statistics.major_collections += 1;
@@ -71,8 +72,8 @@ impl Worker {
         }
     }
     fn after_major(&mut self) {
+        let live = self.bytes_in_use();
         let heap = &mut self.heap;
-        let live = heap.old_bytes();
         let bytes_max = heap.bytes_max;
         heap.major_threshold = (live * 2).max(MAJOR_MIN).min(bytes_max);
         // With less than a tenth to spare, collections would take nearly all the time.
@@ -87,19 +88,26 @@ impl Worker {
             mebibytes(self.heap.bytes_max),
             mebibytes(bytes)
         );
-        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
-        self.abi.limit = 0;
+        self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
     }
     /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an object
     /// whose size a program chooses.
-    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
-        let bytes = words.saturating_mul(8).saturating_add(self.heap.old_bytes());
-        if bytes <= self.heap.bytes_max {
+    pub fn ensure(&self, words: usize) -> Result<(), Box<ProgramError>> {
+        if words.saturating_mul(8) <= self.room() {
             return Ok(());
         }
         let limit = self.heap.bytes_max >> 20;
         let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
+    }
+    /// Bytes that are left until the heap limit is reached.
+    pub(crate) fn room(&self) -> usize {
+        self.heap.bytes_max.saturating_sub(self.bytes_in_use())
+    }
+    /// Bytes that count against the heap limit: those of the heap outside the young region, and what the worker keeps
+    /// beside the heap because the program wants it kept.
+    fn bytes_in_use(&self) -> usize {
+        self.heap.old_bytes() + self.atoms.bytes() + self.roots.len() * ROOT_BYTES + self.kept.get()
     }
     /// Makes the next collection a major one, and soon.
     pub fn collect_soon(&mut self) {

@@ -1,183 +1,230 @@
-//! Terms and goals as text for messages: cut off in depth and length, so that the text of any term is short.
+//! Terms and goals as text, by the printer of `syntax`: whole, as builtins write them; and cut off in depth and length, so that
+//! what messages show of any term is short.
 
-use crate::memory::read;
-use crate::terms::{View, deref};
+use crate::outcome::ProgramError;
+use crate::terms;
+use crate::walk::{STEPS, interrupted};
 use crate::worker::Worker;
-use std::fmt::Write as _;
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use syntax::format::write_atom;
+use syntax::operators::OpTable;
+use syntax::print::{Limits, Printer, Progress, TermView, View, print_limited};
+use syntax::views::WrappedView;
 use term::abi::PredicateId;
-use term::{Atom, Word, layout, word};
+use term::layout::{self, BIGINT, FLOAT, STRING, VECTOR};
+use term::{Atom, Word};
 
-/// How deep and how long terms are shown (a list's elements count as one level).
-const DEPTH: usize = 6;
-const LENGTH: usize = 12;
-const STRING_BYTES: usize = 200;
+/// How much of an argument a message shows (a list's elements count as one level).
+const ARGUMENT: Limits = Limits { depth: 5, length: 12, bytes: 2000 };
+/// How much of a term.
+const TERM: Limits = Limits { depth: 6, ..ARGUMENT };
+/// Integers of more bits are not written out in messages: that takes time that grows with the square of their length.
+const MESSAGE_BITS: u64 = 1 << 12;
+/// Bytes that are written before the worker is asked whether it may go on.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// Names variables `_1`, `_2` in order of appearance.
 #[derive(Default)]
 pub(crate) struct Names {
-    cells: Vec<usize>,
+    numbers: FxHashMap<usize, usize>,
 }
 
 impl Names {
     /// The name of an unbound variable.
     pub(crate) fn name(&mut self, variable: Word) -> String {
-        let cell = variable.address();
-        let index = self.cells.iter().position(|&known| known == cell).unwrap_or_else(|| {
-            self.cells.push(cell);
-            self.cells.len() - 1
-        });
-        format!("_{}", index + 1)
+        let next = self.numbers.len() + 1;
+        format!("_{}", self.numbers.entry(variable.address()).or_insert(next))
     }
+}
+
+/// Shows terms to the printer. After an interrupt everything is shown as something to be waited for, so that the printer stops.
+struct Terms<'w> {
+    worker: &'w Worker,
+    names: RefCell<&'w mut Names>,
+    message: bool,
+    steps: Cell<usize>,
+}
+
+impl<'w> Terms<'w> {
+    fn new(worker: &'w Worker, names: &'w mut Names) -> Terms<'w> {
+        Terms { worker, names: RefCell::new(names), message: false, steps: Cell::new(0) }
+    }
+    fn object(&self, class: layout::ClassId, term: Word) -> View<'_> {
+        let worker = self.worker;
+        match class {
+            VECTOR => View::Vector(worker.vector_length(term).unwrap_or(0)),
+            STRING => View::String(Cow::Owned(worker.string_bytes(term).unwrap_or_default())),
+            FLOAT => View::Float(worker.float_value(term).unwrap_or(0.0)),
+            BIGINT => {
+                let value = worker.big(term).unwrap_or_default();
+                match value.bits() {
+                    bits if self.message && bits > MESSAGE_BITS => {
+                        View::Other(format!("#<an integer of {bits} bits>"))
+                    }
+                    _ => View::BigInt(value.to_string()),
+                }
+            }
+            _ => {
+                if let Some(name) = worker.module_value(term) {
+                    View::Other(format!("module#{}", worker.atoms.name(name)))
+                } else if let Some(id) = worker.predicate_value(term) {
+                    let info = worker.predicates.get(id);
+                    let (module, name) = (worker.atoms.name(info.module), worker.atoms.name(info.name));
+                    View::Other(format!("predicate#({module}:{name}/{})", info.arity))
+                } else if self.message {
+                    View::Other(format!("#<{}>", worker.classes().get(class).name))
+                } else {
+                    View::Other(format!("<{}>", worker.classes().get(class).name))
+                }
+            }
+        }
+    }
+    fn stopped(&self) -> bool {
+        let steps = self.steps.get() + 1;
+        self.steps.set(steps);
+        steps >= STEPS && {
+            let stopped = !self.message && self.worker.is_interrupted();
+            self.steps.set(if stopped { STEPS } else { 0 });
+            stopped
+        }
+    }
+}
+
+impl TermView for Terms<'_> {
+    type Term = Word;
+    fn view(&self, term: Word) -> View<'_> {
+        if self.stopped() {
+            return View::Wait;
+        }
+        match self.worker.view(term) {
+            terms::View::Unbound(variable) => View::Variable(self.names.borrow_mut().name(variable)),
+            terms::View::Int(value) => View::Int(value),
+            terms::View::Atom(atom) => View::Atom(atom),
+            terms::View::Cons(..) => View::Cons,
+            terms::View::Struct(name, arity) => View::Struct(name, arity),
+            terms::View::Object(class) => self.object(class, term),
+        }
+    }
+    fn argument(&self, term: Word, index: usize) -> Word {
+        match self.worker.view(term) {
+            terms::View::Object(_) => self.worker.vector_element(term, index),
+            _ => self.worker.arg(term, index),
+        }
+    }
+}
+
+/// A whole text; the error is that of L1.
+type Text = Result<Vec<u8>, Box<ProgramError>>;
+
+fn write(
+    worker: &Worker,
+    view: &impl TermView<Term = Word>,
+    ops: &OpTable,
+    mut printer: Printer<Word>,
+) -> Text {
+    let mut text = Vec::new();
+    loop {
+        let enough = text.len() + PIECE_BYTES;
+        match printer.write(view, &worker.atoms, ops, &mut text, enough) {
+            Progress::Done => return Ok(text),
+            Progress::Paused => worker.may_go_on(text.capacity() + printer.bytes())?,
+            Progress::Blocked(_) => return Err(interrupted()),
+        }
+    }
+}
+
+/// As `print` writes it.
+pub(crate) fn plain(worker: &Worker, term: Word) -> Text {
+    write(worker, &Terms::new(worker, &mut Names::default()), &OpTable::default(), Printer::plain(term))
+}
+
+/// As `putt` writes it.
+pub(crate) fn readable(worker: &Worker, ops: &OpTable, term: Word) -> Text {
+    write(worker, &Terms::new(worker, &mut Names::default()), ops, Printer::readable(term))
+}
+
+/// As `putwt` writes a wrapped term.
+pub(crate) fn wrapped(worker: &Worker, ops: &OpTable, term: Word) -> Text {
+    let mut names = Names::default();
+    let terms = Terms::new(worker, &mut names);
+    write(worker, &WrappedView::new(&terms, &worker.atoms), ops, Printer::readable(term))
 }
 
 impl Worker {
     /// A term as text, cut off when it is deep or long.
     pub fn term_text(&self, term: Word) -> String {
-        let mut text = String::new();
-        self.write_term(&mut text, &mut Names::default(), term, DEPTH);
-        text
+        self.limited(&mut Names::default(), term, TERM)
+    }
+    fn limited(&self, names: &mut Names, term: Word, limits: Limits) -> String {
+        let terms = Terms { message: true, ..Terms::new(self, names) };
+        print_limited(&terms, &self.atoms, term, limits)
     }
     /// A goal as text: `module:name(arguments)`.
     pub(crate) fn goal_text(&self, names: &mut Names, predicate: PredicateId, args: &[Word]) -> String {
         let info = self.predicates.get(predicate);
-        let mut text = String::new();
-        self.write_atom(&mut text, info.module);
-        text.push(':');
-        if info.auxiliary {
-            text.push_str(&self.atoms.name(info.name));
-        } else {
-            self.write_atom(&mut text, info.name);
+        let name = if info.auxiliary { self.atoms.name(info.name).into() } else { self.atom_text(info.name) };
+        let mut text = format!("{}:{name}", self.atom_text(info.module));
+        for (i, &arg) in args.iter().enumerate() {
+            text.push(if i == 0 { '(' } else { ',' });
+            text += &self.limited(names, arg, ARGUMENT);
         }
         if !args.is_empty() {
-            text.push('(');
-            for (i, &arg) in args.iter().enumerate() {
-                if i > 0 {
-                    text.push(',');
-                }
-                self.write_term(&mut text, names, arg, DEPTH - 1);
-            }
             text.push(')');
         }
         text
     }
+    fn atom_text(&self, atom: Atom) -> String {
+        let mut text = Vec::new();
+        write_atom(self.atoms.text(atom), &mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
 
-    /// Recursion is bounded by `depth`.
-    fn write_term(&self, text: &mut String, names: &mut Names, term: Word, depth: usize) {
-        if depth == 0 && !deref(term).is_immediate() {
-            return text.push_str("..");
-        }
-        match self.view(term) {
-            View::Unbound(variable) => text.push_str(&names.name(variable)),
-            View::Int(value) => {
-                let _ = write!(text, "{value}");
-            }
-            View::Atom(atom) => self.write_atom(text, atom),
-            View::Cons(..) => self.write_list(text, names, term, depth),
-            View::Struct(name, arity) => {
-                self.write_atom(text, name);
-                let args = (0..arity.min(LENGTH)).map(|i| self.arg(term, i));
-                self.write_items(text, names, args, arity, ("(", ")"), depth);
-            }
-            View::Object(layout::VECTOR) => {
-                let length = self.vector_length(term).expect("class tested");
-                let elements = (0..length.min(LENGTH)).map(|i| self.vector_element(term, i));
-                self.write_items(text, names, elements, length, ("{", "}"), depth);
-            }
-            View::Object(class) => self.write_object(text, term, class),
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::tests::worker;
+
+    #[test]
+    fn terms_are_written_in_canonical_form() {
+        let worker = worker();
+        let (a, b) = (worker.new_variable(), worker.new_variable());
+        let name = worker.intern(":-");
+        let string = worker.string(b"a\"\n\\\xe9");
+        let float = worker.float(-1.5);
+        let vector = worker.vector(&[Word::small(-3), b]);
+        let inner = worker.list(&[a, b], a);
+        let list = worker.list(&[inner, string, float, vector], Word::NIL);
+        let term = worker.structure(name, &[list, Word::NIL]);
+        let text = String::from_utf8(plain(worker, term).expect("it is finite")).expect("ASCII");
+        assert_eq!(text, r#":-([[_1,_2|_1],"a\"\012\\\351",-1.500000,{-3,_2}],[])"#);
     }
-    fn write_items(
-        &self,
-        text: &mut String,
-        names: &mut Names,
-        items: impl Iterator<Item = Word>,
-        length: usize,
-        (open, close): (&str, &str),
-        depth: usize,
-    ) {
-        text.push_str(open);
-        for (i, item) in items.enumerate() {
-            if i > 0 {
-                text.push(',');
-            }
-            self.write_term(text, names, item, depth - 1);
-        }
-        if length > LENGTH {
-            text.push_str(",..");
-        }
-        text.push_str(close);
+
+    #[test]
+    fn operators_and_quotes_make_terms_readable() {
+        let worker = worker();
+        let ops = OpTable::default_table(&mut worker.atoms);
+        let (minus, upper) = (worker.intern("-"), worker.intern("A"));
+        let inner = worker.structure(minus, &[Word::small(2), Word::atom(upper)]);
+        let term = worker.structure(minus, &[Word::small(1), inner]);
+        assert_eq!(
+            String::from_utf8(readable(worker, &ops, term).expect("it is finite")),
+            Ok("1-(2-'A')".into())
+        );
+        let (functor, integer) = (worker.intern("functor"), worker.intern("integer"));
+        let one = worker.structure(integer, &[Word::small(1)]);
+        let inner = worker.structure(minus, &[one, one]);
+        let term = worker.structure(functor, &[inner]);
+        assert_eq!(String::from_utf8(wrapped(worker, &ops, term).expect("it is finite")), Ok("1-1".into()));
     }
-    fn write_list(&self, text: &mut String, names: &mut Names, mut term: Word, depth: usize) {
-        text.push('[');
-        for i in 0.. {
-            let View::Cons(car, cdr) = self.view(term) else {
-                unreachable!("the loop goes on at a cons only")
-            };
-            if i == LENGTH {
-                text.push_str("..");
-                break;
-            }
-            self.write_term(text, names, car, depth - 1);
-            term = deref(cdr);
-            match self.view(term) {
-                View::Cons(..) => text.push(','),
-                View::Atom(term::symbol::NIL) => break,
-                _ => {
-                    text.push('|');
-                    self.write_term(text, names, term, depth - 1);
-                    break;
-                }
-            }
-        }
-        text.push(']');
-    }
-    fn write_object(&self, text: &mut String, term: Word, class: layout::ClassId) {
-        let term = deref(term);
-        match class {
-            layout::STRING => {
-                let mut bytes = self.string_bytes(term).expect("class tested");
-                let cut = bytes.len() > STRING_BYTES;
-                bytes.truncate(STRING_BYTES);
-                let _ = write!(text, "{:?}", String::from_utf8_lossy(&bytes));
-                if cut {
-                    text.push_str("..");
-                }
-            }
-            layout::FLOAT => {
-                let _ = write!(text, "{:?}", self.float_value(term).expect("class tested"));
-            }
-            layout::BIGINT => {
-                let _ = write!(text, "{}", self.big(term).expect("class tested"));
-            }
-            layout::PREDICATE => {
-                let info = self.predicates.get(self.predicate_value(term).expect("class tested"));
-                text.push_str("predicate#(");
-                self.write_atom(text, info.module);
-                text.push(':');
-                self.write_atom(text, info.name);
-                let _ = write!(text, "/{})", info.arity);
-            }
-            layout::MODULE => {
-                text.push_str("module#");
-                self.write_atom(text, self.module_value(term).expect("class tested"));
-            }
-            _ => {
-                let _ =
-                    write!(text, "#<{}>", self.classes.get(word::header_class(read(term.address()))).name);
-            }
-        }
-    }
-    fn write_atom(&self, text: &mut String, atom: Atom) {
-        let name = self.atoms.name(atom);
-        let first = name.chars().next();
-        let word =
-            first.is_some_and(char::is_lowercase) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let symbol =
-            !name.is_empty() && name != "." && name.chars().all(|c| "+-*/\\^<>=~:?@#$&.".contains(c));
-        if word || symbol || matches!(&*name, "[]" | "!" | ";" | "{}") {
-            text.push_str(&name);
-        } else {
-            let _ = write!(text, "'{}'", name.replace('\'', "''"));
-        }
+
+    #[test]
+    fn a_deep_term_needs_no_stack() {
+        let worker = worker();
+        let name = worker.intern("s");
+        let deep = (0..200_000).fold(Word::small(0), |term, _| worker.structure(name, &[term]));
+        assert_eq!(plain(worker, deep).expect("it is finite").len(), 3 * 200_000 + 1);
     }
 }

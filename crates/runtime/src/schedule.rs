@@ -14,6 +14,7 @@ use crate::print::Names;
 use crate::program::{Constant, Enter, Load, Mode, NativeCode, PredicateInfo};
 use crate::terms::deref;
 use crate::waker::Ticker;
+use crate::walk::interrupted;
 use crate::worker::{Options, PRIORITY_MAX, Worker};
 use std::time::Duration;
 use term::Word;
@@ -236,8 +237,7 @@ impl Node {
     #[cold]
     fn handle_outside(&mut self) {
         if self.worker.waker().take_interrupt() {
-            let error = ProgramError::new(ErrorKind::Interrupted, "interrupted");
-            self.worker.error.get_or_insert(error);
+            self.worker.error.get_or_insert_with(interrupted);
             return;
         }
         let Some(events) = &self.events else { return };
@@ -452,6 +452,10 @@ impl Worker {
             error.file = info.file.to_string();
             error.line = info.line;
         }
+        self.end_with(error);
+    }
+    /// Ends the program before the next reduction.
+    pub(crate) fn end_with(&mut self, error: Box<ProgramError>) {
         self.error.get_or_insert(error);
         self.abi.limit = 0;
     }

@@ -10,6 +10,7 @@
 use crate::memory::read;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
+use crate::walk::Stack;
 use crate::worker::Worker;
 use term::layout::{self, SUSPENSION_NEXT};
 use term::word::{self, Tag, UNBOUND};
@@ -18,19 +19,25 @@ use term::{Word, layout::ClassId};
 impl Worker {
     /// Active unification. Resumed goals run at the next reduction; a failure ends the program there.
     pub fn unify(&mut self, a: Word, b: Word) {
-        if let Err((inner_a, inner_b)) = self.unify_terms(a, b) {
-            let mut error = ProgramError::new(ErrorKind::UnificationFailure, "the terms cannot be unified");
-            if (inner_a, inner_b) != (deref(a), deref(b)) {
-                let (inner_a, inner_b) = (self.term_text(inner_a), self.term_text(inner_b));
-                error = error.detail(format!("they differ where one has {inner_a} and the other {inner_b}"));
+        let error = match self.unify_terms(a, b) {
+            Ok(None) => return,
+            Ok(Some((inner_a, inner_b))) => {
+                let error = ProgramError::new(ErrorKind::UnificationFailure, "the terms cannot be unified");
+                if (inner_a, inner_b) == (deref(a), deref(b)) {
+                    error
+                } else {
+                    let (inner_a, inner_b) = (self.term_text(inner_a), self.term_text(inner_b));
+                    error.detail(format!("they differ where one has {inner_a} and the other {inner_b}"))
+                }
             }
-            self.goal_error(error, self.system_goals.unify, &[a, b]);
-        }
+            Err(error) => error,
+        };
+        self.goal_error(error, self.system_goals.unify, &[a, b]);
     }
 
-    /// `Err` has two subterms that differ.
-    fn unify_terms(&mut self, a: Word, b: Word) -> Result<(), (Word, Word)> {
-        let mut stack: Vec<(Word, Word)> = Vec::new();
+    /// Two subterms that differ, or `None` when the terms are one now. An error ends the walk through the terms.
+    fn unify_terms(&mut self, a: Word, b: Word) -> Result<Option<(Word, Word)>, Box<ProgramError>> {
+        let mut stack = Stack::new();
         let mut next = Some((a, b));
         while let Some((a, b)) = next {
             let (a, b) = (deref(a), deref(b));
@@ -65,15 +72,15 @@ impl Worker {
                 _ => false,
             };
             if !same {
-                return Err((a, b));
+                return Ok(Some((a, b)));
             }
-            next = stack.pop();
+            next = stack.pop_unseen(self)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first.
-    fn generate(&mut self, stack: &mut Vec<(Word, Word)>, variable: Word, other: Word) -> bool {
+    fn generate(&mut self, stack: &mut Stack<(Word, Word)>, variable: Word, other: Word) -> bool {
         if other.tag() == Tag::Ref && read(other.address()) == UNBOUND {
             self.store(other.address(), variable);
             return true;
@@ -84,7 +91,7 @@ impl Worker {
     }
 
     /// Compares objects by class; what remains to be unified goes onto the stack.
-    fn unify_objects(&self, a: Word, b: Word, stack: &mut Vec<(Word, Word)>) -> bool {
+    fn unify_objects(&self, a: Word, b: Word, stack: &mut Stack<(Word, Word)>) -> bool {
         let class = word::header_class(read(a.address()));
         if class != word::header_class(read(b.address())) {
             return false;
@@ -147,7 +154,7 @@ impl Worker {
     }
 }
 
-fn push_cells(stack: &mut Vec<(Word, Word)>, a: usize, b: usize, count: usize) -> bool {
+fn push_cells(stack: &mut Stack<(Word, Word)>, a: usize, b: usize, count: usize) -> bool {
     for i in (0..count).rev() {
         stack.push((crate::terms::cell(a + 8 * i), crate::terms::cell(b + 8 * i)));
     }

@@ -71,6 +71,11 @@ impl Waker {
         // Relaxed: it orders nothing; whoever asks was woken.
         self.shared.interrupted.swap(false, Ordering::Relaxed)
     }
+    /// True after `interrupt`, until somebody takes it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        // Relaxed: as `take_interrupt`.
+        self.shared.interrupted.load(Ordering::Relaxed)
+    }
     /// The program handles this signal itself from now on.
     pub(crate) fn claim(&self, signal: i32) {
         // Relaxed, here and below: the bits order nothing.

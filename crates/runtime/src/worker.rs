@@ -19,6 +19,8 @@ use crate::suspend::Registry;
 use crate::waker::Waker;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
+use std::cell::Cell;
+use std::rc::Rc;
 use term::Word;
 use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
 use term::layout::ClassId;
@@ -27,6 +29,26 @@ use term::symbol::{Atom, AtomTable};
 /// A word that a builtin's state keeps across collections: see [`Worker::root`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Root(u32);
+
+/// Bytes that a builtin keeps outside the heap: they count against the heap limit until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    bytes: usize,
+    all: Rc<Cell<usize>>,
+}
+
+impl Kept {
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        self.all.set(self.all.get() + bytes);
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.all.set(self.all.get() - self.bytes);
+    }
+}
 
 /// One worker. See the module comment.
 #[repr(C)]
@@ -68,6 +90,8 @@ pub struct Worker {
     /// Counters.
     pub(crate) statistics: Statistics,
     pub(crate) roots: Vec<Word>,
+    /// Bytes that builtins keep outside the heap: see [`Kept`].
+    pub(crate) kept: Rc<Cell<usize>>,
     free_roots: Vec<u32>,
     states: FxHashMap<TypeId, Box<dyn Any>>,
     waker: Waker,
@@ -136,6 +160,7 @@ impl Worker {
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
             roots: Vec::new(),
+            kept: Rc::default(),
             free_roots: Vec::new(),
             states: FxHashMap::default(),
             waker: Waker::default(),
@@ -200,9 +225,19 @@ impl Worker {
         self.exit.get_or_insert(status);
         self.abi.limit = 0;
     }
+    /// Counts bytes that a builtin is going to keep outside the heap; it asks [`Worker::ensure`] first.
+    pub(crate) fn keep(&self, bytes: usize) -> Kept {
+        let mut kept = Kept { bytes: 0, all: self.kept.clone() };
+        kept.add(bytes);
+        kept
+    }
     /// A handle with which signals and other threads make this worker look at its [`Events`](crate::events::Events) soon.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
+    }
+    /// True while an interrupt waits to be attended to.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.waker.is_interrupted()
     }
     /// True once after a [`Waker`] was used.
     pub(crate) fn woken(&self) -> bool {

@@ -58,7 +58,7 @@ pub fn terms(text: &[u8], piece: usize) {
             let view = TreeView(&tree);
             let written = print_readable(&view, &atoms, &ops, view.root());
             print_plain(&view, &atoms, view.root());
-            print_limited(&view, &atoms, view.root(), Limits::MESSAGE);
+            print_limited(&view, &atoms, view.root(), Limits { depth: 3, length: 7, bytes: 80 });
             let mut again = written.clone();
             again.extend(b" .");
             let reread = parse_term(&again, &ops, &mut atoms);

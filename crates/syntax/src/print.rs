@@ -61,25 +61,27 @@ pub struct Limits {
     pub depth: usize,
     /// Items of a list, vector or structure; the rest is `..`.
     pub length: usize,
+    /// Bytes, about; the rest is `..`.
+    pub bytes: usize,
 }
 
 impl Limits {
     /// Everything.
-    pub const NONE: Limits = Limits { depth: usize::MAX, length: usize::MAX };
-    /// What messages about goals show.
-    pub const MESSAGE: Limits = Limits { depth: 3, length: 7 };
+    pub const NONE: Limits = Limits { depth: usize::MAX, length: usize::MAX, bytes: usize::MAX };
 }
 
 /// Bytes of a string that a limited printer shows.
-const LIMITED_STRING_BYTES: usize = 80;
+const LIMITED_STRING_BYTES: usize = 200;
+/// After so many steps a printer pauses.
+const STEPS: usize = 1 << 16;
 
 /// How far [`Printer::write`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<T> {
     /// The whole term is written.
     Done,
-    /// The buffer holds at least as much as was asked for.
-    Full,
+    /// The buffer holds at least as much as was asked for, or many steps were made: there is more to write.
+    Paused,
     /// This term's view was [`View::Wait`]; writing goes on with it.
     Blocked(T),
 }
@@ -101,12 +103,22 @@ enum Work<T> {
     Close(u8),
 }
 
+/// How terms are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// `putt`: operators, and quotes where they are needed.
+    Readable,
+    /// `print`: neither.
+    Plain,
+    /// Messages: quotes only.
+    Message,
+}
+
 /// A term being written.
 #[derive(Clone, Debug)]
 pub struct Printer<T> {
     work: Vec<Work<T>>,
-    /// With operators and quotes (`putt`), or without (`print`).
-    readable: bool,
+    style: Style,
     limits: Limits,
     /// Open brackets.
     depth: usize,
@@ -119,19 +131,23 @@ pub struct Printer<T> {
 impl<T: Copy> Printer<T> {
     /// As `putt` writes.
     pub fn readable(term: T) -> Self {
-        Self::new(term, true, Limits::NONE)
+        Self::new(term, Style::Readable, Limits::NONE)
     }
     /// As `print` writes.
     pub fn plain(term: T) -> Self {
-        Self::new(term, false, Limits::NONE)
+        Self::new(term, Style::Plain, Limits::NONE)
     }
-    /// As messages show terms: as `print`, but no more than `limits`.
+    /// As messages show terms: no more than `limits`.
     pub fn limited(term: T, limits: Limits) -> Self {
-        Self::new(term, false, limits)
+        Self::new(term, Style::Message, limits)
     }
-    fn new(term: T, readable: bool, limits: Limits) -> Self {
+    fn new(term: T, style: Style, limits: Limits) -> Self {
         let work = vec![Work::Term(term, PRIORITY_MAX)];
-        Printer { work, readable, limits, depth: 0, edge: b' ', after_prefix: false }
+        Printer { work, style, limits, depth: 0, edge: b' ', after_prefix: false }
+    }
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.work.capacity() * size_of::<Work<T>>()
     }
     /// The terms that are still to be written (P3).
     pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut T> {
@@ -143,8 +159,8 @@ impl<T: Copy> Printer<T> {
             Work::Postfix(_) | Work::Close(_) => None,
         })
     }
-    /// Appends to `out` until the term is written, `out` holds `enough` bytes, or a variable must be waited
-    /// for.
+    /// Appends to `out` until the term is written, `out` holds `enough` bytes, many steps are made, or a variable
+    /// must be waited for.
     pub fn write<V: TermView<Term = T>>(
         &mut self,
         terms: &V,
@@ -153,11 +169,13 @@ impl<T: Copy> Printer<T> {
         out: &mut Vec<u8>,
         enough: usize,
     ) -> Progress<T> {
+        let mut steps = 0;
         while let Some(work) = self.work.pop() {
-            if out.len() >= enough {
+            if out.len() >= enough || steps == STEPS {
                 self.work.push(work);
-                return Progress::Full;
+                return Progress::Paused;
             }
+            steps += 1;
             let mut writer = Writer { printer: self, terms, atoms, ops, out };
             match work {
                 Work::Term(term, max) => {
@@ -201,7 +219,7 @@ impl<V: TermView> Writer<'_, '_, V> {
     /// Writes a token, after a blank where it would melt into the one before.
     fn token(&mut self, bytes: &[u8]) {
         let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return };
-        if self.printer.readable {
+        if self.printer.style == Style::Readable {
             let first = edge_class(first);
             let melts = matches!(first, b'a' | b'+') && first == self.printer.edge;
             if melts || self.printer.after_prefix && first == b'(' {
@@ -221,7 +239,7 @@ impl<V: TermView> Writer<'_, '_, V> {
 
     /// An atom as a functor or operand.
     fn atom(&mut self, atom: Atom) {
-        if self.printer.readable && !is_bare_atom(self.atoms.text(atom)) {
+        if self.printer.style != Style::Plain && !is_bare_atom(self.atoms.text(atom)) {
             let text = self.quoted(atom);
             self.token(&text);
         } else {
@@ -283,10 +301,14 @@ impl<V: TermView> Writer<'_, '_, V> {
             View::Wait => return false,
             View::Int(value) => self.token(value.to_string().as_bytes()),
             View::BigInt(text) | View::Variable(text) | View::Other(text) => self.token(text.as_bytes()),
-            View::Float(value) if self.printer.readable => self.token(float_shortest(value).as_bytes()),
-            View::Float(value) => self.token(float_fixed(value).as_bytes()),
+            View::Float(value) if self.printer.style == Style::Plain => {
+                self.token(float_fixed(value).as_bytes());
+            }
+            View::Float(value) => self.token(float_shortest(value).as_bytes()),
             View::String(bytes) => self.string(&bytes),
-            View::Atom(atom) if self.printer.readable && max < PRIORITY_MAX && self.is_operator(atom) => {
+            View::Atom(atom)
+                if self.printer.style == Style::Readable && max < PRIORITY_MAX && self.is_operator(atom) =>
+            {
                 self.open(b'(', b')');
                 self.atom(atom);
             }
@@ -302,7 +324,8 @@ impl<V: TermView> Writer<'_, '_, V> {
                 self.items(term, count);
             }
             View::Struct(name, arity) => {
-                if !(self.printer.readable && self.operator_term(term, name, arity, max)) {
+                let operators = self.printer.style == Style::Readable;
+                if !(operators && self.operator_term(term, name, arity, max)) {
                     self.functional(term, name, arity);
                 }
             }
@@ -312,13 +335,16 @@ impl<V: TermView> Writer<'_, '_, V> {
 
     fn string(&mut self, bytes: &[u8]) {
         let mut text = vec![];
-        if self.printer.readable {
-            write_string(bytes, Escapes::Control, &mut text);
-        } else if self.printer.limits != Limits::NONE && bytes.len() > LIMITED_STRING_BYTES {
-            write_string(&bytes[..LIMITED_STRING_BYTES], Escapes::NonAscii, &mut text);
-            text.extend(b"..");
-        } else {
-            write_string(bytes, Escapes::NonAscii, &mut text);
+        match self.printer.style {
+            Style::Readable => write_string(bytes, Escapes::Control, &mut text),
+            Style::Plain => write_string(bytes, Escapes::NonAscii, &mut text),
+            Style::Message if bytes.len() <= LIMITED_STRING_BYTES => {
+                write_string(bytes, Escapes::Control, &mut text);
+            }
+            Style::Message => {
+                write_string(&bytes[..LIMITED_STRING_BYTES], Escapes::Control, &mut text);
+                text.extend(b"..");
+            }
         }
         self.token(&text);
     }
@@ -362,7 +388,7 @@ impl<V: TermView> Writer<'_, '_, V> {
             View::Wait => return Some(tail),
             View::Atom(NIL) => self.close_list(),
             View::Cons if written as usize >= self.printer.limits.length => {
-                self.out.extend(b"|..");
+                self.out.extend(b",..");
                 self.close_list();
             }
             View::Cons => {
@@ -495,8 +521,13 @@ pub fn print_readable<V: TermView>(terms: &V, atoms: &AtomTable, ops: &OpTable, 
 
 /// A term as messages show it.
 pub fn print_limited<V: TermView>(terms: &V, atoms: &AtomTable, term: V::Term, limits: Limits) -> String {
-    let bytes = finish(Printer::limited(term, limits), terms, atoms, &OpTable::default());
-    String::from_utf8_lossy(&bytes).into_owned()
+    let mut printer = Printer::limited(term, limits);
+    let mut out = vec![];
+    let progress = printer.write(&NoWaiting(terms), atoms, &OpTable::default(), &mut out, limits.bytes);
+    if !matches!(progress, Progress::Done) {
+        out.extend(b"..");
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn finish<V: TermView>(
@@ -507,8 +538,7 @@ fn finish<V: TermView>(
 ) -> Vec<u8> {
     let mut out = vec![];
     let terms = NoWaiting(terms);
-    let progress = printer.write(&terms, atoms, ops, &mut out, usize::MAX);
-    debug_assert!(matches!(progress, Progress::Done), "nothing is waited for and the buffer is never full");
+    while let Progress::Paused = printer.write(&terms, atoms, ops, &mut out, usize::MAX) {}
     out
 }
 

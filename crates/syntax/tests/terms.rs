@@ -138,9 +138,12 @@ fn limited_terms() {
     let mut show = |text: &str| {
         let tree = parse_term(text.as_bytes(), &ops, &mut atoms).unwrap().unwrap();
         let view = TreeView(&tree);
-        print_limited(&view, &atoms, view.root(), Limits { depth: 3, length: 4 })
+        print_limited(&view, &atoms, view.root(), Limits { depth: 3, length: 4, bytes: 40 })
     };
-    assert_eq!(show("f(g(h(i(j))),[1,2,3,4,5,6])."), "f(g(h(..)),[1,2,3,4|..])");
+    assert_eq!(show("f(g(h(i(j))),[1,2,3,4,5,6])."), "f(g(h(..)),[1,2,3,4,..])");
+    assert_eq!(show("f('A b',-1.5,\"s\",1-2)."), "f('A b',-1.5,\"s\",-(1,2))");
+    let text = format!("f(\"{}\",{},b).", "s".repeat(300), "a".repeat(30));
+    assert_eq!(show(&text), format!("f(\"{}\"....", "s".repeat(200)));
     assert_eq!(show("{1,2,3,4,5}."), "{1,2,3,4,..}");
     assert_eq!(show("[1,2,3,4|X]."), "[1,2,3,4|X]");
 }
@@ -166,7 +169,7 @@ fn printing_stops_at_variables_and_when_the_buffer_is_full() {
     let view = Waiting(TreeView(&tree), false.into());
     let mut printer = Printer::readable(view.0.root());
     let mut out = vec![];
-    assert_eq!(printer.write(&view, &atoms, &ops, &mut out, 2), Progress::Full);
+    assert_eq!(printer.write(&view, &atoms, &ops, &mut out, 2), Progress::Paused);
     assert!(matches!(printer.write(&view, &atoms, &ops, &mut out, 100), Progress::Blocked(_)));
     assert_eq!(out, b"f(a,[b");
     assert!(printer.terms_mut().count() > 0);

@@ -34,7 +34,11 @@ well_known! {
 pub struct AtomTable {
     texts: Vec<Arc<[u8]>>,
     numbers: FxHashMap<Arc<[u8]>, Atom>,
+    bytes: usize,
 }
+
+/// Bytes of an entry besides its text: the counters and lengths of the shared text, two pointers to it, the number.
+const ENTRY_BYTES: usize = 72;
 
 impl Default for AtomTable {
     fn default() -> Self {
@@ -45,7 +49,7 @@ impl Default for AtomTable {
 impl AtomTable {
     /// A table that holds the well-known atoms only.
     pub fn new() -> Self {
-        let mut table = AtomTable { texts: Vec::new(), numbers: FxHashMap::default() };
+        let mut table = AtomTable { texts: Vec::new(), numbers: FxHashMap::default(), bytes: 0 };
         for (number, text) in WELL_KNOWN.iter().enumerate() {
             let atom = table.intern(text.as_bytes());
             debug_assert_eq!(atom.0 as usize, number);
@@ -60,6 +64,7 @@ impl AtomTable {
         let atom =
             Atom(u32::try_from(self.texts.len()).expect("an atom needs bytes; 2^32 of them exceed memory"));
         let text: Arc<[u8]> = text.into();
+        self.bytes += text.len() + ENTRY_BYTES;
         self.texts.push(text.clone());
         self.numbers.insert(text, atom);
         atom
@@ -79,6 +84,10 @@ impl AtomTable {
     /// Number of atoms.
     pub fn len(&self) -> usize {
         self.texts.len()
+    }
+    /// Bytes that the table takes, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
     /// Never true: the well-known atoms are always there.
     pub fn is_empty(&self) -> bool {

@@ -13,6 +13,8 @@ fn atom(worker: &Worker, position: usize, word: Word) -> Result<Atom, Outcome> {
 /// `make_atom(String,A)`.
 fn make(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let text = attempt!(bytes(worker, 1, inputs[0]));
+    // Atoms are kept for ever, outside the heap.
+    attempt!(worker.ensure(text.len() / 8));
     outputs[0] = Word::atom(worker.atoms.intern(&text));
     Outcome::Done
 }
@@ -20,6 +22,7 @@ fn make(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 /// `get_atom_string(A,S)`.
 fn string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let atom = attempt!(atom(worker, 1, inputs[0]));
+    attempt!(worker.ensure(worker.atoms.text(atom).len() / 8));
     let text = worker.atoms.text(atom).to_vec();
     outputs[0] = worker.string(&text);
     Outcome::Done

@@ -7,7 +7,8 @@ use crate::worker::Worker;
 use std::time::Instant;
 use term::Word;
 
-use super::io::{self, text};
+use super::io;
+use crate::print::plain;
 
 /// When `start_measure` was called.
 #[derive(Default)]
@@ -22,7 +23,7 @@ fn write(worker: &mut Worker, bytes: &[u8]) -> Outcome {
 
 /// A term as it is now, and a newline.
 fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    let mut text = text::print(worker, inputs[0]);
+    let mut text = attempt!(plain(worker, inputs[0]));
     text.push(b'\n');
     write(worker, &text)
 }
@@ -30,7 +31,7 @@ fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 /// `print(X,Ok)`: without newline.
 fn print(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     outputs[0] = Word::NIL;
-    let text = text::print(worker, inputs[0]);
+    let text = attempt!(plain(worker, inputs[0]));
     write(worker, &text)
 }
 

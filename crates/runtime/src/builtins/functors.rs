@@ -103,7 +103,7 @@ fn new_functor(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
         return Outcome::Done;
     }
     let name = attempt!(name(worker, 2, inputs[0]));
-    attempt!(worker.reserve(arity as usize + 8));
+    attempt!(worker.ensure(arity as usize + 8));
     outputs[0] = worker.structure(name, &vec![Word::small(0); arity as usize]);
     Outcome::Done
 }
@@ -122,7 +122,7 @@ fn build(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
         }
         Some((&first, args)) => {
             let name = attempt!(name(worker, 2, first));
-            attempt!(worker.reserve(args.len() + 8));
+            attempt!(worker.ensure(args.len() + 8));
             outputs[0] = worker.structure(name, args);
             Outcome::Done
         }

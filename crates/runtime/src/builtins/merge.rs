@@ -5,11 +5,12 @@
 //! - G2 Every open input is counted and has one place: the process that waits for it, or the work list of the running
 //!   one. So Out ends when the last input does, and a message costs O(1).
 
-use super::{Row, body, daemon, error, predicates, wrong};
+use super::{Row, attempt, body, daemon, error, predicates, wrong};
 use crate::memory::write;
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
+use crate::walk::Stack;
 use crate::worker::Worker;
 use term::Word;
 use term::symbol::NIL;
@@ -52,11 +53,12 @@ pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
 fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     let mut tail = worker.object_word(merger, TAIL);
     let mut open = worker.object_word(merger, OPEN).as_int();
-    let mut inputs = vec![input];
+    let mut inputs = Stack::new();
+    inputs.push(input);
     let mut waiting = Vec::new();
     let mut messages = 0;
     while messages < BATCH
-        && let Some(input) = inputs.pop()
+        && let Some(input) = attempt!(inputs.pop(worker))
     {
         match worker.view(input) {
             View::Cons(message, rest) => {
@@ -93,7 +95,7 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
             wait_for(worker, variable, process, merger);
         }
         // What the batch left: the first one on top.
-        for input in inputs {
+        for &input in inputs.items() {
             worker.spawn(process, &[input, merger]);
         }
     }

@@ -3,7 +3,8 @@
 //! Invariants:
 //! - N1 A builtin never panics, whatever terms it gets: a wrong type or range is `No` in a guard and an error elsewhere.
 //! - N2 A builtin never waits: what is not there yet is `Outcome::Wait`.
-//! - N3 No recursion on terms, and no list longer than memory: work is proportional to what is bound.
+//! - N3 No recursion on terms, and no loop over them that does not count its steps (L1 of `walk`).
+//! - N4 What is made in a size that the program chooses, in the heap or beside it, is asked for with `ensure`.
 //!
 //! Each topic has a `NATIVES` table of rows (see [`Row`]). Absent on purpose: comparisons and arithmetic on small
 //! integers, `wait` and one-argument type tests in guards (generated code does them itself).
@@ -31,7 +32,9 @@ pub use system::take_postmortem;
 use crate::native::{Native, Outcome, Run};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
+use crate::walk::Stack;
 use crate::worker::Worker;
+use syntax::lexer::TEXT_MAX;
 use term::Word;
 use term::abi::{Builtin, Place};
 
@@ -158,7 +161,7 @@ macro_rules! attempt {
     ($result:expr) => {
         match $result {
             Ok(value) => value,
-            Err(outcome) => return outcome,
+            Err(outcome) => return outcome.into(),
         }
     };
 }
@@ -186,19 +189,31 @@ fn bytes(worker: &Worker, position: usize, word: Word) -> Result<Vec<u8>, Outcom
 
 /// The elements of a list that is complete so far as needed; waits for an unbound tail.
 fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>, Outcome> {
-    let mut items = Vec::new();
+    let mut items = Stack::new();
     let mut rest = word;
     loop {
+        items.count(worker)?;
         match worker.view(rest) {
             View::Cons(car, cdr) => {
                 items.push(car);
                 rest = cdr;
             }
-            View::Atom(term::symbol::NIL) => return Ok(items),
+            View::Atom(term::symbol::NIL) => return Ok(items.into_items()),
             _ => return Err(wrong(worker, position, "a list", rest)),
         }
     }
 }
 
+/// Words that reading takes per byte of text, about: for tokens, their tree, and the term.
+const WORDS_PER_BYTE: usize = 4;
+
+/// Whether a text of this length may be read.
+fn ensure_readable(worker: &Worker, length: usize) -> Result<(), Outcome> {
+    if length > TEXT_MAX {
+        return Err(error(ErrorKind::Range, format!("the text of a term is longer than {TEXT_MAX} bytes")));
+    }
+    Ok(worker.ensure(WORDS_PER_BYTE * length)?)
+}
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

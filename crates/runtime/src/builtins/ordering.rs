@@ -2,8 +2,8 @@
 
 use super::{Row, decide, guard};
 use crate::native::Outcome;
-use crate::order::Equality;
 use crate::terms::View;
+use crate::walk::Stack;
 use crate::worker::Worker;
 use std::hash::{Hash, Hasher};
 use term::Word;
@@ -15,23 +15,14 @@ fn compare(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
             outputs[0] = Word::small(order);
             Outcome::Done
         }
-        Err(variable) => Outcome::Wait(variable),
+        Err(outcome) => outcome,
     }
 }
 
 fn ordered(worker: &mut Worker, inputs: &[Word], holds: fn(i64) -> bool) -> Outcome {
     match worker.compare_terms(inputs[0], inputs[1]) {
         Ok(order) => decide(holds(order)),
-        Err(variable) => Outcome::Wait(variable),
-    }
-}
-
-/// Deep equality: no as soon as a difference is seen, even behind variables; else the first variable is waited for.
-fn equal_terms(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    match worker.equal_terms(inputs[0], inputs[1]) {
-        Equality::Yes => Outcome::Done,
-        Equality::No => Outcome::No,
-        Equality::Wait(variable) => Outcome::Wait(variable),
+        Err(outcome) => outcome,
     }
 }
 
@@ -54,17 +45,18 @@ const HASH_DEPTH: i64 = 1;
 /// Hash values are below this: they fit the smallest integers that old programs expect.
 const HASH_MASK: u64 = (1 << 27) - 1;
 
-/// A hash of the top `depth` levels; `Err` is a variable among them.
-fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Word> {
+/// A hash of the top `depth` levels; `Err` is a variable among them, or an error.
+fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
     let mut hasher = rustc_hash::FxHasher::default();
-    let mut stack = vec![(term, depth)];
-    while let Some((term, depth)) = stack.pop() {
+    let mut stack = Stack::new();
+    stack.push((term, depth));
+    while let Some((term, depth)) = stack.pop(worker).map_err(Outcome::Error)? {
         if depth <= 0 {
             continue;
         }
         worker.deref(term).tag().hash(&mut hasher);
         match worker.view(term) {
-            View::Unbound(variable) => return Err(variable),
+            View::Unbound(variable) => return Err(Outcome::Wait(variable)),
             View::Int(value) => value.hash(&mut hasher),
             View::Atom(atom) => worker.atoms.text(atom).hash(&mut hasher),
             View::Cons(car, cdr) => stack.extend([(cdr, depth - 1), (car, depth - 1)]),
@@ -101,7 +93,7 @@ fn hash(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
             outputs[0] = Word::small(value);
             Outcome::Done
         }
-        Err(variable) => Outcome::Wait(variable),
+        Err(outcome) => outcome,
     }
 }
 
@@ -113,7 +105,7 @@ pub(super) const NATIVES: &[Row] = &[
     guard(GUARD, "@=<", "aa", |w, i, _| ordered(w, i, |order| order <= 0)),
     guard(GUARD, "@>", "aa", |w, i, _| ordered(w, i, |order| order > 0)),
     guard(GUARD, "@>=", "aa", |w, i, _| ordered(w, i, |order| order >= 0)),
-    guard(GUARD, "equal_terms", "aa", equal_terms),
+    guard(GUARD, "equal_terms", "aa", |w, i, _| w.equal_terms(i[0], i[1])),
     guard(GUARD, "\\=", "ii", differ),
     guard(GUARD, "diff", "ii", differ),
     guard(GUARD, "hash", "io", hash),

@@ -28,7 +28,7 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Wor
     let bytes = match worker.view(from) {
         View::Int(count) => {
             let count = vectors::size(position, count)?;
-            worker.reserve(count / 8 + 8)?;
+            worker.ensure(count / 8 + 8)?;
             vec![0; count]
         }
         View::Cons(..) | View::Atom(term::symbol::NIL) | View::Unbound(_) => {
@@ -40,7 +40,7 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Wor
         }
         _ => return Err(wrong(worker, position, "a size or a list of character codes", from)),
     };
-    worker.reserve(bytes.len() / 8 + 8)?;
+    worker.ensure(bytes.len() / 8 + 8)?;
     Ok(worker.string(&bytes))
 }
 
@@ -98,7 +98,7 @@ pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [W
     let length = attempt!(length(worker, 1, inputs[0]));
     let index = attempt!(index(worker, 2, inputs[1], length));
     let code = attempt!(code(worker, 3, inputs[2]));
-    attempt!(worker.reserve(length / 8 + 8));
+    attempt!(worker.ensure(length / 8 + 8));
     outputs[0] = worker.string_update(inputs[0], index, code);
     Outcome::Done
 }
@@ -107,7 +107,7 @@ pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [W
 pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let at = attempt!(index(worker, 2, inputs[1], length + 1));
-    attempt!(worker.reserve(length / 8 + 16));
+    attempt!(worker.ensure(length / 8 + 16));
     let bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
     outputs[0] = worker.string(&bytes[..at]);
     outputs[1] = worker.string(&bytes[at..]);
@@ -118,7 +118,7 @@ pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) 
 pub(super) fn join(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let first = attempt!(length(worker, 1, inputs[0]));
     let second = attempt!(length(worker, 2, inputs[1]));
-    attempt!(worker.reserve((first + second) / 8 + 8));
+    attempt!(worker.ensure((first + second) / 8 + 8));
     let mut bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
     bytes.extend(worker.string_bytes(inputs[1]).unwrap_or_default());
     outputs[0] = worker.string(&bytes);

@@ -5,10 +5,11 @@
 //!
 //! Invariant X1: the codes of a term that has not come completely are read once; [`Scan`] keeps them between calls.
 
-use super::io::{Table, read, requests::reply, streams, text};
-use super::{Row, attempt, error, goal, integer, list_items, out_of_range, wrong};
+use super::io::{Table, read, requests::reply, streams};
+use super::{Row, attempt, ensure_readable, error, goal, integer, list_items, out_of_range, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
+use crate::print;
 use crate::terms::View;
 use crate::worker::Worker;
 use syntax::format::{Escapes, float_shortest, write_atom, write_string};
@@ -45,6 +46,7 @@ fn scan(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     // The rest of the list after each code of this call.
     let mut rests = vec![inputs[0]];
     let (blocked, found) = loop {
+        attempt!(worker.may_go_on(state.text.capacity() + rests.capacity() * size_of::<Word>()));
         let stop = attempt!(read_piece(worker, &mut state.text, &mut rests));
         let ended = matches!(stop, Stop::End);
         match (state.scanner.scan(&state.text, ended), stop) {
@@ -72,6 +74,7 @@ fn scan(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     }
     let count = found.unwrap_or(state.text.len());
     let rest = rests.get(count.saturating_sub(before)).copied().unwrap_or(last);
+    attempt!(ensure_readable(worker, count));
     let tokens = tokens(worker, &state.text[..count]);
     outputs[0] = reply(worker, "tokens", &[tokens, rest]);
     Outcome::Done
@@ -265,6 +268,7 @@ fn parse(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
     let items = attempt!(list_items(worker, 1, inputs[0]));
     let ops = attempt!(operators(worker, inputs[1]));
     let wrapped = attempt!(integer(worker, 3, inputs[2])) != 0;
+    attempt!(ensure_readable(worker, items.len()));
     let mut text = Vec::new();
     let mut tokens = Vec::with_capacity(items.len());
     for item in &items {
@@ -313,7 +317,7 @@ fn report(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
 /// `ground(Work,State)`: State becomes `done` when the terms of the list Work have no variables, or `wait(V,Rest)`: when V is bound,
 /// `[V|Rest]` is what is still to be looked at.
 fn ground(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    outputs[0] = match streams::find_variable(worker, inputs[0], true) {
+    outputs[0] = match attempt!(streams::find_variable(worker, inputs[0], true)) {
         Some((variable, rest)) => reply(worker, "wait", &[variable, rest]),
         None => Word::atom(worker.intern("done")),
     };
@@ -324,10 +328,11 @@ fn ground(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
 fn codes(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let ops = attempt!(operators(worker, inputs[1]));
     let wrapped = attempt!(integer(worker, 3, inputs[2])) != 0;
-    let text = match wrapped {
-        true => text::wrapped(worker, &ops, inputs[0]),
-        false => text::readable(worker, &ops, inputs[0]),
-    };
+    let text = attempt!(match wrapped {
+        true => print::wrapped(worker, &ops, inputs[0]),
+        false => print::readable(worker, &ops, inputs[0]),
+    });
+    attempt!(worker.ensure(2 * text.len()));
     outputs[0] = text.iter().rev().fold(inputs[3], |list, &byte| worker.cons(Word::small(byte.into()), list));
     Outcome::Done
 }
@@ -409,7 +414,9 @@ mod tests {
                 Ok(tree) => {
                     let tree = tree.expect("the texts are not empty");
                     let expected = read::build(worker, &tree, false);
-                    assert_eq!(text::print(worker, got), text::print(worker, expected));
+                    let [got, expected] =
+                        [got, expected].map(|term| print::plain(worker, term).expect("it is finite"));
+                    assert_eq!(got, expected);
                 }
                 Err(error) => assert_eq!(worker.string_bytes(got), Some(error.message.clone().into_bytes())),
             }

@@ -10,7 +10,7 @@ use proptest::test_runner::RngSeed;
 use term::abi::PredicateId;
 use term::{AtomTable, Word};
 
-fn node() -> Node {
+pub(crate) fn node() -> Node {
     let options = Options { heap_bytes_max: Some(256 << 20), collect_always: false, check_heap: false };
     let mut node = Node::new(options, AtomTable::new(), natives()).expect("address space");
     let outside = super::io::events::Outside::of(node.worker());
@@ -19,7 +19,7 @@ fn node() -> Node {
 }
 
 /// A worker that knows the builtins and no program.
-pub(super) fn worker() -> &'static mut Worker {
+pub(crate) fn worker() -> &'static mut Worker {
     Box::leak(Box::new(node())).worker()
 }
 
@@ -42,7 +42,8 @@ fn run(node: &mut Node, goals: &[(&str, &[Word])]) -> RunOutcome {
 const UNIFY: &str = "unify_term_dcode:unify";
 
 fn text(node: &mut Node, term: Word) -> String {
-    String::from_utf8(super::io::text::print(node.worker(), term)).expect("ASCII")
+    let text = crate::print::plain(node.worker(), term).expect("it is finite");
+    String::from_utf8(text).expect("ASCII")
 }
 
 fn ints(node: &mut Node, values: impl IntoIterator<Item = i64>, tail: Word) -> Word {
@@ -102,7 +103,7 @@ fn a_long_input_needs_no_stack() {
     let roots = [input, out].map(|word| node.worker().root(word));
     assert!(matches!(run(&mut node, &[("gcmerge:merge", &[input, out])]), RunOutcome::Success));
     let [input, out] = roots.map(|root| node.worker().take_root(root));
-    assert_eq!(node.worker().compare_terms(input, out), Ok(0));
+    assert!(matches!(node.worker().compare_terms(input, out), Ok(0)));
 }
 
 #[test]

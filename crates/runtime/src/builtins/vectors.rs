@@ -1,8 +1,7 @@
 //! Vectors: guards, body builtins, and what the generic methods do for class `vector`.
 
-use super::{Row, attempt, body, decide, error, guard, index, list_items, out_of_range, wrong};
+use super::{Row, attempt, body, decide, guard, index, list_items, out_of_range, wrong};
 use crate::native::Outcome;
-use crate::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
 use term::Word;
@@ -27,12 +26,12 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word) -> Result
     match worker.view(from) {
         View::Int(count) => {
             let count = size(position, count)?;
-            worker.reserve(count + 8)?;
+            worker.ensure(count + 8)?;
             Ok(worker.vector(&vec![Word::small(0); count]))
         }
         View::Cons(..) | View::Atom(term::symbol::NIL) | View::Unbound(_) => {
             let items = list_items(worker, position, from)?;
-            worker.reserve(items.len() + 8)?;
+            worker.ensure(items.len() + 8)?;
             Ok(worker.vector(&items))
         }
         _ => Err(wrong(worker, position, "a size or a list", from)),
@@ -85,7 +84,7 @@ pub(super) fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]
 pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let index = attempt!(index(worker, 2, inputs[1], length));
-    attempt!(worker.reserve(length + 8));
+    attempt!(worker.ensure(length + 8));
     outputs[0] = worker.vector_update(inputs[0], index, inputs[2]);
     Outcome::Done
 }
@@ -94,7 +93,7 @@ pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [W
 pub(super) fn exchange_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let index = attempt!(index(worker, 2, inputs[1], length));
-    attempt!(worker.reserve(length + 8));
+    attempt!(worker.ensure(length + 8));
     outputs[0] = worker.vector_element(inputs[0], index);
     outputs[1] = worker.vector_update(inputs[0], index, inputs[2]);
     Outcome::Done
@@ -104,7 +103,7 @@ pub(super) fn exchange_element(worker: &mut Worker, inputs: &[Word], outputs: &m
 pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let at = attempt!(index(worker, 2, inputs[1], length + 1));
-    attempt!(worker.reserve(length + 16));
+    attempt!(worker.ensure(length + 16));
     let elements = worker.vector_elements(inputs[0]).unwrap_or_default();
     outputs[0] = worker.vector(&elements[..at]);
     outputs[1] = worker.vector(&elements[at..]);
@@ -115,7 +114,7 @@ pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) 
 pub(super) fn join(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let first = attempt!(length(worker, 1, inputs[0]));
     let second = attempt!(length(worker, 2, inputs[1]));
-    attempt!(worker.reserve(first + second + 8));
+    attempt!(worker.ensure(first + second + 8));
     let mut elements = worker.vector_elements(inputs[0]).unwrap_or_default();
     elements.extend(worker.vector_elements(inputs[1]).unwrap_or_default());
     outputs[0] = worker.vector(&elements);
@@ -124,16 +123,6 @@ pub(super) fn join(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -
 
 fn is_vector(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     decide(worker.vector_length(inputs[0]).is_some())
-}
-
-impl Worker {
-    /// Can the heap take an object of so many words now? It must be asked before a large one is made.
-    pub(super) fn reserve(&self, words: usize) -> Result<(), Outcome> {
-        if words.saturating_mul(8) < self.heap.bytes_max.saturating_sub(self.heap.old_bytes()) {
-            return Ok(());
-        }
-        Err(error(ErrorKind::HeapLimit, format!("the heap has no room for an object of {words} words")))
-    }
 }
 
 pub(super) const NATIVES: &[Row] = &[

@@ -9,6 +9,7 @@
 //!
 //! Absent on purpose: terms, variables, the table of streams.
 
+use crate::worker::Kept;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -89,6 +90,8 @@ pub(crate) struct File {
     pub(crate) name: String,
     input: Option<Input>,
     output: Option<Output>,
+    /// For a string, which lies outside the heap.
+    kept: Option<Kept>,
 }
 
 /// A system call's error, with what was tried.
@@ -148,17 +151,18 @@ impl File {
                 fd: Some(fd),
                 bytes: Vec::new(),
             }),
+            kept: None,
         }
     }
     /// Reads from a string.
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> File {
+    pub(crate) fn from_bytes(bytes: Vec<u8>, kept: Kept) -> File {
         let input = Input { fd: None, regular: true, bytes, at: 0, end: false, lines: 0 };
-        File { name: "string".into(), input: Some(input), output: None }
+        File { name: "string".into(), input: Some(input), output: None, kept: Some(kept) }
     }
     /// Collects what is written; [`File::take_collected`] gives it.
-    pub(crate) fn collector() -> File {
+    pub(crate) fn collector(kept: Kept) -> File {
         let output = Output { fd: None, regular: true, bytes: Vec::new(), lines: false };
-        File { name: "string".into(), input: None, output: Some(output) }
+        File { name: "string".into(), input: None, output: Some(output), kept: Some(kept) }
     }
     /// Can it be read?
     pub(crate) fn reads(&self) -> bool {
@@ -172,6 +176,7 @@ impl File {
     pub(crate) fn close(&mut self) {
         self.input = None;
         self.output = None;
+        self.kept = None;
     }
     /// Is the output a pipe, socket or terminal, where someone may be waiting for it?
     pub(crate) fn is_interactive(&self) -> bool {
@@ -299,6 +304,9 @@ impl File {
         if let Some(output) = &mut self.output {
             output.bytes.extend_from_slice(bytes);
         }
+        if let Some(kept) = &mut self.kept {
+            kept.add(bytes.len());
+        }
     }
     /// True if the buffer should be written now: it is full, or a terminal's line is complete.
     pub(crate) fn wants_flush(&self) -> bool {
@@ -414,6 +422,7 @@ fn wait_writable(fd: &Fd) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtins::tests::worker;
 
     fn now<T>(ready: Result<Ready<T>, IoError>) -> T {
         match ready.expect("no error") {
@@ -482,13 +491,13 @@ mod tests {
 
     #[test]
     fn strings_are_read_sought_and_collected() {
-        let mut file = File::from_bytes(b"hello".to_vec());
+        let mut file = File::from_bytes(b"hello".to_vec(), worker().keep(5));
         assert_eq!(now(file.read(2)), b"he");
         assert_eq!(file.tell(), 2);
         assert!(file.seek(rustix::fs::SeekFrom::Start(1)));
         assert_eq!(now(file.read(9)), b"ello");
         assert_eq!(now(file.get_byte()), None);
-        let mut file = File::collector();
+        let mut file = File::collector(worker().keep(0));
         file.put(b"ab");
         now(file.flush());
         file.put(b"c");

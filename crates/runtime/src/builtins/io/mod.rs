@@ -14,7 +14,6 @@ mod processes;
 pub(crate) mod requests;
 mod sockets;
 pub(crate) mod streams;
-pub(crate) mod text;
 
 pub(in crate::builtins) mod read;
 
@@ -172,9 +171,10 @@ pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoErro
 
 /// A line of standard input with its newline; empty at the end.
 pub(crate) fn read_line(worker: &mut Worker) -> Result<Vec<u8>, Outcome> {
-    let file = worker.state::<Io>().file(STDIN).expect("F1");
     let mut known = 0;
     let (fd, direction) = loop {
+        worker.may_go_on(known)?;
+        let file = worker.state::<Io>().file(STDIN).expect("F1");
         match file.peek_more(known) {
             Err(error) => return Err(Outcome::Error(error.program_error())),
             Ok(Ready::Later(fd, direction)) => break (fd, direction),

@@ -3,9 +3,10 @@
 use super::buffers::Ready;
 use super::streams::{Step, step};
 use super::{Io, events};
-use crate::builtins::{error, out_of_range, wrong};
+use crate::builtins::{ensure_readable, error, out_of_range, wrong};
 use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::outcome::{ErrorKind, ProgramError};
+use crate::print;
 use crate::worker::Worker;
 use syntax::lexer::{Scanned, TermScanner};
 use syntax::operators::{OpTable, OpType, PRIORITY_MAX};
@@ -22,6 +23,7 @@ pub(super) fn get_term(worker: &mut Worker, place: usize, answer: Word, wrapped:
             Err(step) => return step,
         };
         let Some(text) = text else { return answer_term(worker, answer, None, wrapped) };
+        step!(ensure_readable(worker, text.len()));
         let ops = take_ops(worker, place);
         let parsed = syntax::parse_term(&text, &ops, &mut worker.atoms);
         give_ops(worker, place, ops);
@@ -43,9 +45,10 @@ fn next_text(worker: &mut Worker, place: usize) -> Result<Option<Vec<u8>>, Step>
     let Some(stream) = io.streams.get_mut(place) else { return Err(Step::Unknown) };
     let mut scanner = std::mem::take(&mut stream.scanner);
     let number = stream.input;
-    let Some(file) = io.file(number) else { return Err(Step::Unknown) };
     let mut known = 0;
     let (later, found) = loop {
+        worker.may_go_on(known)?;
+        let Some(file) = worker.state::<Io>().file(number) else { return Err(Step::Unknown) };
         match file.peek_more(known) {
             Err(error) => return Err(Step::from(error)),
             Ok(Ready::Later(fd, direction)) => break (Some((fd, direction)), None),
@@ -59,13 +62,14 @@ fn next_text(worker: &mut Worker, place: usize) -> Result<Option<Vec<u8>>, Step>
             }
         }
     };
+    let io = worker.state::<Io>();
     if let Some((fd, direction)) = later {
         if let Some(stream) = io.streams.get_mut(place) {
             stream.scanner = scanner;
         }
         return Err(Step::Wait(events::when_ready(worker, fd, direction)));
     }
-    let text = found.map(|count| file.take(count));
+    let text = found.zip(io.file(number)).map(|(count, file)| file.take(count));
     if let Some(stream) = io.streams.get_mut(place) {
         stream.scanner = TermScanner::new();
     }
@@ -226,11 +230,16 @@ pub(in crate::builtins) fn default_operators(
 }
 
 /// A ground term as `putt` writes it, or `putwt` the term that it wraps.
-pub(super) fn unparse(worker: &mut Worker, place: usize, term: Word, wrapped: bool) -> Vec<u8> {
+pub(super) fn unparse(
+    worker: &mut Worker,
+    place: usize,
+    term: Word,
+    wrapped: bool,
+) -> Result<Vec<u8>, Box<ProgramError>> {
     let ops = take_ops(worker, place);
     let text = match wrapped {
-        false => super::text::readable(worker, &ops, term),
-        true => super::text::wrapped(worker, &ops, term),
+        false => print::readable(worker, &ops, term),
+        true => print::wrapped(worker, &ops, term),
     };
     give_ops(worker, place, ops);
     text

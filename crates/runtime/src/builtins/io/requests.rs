@@ -93,6 +93,9 @@ fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
     Outcome::Done
 }
 
+/// What a file on a string and its stream take, about, besides the string.
+const FILE_BYTES: usize = 512;
+
 type Answer = Option<Result<Word, Outcome>>;
 
 /// Requests whose answer is a stream; `None` for any other.
@@ -120,12 +123,17 @@ fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
         (b"string_input", [answer, text]) => match bytes(worker, 2, *text) {
             Err(outcome) => return Some(Err(outcome)),
             Ok(text) => {
-                let handle = open_file(worker, File::from_bytes(text));
+                if let Err(error) = worker.ensure(text.len() / 8) {
+                    return Some(Err(error.into()));
+                }
+                let kept = worker.keep(FILE_BYTES + text.len());
+                let handle = open_file(worker, File::from_bytes(text, kept));
                 reply(worker, "stream", &[handle, *answer])
             }
         },
         (b"string_output", [answer, text]) => {
-            let handle = open_file(worker, File::collector());
+            let kept = worker.keep(FILE_BYTES);
+            let handle = open_file(worker, File::collector(kept));
             reply(worker, "collect", &[handle, *answer, *text])
         }
         (b"pipe", [answer]) => match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
@@ -231,7 +239,7 @@ fn chmod(worker: &mut Worker, path: Word, mode: Word, answer: Word) -> Result<Wo
 fn access(worker: &mut Worker, path: Word, mode: Word, answer: Word) -> Result<Word, Outcome> {
     let path = bytes(worker, 1, path)?;
     let mode = integer(worker, 2, mode)?;
-    status(worker, answer, rustix::fs::access(path, Access::from_bits_truncate(mode as u32)))
+    status(worker, answer, rustix::fs::access(path, Access::from_bits_truncate(mode as _)))
 }
 
 /// `mktemp(Template,Name)`: a new empty file whose name is the template and six characters.

@@ -13,10 +13,11 @@
 
 use super::buffers::{File, IoError, Ready};
 use super::{Io, events, read};
-use crate::builtins::{Row, describe, error, goal, integer};
+use crate::builtins::{Row, describe, error, goal, integer, list_items};
 use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
+use crate::walk::Stack;
 use crate::worker::Worker;
 use rustix::fs::SeekFrom;
 use syntax::lexer::TermScanner;
@@ -84,6 +85,12 @@ impl From<Outcome> for Step {
             Outcome::Wait(variable) => Step::Wait(variable),
             other => Step::Error(other),
         }
+    }
+}
+
+impl From<Box<ProgramError>> for Step {
+    fn from(error: Box<ProgramError>) -> Step {
+        Step::Error(Outcome::Error(error))
     }
 }
 
@@ -353,6 +360,7 @@ fn output_file(worker: &mut Worker, place: usize) -> Option<(usize, &mut File)> 
 
 /// Bytes into the buffer of a stream; a full one is written.
 pub(super) fn put(worker: &mut Worker, place: usize, bytes: &[u8]) -> Step {
+    step!(worker.ensure(bytes.len() / 8));
     let Some((number, file)) = output_file(worker, place) else { return Step::Unknown };
     // S1: wait before, not after, so that nothing is written twice.
     if !Io::is_standard(number) && file.wants_flush() {
@@ -412,15 +420,15 @@ fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Wor
     let Some((name, args)) = parts(worker, message) else { return Step::Unknown };
     let name = worker.atoms.text(name).to_vec();
     let into_vectors = name != b"print";
-    if let Some((variable, work)) = find_variable(worker, work, into_vectors) {
+    if let Some((variable, work)) = step!(find_variable(worker, work, into_vectors)) {
         return Step::Ground(variable, work);
     }
     let text = match &name[..] {
-        b"print" => super::text::print(worker, args[0]),
+        b"print" => crate::print::plain(worker, args[0]),
         b"putwt" | b"putwtq" => read::unparse(worker, place, args[0], true),
         _ => read::unparse(worker, place, args[0], false),
     };
-    put(worker, place, &text)
+    put(worker, place, &step!(text))
 }
 
 /// The first unbound variable in the terms of a list, and the list of what was not looked at yet. What was seen is
@@ -429,20 +437,15 @@ pub(in crate::builtins) fn find_variable(
     worker: &mut Worker,
     work: Word,
     into_vectors: bool,
-) -> Option<(Word, Word)> {
-    let mut stack = Vec::new();
-    let mut rest = work;
+) -> Result<Option<(Word, Word)>, Outcome> {
+    let mut stack = Stack::new();
     // The list is the stack of an earlier call: its first element is the top.
-    while let View::Cons(car, cdr) = worker.view(rest) {
-        stack.push(car);
-        rest = cdr;
-    }
-    stack.reverse();
-    while let Some(term) = stack.pop() {
+    stack.extend(list_items(worker, 1, work)?.into_iter().rev());
+    while let Some(term) = stack.pop_unseen(worker)? {
         match worker.view(term) {
             View::Unbound(variable) => {
-                let work = stack.iter().fold(Word::NIL, |list, &term| worker.cons(term, list));
-                return Some((variable, work));
+                let work = stack.items().iter().fold(Word::NIL, |list, &term| worker.cons(term, list));
+                return Ok(Some((variable, work)));
             }
             View::Cons(car, cdr) => stack.extend([cdr, car]),
             View::Struct(_, arity) => stack.extend((0..arity).rev().map(|i| worker.arg(term, i))),
@@ -454,7 +457,7 @@ pub(in crate::builtins) fn find_variable(
             View::Int(_) | View::Atom(_) | View::Object(_) => {}
         }
     }
-    None
+    Ok(None)
 }
 
 // ---- input -----------------------------------------------------------------------------------------
@@ -479,8 +482,11 @@ fn unget_byte(worker: &mut Worker, place: usize, code: Word) -> Step {
 fn read_bytes(worker: &mut Worker, place: usize, count: Word, answer: Word) -> Step {
     let count = step!(integer(worker, 1, count));
     let count = step!(crate::builtins::vectors::size(1, count));
+    let room = worker.room();
     let Some(file) = input_file(worker, place) else { return Step::Unknown };
-    let bytes = ready!(worker, file.read(count));
+    // One more than there is room for, so that it shows.
+    let bytes = ready!(worker, file.read(count.min(room.saturating_add(1))));
+    step!(worker.may_go_on(bytes.len()));
     let string = worker.string(&bytes);
     give(worker, answer, string)
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use syntax::lexer::{Scanned, TermScanner};
 use syntax::operators::{OpType, PRIORITY_MAX};
 use syntax::parser::SyntaxError;
-use syntax::print::{Printer, TermView, View};
+use syntax::print::{Printer, Progress, TermView, View};
 use syntax::tree::{NodeKind, Tree};
 use term::{Atom, symbol};
 
@@ -169,7 +169,9 @@ impl TermView for Terms<'_, '_> {
 pub(super) fn unparse(machine: &Machine, place: usize, term: Id, wrapped: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let terms = Terms { machine, wrapped };
-    Printer::readable(term).write(&terms, machine.atoms, &machine.streams[place].ops, &mut out, usize::MAX);
+    let mut printer = Printer::readable(term);
+    let ops = &machine.streams[place].ops;
+    while let Progress::Paused = printer.write(&terms, machine.atoms, ops, &mut out, usize::MAX) {}
     out
 }
 
