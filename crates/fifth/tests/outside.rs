@@ -194,3 +194,28 @@ fn the_repl_ends_with_its_input_whatever_is_typed() {
         assert_eq!(output.status.code(), Some(0), "{typed:?} {}", error(&output));
     }
 }
+
+/// A reader that sleeps keeps only the writer waiting: another goal's file appears meanwhile, and no output is lost.
+#[test]
+fn a_full_pipe_does_not_stop_other_goals() {
+    let writer = WRITER.replace(
+        "main :- io:outstream(S), count(0, S).",
+        "main :- unix:argv([Path]), io:outstream(S), count(0, S), timer:instantiate_after(time(0,0,300000), T), say(T, Path).\n\
+         say(T, Path) :- wait(T) | io:outstream(Path, F), F = [print(done), nl].",
+    );
+    let writer = writer.replace("unix:argv([Path]), ", "unix:argv(As), go(As).\ngo([Path]) :- ");
+    let text = Text::new("sleeper", writer.as_bytes());
+    let file = text.0.with_extension("said");
+    let mut command = text.command(&["run"]);
+    let child = command.arg("--").arg(&file).spawn().expect("it starts");
+    let start = Instant::now();
+    while !std::fs::read(&file).is_ok_and(|said| said == b"done\n") {
+        assert!(start.elapsed() < Duration::from_secs(60), "the other goal never ran");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().expect("a child");
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    let numbers: String = (0..200_000).map(|n| format!("{n}\n")).collect();
+    assert!(output.stdout == numbers.as_bytes());
+    std::fs::remove_file(file).expect("it is there");
+}

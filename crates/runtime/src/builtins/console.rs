@@ -66,9 +66,10 @@ struct Prompted(bool);
 fn read_integer(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
     loop {
         if !std::mem::replace(&mut worker.state::<Prompted>().0, true)
-            && let Err(error) = io::print_error(worker, b"> ")
+            && let Err(stop) = io::prompt(worker, b"> ")
         {
-            return Outcome::Error(error.program_error());
+            worker.state::<Prompted>().0 = false;
+            return stop;
         }
         let line = match io::read_line(worker) {
             Ok(line) => line,

@@ -12,15 +12,19 @@
 use crate::worker::Kept;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::sync::Arc;
 
 /// Bytes that are read or written at once.
 const CHUNK_BYTES: usize = 16 * 1024;
-/// A pipe that poll calls writable takes this many bytes without blocking (POSIX's PIPE_BUF is at least 512).
+/// A pipe that poll calls writable takes this many bytes without blocking (Linux's PIPE_BUF), unless another process writes to it
+/// at that moment. Non-blocking mode would be safer, but it is set for all processes that share the pipe or terminal.
 const SAFE_WRITE_BYTES: usize = 4096;
 /// An output buffer of this size is written.
 const BUFFER_BYTES: usize = 64 * 1024;
+/// So much is kept of what goals have written that nobody waits for.
+const BACKLOG_BYTES: usize = 1024 * 1024;
 
 /// What to wait for at a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +81,7 @@ struct Input {
 struct Output {
     /// `None`: collected, for a string.
     fd: Option<Fd>,
+    /// Writing never waits: a regular file, or a device like /dev/null.
     regular: bool,
     bytes: Vec<u8>,
     /// A terminal: written at every newline.
@@ -109,10 +114,8 @@ impl IoError {
     }
 }
 
-fn is_regular(fd: &Fd) -> bool {
-    rustix::fs::fstat(fd).is_ok_and(|stat| {
-        rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::RegularFile
-    })
+fn has_type(fd: &Fd, kind: FileType) -> bool {
+    rustix::fs::fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == kind)
 }
 
 /// True if the descriptor is ready now.
@@ -138,18 +141,18 @@ impl File {
         File {
             name: name.into(),
             input: input.map(|fd| Input {
-                regular: is_regular(&fd),
+                regular: has_type(&fd, FileType::RegularFile),
                 fd: Some(fd),
                 bytes: Vec::new(),
                 at: 0,
                 end: false,
                 lines: 0,
             }),
-            output: output.map(|fd| Output {
-                regular: is_regular(&fd),
-                lines: rustix::termios::isatty(&fd),
-                fd: Some(fd),
-                bytes: Vec::new(),
+            output: output.map(|fd| {
+                let lines = rustix::termios::isatty(&fd);
+                let regular = has_type(&fd, FileType::RegularFile)
+                    || (has_type(&fd, FileType::CharacterDevice) && !lines);
+                Output { regular, lines, fd: Some(fd), bytes: Vec::new() }
             }),
             kept: None,
         }
@@ -308,18 +311,24 @@ impl File {
             kept.add(bytes.len());
         }
     }
+    /// True if far more is buffered than is written at once.
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.output.as_ref().is_some_and(|output| output.fd.is_some() && output.bytes.len() >= BACKLOG_BYTES)
+    }
+    /// True if the buffer is full: it is to be written before more is put into it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.output.as_ref().is_some_and(|output| output.fd.is_some() && output.bytes.len() >= BUFFER_BYTES)
+    }
     /// True if the buffer should be written now: it is full, or a terminal's line is complete.
     pub(crate) fn wants_flush(&self) -> bool {
-        self.output.as_ref().is_some_and(|output| {
-            output.fd.is_some()
-                && (output.bytes.len() >= BUFFER_BYTES || (output.lines && output.bytes.contains(&b'\n')))
-        })
+        let line = |output: &Output| output.fd.is_some() && output.lines && output.bytes.contains(&b'\n');
+        self.is_full() || self.output.as_ref().is_some_and(line)
     }
-    /// Writes the buffer without waiting.
+    /// Writes of the buffer what can be written without waiting.
     pub(crate) fn flush(&mut self) -> Result<Ready<()>, IoError> {
         self.write_out(false)
     }
-    /// Writes the buffer, waiting as long as it takes (standard output, and at the end of the program).
+    /// Writes the buffer, waiting as long as it takes (at the end of the program, and where nothing can be tried again).
     pub(crate) fn flush_waiting(&mut self) -> Result<(), IoError> {
         self.write_out(true).map(|_| ())
     }

@@ -140,8 +140,8 @@ impl Outside {
         worker.state::<Outside>().clone()
     }
     /// Waits until something is ready, at most `timeout`, then takes out what is: variables to bind, with values.
-    fn collect(&self, worker: &mut Worker, timeout: Option<Duration>) -> Vec<(Root, Word)> {
-        let ready = self.wait(timeout);
+    fn collect(&self, worker: &mut Worker, timeout: Option<Duration>, blocked: &[Fd]) -> Vec<(Root, Word)> {
+        let ready = self.wait(timeout, blocked);
         let mut sources = self.sources.borrow_mut();
         if let Some((wakeups, _)) = &mut sources.interrupts {
             // The waker knows of the interrupt: the bytes have done their work.
@@ -172,8 +172,9 @@ impl Outside {
         }
         fired
     }
-    /// Indices of ready descriptors: first those of `fds`, then of children, then of signals; in ascending order.
-    fn wait(&self, timeout: Option<Duration>) -> Vec<usize> {
+    /// Indices of ready descriptors: first those of `fds`, then of children, then of signals; in ascending order. Waiting ends
+    /// also when a `blocked` one takes output.
+    fn wait(&self, timeout: Option<Duration>, blocked: &[Fd]) -> Vec<usize> {
         let sources = self.sources.borrow();
         let next_timer = (sources.timers.first_key_value())
             .map(|((at, _), _)| at.saturating_duration_since(Instant::now()));
@@ -192,6 +193,7 @@ impl Outside {
         polled.extend(sources.children.iter().map(|child| PollFd::new(&child.ended, PollFlags::IN)));
         polled.extend(sources.signals.iter().map(|signal| PollFd::new(&signal.fd, PollFlags::IN)));
         let waits = polled.len();
+        polled.extend(blocked.iter().map(|fd| PollFd::new(fd, PollFlags::OUT)));
         polled.extend(sources.interrupts.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
@@ -225,10 +227,12 @@ impl Events for Outside {
             && sources.signals.is_empty())
     }
     fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
-        if timeout != Some(Duration::ZERO) {
-            super::flush_before_waiting(worker);
+        let waits = timeout != Some(Duration::ZERO);
+        let blocked = if waits { super::flush_before_waiting(worker) } else { Vec::new() };
+        if worker.error.is_some() {
+            return;
         }
-        for (root, value) in self.collect(worker, timeout) {
+        for (root, value) in self.collect(worker, timeout, &blocked) {
             let variable = worker.take_root(root);
             worker.unify(variable, value);
         }

@@ -139,7 +139,7 @@ impl Io {
             }
         }
     }
-    /// True for the buffers that all streams share and that are written waiting.
+    /// True for the files that all streams share and that are never closed (F1).
     pub(crate) fn is_standard(file: usize) -> bool {
         file <= STDERR
     }
@@ -152,21 +152,39 @@ impl IoError {
     }
 }
 
-/// Writes text to standard output's buffer; onto a terminal at each newline.
+/// Writes text to standard output's buffer; onto a terminal at each newline. Nobody waits for that, so a slow reader
+/// finds it in the buffer, and stops the program only when much is there.
 pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
-    let io = worker.state::<Io>();
-    let file = io.file(STDOUT).expect("F1");
+    let file = worker.state::<Io>().file(STDOUT).expect("F1");
     file.put(bytes);
-    if file.wants_flush() { file.flush_waiting() } else { Ok(()) }
+    if file.wants_flush() {
+        file.flush()?;
+    }
+    if file.has_backlog() { file.flush_waiting() } else { Ok(()) }
 }
 
-/// Writes to standard error at once, after what was written to standard output.
+/// Writes to standard error at once, after what was written to standard output, waiting as long as it takes.
 pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoError> {
     let io = worker.state::<Io>();
     io.file(STDOUT).expect("F1").flush_waiting()?;
     let file = io.file(STDERR).expect("F1");
     file.put(text);
     file.flush_waiting()
+}
+
+/// Writes a prompt to standard error, after what was written to standard output. Must be tried again if it has to wait.
+pub(crate) fn prompt(worker: &mut Worker, text: &[u8]) -> Result<(), Outcome> {
+    match worker.state::<Io>().file(STDOUT).expect("F1").flush() {
+        Ok(Ready::Now(())) => {}
+        Ok(Ready::Later(fd, direction)) => {
+            return Err(Outcome::Wait(events::when_ready(worker, fd, direction)));
+        }
+        Err(error) => return Err(Outcome::Error(error.program_error())),
+    }
+    let file = worker.state::<Io>().file(STDERR).expect("F1");
+    file.put(text);
+    // What does not fit now goes out before the answer is waited for.
+    file.flush().map(|_| ()).map_err(|error| Outcome::Error(error.program_error()))
 }
 
 /// A line of standard input with its newline; empty at the end.
@@ -209,14 +227,27 @@ pub fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
     result
 }
 
-/// Before waiting for the outside: someone may be reading what was written so far.
-fn flush_before_waiting(worker: &mut Worker) {
-    for place in [STDOUT, STDERR] {
-        if let Some(file) = worker.state::<Io>().file(place)
-            && let Err(error) = file.flush_waiting()
-        {
-            worker.error.get_or_insert(error.program_error());
-            worker.abi.limit = 0;
+/// Before waiting for the outside: someone may be reading what was written so far. Answers the descriptors that took
+/// only a part of it.
+fn flush_before_waiting(worker: &mut Worker) -> Vec<Fd> {
+    let mut blocked = Vec::new();
+    let mut failure = None;
+    for (place, shared) in worker.state::<Io>().files.places.iter_mut().enumerate() {
+        let Some(Shared { file, .. }) = shared else { continue };
+        if !Io::is_standard(place) && !file.is_interactive() {
+            continue;
+        }
+        match file.flush() {
+            Ok(Ready::Now(())) => {}
+            Ok(Ready::Later(fd, _)) => blocked.push(fd),
+            // That of another file shows at its stream's next message or at the end.
+            Err(error) if Io::is_standard(place) => failure = failure.or(Some(error)),
+            Err(_) => {}
         }
     }
+    if let Some(error) = failure {
+        worker.error.get_or_insert(error.program_error());
+        worker.abi.limit = 0;
+    }
+    blocked
 }

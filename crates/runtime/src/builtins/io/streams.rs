@@ -363,13 +363,14 @@ pub(super) fn put(worker: &mut Worker, place: usize, bytes: &[u8]) -> Step {
     step!(worker.ensure(bytes.len() / 8));
     let Some((number, file)) = output_file(worker, place) else { return Step::Unknown };
     // S1: wait before, not after, so that nothing is written twice.
-    if !Io::is_standard(number) && file.wants_flush() {
+    if file.is_full() {
         ready!(worker, file.flush());
         return put(worker, place, bytes);
     }
     file.put(bytes);
-    if Io::is_standard(number) && (number == super::STDERR || file.wants_flush()) {
-        step!(file.flush_waiting());
+    if number == super::STDERR || file.wants_flush() {
+        // What does not fit now goes out with what comes next, or when no goal is ready.
+        step!(file.flush());
     }
     Step::Done
 }
@@ -398,12 +399,8 @@ fn write_counted(worker: &mut Worker, place: usize, text: Word, count: Word) -> 
 }
 
 fn flush(worker: &mut Worker, place: usize) -> Step {
-    let Some((number, file)) = output_file(worker, place) else { return Step::Unknown };
-    if Io::is_standard(number) {
-        step!(file.flush_waiting());
-    } else {
-        ready!(worker, file.flush());
-    }
+    let Some((_, file)) = output_file(worker, place) else { return Step::Unknown };
+    ready!(worker, file.flush());
     Step::Done
 }
 
