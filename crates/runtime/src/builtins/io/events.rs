@@ -5,7 +5,7 @@
 //! - E3 Whatever starts waiting wakes the worker, so that the scheduler looks and begins to tick.
 //! - E2 `poll` answers at least once for what is ready, and waits only while nothing is.
 //!
-//! Absent on purpose: threads. Signals come through a pair of sockets that signal handlers write to.
+//! Absent on purpose: threads (`jobs` has them). Signals come through a pair of sockets that signal handlers write to.
 
 use super::buffers::{Direction, Fd};
 use crate::builtins::merge::open_cons;

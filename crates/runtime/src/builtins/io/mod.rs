@@ -10,6 +10,7 @@
 
 pub(crate) mod buffers;
 pub mod events;
+mod jobs;
 mod processes;
 pub(crate) mod requests;
 mod sockets;

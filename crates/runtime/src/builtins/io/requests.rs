@@ -15,6 +15,7 @@
 //! | `forked(F,I,O,R)`  | R becomes `parent(Pid,S,T)` or `child(S,T)`, F made so far: F is `parent(Pid)` or `child` |
 
 use super::buffers::{Fd, File};
+use super::sockets::Wanted;
 use super::streams::Kind;
 use super::{Io, STDERR, STDIN, STDOUT, events, processes, sockets};
 use crate::builtins::{Row, attempt, bytes, error, goal, integer, wrong};
@@ -141,9 +142,12 @@ fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
             Err(_) => abnormal(worker, *answer),
         },
         (b"connect" | b"connect2", [address, answer]) => {
-            return Some(sockets::connect(worker, *address, *answer, name == b"connect2"));
+            let wanted = if name == b"connect2" { Wanted::TwoStreams } else { Wanted::Stream };
+            return Some(sockets::make(worker, *address, *answer, wanted));
         }
-        (b"bind", [address, answer]) => return Some(sockets::bind(worker, *address, *answer)),
+        (b"bind", [address, answer]) => {
+            return Some(sockets::make(worker, *address, *answer, Wanted::Server));
+        }
         (b"fork_with_pipes", [answer]) => return Some(processes::fork_with_pipes(worker, *answer)),
         (b"signal_stream", [signal, answer]) => {
             let signal = match integer(worker, 1, *signal) {

@@ -1,9 +1,9 @@
 //! Sockets: connecting, listening, accepting; over TCP (`inet`) and over the file system (`unix`).
 //!
-//! Names of hosts are looked up at once, which may block for as long as the system's resolver does; nothing else here
-//! waits.
+//! Nothing here waits: names of hosts are looked up by a [`Job`], all else the system does without blocking.
 
 use super::buffers::{Direction, Fd};
+use super::jobs::Job;
 use super::requests::{abnormal, open, owned, pair, reply};
 use super::{Io, events};
 use crate::builtins::{attempt, bytes, describe, error, index, integer, out_of_range, wrong};
@@ -38,15 +38,42 @@ pub(crate) struct Listener {
     path: Option<Vec<u8>>,
 }
 
-/// A connection that is being made.
+/// What is made of an address.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    /// A connection that is one stream.
+    Stream,
+    /// A connection with a stream for each direction.
+    TwoStreams,
+    /// A socket that accepts connections.
+    Server,
+}
+
+/// A socket that is being made.
 #[derive(Debug)]
 pub(crate) struct Connecting {
-    fd: Fd,
-    name: String,
-    /// What to try if this address refuses.
-    others: Vec<Address>,
+    state: State,
     answer: crate::worker::Root,
-    two_streams: bool,
+    wanted: Wanted,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The host's name is looked up.
+    Resolving(Job<Vec<Address>>),
+    /// A connection was begun.
+    Begun {
+        fd: Fd,
+        name: String,
+        /// What to try if this address refuses.
+        others: Vec<Address>,
+    },
+}
+
+/// What a term says of where a socket is.
+enum Named {
+    Addresses(Vec<Address>),
+    Host(String, u16),
 }
 
 fn wrong_address(worker: &Worker, address: Word) -> Outcome {
@@ -62,8 +89,9 @@ fn port(worker: &Worker, position: usize, word: Word) -> Result<u16, Outcome> {
     u16::try_from(port).map_err(|_| out_of_range(position, "a port from 0 to 65535", port))
 }
 
-/// The addresses that a term names: empty if the host is unknown.
-fn addresses(worker: &mut Worker, address: Word) -> Result<Vec<Address>, Outcome> {
+/// What a term names.
+fn named(worker: &mut Worker, address: Word) -> Result<Named, Outcome> {
+    let one = |address| Ok(Named::Addresses(vec![address]));
     let (name, arity) = match worker.view(address) {
         View::Struct(name, arity) => (worker.atoms.text(name).to_vec(), arity),
         View::Unbound(variable) => return Err(Outcome::Wait(variable)),
@@ -71,10 +99,10 @@ fn addresses(worker: &mut Worker, address: Word) -> Result<Vec<Address>, Outcome
     };
     let first = worker.arg(address, 0);
     match (&name[..], arity) {
-        (b"unix", 1) => Ok(vec![Address::Unix(bytes(worker, 1, first)?)]),
+        (b"unix", 1) => one(Address::Unix(bytes(worker, 1, first)?)),
         (b"inet", 1) => {
             let port = port(worker, 1, first)?;
-            Ok(vec![Address::Inet((Ipv4Addr::UNSPECIFIED, port).into())])
+            one(Address::Inet((Ipv4Addr::UNSPECIFIED, port).into()))
         }
         (b"inet", 2) => {
             let port = port(worker, 2, worker.arg(address, 1))?;
@@ -86,12 +114,14 @@ fn addresses(worker: &mut Worker, address: Word) -> Result<Vec<Address>, Outcome
                 for (octet, &part) in octets.iter_mut().zip(&parts) {
                     *octet = index(worker, 1, part, 256)? as u8;
                 }
-                return Ok(vec![Address::Inet((IpAddr::from(octets), port).into())]);
+                return one(Address::Inet((IpAddr::from(octets), port).into()));
             }
             let host = bytes(worker, 1, first)?;
             let host = String::from_utf8_lossy(&host).into_owned();
-            let found = (&host[..], port).to_socket_addrs();
-            Ok(found.map_or_else(|_| Vec::new(), |found| found.map(Address::Inet).collect()))
+            match host.parse::<IpAddr>() {
+                Ok(known) => one(Address::Inet((known, port).into())),
+                Err(_) => Ok(Named::Host(host, port)),
+            }
         }
         _ => Err(wrong_address(worker, address)),
     }
@@ -140,52 +170,72 @@ impl Address {
     }
 }
 
-/// `connect(Address,R)` and `connect2(Address,R)`.
-pub(super) fn connect(
+/// `connect(Address,R)`, `connect2(Address,R)` and `bind(Address,R)`.
+pub(super) fn make(
     worker: &mut Worker,
     address: Word,
     answer: Word,
-    two_streams: bool,
+    wanted: Wanted,
 ) -> Result<Word, Outcome> {
-    let addresses = addresses(worker, address)?;
-    Ok(try_next(worker, addresses, answer, two_streams))
+    let (host, port) = match named(worker, address)? {
+        Named::Addresses(addresses) => return Ok(try_next(worker, addresses, answer, wanted)),
+        Named::Host(host, port) => (host, port),
+    };
+    let look_up = move || {
+        let found = (&host[..], port).to_socket_addrs();
+        found.map_or_else(|_| Vec::new(), |found| found.map(Address::Inet).collect())
+    };
+    Ok(match Job::start(look_up) {
+        Ok(job) => go_on(worker, State::Resolving(job), answer, wanted),
+        Err(_) => abnormal(worker, answer),
+    })
 }
 
-/// Starts a connection to the first address that allows it.
-fn try_next(worker: &mut Worker, addresses: Vec<Address>, answer: Word, two_streams: bool) -> Word {
+/// Uses the first address that allows it; without one the answer is `abnormal`.
+fn try_next(worker: &mut Worker, addresses: Vec<Address>, answer: Word, wanted: Wanted) -> Word {
     let mut addresses = addresses.into_iter();
     while let Some(address) = addresses.next() {
-        if let Ok(fd) = address.connect() {
-            let answer = worker.root(answer);
-            let connecting = Connecting {
-                fd: owned(fd),
-                name: address.text(),
-                others: addresses.collect(),
-                answer,
-                two_streams,
-            };
-            let place = worker.state::<Io>().connecting.add(connecting);
-            return reply(worker, "connecting", &[Word::small(place as i64)]);
+        if let Wanted::Server = wanted {
+            if let Ok(fd) = address.listen() {
+                return server(worker, fd, address, answer);
+            }
+        } else if let Ok(fd) = address.connect() {
+            let others = addresses.collect();
+            let begun = State::Begun { fd: owned(fd), name: address.text(), others };
+            return go_on(worker, begun, answer, wanted);
         }
     }
     abnormal(worker, answer)
 }
 
-/// `connected(K,Reply)`: waits until a connection is made or refused.
+/// The rest is done by `connected`.
+fn go_on(worker: &mut Worker, state: State, answer: Word, wanted: Wanted) -> Word {
+    let answer = worker.root(answer);
+    let place = worker.state::<Io>().connecting.add(Connecting { state, answer, wanted });
+    reply(worker, "connecting", &[Word::small(place as i64)])
+}
+
+/// `connected(K,Reply)`: waits until a host is known, or a connection made or refused.
 pub(super) fn connected(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let place = attempt!(index(worker, 1, inputs[0], usize::MAX));
     let Some(connecting) = worker.state::<Io>().connecting.get_mut(place) else {
         return error(ErrorKind::Other, "this connection was made already");
     };
-    let fd = connecting.fd.clone();
-    if !super::buffers::is_ready(&fd, Direction::Write) {
-        return Outcome::Wait(events::when_ready(worker, fd, Direction::Write));
+    let (fd, direction) = match &connecting.state {
+        State::Resolving(job) => (job.done(), Direction::Read),
+        State::Begun { fd, .. } => (fd.clone(), Direction::Write),
+    };
+    if !super::buffers::is_ready(&fd, direction) {
+        return Outcome::Wait(events::when_ready(worker, fd, direction));
     }
     let Some(connecting) = worker.state::<Io>().connecting.remove(place) else { return Outcome::No };
-    let answer = worker.take_root(connecting.answer);
-    outputs[0] = match sockopt::socket_error(&connecting.fd) {
-        Ok(Ok(())) => streams(worker, &connecting.name, connecting.fd, answer, connecting.two_streams),
-        _ => try_next(worker, connecting.others, answer, connecting.two_streams),
+    let (answer, wanted) = (worker.take_root(connecting.answer), connecting.wanted);
+    outputs[0] = match connecting.state {
+        State::Resolving(job) => try_next(worker, job.result().unwrap_or_default(), answer, wanted),
+        State::Begun { fd, name, others } => match sockopt::socket_error(&fd) {
+            Ok(Ok(())) => streams(worker, &name, fd, answer, matches!(wanted, Wanted::TwoStreams)),
+            _ => try_next(worker, others, answer, wanted),
+        },
     };
     Outcome::Done
 }
@@ -199,14 +249,11 @@ fn streams(worker: &mut Worker, name: &str, fd: Fd, answer: Word, two: bool) -> 
     reply(worker, "stream", &[handle, answer])
 }
 
-/// `bind(Address,R)`.
-pub(super) fn bind(worker: &mut Worker, address: Word, answer: Word) -> Result<Word, Outcome> {
-    let addresses = addresses(worker, address)?;
-    let Some(address) = addresses.into_iter().next() else { return Ok(abnormal(worker, answer)) };
-    let Ok(fd) = address.listen() else { return Ok(abnormal(worker, answer)) };
+/// A socket that accepts connections.
+fn server(worker: &mut Worker, fd: OwnedFd, address: Address, answer: Word) -> Word {
     let path = if let Address::Unix(path) = address { Some(path) } else { None };
     let place = worker.state::<Io>().listeners.add(Listener { fd: owned(fd), path });
-    Ok(reply(worker, "server", &[Word::small(place as i64), answer]))
+    reply(worker, "server", &[Word::small(place as i64), answer])
 }
 
 /// `accept(S,H,State)`: the next message of a bound socket. States: `busy(V,S)`, `stream(N,R,S)`, `pair(I,O,R,S)`, `closed`.
