@@ -37,6 +37,8 @@ fn new_node(engine: &Engine, own: Vec<Native>) -> anyhow::Result<Node> {
     let mut natives = runtime::builtins::natives();
     natives.extend(own);
     let mut node = Node::new(options, AtomTable::new(), natives).map_err(|e| anyhow::anyhow!("{e}"))?;
+    // Without handlers an interrupt ends the process all the same, only less politely.
+    let _ = runtime::builtins::io::events::end_on_interrupt(node.worker());
     let outside = runtime::builtins::io::events::Outside::of(node.worker());
     node.set_events(Box::new(outside));
     Ok(node)

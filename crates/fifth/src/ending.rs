@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The program failed.
 const FAILED: u8 = 255;
 /// Somebody ended it.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 /// Characters of a source line that are shown at most.
 const LINE_CHARS_MAX: usize = 120;
 
@@ -30,8 +30,6 @@ pub(crate) fn on_panic() {
 /// Runs `main:main`, reports its end, and gives the exit code.
 pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> u8 {
     let started = Instant::now();
-    // Without handlers an interrupt ends the process all the same, only less politely.
-    let _ = runtime::builtins::io::events::end_on_interrupt(machine.node.worker());
     let outcome = machine.run("main", "main").expect("the compiler checked that main:main/0 is there");
     let outcome = match runtime::builtins::io::flush(machine.node.worker()) {
         Err(error) if matches!(outcome, RunOutcome::Success | RunOutcome::Exit(_)) => {

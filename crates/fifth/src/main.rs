@@ -156,8 +156,13 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
         return Ok(USAGE);
     };
     let compiled = machine.generate(program, &engine)?;
-    standalone::write(&mut machine, &compiled, &options.output)?;
-    Ok(0)
+    let waker = machine.node.worker().waker();
+    // An interrupt must leave neither half an executable nor its parts.
+    waker.hold_interrupts();
+    let written = standalone::write(&mut machine, &compiled, &options.output);
+    let interrupted = waker.release_interrupts();
+    written?;
+    Ok(if interrupted { ending::INTERRUPTED } else { 0 })
 }
 
 /// Arguments as the program sees them.

@@ -53,8 +53,6 @@ struct Shown(Vec<(String, String)>);
 /// Runs the REPL until the end of its input; gives the exit code.
 pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
     let mut machine = Machine::with_natives(&ENGINE, vec![show()])?;
-    // Without handlers Ctrl-C ends the REPL instead of a query.
-    let _ = runtime::builtins::io::events::end_on_interrupt(machine.node.worker());
     let mut definitions = Definitions::default();
     for path in &options.files {
         load(&mut definitions, &mut machine, path)?;

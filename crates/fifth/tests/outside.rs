@@ -219,3 +219,29 @@ fn a_full_pipe_does_not_stop_other_goals() {
     assert!(output.stdout == numbers.as_bytes());
     std::fs::remove_file(file).expect("it is there");
 }
+
+/// Whenever an interrupt comes, an executable is whole or not there, and nothing else is left.
+#[test]
+fn an_interrupted_build_leaves_no_parts() {
+    let folder = std::env::temp_dir().join(format!("fifth-outside-{}-build", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let text = Text::new("interrupted", WRITER.replace("200000", "3").as_bytes());
+    let exe = folder.join("exe");
+    for milliseconds in [0, 5, 10, 20, 40, 60, 80, 100, 150, 200, 300, 500, 800] {
+        let mut command = text.command(&["build", "-o", exe.to_str().expect("a plain path")]);
+        let child = command.spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(20 + milliseconds));
+        // It may have ended already.
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status();
+        let output = end(child);
+        assert!(matches!(output.status.code(), Some(0 | 130)), "{:?} {}", output.status, error(&output));
+        let left: Vec<_> = std::fs::read_dir(&folder).expect("a folder").flatten().collect();
+        assert!(left.iter().all(|entry| entry.file_name() == "exe"), "{left:?}");
+        if exe.exists() {
+            let output = Command::new(&exe).output().expect("it starts");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n1\n2\n");
+            std::fs::remove_file(&exe).expect("it is there");
+        }
+    }
+    std::fs::remove_dir(folder).expect("it is empty");
+}

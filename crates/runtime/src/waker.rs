@@ -22,6 +22,8 @@ struct Shared {
     users: AtomicUsize,
     running: AtomicBool,
     interrupted: AtomicBool,
+    /// Interrupts between runs are only noted.
+    held: AtomicBool,
     /// Signals that the program handles itself, a bit each.
     claimed: AtomicU64,
 }
@@ -54,12 +56,25 @@ impl Waker {
     }
     /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before and has not ended yet.
     pub fn interrupt(&self) -> bool {
+        if self.shared.held.load(Ordering::SeqCst) {
+            self.shared.interrupted.store(true, Ordering::SeqCst);
+            return true;
+        }
         if !self.shared.running.load(Ordering::SeqCst) || self.shared.interrupted.swap(true, Ordering::SeqCst)
         {
             return false;
         }
         self.wake();
         true
+    }
+    /// From now on an interrupt is only noted: something is under way, between runs, that must not be left half done.
+    pub fn hold_interrupts(&self) {
+        self.shared.held.store(true, Ordering::SeqCst);
+    }
+    /// The opposite. True if an interrupt came meanwhile.
+    pub fn release_interrupts(&self) -> bool {
+        self.shared.held.store(false, Ordering::SeqCst);
+        self.take_interrupt()
     }
     /// A run begins or has ended.
     pub(crate) fn set_running(&self, running: bool) {
