@@ -158,7 +158,7 @@ fn help(error: &ProgramError) -> Option<&'static str> {
             Some("two goals gave one variable different values; one of them should read it instead")
         }
         ErrorKind::HeapLimit => Some(
-            "`--heap-limit SIZE` allows more; a stream that is made faster than it is read grows without end",
+            "`--heap-limit SIZE` allows more (and `ulimit -v` less); a stream that is made faster than it is read grows without end",
         ),
         ErrorKind::ZeroDivision => Some("test the divisor in a guard: `D =\\= 0`"),
         _ if lost_output(error) => Some("whoever read the output has gone, or there is no room for it"),

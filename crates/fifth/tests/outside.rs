@@ -245,3 +245,22 @@ fn an_interrupted_build_leaves_no_parts() {
     }
     std::fs::remove_dir(folder).expect("it is empty");
 }
+
+#[test]
+fn less_address_space_is_a_smaller_heap() {
+    let text = Text::new("limited", WRITER.replace("200000", "3").as_bytes());
+    let limited = |kibibytes: u32| {
+        let script = format!("ulimit -v {kibibytes} && exec \"$0\" run \"$1\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_fifth")]).arg(&text.0);
+        command.output().expect("it starts")
+    };
+    for kibibytes in [64_000_000, 4_000_000, 1_100_000] {
+        let output = limited(kibibytes);
+        assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n1\n2\n");
+    }
+    let output = limited(500_000);
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    assert!(error(&output).contains("ulimit -v"), "{}", error(&output));
+}

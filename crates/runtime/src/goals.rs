@@ -59,13 +59,14 @@ const NO_PRIORITY: i64 = -1;
 const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
 
 impl Goals {
-    /// An empty stack with one segment; `None` if the system refuses the address space.
-    pub(crate) fn new(priority: i64, bytes_max: usize) -> Option<Goals> {
-        let region = Region::reserve(GOAL_BYTES, 4096)?;
+    /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses that.
+    pub(crate) fn new(priority: i64, bytes_max: usize, halvings: u32) -> Option<Goals> {
+        let bytes = GOAL_BYTES >> halvings;
+        let region = Region::reserve(bytes, 4096)?;
         write(region.base(), BOTTOM.goal_word());
         let segments = vec![Segment { priority, base: region.base() + BOTTOM_BYTES }];
         let clean = region.base() + BOTTOM_BYTES;
-        let bytes_max = bytes_max.clamp(1 << 20, GOAL_BYTES) & !7;
+        let bytes_max = bytes_max.clamp(1 << 20, bytes) & !7;
         let (buckets, spare, marks) = (BTreeMap::new(), Vec::new(), Vec::new());
         Some(Goals { region, segments, buckets, best: NO_PRIORITY, spare, marks, clean, bytes_max })
     }

@@ -28,6 +28,8 @@ pub(crate) mod sizes {
     pub(crate) const NURSERY_MIN: usize = 512 << 10;
     pub(crate) const NURSERY_MAX: usize = 16 << 20;
     pub(crate) const MAJOR_MIN: usize = 32 << 20;
+    pub(crate) const HALVINGS_MAX: u32 = 13;
+    pub(crate) const OTHER_BYTES: usize = 256 << 20;
 }
 #[cfg(miri)]
 pub(crate) mod sizes {
@@ -37,9 +39,13 @@ pub(crate) mod sizes {
     pub(crate) const NURSERY_MIN: usize = 64 << 10;
     pub(crate) const NURSERY_MAX: usize = 128 << 10;
     pub(crate) const MAJOR_MIN: usize = 256 << 10;
+    pub(crate) const HALVINGS_MAX: u32 = 0;
+    pub(crate) const OTHER_BYTES: usize = 4096;
 }
 use sizes::SPACE_BYTES;
 pub(crate) use sizes::{BLOCK_BYTES, MAJOR_MIN, NURSERY_MAX, NURSERY_MIN, YOUNG_BYTES};
+/// How small the spaces may become, and what must be left of a process's address space beside them.
+pub(crate) use sizes::{HALVINGS_MAX, OTHER_BYTES};
 
 /// Bytes of the nursery's address range.
 pub(crate) const NURSERY_RANGE: usize = YOUNG_BYTES / 2;
@@ -75,18 +81,20 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// An empty heap; `None` if the system refuses the address space.
-    pub(crate) fn new(options: &Options) -> Option<Heap> {
+    /// An empty heap; `None` if the system refuses the address space. The spaces get 1 / 2^`halvings` of their usual size.
+    pub(crate) fn new(options: &Options, halvings: u32) -> Option<Heap> {
         let young = Region::reserve(YOUNG_BYTES, YOUNG_BYTES)?;
         let survivor_top = young.base() + NURSERY_RANGE;
-        let bytes_max = options.heap_bytes_max.unwrap_or_else(machine_share);
+        let space_bytes = SPACE_BYTES >> halvings;
+        // A major collection needs the space twice, and blocks and pages are not filled to the last word.
+        let bytes_max = options.heap_bytes_max.unwrap_or_else(machine_share).min(space_bytes / 4);
         Some(Heap {
             young,
             nursery_bytes: NURSERY_MIN,
             survivors: 0,
             survivor_top,
-            old: OldSpace::new()?,
-            large: LargeSpace::new()?,
+            old: OldSpace::new(space_bytes)?,
+            large: LargeSpace::new(space_bytes)?,
             remembered: Vec::new(),
             overflow: Vec::new(),
             major_threshold: MAJOR_MIN.min(bytes_max),
@@ -140,18 +148,6 @@ fn machine_share() -> usize {
     1 << 20
 }
 
-/// Reserves a space as large as the system allows.
-fn reserve_space() -> Option<Region> {
-    let mut bytes = SPACE_BYTES;
-    while bytes >= SPACE_BYTES >> 10 {
-        if let Some(region) = Region::reserve(bytes, BLOCK_BYTES) {
-            return Some(region);
-        }
-        bytes /= 2;
-    }
-    None
-}
-
 // ---- old space -------------------------------------------------------------------------------------
 
 /// What a block of old space holds.
@@ -177,8 +173,8 @@ pub(crate) struct OldSpace {
 }
 
 impl OldSpace {
-    fn new() -> Option<OldSpace> {
-        let region = reserve_space()?;
+    fn new(bytes: usize) -> Option<OldSpace> {
+        let region = Region::reserve(bytes, BLOCK_BYTES)?;
         Some(OldSpace { region, blocks: Vec::new(), free: Vec::new(), used: 0, top: 0, end: 0 })
     }
     /// Bytes of blocks in use.
@@ -190,7 +186,7 @@ impl OldSpace {
     pub(crate) fn block_of(&self, address: usize) -> usize {
         (address - self.region.base()) / BLOCK_BYTES
     }
-    /// Room for an object. Panics when the address space is used up, which is far beyond every memory.
+    /// Room for an object. Panics when the address space is used up, which is far beyond the heap limit.
     #[inline(always)]
     pub(crate) fn allocate(&mut self, words: usize) -> usize {
         if self.top + 8 * words > self.end {
@@ -269,8 +265,8 @@ pub(crate) struct LargeSpace {
 }
 
 impl LargeSpace {
-    fn new() -> Option<LargeSpace> {
-        let region = reserve_space()?;
+    fn new(bytes: usize) -> Option<LargeSpace> {
+        let region = Region::reserve(bytes, BLOCK_BYTES)?;
         let next = region.base();
         Some(LargeSpace {
             region,
@@ -282,7 +278,7 @@ impl LargeSpace {
             young_bytes: 0,
         })
     }
-    /// Room for an object of `words` words. Panics when the address space is used up, which is far beyond every memory.
+    /// Room for an object of `words` words. Panics when the address space is used up, which is far beyond the heap limit.
     pub(crate) fn allocate(&mut self, words: usize) -> usize {
         let bytes = (words * 8 + PREFIX_BYTES).next_multiple_of(PAGE);
         let start = match self.free.iter().position(|range| range.end - range.start >= bytes) {

@@ -95,9 +95,8 @@ mod backend {
 
     /// An anonymous private mapping without reserved swap.
     pub(super) struct Mapping {
-        start: *mut core::ffi::c_void,
-        length: usize,
         base: usize,
+        bytes: usize,
     }
 
     impl Mapping {
@@ -110,7 +109,17 @@ mod backend {
             };
             let start = start.ok()?;
             let base = start.expose_provenance().next_multiple_of(align);
-            Some(Mapping { start, length, base })
+            // What alignment did not need counts against the process's limit as well.
+            let (before, after) =
+                (base - start.expose_provenance(), align - (base - start.expose_provenance()));
+            for (from, unused) in [(start.expose_provenance(), before), (base + bytes, after)] {
+                if unused > 0 {
+                    // SAFETY: M1 - this part of the new mapping is outside the region that begins to live.
+                    let result = unsafe { munmap(std::ptr::with_exposed_provenance_mut(from), unused) };
+                    debug_assert!(result.is_ok());
+                }
+            }
+            Some(Mapping { base, bytes })
         }
         pub(super) fn base(&self) -> usize {
             self.base
@@ -126,7 +135,7 @@ mod backend {
     impl Drop for Mapping {
         fn drop(&mut self) {
             // SAFETY: M1 - this mapping was made by `new` and nothing refers to it after its owner is gone.
-            let result = unsafe { munmap(self.start, self.length) };
+            let result = unsafe { munmap(std::ptr::with_exposed_provenance_mut(self.base), self.bytes) };
             debug_assert!(result.is_ok());
         }
     }

@@ -52,7 +52,11 @@ pub struct NoAddressSpace;
 
 impl std::fmt::Display for NoAddressSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the system refuses the address space for heap and goal stack")
+        write!(
+            f,
+            "the system refuses the address space for heap and goal stack: at least 1 GiB is needed; \
+             `ulimit -v` shows what this shell allows (in KiB)"
+        )
     }
 }
 

@@ -9,8 +9,8 @@
 use crate::classes::{Classes, Contents};
 use crate::collect::{TaggedWords, tagged_words};
 use crate::goals::Goals;
-use crate::heap::{Heap, MAJOR_MIN, YOUNG_BYTES};
-use crate::memory::at;
+use crate::heap::{HALVINGS_MAX, Heap, MAJOR_MIN, OTHER_BYTES, YOUNG_BYTES};
+use crate::memory::{Region, at};
 use crate::outcome::ProgramError;
 use crate::program::Predicates;
 use crate::schedule::SystemGoals;
@@ -100,12 +100,22 @@ pub struct Worker {
 /// What a node may be told.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of heap and goal stack at most; `None`: three quarters of the machine's memory.
+    /// Bytes of heap and goal stack at most; `None`: 45 % of the machine's memory. Less if the process may
+    /// have less address space than usual.
     pub heap_bytes_max: Option<usize>,
     /// Collect at every opportunity: finds words that the collector does not know (tests).
     pub collect_always: bool,
     /// Check the whole heap after every collection (tests).
     pub check_heap: bool,
+}
+
+/// Heap and goal stack, if the system gives the address space for them and for all else that a process needs.
+fn reserve(options: &Options, halvings: u32) -> Option<(Heap, Goals)> {
+    let heap = Heap::new(options, halvings)?;
+    let goals = Goals::new(PRIORITY_START, heap.bytes_max, halvings)?;
+    // Given back at once: compiler, code and threads take it.
+    Region::reserve(OTHER_BYTES, 4096)?;
+    Some((heap, goals))
 }
 
 impl Drop for Worker {
@@ -117,8 +127,8 @@ impl Drop for Worker {
 impl Worker {
     /// A worker with an empty heap and an empty goal stack. `None` if the system refuses the address space.
     pub(crate) fn new(options: Options, atoms: AtomTable, classes: Classes) -> Option<Box<Worker>> {
-        let heap = Heap::new(&options)?;
-        let goals = Goals::new(PRIORITY_START, heap.bytes_max)?;
+        // Less address space (`ulimit -v`) is a smaller heap, not an error.
+        let (heap, goals) = (0..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings))?;
         let base = heap.young.base();
         let limit = if options.collect_always { base } else { heap.limit(0) };
         let tagged_words = tagged_words(&classes);
