@@ -7,6 +7,11 @@ pub(crate) fn text(module: &str) -> Option<&'static str> {
     MODULES.binary_search_by(|(name, _)| (*name).cmp(module)).ok().map(|index| MODULES[index].1)
 }
 
+/// The names of the library's modules.
+pub(crate) fn modules() -> impl Iterator<Item = &'static str> {
+    MODULES.iter().map(|(name, _)| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

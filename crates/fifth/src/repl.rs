@@ -29,8 +29,10 @@ otherwise.         stands before the next clause that is typed; so does alternat
 ?- p(X), q(Y).     runs goals; bindings are printed as they arrive; Ctrl-C ends the query
 :list              shows the clauses            :clear        forgets them all
 :forget p/1        forgets those of p/1         :load FILE    defines the clauses of a file
-:help              this page                    :quit         leaves (so does the end of input)
+:help              this page                    :quit         leaves (so does Ctrl-D)
+On a terminal Tab completes names, the arrow keys edit and recall, Ctrl-R searches, Ctrl-C abandons what is typed.
 ";
+const COMMANDS: [&str; 6] = ["clear", "forget", "help", "list", "load", "quit"];
 
 /// Errors about what is not defined, and may be defined later.
 const MISSING: [&str; 2] = ["undefined-predicate", "wrong-arity"];
@@ -61,7 +63,9 @@ pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
     if input.is_terminal() {
         output::line(&format!("Fifth {}. `:help` explains, `:quit` leaves.", env!("CARGO_PKG_VERSION")))?;
     }
-    while let Some(entry) = input.next()? {
+    loop {
+        input.offer(|| names(&definitions, &machine));
+        let Some(entry) = input.next()? else { return Ok(0) };
         let entry = entry.trim();
         if let Some(command) = entry.strip_prefix(':').filter(|_| !entry.starts_with(":-")) {
             if matches!(command.trim(), "quit" | "q" | "exit") {
@@ -76,7 +80,19 @@ pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
             define(entry, &mut definitions, &mut machine)?;
         }
     }
-    Ok(0)
+}
+
+/// What may be completed: commands, defined predicates, builtins, modules of the library.
+fn names(definitions: &Definitions, machine: &Machine) -> Vec<String> {
+    let builtins = machine.node.builtins().iter().map(|(_, builtin)| builtin);
+    let mut names: Vec<String> = COMMANDS.map(|command| format!(":{command}")).into();
+    names.extend(definitions.predicates.iter().map(|((name, _), _)| name.clone()));
+    names.extend(builtins.map(|builtin| format!("{}:{}", builtin.module, builtin.name)));
+    names.extend(crate::library::modules().map(|module| format!("{module}:")));
+    names.retain(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':'));
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 fn obey(command: &str, definitions: &mut Definitions, machine: &mut Machine) -> anyhow::Result<()> {
