@@ -53,7 +53,7 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            output::complain(&format!("error: {error:#}"));
+            output::error(&error);
             ExitCode::from(USAGE)
         }
     }
@@ -64,6 +64,10 @@ fn told(error: &clap::Error) -> anyhow::Result<u8> {
     if error.use_stderr() {
         // A closed standard error leaves nobody to tell.
         let _ = error.print();
+        let first = std::env::args().nth(1).unwrap_or_default();
+        if error.kind() == clap::error::ErrorKind::InvalidSubcommand && first.ends_with(".kl1") {
+            output::complain(&format!("To run a program: fifth run {first}"));
+        }
         return Ok(USAGE);
     }
     let text = error.render();

@@ -18,3 +18,10 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
+
+/// An error with its reasons. The system's number of it is no news to anybody.
+pub(crate) fn error(error: &anyhow::Error) {
+    let text = format!("{error:#}");
+    let told = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (os error ")).map(|(told, _)| told);
+    complain(&format!("error: {}", told.unwrap_or(&text)));
+}

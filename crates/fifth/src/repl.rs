@@ -110,7 +110,7 @@ fn obey(command: &str, definitions: &mut Definitions, machine: &mut Machine) -> 
         }
         ("load", file) if !file.trim().is_empty() => {
             if let Err(error) = load(definitions, machine, Path::new(file.trim())) {
-                complain(&format!("error: {error:#}"));
+                output::error(&error);
             }
         }
         ("load", _) => complain("error: :load needs a file"),

@@ -108,7 +108,11 @@ fn add_beside(
 /// The bytes of a text file.
 pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = path.display();
-    let facts = std::fs::metadata(path).with_context(|| format!("cannot read {shown}"))?;
+    let facts = std::fs::metadata(path).with_context(|| {
+        let meant = path.with_extension("kl1");
+        let hint = if meant.is_file() { format!(" (is {} meant?)", meant.display()) } else { String::new() };
+        format!("cannot read {shown}{hint}")
+    })?;
     if facts.is_dir() {
         bail!("cannot read {shown}: it is a folder; name the KL1 files in it");
     }
@@ -116,6 +120,9 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();
     let file = std::fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).with_context(|| format!("cannot read {shown}"))?;
+    if text.contains(&0) {
+        bail!("cannot read {shown}: it holds zero bytes, so it is no program text");
+    }
     if text.len() as u64 > FILE_BYTES_MAX {
         bail!("cannot read {shown}: a program text has at most {} MiB", FILE_BYTES_MAX >> 20);
     }

@@ -170,9 +170,9 @@ fn random_bytes_are_refused_with_a_message() {
         for _ in 0..1 + random(200) {
             let at = random(bytes.len() + 1);
             match random(3) {
-                0 if at < bytes.len() => bytes[at] = random(256) as u8,
+                0 if at < bytes.len() => bytes[at] = 1 + random(255) as u8,
                 1 if at < bytes.len() => _ = bytes.remove(at),
-                _ => bytes.insert(at, random(256) as u8),
+                _ => bytes.insert(at, 1 + random(255) as u8),
             }
         }
         let text = Text::new("random", &bytes);
@@ -263,4 +263,17 @@ fn less_address_space_is_a_smaller_heap() {
     let output = limited(500_000);
     assert_eq!(output.status.code(), Some(2), "{}", error(&output));
     assert!(error(&output).contains("ulimit -v"), "{}", error(&output));
+}
+
+#[test]
+fn a_mistaken_name_gets_a_hint() {
+    let text = Text::new("meant", b":- module main.\nmain :- true.\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    let output = command.arg("run").arg(text.0.with_extension("")).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error(&output).contains("meant.kl1 meant?"), "{}", error(&output));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    let output = command.arg(&text.0).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error(&output).contains("fifth run"), "{}", error(&output));
 }
