@@ -355,7 +355,10 @@ impl<'a, const MAJOR: bool> Collector<'a, MAJOR> {
         let mut slots = std::mem::take(&mut self.heap.remembered);
         if !MAJOR {
             for &slot in &slots {
-                if self.update(slot) {
+                // A slot that is here several times is changed by its first turn only. Were it kept each time, slots that are
+                // written often and lead to variables that stay young would pile up for ever.
+                let word = read(slot);
+                if self.update(slot) && read(slot) != word {
                     self.heap.remembered.push(slot);
                 }
             }

@@ -320,6 +320,24 @@ fn words_of_freed_large_objects_are_not_remembered() {
 }
 
 #[test]
+fn a_slot_that_is_written_often_is_remembered_once() {
+    let mut builder = Builder::new();
+    let worker = builder.node.worker();
+    let mut vector = worker.vector(&[Word::NIL; 2000]);
+    for _ in 0..20 {
+        for _ in 0..3 {
+            let variable = worker.new_variable();
+            vector = worker.vector_update(vector, 1000, variable);
+        }
+        let root = worker.root(vector);
+        worker.collect(0);
+        vector = worker.take_root(root);
+        // One word of the store, and perhaps those of the handle.
+        assert!(worker.heap.remembered.len() < 4, "{}", worker.heap.remembered.len());
+    }
+}
+
+#[test]
 fn builtins_may_fill_the_nursery_and_go_on_in_old_space() {
     let mut builder = Builder::new();
     let worker = builder.node.worker();
