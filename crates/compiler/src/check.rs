@@ -1,7 +1,7 @@
 //! What can be wrong with a program as a whole: names that mean nothing, clauses that are never chosen.
 
 use crate::names::Names;
-use crate::passive::{Context, Passive};
+use crate::passive::{Context, Passive, type_test};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Call, Clause, GoalKind, GuardKind, Predicate, Separator, Term, TermKind};
@@ -109,7 +109,12 @@ impl Checker<'_, '_> {
         let message = format!("there is no predicate {module_name}:{what}");
         let mut diagnostic = Diagnostic::error("undefined-predicate", span, message).label("called here");
         let elsewhere = self.names.modules_with(name, arity);
-        if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {
+        let in_guards =
+            self.names.guard(name, arity).is_some() || arity == 1 && type_test(atoms.text(name)).is_some();
+        if bare && in_guards {
+            diagnostic =
+                diagnostic.help(format!("{what} is a test: it stands in a guard, before `|` or `->`"));
+        } else if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {
             let prefix = if bare { String::new() } else { format!("{module_name}:") };
             diagnostic = diagnostic.help(format!("did you mean {prefix}{}?", shown(atoms, near, near_arity)));
         } else if let Some(&other) = elsewhere.iter().find(|other| **other != module) {

@@ -438,22 +438,9 @@ impl Builder<'_, '_, '_> {
             _ => self.never(target.span, "an integer is never equal to this".into()),
         }
     }
-    fn type_test(&self, name: Atom) -> Option<Shape> {
-        Some(match self.context.atoms.text(name) {
-            b"wait" => Shape::Bound,
-            b"atom" => Shape::Is(Pattern::AnyAtom),
-            b"integer" => Shape::Integer,
-            b"atomic" => Shape::Atomic,
-            b"list" => Shape::Is(Pattern::Cons),
-            b"float" => Shape::Is(Pattern::Object(FLOAT.0)),
-            b"string" => Shape::Is(Pattern::Object(STRING.0)),
-            b"vector" => Shape::Is(Pattern::Object(VECTOR.0)),
-            _ => return None,
-        })
-    }
     fn call(&mut self, name: Atom, arguments: &[Term], span: Span) {
         if let [argument] = arguments
-            && let Some(shape) = self.type_test(name)
+            && let Some(shape) = type_test(self.context.atoms.text(name))
         {
             match self.operand(argument) {
                 Some(value) => self.shape(value, shape, span),
@@ -535,6 +522,21 @@ impl Builder<'_, '_, '_> {
             self.pattern(term, Atomic::Value(value));
         }
     }
+}
+
+/// What the tests with one argument look for.
+pub(crate) fn type_test(name: &[u8]) -> Option<Shape> {
+    Some(match name {
+        b"wait" => Shape::Bound,
+        b"atom" => Shape::Is(Pattern::AnyAtom),
+        b"integer" => Shape::Integer,
+        b"atomic" => Shape::Atomic,
+        b"list" => Shape::Is(Pattern::Cons),
+        b"float" => Shape::Is(Pattern::Object(FLOAT.0)),
+        b"string" => Shape::Is(Pattern::Object(STRING.0)),
+        b"vector" => Shape::Is(Pattern::Object(VECTOR.0)),
+        _ => return None,
+    })
 }
 
 impl Pool {

@@ -33,6 +33,17 @@ fn names_that_mean_nothing() {
 }
 
 #[test]
+fn tests_in_bodies_are_explained() {
+    check(
+        "p(X) :- integer(X), wait(X).",
+        expect![[r#"
+            1 undefined-predicate: there is no predicate main:integer/1 [integer/1 is a test: it stands in a guard, before `|` or `->`]
+            1 undefined-predicate: there is no predicate main:wait/1 [wait/1 is a test: it stands in a guard, before `|` or `->`]
+        "#]],
+    );
+}
+
+#[test]
 fn predicates_of_other_modules_are_suggested() {
     check(
         "p(X) :- outstream(X).",

@@ -151,6 +151,8 @@ fn lost_output(error: &ProgramError) -> bool {
 /// What to do about an error of this kind.
 fn help(error: &ProgramError) -> Option<&'static str> {
     match error.kind {
+        // A builtin has no clauses, and its message says what it wants.
+        ErrorKind::ReductionFailure if error.line == 0 => None,
         ErrorKind::ReductionFailure => Some(
             "all clauses were tried; add one for these arguments, or a last one behind `otherwise.` for all others",
         ),

@@ -1,7 +1,7 @@
 //! From file names to a program: reads files, and finds the modules that they call.
 
 use crate::library;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,15 @@ pub(crate) fn read(
 ) -> anyhow::Result<Read> {
     let mut sources = SourceMap::default();
     let mut given = Vec::new();
-    for path in files {
-        let text = text_of(path)?;
+    for (i, path) in files.iter().enumerate() {
+        let text = text_of(path).map_err(|error| {
+            if i > 0 && path.extension().is_none_or(|extension| extension != "kl1") {
+                return anyhow!(
+                    "{error:#}\n  arguments for the program stand behind `--`: `fifth run program.kl1 -- ..`"
+                );
+            }
+            error
+        })?;
         given.push(sources.add(path.display().to_string(), text));
     }
     let (program, diagnostics) = syntax::read_program(&sources, &given, atoms);
@@ -125,6 +132,10 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     }
     if text.len() as u64 > FILE_BYTES_MAX {
         bail!("cannot read {shown}: a program text has at most {} MiB", FILE_BYTES_MAX >> 20);
+    }
+    // Some editors begin UTF-8 files with a byte order mark.
+    if text.starts_with("\u{feff}".as_bytes()) {
+        text.drain(.."\u{feff}".len());
     }
     Ok(text)
 }

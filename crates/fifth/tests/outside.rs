@@ -55,6 +55,19 @@ fn end(mut child: Child) -> Output {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    let text =
+        Text::new("mark", "\u{feff}:- module main.\nmain :- io:outstream([print(ok), nl]).\n".as_bytes());
+    let output = end(text.command(&["run"]).spawn().expect("the command"));
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(0), b"ok\n".as_slice()),
+        "{}",
+        error(&output)
+    );
+}
+
+#[test]
 fn signals_end_a_run_and_its_output_is_kept() {
     let text = Text::new("loop", LOOP.as_bytes());
     for signal in ["-INT", "-TERM"] {
