@@ -338,6 +338,38 @@ fn a_slot_that_is_written_often_is_remembered_once() {
 }
 
 #[test]
+fn distant_versions_that_are_read_get_a_store() {
+    let mut builder = Builder::new();
+    let worker = builder.node.worker();
+    let numbers = |from: i64| (from..from + 2000).map(Word::small).collect::<Vec<_>>();
+    let oldest = worker.vector(&numbers(0));
+    let (mut newest, mut middle) = (oldest, oldest);
+    for i in 0..2000 {
+        if i == 1000 {
+            middle = newest;
+        }
+        newest = worker.vector_update(newest, i, Word::small(i as i64 + 7));
+    }
+    let roots = [oldest, middle, newest].map(|vector| worker.root(vector));
+    for round in 0..3 {
+        for root in &roots {
+            let vector = worker.root_word(root);
+            worker.settle(vector);
+        }
+        worker.major_wanted = round == 1;
+        worker.collect(0);
+    }
+    let [oldest, middle, newest] = roots.map(|root| worker.take_root(root));
+    assert_eq!(worker.vector_elements(oldest), Some(numbers(0)));
+    let half = [&numbers(7)[..1000], &numbers(0)[1000..]].concat();
+    assert_eq!(worker.vector_elements(middle), Some(half));
+    assert_eq!(worker.vector_elements(newest), Some(numbers(7)));
+    for version in [oldest, middle, newest] {
+        assert_eq!(worker.object_word(version, 1), Word::small(-1), "it has a store");
+    }
+}
+
+#[test]
 fn builtins_may_fill_the_nursery_and_go_on_in_old_space() {
     let mut builder = Builder::new();
     let worker = builder.node.worker();

@@ -7,6 +7,7 @@ use crate::heap::LARGE_WORDS;
 use crate::memory::{at, read, write};
 use crate::worker::Worker;
 use num_bigint::{BigInt, Sign};
+use std::ops::Range;
 use term::abi::PredicateId;
 use term::layout::{self, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE};
 use term::word::{self, Tag, UNBOUND};
@@ -346,16 +347,28 @@ impl Worker {
     /// All bytes of a string; `None` for anything else.
     pub fn string_bytes(&self, word: Word) -> Option<Vec<u8>> {
         let length = self.string_length(word)?;
+        Some(self.string_part(word, 0..length))
+    }
+    /// Some bytes of a string. Panics if it is not a string or has not so many.
+    pub(crate) fn string_part(&self, word: Word, range: Range<usize>) -> Vec<u8> {
+        assert!(
+            self.string_length(word).is_some_and(|length| range.end <= length),
+            "string part out of range"
+        );
         let (store, differences) = collect_versions(deref(word).address());
-        let mut bytes = Vec::with_capacity(length.next_multiple_of(8));
-        for i in 0..length.div_ceil(8) {
+        let first = range.start / 8;
+        let mut bytes = Vec::with_capacity(range.len() + 16);
+        for i in first..range.end.div_ceil(8) {
             bytes.extend(read(store + 8 + 8 * i).0.to_le_bytes());
         }
-        bytes.truncate(length);
         for &(index, value) in differences.iter().rev() {
-            bytes[index] = value.as_int() as u8;
+            if range.contains(&index) {
+                bytes[index - 8 * first] = value.as_int() as u8;
+            }
         }
-        Some(bytes)
+        bytes.truncate(range.end.saturating_sub(8 * first));
+        bytes.drain(..range.start % 8);
+        bytes
     }
     /// A version of a vector with one other element: O(1) from the newest version, else a copy.
     /// Panics if it is not a vector or has no such element.
@@ -393,11 +406,58 @@ impl Worker {
         write(address, Word(read(address).0 & !(0xff << shift) | (u64::from(value) << shift)));
         new
     }
+    /// Looks at a vector or string before an element of it is read: an old version that is far from the newest gets a store
+    /// of its own as soon as reads have taken as many steps as that costs, so a read takes bounded time on average. As only
+    /// distant versions do, the copies do not take much more memory than the history between them.
+    pub(crate) fn settle(&mut self, word: Word) {
+        let word = deref(word);
+        let Some(class) = self.class_of(word) else { return };
+        if class != layout::VECTOR && class != layout::STRING {
+            return;
+        }
+        let old = word.address();
+        if read(old + 8 * HANDLE_INDEX).as_int() < 0 {
+            return;
+        }
+        let (steps, length) = distance(old);
+        let words = if class == layout::VECTOR { length } else { length.div_ceil(8) };
+        self.version_steps += steps;
+        let far = steps >= FAR_STEPS.max(words / FAR_SHARE);
+        if !far || self.version_steps < words || self.ensure(words + 8).is_err() {
+            return;
+        }
+        self.version_steps = 0;
+        let copy = match self.vector_elements(word) {
+            Some(elements) => self.vector(&elements),
+            None => {
+                let bytes = self.string_bytes(word).expect("one of two classes");
+                self.string(&bytes)
+            }
+        };
+        self.store(old + 8 * HANDLE_STORE, read(copy.address() + 8 * HANDLE_STORE));
+        write(old + 8 * HANDLE_INDEX, Word::small(NEWEST));
+        write(old + 8 * HANDLE_VALUE, Word::small(length as i64));
+    }
     fn make_older(&mut self, old: usize, new: Word, index: usize, value: Word) {
         self.store(old + 8 * HANDLE_STORE, new);
         write(old + 8 * HANDLE_INDEX, Word::small(index as i64));
         self.store(old + 8 * HANDLE_VALUE, value);
     }
+}
+
+/// A version is far from the newest when this many updates lie between them,
+const FAR_STEPS: usize = 16;
+/// and this part of its words.
+const FAR_SHARE: usize = 64;
+
+/// How many updates lie between a version and the newest, and the length.
+fn distance(mut handle: usize) -> (usize, usize) {
+    let mut steps = 0;
+    while read(handle + 8 * HANDLE_INDEX).as_int() >= 0 {
+        handle = read(handle + 8 * HANDLE_STORE).address();
+        steps += 1;
+    }
+    (steps, read(handle + 8 * HANDLE_VALUE).as_int() as usize)
 }
 
 /// The newest version's handle, from any version's.

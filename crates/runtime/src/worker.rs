@@ -89,6 +89,8 @@ pub struct Worker {
     pub(crate) arithmetic_goals: [PredicateId; 12],
     /// Counters.
     pub(crate) statistics: Statistics,
+    /// Steps from old versions of vectors and strings to newer ones since one of them last got a store of its own.
+    pub(crate) version_steps: usize,
     pub(crate) roots: Vec<Word>,
     /// Bytes that builtins keep outside the heap: see [`Kept`].
     pub(crate) kept: Rc<Cell<usize>>,
@@ -169,6 +171,7 @@ impl Worker {
             system_goals: SystemGoals { at_priority: BOTTOM, at_node: BOTTOM, unify: BOTTOM, mark: BOTTOM },
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
+            version_steps: 0,
             roots: Vec::new(),
             kept: Rc::default(),
             free_roots: Vec::new(),

@@ -9,7 +9,11 @@ use term::Word;
 
 const ELEMENT_BITS: Word = Word::small(8);
 
-fn length(worker: &Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+/// How much of a string a search looks at in one go.
+const SEARCH_PIECE_BYTES: usize = 256;
+
+fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+    worker.settle(word);
     worker.string_length(word).ok_or_else(|| wrong(worker, position, "a string", word))
 }
 
@@ -51,6 +55,7 @@ fn new_string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Out
 
 /// `string(S,N)` and `string(S,N,B)` in guards.
 fn guard_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    worker.settle(inputs[0]);
     let Some(length) = worker.string_length(inputs[0]) else { return Outcome::No };
     outputs[0] = Word::small(length as i64);
     if let Some(bits) = outputs.get_mut(1) {
@@ -60,6 +65,7 @@ fn guard_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Out
 }
 
 fn guard_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    worker.settle(inputs[0]);
     let (Some(length), Some(index)) = (worker.string_length(inputs[0]), worker.small(inputs[1])) else {
         return Outcome::No;
     };
@@ -131,11 +137,17 @@ fn search(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
     let start = attempt!(index(worker, 2, inputs[1], length));
     let end = attempt!(index(worker, 3, inputs[2], length));
     let wanted = attempt!(code(worker, 4, inputs[3]));
-    let bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
+    // Piece by piece: what is looked for may be near the start of a long string.
+    let piece =
+        |from: usize, to: usize| worker.string_part(inputs[0], from..to.min(from + SEARCH_PIECE_BYTES));
     let found = if start <= end {
-        bytes[start..=end].iter().position(|&byte| byte == wanted).map(|at| start + at)
+        (start..end + 1)
+            .step_by(SEARCH_PIECE_BYTES)
+            .find_map(|from| piece(from, end + 1).iter().position(|&byte| byte == wanted).map(|at| from + at))
     } else {
-        bytes[end..=start].iter().rposition(|&byte| byte == wanted).map(|at| end + at)
+        (end..start + 1).step_by(SEARCH_PIECE_BYTES).rev().find_map(|from| {
+            piece(from, start + 1).iter().rposition(|&byte| byte == wanted).map(|at| from + at)
+        })
     };
     outputs[0] = Word::small(found.map_or(-1, |at| at as i64));
     Outcome::Done
@@ -178,14 +190,7 @@ fn generic_guard_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Wo
     if worker.vector_length(inputs[0]).is_none() {
         return guard_element(worker, inputs, outputs);
     }
-    let Some(index) = worker.small(inputs[1]).and_then(|index| usize::try_from(index).ok()) else {
-        return Outcome::No;
-    };
-    if worker.vector_length(inputs[0]).is_none_or(|length| index >= length) {
-        return Outcome::No;
-    }
-    outputs[0] = worker.vector_element(inputs[0], index);
-    Outcome::Done
+    vectors::guard_element(worker, inputs, outputs)
 }
 
 /// `generic:element_size(S,B)`.

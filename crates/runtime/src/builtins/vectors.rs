@@ -9,7 +9,8 @@ use term::Word;
 /// Largest number of elements: 2^32, far above any heap limit that fits a machine.
 pub(super) const LENGTH_MAX: i64 = 1 << 32;
 
-pub(super) fn length(worker: &Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+pub(super) fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+    worker.settle(word);
     worker.vector_length(word).ok_or_else(|| wrong(worker, position, "a vector", word))
 }
 
@@ -44,12 +45,14 @@ fn new_vector(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Out
 }
 
 fn guard_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    worker.settle(inputs[0]);
     let Some(length) = worker.vector_length(inputs[0]) else { return Outcome::No };
     outputs[0] = Word::small(length as i64);
     Outcome::Done
 }
 
-fn guard_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+pub(super) fn guard_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    worker.settle(inputs[0]);
     let (Some(length), Some(index)) = (worker.vector_length(inputs[0]), worker.small(inputs[1])) else {
         return Outcome::No;
     };
