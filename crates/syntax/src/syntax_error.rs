@@ -24,6 +24,9 @@ pub struct SyntaxError {
     pub help: Option<String>,
 }
 
+/// How much of a wrong term a report shows before and after the error: a forgotten point makes a term of a whole file.
+const REPORT_BYTES: usize = 2000;
+
 impl SyntaxError {
     pub(crate) fn new(code: &'static str, (start, end): (u32, u32), message: impl Into<String>) -> Box<Self> {
         Box::new(SyntaxError {
@@ -57,7 +60,7 @@ impl SyntaxError {
     }
 
     /// What is said of it on standard error while a program runs: the lines, what is wrong, the text before the place and the
-    /// text behind it. `text` is what was read; the input had `lines` line ends up to its end.
+    /// text behind it, [`REPORT_BYTES`] of each. `text` is what was read; the input had `lines` line ends up to its end.
     pub fn report(&self, text: &[u8], lines: i64) -> Vec<u8> {
         let ends = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
         let layout = text.len() - text.trim_ascii_start().len();
@@ -66,10 +69,13 @@ impl SyntaxError {
         let (before, after) = text.split_at((self.start as usize).clamp(layout, text.len()));
         let mut report =
             format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", self.message).into_bytes();
-        report.extend(before.trim_ascii());
+        let (before, after) = (before.trim_ascii(), after.trim_ascii());
+        let skipped = before.len().saturating_sub(REPORT_BYTES);
+        report.extend(if skipped > 0 { &b".. "[..] } else { b"" });
+        report.extend(&before[skipped..]);
         report.extend(b"\n** here **\n");
-        report.extend(after.trim_ascii());
-        report.push(b'\n');
+        report.extend(&after[..after.len().min(REPORT_BYTES)]);
+        report.extend(if after.len() > REPORT_BYTES { &b" ..\n"[..] } else { b"\n" });
         report
     }
 
