@@ -97,7 +97,9 @@ fn roots(machine: &mut Machine, read: &Read) -> Vec<compiler::PredicateKey> {
     let classes = ["module", "predicate"].map(|class| machine.atoms().intern(class.as_bytes()));
     let looks_up = |call: &Call| match call.arguments.first().map(|argument| &argument.kind) {
         Some(TermKind::Atom(class)) if call.module == Some(by_name[0]) => classes.contains(class),
-        Some(TermKind::Module(_)) => call.module.is_some_and(|module| by_name.contains(&module)),
+        // `system_control:postmortem` takes a module in any form.
+        Some(_) if call.module == Some(by_name[1]) => call.arguments.len() == 3,
+        Some(TermKind::Module(_)) => call.module == Some(by_name[0]),
         _ => false,
     };
     let predicates = || read.program.modules.iter().flat_map(|m| m.predicates.iter().map(move |p| (m, p)));
