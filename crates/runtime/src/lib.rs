@@ -30,6 +30,12 @@ pub mod program;
 pub mod schedule;
 pub mod statistics;
 mod suspend;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the scheduler of several workers, for which this is written, does not use it yet"
+)]
+pub(crate) mod team;
 pub mod terms;
 pub mod unify;
 pub mod waker;

@@ -3,8 +3,10 @@
 mod bench;
 mod tidy;
 
+use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
+use std::process::Command as Process;
 
 /// The project's own tools.
 #[derive(Parser)]
@@ -20,6 +22,8 @@ enum Command {
     Tidy,
     /// Measures the programs in benches/ against the yardstick, in turn.
     Bench(bench::Options),
+    /// Runs the models of concurrent modules in every order of events (within bounds).
+    Loom,
     /// Runs a program and prints its CPU seconds and peak memory (used by `bench`).
     #[command(hide = true)]
     Measure {
@@ -33,8 +37,24 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Tidy => tidy::run(&root()),
         Command::Bench(options) => bench::run(&root(), &options),
+        Command::Loom => loom(&root()),
         Command::Measure { command } => bench::measure(&command),
     }
+}
+
+/// The models are tests of the runtime that exist with `--cfg loom` only; it has a build directory of its own because the flag
+/// reaches all crates.
+fn loom(root: &Path) -> anyhow::Result<()> {
+    let status = Process::new(env!("CARGO"))
+        .current_dir(root)
+        .env("RUSTFLAGS", "--cfg loom")
+        .args(["test", "--package", "runtime", "--lib", "--target-dir", "target/loom", "team::models"])
+        .status()
+        .context("cargo")?;
+    if !status.success() {
+        bail!("a model failed: {status}");
+    }
+    Ok(())
 }
 
 /// The workspace's root.

@@ -1,0 +1,403 @@
+//! Several workers as a team: mail between them, rest and quiescence, stopping everybody, the end of a run.
+//!
+//! Knows nothing of heaps nor of what goals mean. A worker is a thread with a number; it *runs* (reduces goals), *rests* (waits in
+//! [`Team::rest`]), or is *stopped* (in [`Team::stopped`], see `stop`). Running workers look at [`Team::take_mail`],
+//! [`Team::hungry`], [`Team::stop_wanted`] and [`Team::over`] at every attention; they are brought there by pokes.
+//!
+//! Invariants:
+//! - T1 `active` counts the workers that do not rest and the mails that nobody has taken. Only a running worker posts or takes, and
+//!   counts a mail before it can be seen; so the count reaches zero in `rest` only. Then nothing is left to reduce and nobody can
+//!   post: the team is *quiescent*.
+//! - T2 `active` goes to zero and leaves it under the lock of `World`. From zero, only worker 0 comes back (`Quiescent`), once for each
+//!   time that zero is reached. The team then stays `calm`: no other worker ends its rest because of a timeout until worker 0
+//!   calls `go_on` or a resting worker gets mail. So worker 0 has the node for itself.
+//! - T3 A poster puts mail into the box first and then asks, under the box's lock, whether the receiver listens; a worker that goes to
+//!   rest begins to listen under that lock if the box is empty. So one of them sees the other.
+//! - T4 A resting worker answers to nobody but the leader while there is one: `rest` returns when the stop is over.
+//! - T5 Whoever waits does so in `wait`: what it waits for changes under the lock of `World`, and whoever changes it rings
+//!   (`ring`) under the same lock. Locks are taken in this order: `World`, one mailbox.
+//! - T6 A mailbox's `limit` leads to its worker's `abi.limit` from `attach` to `detach`, and is used under the box's lock only.
+//! - T7 A poke is a hint. A worker restores its limit and then looks; without a fence between the two (it would cost more than all the
+//!   rest) it may overlook a poke made meanwhile. A leader repeats its pokes; for the rest there is `poke_again`, for a
+//!   thread that ticks.
+
+#[cfg(all(test, loom))]
+mod models;
+mod stop;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// The same names from `loom` in its models.
+mod sync {
+    #[cfg(all(test, loom))]
+    pub(super) use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
+    #[cfg(not(all(test, loom)))]
+    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
+}
+
+pub(crate) use stop::{Phase, Sharers};
+
+use std::sync::atomic::AtomicPtr;
+use std::time::{Duration, Instant};
+use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Release};
+use sync::{Condvar, Mutex, MutexGuard};
+use term::Word;
+
+/// A set of workers, a bit each, is one word.
+pub(crate) const WORKERS_MAX: usize = 64;
+/// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread costs more.
+const SPIN: Duration = Duration::from_micros(20);
+const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug that ends the process";
+
+/// Goals on their way to another worker: in the format of the goal stack, to be pushed as they are.
+#[derive(Debug)]
+pub(crate) struct Mail {
+    pub(crate) priority: i64,
+    pub(crate) words: Vec<Word>,
+}
+
+/// Why a worker's rest is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wake {
+    /// There is mail to take.
+    Mail,
+    /// The time is over; the worker runs again.
+    Timeout,
+    /// To worker 0 only: nobody runs and no mail is left. It has the node for itself until it goes on (T2).
+    Quiescent,
+    /// A leader wants help: take part, then rest again. The worker still rests, and must not post or take mail.
+    Share,
+    /// The run is over.
+    Over,
+}
+
+/// What several workers share to work together.
+#[derive(Debug)]
+pub(crate) struct Team {
+    seats: Box<[Seat]>,
+    /// T1. Relaxed everywhere: it is one location, and what it counts is handed over under locks.
+    active: AtomicUsize,
+    /// The resting workers that ask for goals. Relaxed everywhere: a bit orders nothing, the mail that answers it does.
+    hungry: AtomicU64,
+    /// Whether there is a leader. Relaxed, like `over`: a hint to come and take the lock.
+    stop: AtomicBool,
+    /// Written under the lock of `world`.
+    over: AtomicBool,
+    world: Mutex<World>,
+    /// Whether each worker can have a processor of its own.
+    spins: bool,
+}
+
+/// What belongs to one worker. Aligned so that no two share a cache line (nor a pair that is fetched together).
+#[derive(Debug)]
+#[repr(align(128))]
+struct Seat {
+    /// Whether the mailbox holds mail; written under its lock. Relaxed: a hint for the owner to take that lock.
+    waiting: AtomicBool,
+    mailbox: Mutex<Mailbox>,
+    /// Grows, under the lock of `world`, when the worker shall look again at what it waits for. Relaxed: to look takes that lock.
+    rings: AtomicU32,
+    bell: Condvar,
+}
+
+#[derive(Debug)]
+struct Mailbox {
+    mails: Vec<Mail>,
+    /// T3: the next mail must ring.
+    listening: bool,
+    /// T6. Atomic only because a raw pointer cannot be sent.
+    limit: AtomicPtr<usize>,
+}
+
+/// Sets of workers, and the stop that is going on.
+#[derive(Debug, Default)]
+struct World {
+    at_rest: u64,
+    /// Resting workers that have a reason to wake but must wait for the end of a stop or of the calm.
+    held: u64,
+    /// Workers that wait on their bell and that nobody has rung since.
+    parked: u64,
+    /// T2.
+    calm: bool,
+    stop: stop::Stop,
+}
+
+impl Mailbox {
+    /// Makes the worker look soon if it reduces; to any other it does no harm.
+    fn poke(&mut self) {
+        let limit = *self.limit.get_mut();
+        if !limit.is_null() {
+            // SAFETY: T6 - the worker lives until `detach` has had the lock that the caller holds, and its limit is an aligned usize.
+            let limit = unsafe { std::sync::atomic::AtomicUsize::from_ptr(limit) };
+            // Release: whoever reads the zero sees what it was poked for.
+            limit.store(0, Release);
+        }
+    }
+}
+
+fn bit(worker: usize) -> u64 {
+    1 << worker
+}
+
+fn members(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(first)
+    })
+}
+
+impl Team {
+    /// A team whose workers all run.
+    pub(crate) fn new(workers: usize) -> Team {
+        assert!((1..=WORKERS_MAX).contains(&workers), "a team of {workers} workers");
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let seat = |_| Seat {
+            waiting: AtomicBool::new(false),
+            mailbox: Mutex::new(Mailbox {
+                mails: Vec::new(),
+                listening: false,
+                limit: AtomicPtr::new(std::ptr::null_mut()),
+            }),
+            rings: AtomicU32::new(0),
+            bell: Condvar::new(),
+        };
+        Team {
+            seats: (0..workers).map(seat).collect(),
+            active: AtomicUsize::new(workers),
+            hungry: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            world: Mutex::new(World::default()),
+            spins: workers <= processors && cfg!(not(all(test, loom))),
+        }
+    }
+    /// The address of the worker's `abi.limit`, where pokes store 0. It must stay valid until `detach`.
+    pub(crate) fn attach(&self, me: usize, limit: *mut usize) {
+        self.mailbox(me).limit = AtomicPtr::new(limit);
+    }
+    pub(crate) fn detach(&self, me: usize) {
+        self.attach(me, std::ptr::null_mut());
+    }
+
+    /// Sends goals to a worker. Only a running worker may (T1).
+    pub(crate) fn post(&self, to: usize, mail: Mail) {
+        self.active.fetch_add(1, Relaxed);
+        let seat = &self.seats[to];
+        let mut mailbox = self.mailbox(to);
+        mailbox.mails.push(mail);
+        seat.waiting.store(true, Relaxed);
+        mailbox.poke();
+        let listening = std::mem::take(&mut mailbox.listening);
+        drop(mailbox);
+        if listening {
+            self.ring(self.world(), bit(to));
+        }
+    }
+    /// All mail of a running worker.
+    #[inline(always)]
+    pub(crate) fn take_mail(&self, me: usize) -> Vec<Mail> {
+        if self.seats[me].waiting.load(Relaxed) { self.open_mailbox(me) } else { Vec::new() }
+    }
+    #[cold]
+    fn open_mailbox(&self, me: usize) -> Vec<Mail> {
+        let mut mailbox = self.mailbox(me);
+        self.seats[me].waiting.store(false, Relaxed);
+        let mails = std::mem::take(&mut mailbox.mails);
+        drop(mailbox);
+        self.active.fetch_sub(mails.len(), Relaxed);
+        mails
+    }
+    /// Mail that a worker has not taken, for the collector: only in a stop.
+    pub(crate) fn visit_mail(&self, of: usize, visit: impl FnMut(&mut Mail)) {
+        self.mailbox(of).mails.iter_mut().for_each(visit);
+    }
+
+    /// The set of workers that ask for goals, a bit each.
+    #[inline(always)]
+    pub(crate) fn hungry(&self) -> u64 {
+        self.hungry.load(Relaxed)
+    }
+    /// True for one giver: it then posts goals to the worker that asked.
+    pub(crate) fn claim(&self, hungry_worker: usize) -> bool {
+        let asked = bit(hungry_worker);
+        self.hungry.fetch_and(!asked, Relaxed) & asked != 0
+    }
+
+    /// Waits until there is something to do; with `ask`, asks for goals meanwhile and pokes that worker.
+    pub(crate) fn rest(&self, me: usize, ask: Option<usize>, timeout: Option<Duration>) -> Wake {
+        let mut world = self.world();
+        if world.at_rest & bit(me) != 0 {
+            world = self.end_share(world, me);
+        } else if !self.listen(me) {
+            return if self.over() { Wake::Over } else { Wake::Mail };
+        } else {
+            world = self.lie_down(world, me);
+        }
+        if let Some(asked) = ask {
+            self.hungry.fetch_or(bit(me), Relaxed);
+            self.mailbox(asked).poke();
+        }
+        let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut expired = false;
+        loop {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                (deadline, expired) = (None, true);
+            }
+            if world.stop.enter_share(me) {
+                return Wake::Share;
+            }
+            if let Some(wake) = self.reason(&world, me, expired) {
+                let calm = world.calm || self.active.load(Relaxed) == 0;
+                if world.stop.leader().is_none() && !(wake == Wake::Timeout && calm) {
+                    self.get_up(world, me, wake);
+                    return wake;
+                }
+                world.held |= bit(me);
+            }
+            world = self.wait(world, me, deadline);
+        }
+    }
+    /// T3. False if there is mail already.
+    fn listen(&self, me: usize) -> bool {
+        let mut mailbox = self.mailbox(me);
+        mailbox.listening = mailbox.mails.is_empty();
+        mailbox.listening
+    }
+    fn lie_down<'a>(&'a self, mut world: MutexGuard<'a, World>, me: usize) -> MutexGuard<'a, World> {
+        world.at_rest |= bit(me);
+        let mut news = 0;
+        if self.active.fetch_sub(1, Relaxed) == 1 {
+            news |= bit(0);
+        }
+        if self.gathered(&world) {
+            news |= world.stop.leader().map_or(0, bit);
+        }
+        self.ring_and_stay(world, news & !bit(me))
+    }
+    fn reason(&self, world: &World, me: usize, expired: bool) -> Option<Wake> {
+        debug_assert!(world.at_rest & bit(me) != 0);
+        if self.over() {
+            Some(Wake::Over)
+        } else if self.seats[me].waiting.load(Relaxed) {
+            Some(Wake::Mail)
+        } else if me == 0 && self.active.load(Relaxed) == 0 {
+            Some(Wake::Quiescent)
+        } else {
+            expired.then_some(Wake::Timeout)
+        }
+    }
+    fn get_up(&self, mut world: MutexGuard<World>, me: usize, wake: Wake) {
+        self.active.fetch_add(1, Relaxed);
+        world.at_rest &= !bit(me);
+        world.held &= !bit(me);
+        if self.hungry() & bit(me) != 0 {
+            self.claim(me);
+        }
+        world.calm = wake == Wake::Quiescent;
+        let released = if world.calm { 0 } else { std::mem::take(&mut world.held) };
+        self.ring(world, released);
+    }
+    /// Worker 0 has seen what it wanted to see while the team was quiescent, and reduces again: so others may ask it for goals (T2).
+    pub(crate) fn go_on(&self) {
+        let mut world = self.world();
+        world.calm = false;
+        let released = std::mem::take(&mut world.held);
+        self.ring(world, released);
+    }
+
+    /// Ends the run: every rest ends, and nobody stops any more. A stop in which all have stopped already goes on until its
+    /// leader resumes the others. May be called from any thread.
+    pub(crate) fn finish(&self) {
+        let mut world = self.world();
+        self.over.store(true, Relaxed);
+        if world.stop.cancel() {
+            self.stop.store(false, Relaxed);
+        }
+        self.ring(world, self.everybody());
+        self.poke_again();
+    }
+    #[inline(always)]
+    pub(crate) fn over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+    /// Everybody runs again, without mail. To be called when no worker is in the run that is over.
+    pub(crate) fn begin_run(&self) {
+        let mut world = self.world();
+        assert!(world.at_rest == 0 && world.stop.nobody(), "a run begins while the last one goes on");
+        *world = World::default();
+        for (worker, seat) in self.seats.iter().enumerate() {
+            let mut mailbox = self.mailbox(worker);
+            (mailbox.mails, mailbox.listening) = (Vec::new(), false);
+            seat.waiting.store(false, Relaxed);
+        }
+        self.active.store(self.seats.len(), Relaxed);
+        self.hungry.store(0, Relaxed);
+        self.over.store(false, Relaxed);
+    }
+    /// T7: pokes workers again that have mail or do not leave the run.
+    pub(crate) fn poke_again(&self) {
+        for worker in 0..self.seats.len() {
+            if self.over() || self.seats[worker].waiting.load(Relaxed) {
+                self.mailbox(worker).poke();
+            }
+        }
+    }
+
+    fn everybody(&self) -> u64 {
+        u64::MAX >> (WORKERS_MAX - self.seats.len())
+    }
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().expect(UNPOISONED)
+    }
+    fn mailbox(&self, of: usize) -> MutexGuard<'_, Mailbox> {
+        self.seats[of].mailbox.lock().expect(UNPOISONED)
+    }
+    /// Waits for the next ring or the deadline, or returns for no reason (T5).
+    fn wait<'a>(
+        &'a self,
+        mut world: MutexGuard<'a, World>,
+        me: usize,
+        deadline: Option<Instant>,
+    ) -> MutexGuard<'a, World> {
+        let seat = &self.seats[me];
+        let rings = seat.rings.load(Relaxed);
+        if self.spins {
+            drop(world);
+            let begin = Instant::now();
+            while seat.rings.load(Relaxed) == rings && begin.elapsed() < SPIN {
+                std::hint::spin_loop();
+            }
+            world = self.world();
+        }
+        if seat.rings.load(Relaxed) == rings {
+            world.parked |= bit(me);
+            world = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(time) => seat.bell.wait_timeout(world, time).expect(UNPOISONED).0,
+                None => seat.bell.wait(world).expect(UNPOISONED),
+            };
+            world.parked &= !bit(me);
+        }
+        world
+    }
+    /// Makes these workers look again at what they wait for (T5).
+    fn ring(&self, mut world: MutexGuard<World>, who: u64) {
+        for worker in members(who) {
+            self.seats[worker].rings.fetch_add(1, Relaxed);
+        }
+        let parked = who & world.parked;
+        world.parked &= !parked;
+        // Without the lock: those who wake want it.
+        drop(world);
+        for worker in members(parked) {
+            self.seats[worker].bell.notify_one();
+        }
+    }
+    fn ring_and_stay<'a>(&'a self, world: MutexGuard<'a, World>, who: u64) -> MutexGuard<'a, World> {
+        if who == 0 {
+            return world;
+        }
+        self.ring(world, who);
+        self.world()
+    }
+}

@@ -1,0 +1,268 @@
+//! What every order of events of two or three workers leads to (`cargo xtask loom`).
+//!
+//! A lost wake-up shows as a deadlock, a worker that touches the heap when it may not as a race on [`Heap`].
+
+use super::*;
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+/// Stands for the heap: workers that reduce may look at it together, a leader and worker 0 in quiescence change it.
+struct Heap(UnsafeCell<()>);
+
+// SAFETY: loom's cell checks every access, and a model fails if two are at once.
+unsafe impl Sync for Heap {}
+
+struct Node {
+    team: Team,
+    heap: Heap,
+}
+
+impl Node {
+    fn reduce(&self) {
+        self.heap.0.with(|_| ());
+    }
+    fn collect(&self) {
+        self.heap.0.with_mut(|_| ());
+    }
+    fn post(&self, to: usize) {
+        self.reduce();
+        self.team.post(to, Mail { priority: 0, words: Vec::new() });
+        self.reduce();
+    }
+    /// Takes and reduces mail, and takes part in a stop, as at an attention; answers the number of mails.
+    fn attend(&self, me: usize) -> usize {
+        let mails = self.team.take_mail(me).len();
+        (0..mails).for_each(|_| self.reduce());
+        if self.team.stop_wanted() {
+            self.take_part(me);
+        }
+        mails
+    }
+    fn take_part(&self, me: usize) {
+        while self.team.stopped(me) == Phase::Share {
+            self.reduce();
+        }
+    }
+    fn collect_or_take_part(&self, me: usize) -> bool {
+        let leads = self.team.stop_others(me);
+        if leads {
+            self.collect();
+            self.team.resume_others(me);
+        } else {
+            self.take_part(me);
+        }
+        leads
+    }
+    /// Reduces until the run is over; answers the number of mails. Worker 0 ends the run at quiescence.
+    fn work(&self, me: usize, ask: Option<usize>) -> usize {
+        let mut mails = 0;
+        loop {
+            match self.team.rest(me, ask, None) {
+                Wake::Mail => mails += self.attend(me),
+                Wake::Share => self.reduce(),
+                Wake::Quiescent => {
+                    self.collect();
+                    self.team.finish();
+                    return mails;
+                }
+                Wake::Over => return mails,
+                Wake::Timeout => unreachable!("no time was set"),
+            }
+        }
+    }
+}
+
+/// Runs `workers` in all orders with at most `preemptions` preemptions.
+fn model<const N: usize>(preemptions: usize, workers: [fn(&Node) -> usize; N], check: fn([usize; N])) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(move || {
+        let node = Arc::new(Node { team: Team::new(N), heap: Heap(UnsafeCell::new(())) });
+        let threads: Vec<_> = workers[1..]
+            .iter()
+            .map(|&worker| {
+                let node = node.clone();
+                thread::spawn(move || worker(&node))
+            })
+            .collect();
+        let mut results = [0; N];
+        results[0] = workers[0](&node);
+        for (result, thread) in results[1..].iter_mut().zip(threads) {
+            *result = thread.join().expect("no worker panics");
+        }
+        check(results);
+    });
+}
+
+#[test]
+fn mail_wakes_worker_0() {
+    let poster = |node: &Node| {
+        node.post(0);
+        node.work(1, None)
+    };
+    model(5, [|node| node.work(0, None), poster], |mails| assert_eq!(mails, [1, 0]));
+}
+
+#[test]
+fn quiescence_waits_for_mail_on_its_way() {
+    let poster = |node: &Node| {
+        node.post(1);
+        node.post(1);
+        node.work(0, None)
+    };
+    model(5, [poster, |node| node.work(1, None)], |mails| assert_eq!(mails, [0, 2]));
+}
+
+#[test]
+fn two_posters() {
+    let second = |node: &Node| {
+        node.post(0);
+        node.work(1, None)
+    };
+    let third = |node: &Node| {
+        node.post(0);
+        node.work(2, None)
+    };
+    model(2, [|node| node.work(0, None), second, third], |mails| assert_eq!(mails, [2, 0, 0]));
+}
+
+#[test]
+fn a_timeout_does_not_disturb_quiescence() {
+    let worker_0 = |node: &Node| {
+        for _ in 0..2 {
+            assert_eq!(node.team.rest(0, None, None), Wake::Quiescent);
+            node.collect();
+            node.team.go_on();
+        }
+        node.work(0, None)
+    };
+    let other = |node: &Node| {
+        for _ in 0..2 {
+            match node.team.rest(1, None, Some(Duration::ZERO)) {
+                Wake::Timeout => node.reduce(),
+                wake => {
+                    assert_eq!(wake, Wake::Over);
+                    return 0;
+                }
+            }
+        }
+        node.work(1, None)
+    };
+    model(4, [worker_0, other], |_| ());
+}
+
+#[test]
+fn a_timeout_during_the_calm_is_not_forgotten() {
+    let worker_0 = |node: &Node| {
+        if node.team.rest(0, None, None) == Wake::Quiescent {
+            node.collect();
+            node.team.go_on();
+        }
+        while node.attend(0) == 0 {
+            thread::yield_now();
+        }
+        node.work(0, None)
+    };
+    let other = |node: &Node| {
+        assert_eq!(node.team.rest(1, None, Some(Duration::ZERO)), Wake::Timeout);
+        node.post(0);
+        node.work(1, None)
+    };
+    model(4, [worker_0, other], |_| ());
+}
+
+#[test]
+fn rest_against_stop() {
+    let leader = |node: &Node| {
+        node.post(1);
+        node.collect_or_take_part(0);
+        node.work(0, None)
+    };
+    let other = |node: &Node| {
+        node.reduce();
+        node.work(1, None)
+    };
+    model(4, [leader, other], |mails| assert_eq!(mails, [0, 1]));
+}
+
+#[test]
+fn two_leaders() {
+    let first = |node: &Node| usize::from(node.collect_or_take_part(0)) + node.work(0, None);
+    let second = |node: &Node| usize::from(node.collect_or_take_part(1)) + node.work(1, None);
+    model(4, [first, second], |leaders| assert!(leaders[0] + leaders[1] > 0));
+}
+
+fn share(node: &Node, sharers: Sharers) -> usize {
+    assert!(node.team.stop_others(0), "nobody else wants to lead");
+    for _ in 0..2 {
+        node.collect();
+        node.team.open_share(0, sharers);
+        node.reduce();
+        node.team.wait_shares(0);
+        node.collect();
+    }
+    node.team.resume_others(0);
+    node.work(0, None)
+}
+
+#[test]
+fn resting_workers_take_part() {
+    model(4, [|node| share(node, Sharers::Everybody), |node| node.work(1, None)], |_| ());
+}
+
+#[test]
+fn stopped_workers_take_part() {
+    let other = |node: &Node| {
+        node.reduce();
+        node.attend(1);
+        node.work(1, None)
+    };
+    model(4, [|node| share(node, Sharers::Stopped), other], |_| ());
+}
+
+#[test]
+fn finish_against_rest() {
+    let finisher = |node: &Node| {
+        node.team.finish();
+        0
+    };
+    model(5, [|node| node.work(0, None), finisher], |_| ());
+}
+
+#[test]
+fn finish_against_a_leader() {
+    let leader = |node: &Node| {
+        assert!(!node.team.stop_others(0), "the other never stops");
+        node.take_part(0);
+        usize::from(node.team.over())
+    };
+    let finisher = |node: &Node| {
+        node.team.finish();
+        0
+    };
+    model(5, [leader, finisher], |results| assert_eq!(results[0], 1));
+}
+
+#[test]
+fn hunger_is_claimed_once() {
+    fn give(node: &Node, me: usize) -> usize {
+        let claimed = node.team.hungry() & 4 != 0 && node.team.claim(2);
+        if claimed {
+            node.post(2);
+        }
+        node.work(me, None);
+        usize::from(claimed)
+    }
+    let asking = |node: &Node| match node.team.rest(2, Some(1), None) {
+        Wake::Mail => {
+            let mails = node.attend(2);
+            mails + node.work(2, None)
+        }
+        _ => 0,
+    };
+    model(3, [|node| give(node, 0), |node| give(node, 1), asking], |[first, second, mails]| {
+        assert!(first + second <= 1);
+        assert_eq!(mails, first + second);
+    });
+}
