@@ -23,18 +23,15 @@ impl Lower<'_, '_> {
         let values: Vec<_> = slots
             .iter()
             .map(|slot| match slot {
-                Slot::Value(operand) => Some(self.operand(*operand)),
-                Slot::Fresh(_) => Some(self.word(UNBOUND)),
-                Slot::Raw(_) => None,
+                Slot::Value(operand) => self.operand(*operand),
+                Slot::Fresh(_) => self.word(UNBOUND),
             })
             .collect();
         for (index, value) in values.into_iter().enumerate() {
-            if let Some(value) = value {
-                self.store_new(value, offset + 8 * index as i64);
-            }
+            self.store_new(value, offset + 8 * index as i64);
         }
         for (index, slot) in slots.iter().enumerate() {
-            if let Slot::Fresh(reg) | Slot::Raw(reg) = slot {
+            if let Slot::Fresh(reg) = slot {
                 let reference = self.new_pointer(Tag::Ref, offset + 8 * index as i64);
                 self.define(*reg, reference);
             }
@@ -100,11 +97,6 @@ impl Lower<'_, '_> {
         let value = self.operand(value);
         let var = self.read(var);
         self.store(value, var, -(Tag::Ref as i64));
-    }
-    pub(crate) fn init_fresh(&mut self, var: Reg) {
-        let var = self.read(var);
-        let unbound = self.word(UNBOUND);
-        self.store(unbound, var, -(Tag::Ref as i64));
     }
 
     pub(crate) fn copy(&mut self, dst: Reg, src: Operand) {

@@ -15,7 +15,7 @@ const PUSHED_MAX: usize = term::abi::GOAL_SLACK_WORDS / 2;
 impl Lower<'_, '_> {
     pub(crate) fn op(&mut self, op: &Op) {
         match op {
-            Op::Poll { goal, need, raw } => self.poll(goal, *need, raw),
+            Op::Poll { goal, need } => self.poll(goal, *need),
             Op::Move { dst, src } => self.copy(*dst, *src),
             Op::Car { dst, src } => self.select(*dst, *src, Tag::Cons, 0),
             Op::Cdr { dst, src } => self.select(*dst, *src, Tag::Cons, 8),
@@ -26,7 +26,6 @@ impl Lower<'_, '_> {
             Op::Vector { dst, elements } => self.vector(*dst, elements),
             Op::Unify { a, b } => self.unify(*a, *b),
             Op::BindFresh { var, value } => self.bind_fresh(*var, *value),
-            Op::InitFresh { var } => self.init_fresh(*var),
             Op::Arith { op, dst, a, b } => self.arith(*op, *dst, *a, *b),
             Op::Builtin { predicate, inputs, outputs } => self.builtin(*predicate, inputs, outputs),
             Op::Push { goal, places } => self.push(goal, places),
@@ -35,7 +34,7 @@ impl Lower<'_, '_> {
     }
 
     /// C3, C4.
-    fn poll(&mut self, goal: &GoalCall, need: u32, raw: &[Reg]) {
+    fn poll(&mut self, goal: &GoalCall, need: u32) {
         if self.env.options.count_reductions {
             let count = self.worker_field(field!(reductions));
             let more = self.b.ins().iadd_imm_s(count, 1);
@@ -56,9 +55,6 @@ impl Lower<'_, '_> {
         };
         self.b.ins().brif(above, cold, &[], go, &[]);
         self.enter_block(cold);
-        for &var in raw {
-            self.init_fresh(var);
-        }
         if large {
             let need = self.b.ins().iconst(I64, i64::from(need));
             self.set_worker_field(field!(need), need);

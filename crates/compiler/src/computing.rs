@@ -61,7 +61,7 @@ fn component(op: IntOp, id: PredicateId, builtin: PredicateId, operands: u32) ->
     let parameters: Vec<Reg> = (0..=operands).map(Reg).collect();
     let arguments: Vec<Operand> = parameters.iter().map(|&register| Operand::Reg(register)).collect();
     let goal = GoalCall { predicate: id, arguments: arguments.clone() };
-    let poll = Op::Poll { goal: goal.clone(), need: 0, raw: Vec::new() };
+    let poll = Op::Poll { goal: goal.clone(), need: 0 };
     let (result, dst) = (Operand::Reg(Reg(operands)), Reg(operands + 1));
     let other = BlockId(2 * operands + 1);
     let mut blocks = Vec::new();

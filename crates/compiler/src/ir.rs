@@ -10,10 +10,6 @@
 //!   gives up control before `Push`ed goals and the block's end.
 //! - I4 Between `Poll` and the end of the reduction the build operations (`Cons`, `Struct`, `Var`) take at most
 //!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall` follows.
-//! - I5 A register defined by `Slot::Raw` (a cell that is not initialised) is only used by `BindFresh`, `InitFresh`, as a jump
-//!   argument for a parameter that is itself raw at the target, and exactly one of these happens on every path before any
-//!   other operation that can look at the heap (`Unify`, `Arith` slow paths, `Builtin`, `Poll`'s slow path excepted: see
-//!   `Entry::raw`).
 
 use term::Atom;
 use term::abi::{Cond, IntOp, PredicateId};
@@ -117,8 +113,6 @@ pub enum Slot {
     Value(Operand),
     /// A new variable; the register becomes a REF to it.
     Fresh(Reg),
-    /// The same, but the cell is not written yet (I5).
-    Raw(Reg),
 }
 
 /// Where a pushed goal runs.
@@ -146,8 +140,8 @@ pub struct GoalCall {
 #[allow(missing_docs, reason = "each variant's comment names its fields")]
 pub enum Op {
     /// First operation of a reduction: counts it; if the worker wants attention or fewer than `need` words are left, pushes
-    /// `goal` back and returns to the scheduler. `raw` parameters (I5) are initialised first in that case.
-    Poll { goal: GoalCall, need: u32, raw: Vec<Reg> },
+    /// `goal` back and returns to the scheduler.
+    Poll { goal: GoalCall, need: u32 },
     /// `dst := src`.
     Move { dst: Reg, src: Operand },
     /// The car of a cons.
@@ -168,8 +162,6 @@ pub enum Op {
     Unify { a: Operand, b: Operand },
     /// Binds a variable that this reduction (or loop) made and nobody else has seen: a plain store.
     BindFresh { var: Reg, value: Operand },
-    /// Makes a raw cell an ordinary unbound variable.
-    InitFresh { var: Reg },
     /// Body arithmetic: inline when both operands are small integers and the result is; else the helper decides. Unary
     /// operations ignore `b`.
     Arith { op: IntOp, dst: Reg, a: Operand, b: Operand },

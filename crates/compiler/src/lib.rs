@@ -78,7 +78,7 @@ pub struct Options<'a> {
     /// Only what these reach is compiled (all is checked); `None`: everything. A root that does not exist is an error.
     pub roots: Option<Vec<PredicateKey>>,
     /// The code runs on one worker only: a variable that nobody waits for may then be bound by a plain store.
-    pub raw_cells: bool,
+    pub one_worker: bool,
 }
 
 /// Checks a program and compiles it. With an error among the diagnostics the result is empty (K1).
@@ -107,7 +107,7 @@ pub fn compile(
         return (result, diagnostics);
     }
     result.predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
-    let alone = options.raw_cells;
+    let alone = options.one_worker;
     let mut compilation = Compilation { names: &names, atoms, pool, compiled: &compiled, alone };
     let (units, plans) = compilation.units(prepared);
     let computing = Computing::new(&plans, options.first_predicate + compiled.len() as u32);
@@ -309,7 +309,7 @@ impl<'a> Compilation<'_, 'a> {
             predicate: self.names.id(index),
             arguments: parameters.iter().map(|&register| ir::Operand::Reg(register)).collect(),
         };
-        let poll = ir::Op::Poll { goal: goal.clone(), need: 0, raw: Vec::new() };
+        let poll = ir::Op::Poll { goal: goal.clone(), need: 0 };
         let around = Surroundings {
             names: self.names,
             pool: &mut self.pool,

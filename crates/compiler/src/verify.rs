@@ -1,4 +1,4 @@
-//! Checks the invariants of the IR (I1 to I5 of [`crate::ir`]) and that everything named exists.
+//! Checks the invariants of the IR (I1 to I4 of [`crate::ir`]) and that everything named exists.
 
 use crate::ir::{BlockId, Component, End, GoalCall, Op, Operand, Program, Reg, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -44,15 +44,6 @@ struct Checker<'v> {
     place: String,
 }
 
-/// Registers on the way to a block.
-#[derive(Clone, PartialEq)]
-struct Known {
-    /// Assigned on every path (I1).
-    assigned: Set,
-    /// Raw, and not bound or initialised yet, on every path (I5).
-    raw: Set,
-}
-
 /// A set of registers.
 #[derive(Clone, PartialEq, Default)]
 struct Set(Vec<u64>);
@@ -67,14 +58,6 @@ impl Set {
             self.0.resize(word + 1, 0);
         }
         self.0[word] |= 1 << (register.0 % 64);
-    }
-    fn remove(&mut self, register: Reg) {
-        if let Some(word) = self.0.get_mut(register.0 as usize / 64) {
-            *word &= !(1 << (register.0 % 64));
-        }
-    }
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|word| *word == 0)
     }
     fn members(&self) -> Vec<Reg> {
         (0..self.0.len() as u32 * 64).map(Reg).filter(|register| self.has(*register)).collect()
@@ -195,14 +178,14 @@ impl Checker<'_> {
             self.problem("a register that does not exist");
         }
     }
-    /// I1 and I5 by forward data flow.
+    /// I1 by forward data flow.
     fn flow(&mut self) {
         let component = self.component;
-        let mut at_start: Vec<Option<Known>> = vec![None; component.blocks.len()];
+        let mut at_start: Vec<Option<Set>> = vec![None; component.blocks.len()];
         let mut work = Vec::new();
         for entry in &component.entries {
-            let mut known = Known { assigned: Set::default(), raw: Set::default() };
-            entry.parameters.iter().for_each(|register| known.assigned.add(*register));
+            let mut known = Set::default();
+            entry.parameters.iter().for_each(|register| known.add(*register));
             at_start[entry.block.0 as usize] = Some(known);
             work.push(entry.block);
         }
@@ -217,11 +200,7 @@ impl Checker<'_> {
                         *slot = Some(known);
                         true
                     }
-                    Some(old) => {
-                        // A cell that is raw on one path only: both sets shrink, and the checks below complain.
-                        let a = old.assigned.meet(&known.assigned);
-                        old.raw.meet(&known.raw) | a
-                    }
+                    Some(old) => old.meet(&known),
                 };
                 if changed {
                     work.push(target);
@@ -232,11 +211,10 @@ impl Checker<'_> {
             let Some(mut known) = known else { continue };
             self.place = format!("{}, b{number}", self.place.split(',').next().unwrap_or_default());
             self.walk(BlockId(number as u32), &mut known, true);
-            self.raw_at_end(&component.blocks[number].end, &known);
         }
     }
     /// Goes through a block's operations; complains if asked to.
-    fn walk(&mut self, block: BlockId, known: &mut Known, complain: bool) {
+    fn walk(&mut self, block: BlockId, known: &mut Set, complain: bool) {
         let component = self.component;
         let block = &component.blocks[block.0 as usize];
         for op in &block.ops {
@@ -244,22 +222,14 @@ impl Checker<'_> {
                 self.check_op(op, known);
             }
             for register in op_defines(op) {
-                known.assigned.add(register);
-                known.raw.remove(register);
-            }
-            match op {
-                Op::Cons { car, cdr, .. } => [car, cdr].into_iter().for_each(|slot| raw_slot(slot, known)),
-                Op::Struct { args, .. } => args.iter().for_each(|slot| raw_slot(slot, known)),
-                Op::BindFresh { var, .. } | Op::InitFresh { var } => known.raw.remove(*var),
-                Op::Poll { raw, .. } => raw.iter().for_each(|register| known.raw.add(*register)),
-                _ => {}
+                known.add(register);
             }
         }
         if complain {
             let mut unassigned = Vec::new();
             end_uses(&block.end, &mut |operand| {
                 if let Operand::Reg(register) = operand
-                    && !known.assigned.has(register)
+                    && !known.has(register)
                 {
                     unassigned.push(register);
                 }
@@ -269,80 +239,13 @@ impl Checker<'_> {
                 .for_each(|r| self.problem(format_args!("r{} may be unassigned (I1)", r.0)));
         }
     }
-    fn check_op(&mut self, op: &Op, known: &Known) {
+    fn check_op(&mut self, op: &Op, known: &Set) {
         let mut unassigned = Vec::new();
-        let mut raw = Vec::new();
-        op_uses(op, &mut |operand| {
-            let Operand::Reg(register) = operand else { return };
-            if !known.assigned.has(register) {
-                unassigned.push(register);
-            }
-            if known.raw.has(register) {
-                raw.push(register);
-            }
+        op_uses(op, &mut |operand| match operand {
+            Operand::Reg(register) if !known.has(register) => unassigned.push(register),
+            _ => {}
         });
         unassigned.into_iter().for_each(|r| self.problem(format_args!("r{} may be unassigned (I1)", r.0)));
-        match op {
-            Op::InitFresh { var } if known.raw.has(*var) => {}
-            Op::BindFresh { value, .. } => {
-                if let Operand::Reg(register) = value
-                    && known.raw.has(*register)
-                {
-                    self.problem(format_args!("the raw r{} is used as a value (I5)", register.0));
-                }
-            }
-            _ => raw.into_iter().for_each(|r| self.problem(format_args!("the raw r{} is used (I5)", r.0))),
-        }
-        let looks = matches!(op, Op::Unify { .. } | Op::Builtin { .. } | Op::Arith { .. });
-        if looks && !known.raw.is_empty() {
-            self.problem("a raw cell while the heap is looked at (I5)");
-        }
-    }
-    fn raw_at_end(&mut self, end: &End, known: &Known) {
-        if known.raw.is_empty() {
-            return;
-        }
-        let allowed: FxHashSet<Reg> = match end {
-            End::Jump { block, moves } => {
-                let raw = match self.component.blocks[block.0 as usize].ops.first() {
-                    Some(Op::Poll { raw, .. }) => &raw[..],
-                    _ => &[],
-                };
-                let mut allowed: FxHashSet<Reg> = FxHashSet::default();
-                for parameter in raw {
-                    let source = moves.iter().find(|(dst, _)| dst == parameter);
-                    let source = source.map_or(Operand::Reg(*parameter), |(_, src)| *src);
-                    if let Operand::Reg(register) = source
-                        && (!known.raw.has(register) || !allowed.insert(register))
-                    {
-                        self.problem(format_args!(
-                            "r{} goes to a raw parameter and is not raw (I5)",
-                            register.0
-                        ));
-                    }
-                }
-                for (dst, src) in moves {
-                    if let Operand::Reg(register) = src
-                        && known.raw.has(*register)
-                        && !raw.contains(dst)
-                    {
-                        self.problem(format_args!(
-                            "the raw r{} goes to an ordinary parameter (I5)",
-                            register.0
-                        ));
-                    }
-                }
-                allowed
-            }
-            // Guards look at what is bound, never into raw cells: nothing refers to those yet.
-            End::Match { .. } | End::Compare { .. } | End::GuardArith { .. } | End::Goto(_) => return,
-            _ => FxHashSet::default(),
-        };
-        for register in known.raw.members() {
-            if !allowed.contains(&register) {
-                self.problem(format_args!("r{} is still raw at the end (I5)", register.0));
-            }
-        }
     }
     /// I4: the longest way from a poll to the end of its reduction.
     fn need(&mut self, start: BlockId) {
@@ -382,12 +285,6 @@ impl Checker<'_> {
     }
 }
 
-fn raw_slot(slot: &Slot, known: &mut Known) {
-    if let Slot::Raw(register) = slot {
-        known.raw.add(*register);
-    }
-}
-
 /// Heap words that an operation takes.
 pub fn op_words(op: &Op) -> u64 {
     match op {
@@ -417,7 +314,7 @@ pub fn successors(end: &End) -> Vec<BlockId> {
 }
 
 /// What is known at each successor.
-fn after(end: &End, known: &Known, component: &Component) -> Vec<(BlockId, Known)> {
+fn after(end: &End, known: &Set, component: &Component) -> Vec<(BlockId, Set)> {
     let defines = end_defines(end);
     if let End::Jump { block, moves } = end {
         let mut next = known.clone();
@@ -425,19 +322,18 @@ fn after(end: &End, known: &Known, component: &Component) -> Vec<(BlockId, Known
         let parameters: Option<&Vec<Reg>> =
             component.entries.iter().find(|entry| entry.block == *block).map(|entry| &entry.parameters);
         if let Some(parameters) = parameters {
-            next.assigned = Set::default();
-            parameters.iter().filter(|r| known.assigned.has(**r)).for_each(|r| next.assigned.add(*r));
+            next = Set::default();
+            parameters.iter().filter(|r| known.has(**r)).for_each(|r| next.add(*r));
         }
-        moves.iter().for_each(|(dst, _)| next.assigned.add(*dst));
-        next.raw = Set::default();
+        moves.iter().for_each(|(dst, _)| next.add(*dst));
         return vec![(*block, next)];
     }
-    let mut found: Vec<(BlockId, Known)> = Vec::new();
+    let mut found: Vec<(BlockId, Set)> = Vec::new();
     for (position, block) in successors(end).into_iter().enumerate() {
         let mut next = known.clone();
         for (register, edge) in &defines {
             if edge.is_none_or(|edge| edge == position) {
-                next.assigned.add(*register);
+                next.add(*register);
             }
         }
         found.push((block, next));
@@ -461,7 +357,7 @@ fn end_defines(end: &End) -> Vec<(Reg, Option<usize>)> {
 /// Registers that an operation assigns.
 pub fn op_defines(op: &Op) -> Vec<Reg> {
     let slot = |slot: &Slot| match slot {
-        Slot::Fresh(register) | Slot::Raw(register) => Some(*register),
+        Slot::Fresh(register) => Some(*register),
         Slot::Value(_) => None,
     };
     match op {
@@ -475,23 +371,16 @@ pub fn op_defines(op: &Op) -> Vec<Reg> {
         Op::Cons { dst, car, cdr } => [car, cdr].into_iter().filter_map(slot).chain([*dst]).collect(),
         Op::Struct { dst, args, .. } => args.iter().filter_map(slot).chain([*dst]).collect(),
         Op::Builtin { outputs, .. } => outputs.clone(),
-        Op::Poll { .. }
-        | Op::Unify { .. }
-        | Op::BindFresh { .. }
-        | Op::InitFresh { .. }
-        | Op::Push { .. }
-        | Op::Pend { .. } => vec![],
+        Op::Poll { .. } | Op::Unify { .. } | Op::BindFresh { .. } | Op::Push { .. } | Op::Pend { .. } => {
+            vec![]
+        }
     }
 }
 
 /// Calls `visit` for what an operation reads.
 pub fn op_uses(op: &Op, visit: &mut dyn FnMut(Operand)) {
     match op {
-        // A raw parameter is no value of the poll: its slow path initialises it first.
-        Op::Poll { goal, raw, .. } => {
-            let is_raw = |o: &&Operand| matches!(o, Operand::Reg(r) if raw.contains(r));
-            goal.arguments.iter().filter(|o| !is_raw(o)).for_each(|o| visit(*o));
-        }
+        Op::Poll { goal, .. } => goal.arguments.iter().for_each(|o| visit(*o)),
         Op::Move { src, .. } => visit(*src),
         Op::Car { src, .. } | Op::Cdr { src, .. } | Op::Arg { src, .. } => visit(Operand::Reg(*src)),
         Op::Cons { car, cdr, .. } => [car, cdr].into_iter().for_each(|slot| slot_use(slot, visit)),
@@ -503,7 +392,7 @@ pub fn op_uses(op: &Op, visit: &mut dyn FnMut(Operand)) {
             visit(Operand::Reg(*var));
             visit(*value);
         }
-        Op::InitFresh { var } | Op::Pend { var } => visit(Operand::Reg(*var)),
+        Op::Pend { var } => visit(Operand::Reg(*var)),
         Op::Builtin { inputs, .. } => inputs.iter().for_each(|o| visit(*o)),
         Op::Push { goal, places } => {
             goal.arguments.iter().for_each(|o| visit(*o));

@@ -109,8 +109,8 @@ fn random_programs_compile_to_code_that_verifies() {
     let mut compiled_well = 0;
     arbtest::arbtest(|u| {
         let text = program(u)?;
-        for raw in [false, true] {
-            let mut compiled = common::compile(&text, raw);
+        for one_worker in [false, true] {
+            let mut compiled = common::compile(&text, one_worker);
             let problems = compiler::verify::verify(&compiled.program);
             let printed = compiler::text::print(&compiled.program, &compiled.atoms);
             assert!(problems.is_empty(), "{problems:#?}\n{text}\n{printed}");

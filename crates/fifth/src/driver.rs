@@ -104,7 +104,7 @@ impl Machine {
             first_predicate: self.node.worker().predicates.len() as u32,
             first_constant: self.node.constant_count() as u32,
             roots,
-            raw_cells: true,
+            one_worker: true,
         };
         let (program, diagnostics) =
             compiler::compile(&read.program, &read.sources, &mut self.node.worker().atoms, &options);

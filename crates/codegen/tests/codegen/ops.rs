@@ -15,7 +15,7 @@ pub(crate) const OUT: Reg = r(30);
 /// `p(r0..)` with its blocks from 1 on; block 0 polls and goes to block 1. The last argument is the result.
 pub(crate) fn component(arity: u32, need: u32, rest: Vec<(Vec<Op>, End)>) -> Component {
     let arguments: Vec<_> = (0..arity).map(v).collect();
-    let poll = Op::Poll { goal: goal(P, &arguments), need, raw: vec![] };
+    let poll = Op::Poll { goal: goal(P, &arguments), need };
     let mut all = vec![(vec![poll], End::Goto(block(1)))];
     all.extend(rest);
     Component { entries: vec![entry(P, arity, 0)], registers: 40, blocks: blocks(all) }
@@ -324,10 +324,9 @@ fn terms_are_laid_out_as_the_runtime_reads_them() {
         Op::Struct {
             dst: r(4),
             name: MAIN,
-            args: vec![Slot::Value(v(2)), Slot::Raw(r(5)), Slot::Value(v(3)), Slot::Raw(r(6))],
+            args: vec![Slot::Value(v(2)), Slot::Fresh(r(5)), Slot::Value(v(3)), Slot::Fresh(r(6))],
         },
         Op::BindFresh { var: r(5), value: Operand::Int(17) },
-        Op::InitFresh { var: r(6) },
         Op::Var { dst: r(7) },
         Op::Vector { dst: r(8), elements: vec![v(4), v(7), Operand::Constant(compiler::ir::ConstantId(0))] },
         Op::Move { dst: r(9), src: v(8) },
@@ -452,12 +451,12 @@ fn several_entries_share_a_function_and_large_needs_are_told() {
         registers: 8,
         blocks: blocks(vec![
             (
-                vec![Op::Poll { goal: goal(P, &[v(0)]), need: 0, raw: vec![] }],
+                vec![Op::Poll { goal: goal(P, &[v(0)]), need: 0 }],
                 End::Jump { block: block(1), moves: vec![(r(1), v(0)), (r(0), Operand::Int(5))] },
             ),
             (
                 vec![
-                    Op::Poll { goal: goal(P + 1, &[v(0), v(1)]), need: 5000, raw: vec![] },
+                    Op::Poll { goal: goal(P + 1, &[v(0), v(1)]), need: 5000 },
                     Op::Unify { a: v(1), b: v(0) },
                 ],
                 End::Proceed,
@@ -468,7 +467,7 @@ fn several_entries_share_a_function_and_large_needs_are_told() {
         entries: vec![entry(P + 2, 1, 0)],
         registers: 8,
         blocks: blocks(vec![(
-            vec![Op::Poll { goal: goal(P + 2, &[v(0)]), need: 0, raw: vec![] }],
+            vec![Op::Poll { goal: goal(P + 2, &[v(0)]), need: 0 }],
             End::Call(goal(P + 1, &[Operand::Atom(TRUE), v(0)])),
         )]),
     };

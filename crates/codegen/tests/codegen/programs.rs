@@ -21,7 +21,7 @@ fn append() -> Component {
         registers: 8,
         blocks: blocks(vec![
             (
-                vec![Op::Poll { goal: call.clone(), need: 2, raw: vec![] }],
+                vec![Op::Poll { goal: call.clone(), need: 2 }],
                 End::Match {
                     reg: r(0),
                     cases: vec![(Pattern::Atom(NIL), block(1)), (Pattern::Cons, block(2))],
@@ -34,16 +34,16 @@ fn append() -> Component {
                 vec![
                     Op::Car { dst: r(3), src: r(0) },
                     Op::Cdr { dst: r(4), src: r(0) },
-                    Op::Cons { dst: r(5), car: Slot::Value(v(3)), cdr: Slot::Raw(r(6)) },
+                    Op::Cons { dst: r(5), car: Slot::Value(v(3)), cdr: Slot::Fresh(r(6)) },
                     Op::Unify { a: v(2), b: v(5) },
                 ],
                 End::Jump { block: block(5), moves: vec![(r(0), v(4)), (r(2), v(6))] },
             ),
             (vec![], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
             (vec![], End::Fail { goal: call.clone() }),
-            // The loop: the result's cell is ours and not written yet.
+            // The loop: the result's cell is ours.
             (
-                vec![Op::Poll { goal: call.clone(), need: 2, raw: vec![r(2)] }],
+                vec![Op::Poll { goal: call.clone(), need: 2 }],
                 End::Match {
                     reg: r(0),
                     cases: vec![(Pattern::Atom(NIL), block(6)), (Pattern::Cons, block(7))],
@@ -56,13 +56,13 @@ fn append() -> Component {
                 vec![
                     Op::Car { dst: r(3), src: r(0) },
                     Op::Cdr { dst: r(4), src: r(0) },
-                    Op::Cons { dst: r(5), car: Slot::Value(v(3)), cdr: Slot::Raw(r(6)) },
+                    Op::Cons { dst: r(5), car: Slot::Value(v(3)), cdr: Slot::Fresh(r(6)) },
                     Op::BindFresh { var: r(2), value: v(5) },
                 ],
                 End::Jump { block: block(5), moves: vec![(r(0), v(4)), (r(2), v(6))] },
             ),
-            (vec![Op::InitFresh { var: r(2) }], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
-            (vec![Op::InitFresh { var: r(2) }], End::Fail { goal: call }),
+            (vec![], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
+            (vec![], End::Fail { goal: call }),
         ]),
     }
 }
@@ -75,7 +75,7 @@ fn nrev() -> Component {
         registers: 8,
         blocks: blocks(vec![
             (
-                vec![Op::Poll { goal: call.clone(), need: 3, raw: vec![] }],
+                vec![Op::Poll { goal: call.clone(), need: 3 }],
                 End::Match {
                     reg: r(0),
                     cases: vec![(Pattern::Atom(NIL), block(1)), (Pattern::Cons, block(2))],

@@ -262,9 +262,6 @@ impl<'p> Parser<'p> {
         if self.takes_word("fresh") {
             return self.reg().map(Slot::Fresh);
         }
-        if self.takes_word("raw") {
-            return self.reg().map(Slot::Raw);
-        }
         self.operand().map(Slot::Value)
     }
     fn int_op(word: &str) -> Option<IntOp> {
@@ -276,7 +273,7 @@ impl<'p> Parser<'p> {
         if word.starts_with('r') && word.len() > 1 && word[1..].bytes().all(|byte| byte.is_ascii_digit()) {
             return self.assignment().map(Some);
         }
-        let known = ["poll", "unify", "bind", "init", "builtin", "push", "pend"];
+        let known = ["poll", "unify", "bind", "builtin", "push", "pend"];
         if !known.contains(&word) {
             return Ok(None);
         }
@@ -285,9 +282,7 @@ impl<'p> Parser<'p> {
             "poll" => {
                 let goal = self.goal()?;
                 self.expect_word("need")?;
-                let need = self.number()?;
-                let raw = if self.takes_word("raw") { self.list(Self::reg)? } else { Vec::new() };
-                Op::Poll { goal, need, raw }
+                Op::Poll { goal, need: self.number()? }
             }
             "unify" => {
                 let (a, b) = self.pair()?;
@@ -298,7 +293,6 @@ impl<'p> Parser<'p> {
                 self.expect(",")?;
                 Op::BindFresh { var, value: self.operand()? }
             }
-            "init" => Op::InitFresh { var: self.reg()? },
             "builtin" => {
                 let goal = self.goal()?;
                 self.expect("->")?;

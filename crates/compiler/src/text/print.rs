@@ -127,7 +127,6 @@ impl Printer<'_> {
         match slot {
             Slot::Value(operand) => self.operand(operand),
             Slot::Fresh(register) => format!("fresh {}", reg(*register)),
-            Slot::Raw(register) => format!("raw {}", reg(*register)),
         }
     }
     fn goal(&self, goal: &GoalCall) -> String {
@@ -136,11 +135,7 @@ impl Printer<'_> {
     pub(super) fn op(&self, op: &Op) -> String {
         let set = |dst: &Reg, value: String| format!("{} := {value}", reg(*dst));
         match op {
-            Op::Poll { goal, need, raw } => {
-                let raw =
-                    if raw.is_empty() { String::new() } else { format!(" raw ({})", list(raw, |r| reg(*r))) };
-                format!("poll {} need {need}{raw}", self.goal(goal))
-            }
+            Op::Poll { goal, need } => format!("poll {} need {need}", self.goal(goal)),
             Op::Move { dst, src } => set(dst, self.operand(src)),
             Op::Car { dst, src } => set(dst, format!("car {}", reg(*src))),
             Op::Cdr { dst, src } => set(dst, format!("cdr {}", reg(*src))),
@@ -153,7 +148,6 @@ impl Printer<'_> {
             Op::Vector { dst, elements } => set(dst, format!("vector({})", self.operands(elements))),
             Op::Unify { a, b } => format!("unify {}, {}", self.operand(a), self.operand(b)),
             Op::BindFresh { var, value } => format!("bind {}, {}", reg(*var), self.operand(value)),
-            Op::InitFresh { var } => format!("init {}", reg(*var)),
             Op::Arith { op, dst, a, b } => {
                 set(dst, format!("{} {}, {}", int_op(*op), self.operand(a), self.operand(b)))
             }
