@@ -10,7 +10,7 @@ use crate::stubs::Helper;
 use compiler::ir::{Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I32, types::I64};
-use term::abi::{Cond, GUARD_FAILS, IntOp, answer};
+use term::abi::{Cond, GUARD_FAILS, IntOp, Position, answer};
 use term::word::{INT_MAX, INT_MIN, Tag};
 
 /// Two operands that start as small integers on the hot path.
@@ -111,7 +111,7 @@ impl Lower<'_, '_> {
         })
     }
 
-    pub(crate) fn arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand) {
+    pub(crate) fn arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand, at: Position) {
         let b = if unary(op) { Operand::Int(0) } else { b };
         let integers = self.integers(a, b, None);
         let result = self.compute(op, a, b, &integers);
@@ -132,7 +132,8 @@ impl Lower<'_, '_> {
         let [a, b] = self.slow_operands(a, b);
         self.store_state();
         let number = self.b.ins().iconst(I64, op as i64);
-        let value = self.call_helper(Helper::Arith, &[number, a, b]).expect("arithmetic answers");
+        let at = self.position(at);
+        let value = self.call_helper(Helper::Arith, &[number, a, b, at]).expect("arithmetic answers");
         self.reload_heap();
         self.reload_goals();
         self.define(dst, value);

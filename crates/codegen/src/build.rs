@@ -1,8 +1,11 @@
 //! Operations that make terms and look into them.
 
 use crate::lower::{Kind, Lazy, Lower, field};
+use crate::stubs::Helper;
 use compiler::ir::{Operand, Reg, Slot};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use term::abi::OPERANDS_MAX;
 use term::layout;
 use term::word::{Tag, UNBOUND, Word, functor_header, object_header};
 
@@ -108,17 +111,23 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Notes a variable that blocks a clause. The worker has room for `OPERANDS_MAX`: more would need a predicate with as many
-    /// clauses that each wait for another variable; the goal then misses some of them.
+    /// Notes a variable that blocks a clause: in the worker while there is room, with the helper after that.
     pub(crate) fn pend(&mut self, var: Reg) {
         let value = self.read(var);
         let bytes = self.b.use_var(self.pending);
-        let room = 8 * (term::abi::OPERANDS_MAX as i64 - 1);
-        let last = self.b.ins().iconst(cranelift_codegen::ir::types::I64, room);
-        let at = self.b.ins().umin(bytes, last);
-        let slot = self.b.ins().iadd(self.worker, at);
+        let (room, full, done) = (self.b.create_block(), self.cold_block(), self.b.create_block());
+        let end = 8 * OPERANDS_MAX as i64;
+        let fits = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, bytes, end);
+        self.b.ins().brif(fits, room, &[], full, &[]);
+        self.enter_block(room);
+        let slot = self.b.ins().iadd(self.worker, bytes);
         self.store(value, slot, i64::from(field!(pending)));
-        let next = self.b.ins().iadd_imm_s(at, 8);
+        self.b.ins().jump(done, &[]);
+        self.enter_block(full);
+        self.call_helper(Helper::Pend, &[value, bytes]);
+        self.b.ins().jump(done, &[]);
+        self.enter_block(done);
+        let next = self.b.ins().iadd_imm_s(bytes, 8);
         self.b.def_var(self.pending, next);
     }
 }

@@ -4,7 +4,7 @@ use crate::lower::{Lower, field};
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
-use term::abi::{PredicateId, answer};
+use term::abi::{OPERANDS_MAX, PredicateId, answer};
 
 /// Where a guard goes on.
 #[derive(Clone, Copy)]
@@ -86,11 +86,16 @@ impl Lower<'_, '_> {
     }
 
     fn suspend(&mut self, goal: &GoalCall, on: &[Reg]) {
-        for (index, &reg) in on.iter().take(term::abi::OPERANDS_MAX).enumerate() {
+        for (index, &reg) in on.iter().enumerate() {
             let value = self.read(reg);
-            self.set_worker_field(field!(pending) + 8 * index as i32, value);
+            if index < OPERANDS_MAX {
+                self.set_worker_field(field!(pending) + 8 * index as i32, value);
+            } else {
+                let bytes = self.b.ins().iconst(I64, 8 * index as i64);
+                self.call_helper(Helper::Pend, &[value, bytes]);
+            }
         }
-        let count = self.b.ins().iconst(I64, on.len().min(term::abi::OPERANDS_MAX) as i64);
+        let count = self.b.ins().iconst(I64, on.len() as i64);
         self.set_worker_field(field!(pending_count), count);
         self.put_goal(goal);
         self.leave(Leave::Suspend);

@@ -9,7 +9,7 @@ use crate::stubs::Helper;
 use compiler::ir::{Op, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
-use term::abi::{PredicateId, SLACK_WORDS};
+use term::abi::{Position, PredicateId, SLACK_WORDS};
 use term::layout::{ClassId, HANDLE_INDEX, HANDLE_SIZE, HANDLE_STORE, HANDLE_VALUE, STRING, VECTOR};
 use term::word::{Tag, Word, object_header};
 
@@ -59,6 +59,7 @@ impl Lower<'_, '_> {
         predicate: PredicateId,
         inputs: &[Operand],
         outputs: &[Reg],
+        at: Position,
     ) -> bool {
         let Some(intrinsic) = self.intrinsic(predicate) else { return false };
         if intrinsic == Intrinsic::SetElement && self.largest_need() + HANDLE_WORDS > SLACK_WORDS {
@@ -74,7 +75,7 @@ impl Lower<'_, '_> {
         self.b.ins().jump(done, &[]);
         self.enter_block(slow);
         let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();
-        self.call_builtin(predicate, &values);
+        self.call_builtin(predicate, &values, at);
         for (index, &output) in outputs.iter().enumerate() {
             let value = self.worker_field(field!(operands) + 8 * index as i32);
             self.define(output, value);

@@ -5,7 +5,7 @@ use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
-use term::abi::{PredicateId, SLACK_WORDS};
+use term::abi::{Position, PredicateId, SLACK_WORDS};
 use term::word::{Tag, UNBOUND, Word};
 
 /// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that is pushed
@@ -24,10 +24,10 @@ impl Lower<'_, '_> {
             Op::Struct { dst, name, args } => self.structure(*dst, *name, args),
             Op::Var { dst } => self.variable(*dst),
             Op::Vector { dst, elements } => self.vector(*dst, elements),
-            Op::Unify { a, b } => self.unify(*a, *b),
+            Op::Unify { a, b, at } => self.unify(*a, *b, *at),
             Op::BindFresh { var, value } => self.bind_fresh(*var, *value),
-            Op::Arith { op, dst, a, b } => self.arith(*op, *dst, *a, *b),
-            Op::Builtin { predicate, inputs, outputs } => self.builtin(*predicate, inputs, outputs),
+            Op::Arith { op, dst, a, b, at } => self.arith(*op, *dst, *a, *b, *at),
+            Op::Builtin { predicate, inputs, outputs, at } => self.builtin(*predicate, inputs, outputs, *at),
             Op::Push { goal, places } => self.push(goal, places),
             Op::Pend { var } => self.pend(*var),
         }
@@ -153,21 +153,32 @@ impl Lower<'_, '_> {
 
     // ---- unification ---------------------------------------------------------------------------
 
-    fn unify(&mut self, a: Operand, b: Operand) {
+    fn unify(&mut self, a: Operand, b: Operand, at: Position) {
         let is_variable = |lower: &Self, x: Operand| matches!(x, Operand::Reg(_)) && lower.kind(x).is_none();
         let (a, b) = if is_variable(self, a) { (a, b) } else { (b, a) };
         match a {
-            Operand::Reg(var) if is_variable(self, a) => self.unify_variable(var, b),
+            Operand::Reg(var) if is_variable(self, a) => self.unify_variable(var, b, at),
             _ => {
                 let (a, b) = (self.operand(a), self.operand(b));
-                self.store_state();
-                self.call_helper(Helper::Unify, &[a, b]);
+                self.call_unify(a, b, at);
             }
         }
     }
 
+    /// The helper, whatever the words are.
+    fn call_unify(&mut self, a: Value, b: Value, at: Position) {
+        self.store_state();
+        let at = self.position(at);
+        self.call_helper(Helper::Unify, &[a, b, at]);
+    }
+
+    /// What a helper that may report an error is told of its place in the text.
+    pub(crate) fn position(&mut self, at: Position) -> Value {
+        self.b.ins().iconst(I64, at.bits() as i64)
+    }
+
     /// `var` usually is a reference to an unbound cell that nobody waits for, and `other` a value: then a store does it.
-    fn unify_variable(&mut self, var: Reg, other: Operand) {
+    fn unify_variable(&mut self, var: Reg, other: Operand, at: Position) {
         let kind = self.kind(other);
         let other_reg = match other {
             Operand::Reg(reg) if kind.is_none() => Some(reg),
@@ -220,8 +231,7 @@ impl Lower<'_, '_> {
         self.enter_block(slow);
         let cell = self.read_raw(var);
         let value = other_reg.map_or(value, |reg| self.read_raw(reg));
-        self.store_state();
-        self.call_helper(Helper::Unify, &[cell, value]);
+        self.call_unify(cell, value, at);
         self.b.ins().jump(done, &[]);
         self.enter_block(done);
     }
@@ -315,12 +325,12 @@ impl Lower<'_, '_> {
 
     // ---- builtins ------------------------------------------------------------------------------
 
-    fn builtin(&mut self, predicate: PredicateId, inputs: &[Operand], outputs: &[Reg]) {
-        if self.inline_builtin(predicate, inputs, outputs) {
+    fn builtin(&mut self, predicate: PredicateId, inputs: &[Operand], outputs: &[Reg], at: Position) {
+        if self.inline_builtin(predicate, inputs, outputs, at) {
             return;
         }
         let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
-        self.call_builtin(predicate, &inputs);
+        self.call_builtin(predicate, &inputs, at);
         for (index, &output) in outputs.iter().enumerate() {
             let value = self.worker_field(field!(operands) + 8 * index as i32);
             self.define(output, value);
@@ -328,11 +338,12 @@ impl Lower<'_, '_> {
     }
 
     /// The helper, whatever the builtin is.
-    pub(crate) fn call_builtin(&mut self, predicate: PredicateId, inputs: &[Value]) {
+    pub(crate) fn call_builtin(&mut self, predicate: PredicateId, inputs: &[Value], at: Position) {
         self.put_inputs(inputs);
         self.store_state();
         let number = self.b.ins().iconst(I64, i64::from(predicate.0));
-        self.call_helper(Helper::Builtin, &[number]);
+        let at = self.position(at);
+        self.call_helper(Helper::Builtin, &[number, at]);
         self.reload_heap();
         self.reload_goals();
     }

@@ -16,13 +16,13 @@ const FRAME: usize = crate::frame::FRAME_BYTES as usize + 8;
 
 const HELPERS: usize = offset_of!(WorkerAbi, helpers);
 /// Where a thunk takes a helper's operands: from the end of the worker's operands, whose beginning the inputs of builtins use
-/// (predicates have at most 255 arguments, and builtins' helpers one operand).
+/// (predicates have at most 255 arguments, and builtins' helpers two operands).
 pub(crate) const fn operand(index: usize) -> usize {
     offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1 - index)
 }
 /// Where a thunk leaves a helper's answer.
 pub(crate) const ANSWER: usize = operand(0);
-const _: () = assert!(term::layout::GOAL_ARITY_MAX < OPERANDS_MAX);
+const _: () = assert!(term::layout::GOAL_ARITY_MAX + 2 <= OPERANDS_MAX);
 
 /// A helper that generated code calls through a thunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,11 @@ pub(crate) enum Helper {
     MoveToPriority,
     MoveToNode,
     GrowGoals,
+    Pend,
 }
 
 impl Helper {
-    pub(crate) const ALL: [Helper; 10] = [
+    pub(crate) const ALL: [Helper; 11] = [
         Helper::Unify,
         Helper::Remember,
         Helper::Arith,
@@ -52,6 +53,7 @@ impl Helper {
         Helper::MoveToPriority,
         Helper::MoveToNode,
         Helper::GrowGoals,
+        Helper::Pend,
     ];
 
     /// Where its address lies in the worker.
@@ -68,6 +70,7 @@ impl Helper {
                 Helper::MoveToPriority => offset_of!(Helpers, move_to_priority),
                 Helper::MoveToNode => offset_of!(Helpers, move_to_node),
                 Helper::GrowGoals => offset_of!(Helpers, grow_goals),
+                Helper::Pend => offset_of!(Helpers, pend),
             }
     }
 
@@ -75,9 +78,10 @@ impl Helper {
     pub(crate) fn operands(self) -> usize {
         match self {
             Helper::GrowGoals => 0,
-            Helper::Remember | Helper::Guard | Helper::Builtin | Helper::MoveToNode => 1,
-            Helper::Unify | Helper::MoveToPriority => 2,
-            Helper::Arith | Helper::GuardArith | Helper::Compare => 3,
+            Helper::Remember | Helper::Guard | Helper::MoveToNode => 1,
+            Helper::Builtin | Helper::MoveToPriority | Helper::Pend => 2,
+            Helper::Unify | Helper::GuardArith | Helper::Compare => 3,
+            Helper::Arith => 4,
         }
     }
 
@@ -141,9 +145,9 @@ impl Assembler {
         let start = self.align();
         self.put(&[0x50, 0x51, 0x52, 0x56, 0x57]); // push rax rcx rdx rsi rdi
         self.put(&[0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53]); // push r8 r9 r10 r11
-        let loads = [[0x48, 0x8b, 0xb7], [0x48, 0x8b, 0x97], [0x48, 0x8b, 0x8f]];
+        let loads = [[0x48, 0x8b, 0xb7], [0x48, 0x8b, 0x97], [0x48, 0x8b, 0x8f], [0x4c, 0x8b, 0x87]];
         for (index, load) in loads.iter().enumerate().take(helper.operands()) {
-            self.put_field(load, operand(index)); // mov rsi|rdx|rcx, [rdi+operand]
+            self.put_field(load, operand(index)); // mov rsi|rdx|rcx|r8, [rdi+operand]
         }
         self.put_field(&[0xff, 0x97], helper.offset()); // call [rdi+helper]
         self.put(&[0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58]); // pop r11 r10 r9 r8

@@ -11,6 +11,7 @@ use crate::values::{Atomic, Fact, Table, ValueId};
 use crate::versions::{Bound, Versions};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::program::{Pragma, Term, TermKind, VarId};
+use term::abi::Position;
 
 /// What bodies need from the rest of the compilation.
 pub(crate) struct Surroundings<'s, 'a> {
@@ -118,7 +119,7 @@ impl<'a> Emitter<'_, '_, 'a> {
         let (mut early, mut late) = (Vec::new(), Vec::new());
         let candidates: Vec<(usize, Side<'a>, Side<'a>)> = (plan.steps.iter().enumerate())
             .filter_map(|(number, step)| match step {
-                Step::Unify(a, b) => self.store(*a, *b).map(|(target, value)| (number, target, value)),
+                Step::Unify(a, b, _) => self.store(*a, *b).map(|(target, value)| (number, target, value)),
                 _ => None,
             })
             .collect();
@@ -131,9 +132,9 @@ impl<'a> Emitter<'_, '_, 'a> {
                 plan.each_variable(side, &mut |variable| *mentions.entry(variable).or_insert(0) += 1);
             };
             match step {
-                Step::Unify(a, b) => [*a, *b].into_iter().for_each(count),
-                Step::Arith(_, _, a, b) => [*a, *b].into_iter().for_each(count),
-                Step::Builtin(_, inputs, _) => inputs.iter().copied().for_each(count),
+                Step::Unify(a, b, _) => [*a, *b].into_iter().for_each(count),
+                Step::Arith(_, _, a, b, _) => [*a, *b].into_iter().for_each(count),
+                Step::Builtin(_, inputs, ..) => inputs.iter().copied().for_each(count),
             }
         }
         for (number, target, value) in candidates {
@@ -188,19 +189,19 @@ impl<'a> Emitter<'_, '_, 'a> {
     /// The first of these unifications, which may be a plain store.
     fn late_step(&mut self, late: &[usize]) {
         let step = &self.plan.steps[late[0]];
-        let Step::Unify(a, b) = step else { return self.step(step) };
+        let Step::Unify(a, b, at) = step else { return self.step(step) };
         let Some((target, value)) = self.store(*a, *b) else { return self.step(step) };
         let (operand, value) = (self.side(target), self.side(value));
-        let Operand::Reg(var) = operand else { return self.unify(operand, value) };
+        let Operand::Reg(var) = operand else { return self.unify(operand, value, *at) };
         if self.fresh.remove(&var) {
             self.ops.push(Op::BindFresh { var, value });
             return;
         }
         if !self.around.alone {
-            return self.unify(operand, value);
+            return self.unify(operand, value, *at);
         }
         let (done, other) = (self.code.block(), self.code.block());
-        self.detour(other, var, value, &late[1..]);
+        self.detour(other, (var, value, *at), &late[1..]);
         let ops = std::mem::take(&mut self.ops);
         let end = End::TryBind { var, value, done, other };
         match self.block {
@@ -210,11 +211,11 @@ impl<'a> Emitter<'_, '_, 'a> {
         self.block = Some(done);
     }
     /// The rest of the body when a variable is not what we hoped: with ordinary unifications.
-    fn detour(&mut self, block: BlockId, var: Reg, value: Operand, late: &[usize]) {
+    fn detour(&mut self, block: BlockId, (var, value, at): (Reg, Operand, Position), late: &[usize]) {
         let before =
             (std::mem::take(&mut self.ops), self.ready.clone(), self.facts.clone(), self.fresh.clone());
         let need = self.need;
-        self.unify(Operand::Reg(var), value);
+        self.unify(Operand::Reg(var), value, at);
         for &number in late {
             self.step(&self.plan.steps[number]);
         }
@@ -226,15 +227,15 @@ impl<'a> Emitter<'_, '_, 'a> {
         (self.ready, self.facts, self.fresh) = (before.1, before.2, before.3);
     }
     /// A unification that may do anything.
-    fn unify(&mut self, a: Operand, b: Operand) {
+    fn unify(&mut self, a: Operand, b: Operand, at: Position) {
         if a != b {
-            self.ops.push(Op::Unify { a, b });
+            self.ops.push(Op::Unify { a, b, at });
             self.fresh.clear();
         }
     }
     fn step(&mut self, step: &Step<'a>) {
         match step {
-            Step::Unify(a, b) => {
+            Step::Unify(a, b, at) => {
                 let target = self.store(*a, *b);
                 let (a, b) = (self.side(*a), self.side(*b));
                 if let Some((target, _)) = target
@@ -244,22 +245,22 @@ impl<'a> Emitter<'_, '_, 'a> {
                     let value = if a == Operand::Reg(var) { b } else { a };
                     self.ops.push(Op::BindFresh { var, value });
                 } else {
-                    self.unify(a, b);
+                    self.unify(a, b, *at);
                 }
             }
-            Step::Arith(op, output, a, b) => {
+            Step::Arith(op, output, a, b, at) => {
                 let (a, b) = (self.side(*a), self.side(*b));
                 let dst = self.code.register();
-                self.ops.push(Op::Arith { op: *op, dst, a, b });
+                self.ops.push(Op::Arith { op: *op, dst, a, b, at: *at });
                 self.ready[output.0 as usize] = Some(Operand::Reg(dst));
             }
-            Step::Builtin(predicate, inputs, outputs) => {
+            Step::Builtin(predicate, inputs, outputs, at) => {
                 let inputs = inputs.iter().map(|input| self.side(*input)).collect();
                 let registers: Vec<Reg> = outputs.iter().map(|_| self.code.register()).collect();
                 for (output, register) in outputs.iter().zip(&registers) {
                     self.ready[output.0 as usize] = Some(Operand::Reg(*register));
                 }
-                self.ops.push(Op::Builtin { predicate: *predicate, inputs, outputs: registers });
+                self.ops.push(Op::Builtin { predicate: *predicate, inputs, outputs: registers, at: *at });
                 self.fresh.clear();
             }
         }

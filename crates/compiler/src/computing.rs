@@ -5,7 +5,7 @@ use crate::ir::{Block, BlockId, Component, End, Entry, GoalCall, Op, Operand, Pa
 use crate::plan::{Plan, Target};
 use rustc_hash::FxHashMap;
 use term::AtomTable;
-use term::abi::{Builtin, IntOp, PredicateId};
+use term::abi::{Builtin, IntOp, Position, PredicateId};
 
 /// The compiled arithmetic goals of a program, in the order of their numbers.
 #[derive(Debug, Default)]
@@ -80,8 +80,8 @@ fn component(op: IntOp, id: PredicateId, builtin: PredicateId, operands: u32) ->
     }
     let b = if operands == 2 { Operand::Reg(Reg(1)) } else { Operand::Int(0) };
     let compute = vec![
-        Op::Arith { op, dst, a: Operand::Reg(Reg(0)), b },
-        Op::Unify { a: result, b: Operand::Reg(dst) },
+        Op::Arith { op, dst, a: Operand::Reg(Reg(0)), b, at: Position::NONE },
+        Op::Unify { a: result, b: Operand::Reg(dst), at: Position::NONE },
     ];
     blocks.push(Block { ops: compute, end: End::Proceed });
     let call = End::Call(GoalCall { predicate: builtin, arguments });

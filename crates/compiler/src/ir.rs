@@ -12,7 +12,7 @@
 //!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall` follows.
 
 use term::Atom;
-use term::abi::{Cond, IntOp, PredicateId};
+use term::abi::{Cond, IntOp, Position, PredicateId};
 
 pub use term::constant::Constant;
 
@@ -158,15 +158,15 @@ pub enum Op {
     Var { dst: Reg },
     /// A new vector of these elements (variables in it are REFs to cells of their own).
     Vector { dst: Reg, elements: Vec<Operand> },
-    /// Active unification of any two values.
-    Unify { a: Operand, b: Operand },
+    /// Active unification of any two values. Here and below, `at` is what an error report says.
+    Unify { a: Operand, b: Operand, at: Position },
     /// Binds a variable that this reduction (or loop) made and nobody else has seen: a plain store.
     BindFresh { var: Reg, value: Operand },
     /// Body arithmetic: inline when both operands are small integers and the result is; else the helper decides. Unary
     /// operations ignore `b`.
-    Arith { op: IntOp, dst: Reg, a: Operand, b: Operand },
+    Arith { op: IntOp, dst: Reg, a: Operand, b: Operand, at: Position },
     /// A body builtin, tried at once; `inputs` are its `i` and `a` arguments, `outputs` its `o` arguments, in order.
-    Builtin { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg> },
+    Builtin { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg>, at: Position },
     /// A goal onto the goal stack; with places, it is moved there.
     Push { goal: GoalCall, places: Vec<Place> },
     /// The variable in this register blocks a clause: noted for `SuspendOrFail`. A reduction may still commit after

@@ -48,7 +48,7 @@ use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Program, Separator};
 use syntax::source::{SourceMap, Span};
-use term::abi::{Builtin, PredicateId};
+use term::abi::{Builtin, Position, PredicateId};
 use term::{Atom, AtomTable};
 use tree::Candidate;
 use values::Table;
@@ -108,7 +108,7 @@ pub fn compile(
     }
     result.predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
     let alone = options.one_worker;
-    let mut compilation = Compilation { names: &names, atoms, pool, compiled: &compiled, alone };
+    let mut compilation = Compilation { names: &names, sources, atoms, pool, compiled: &compiled, alone };
     let (units, plans) = compilation.units(prepared);
     let computing = Computing::new(&plans, options.first_predicate + compiled.len() as u32);
     result.components = compilation.components(&units, &plans, &computing);
@@ -192,14 +192,13 @@ fn prepare(
 
 fn describe(names: &Names<'_>, sources: &SourceMap, index: Index) -> ir::Predicate {
     let (module, predicate) = names.predicates[index.0 as usize];
-    let (line, _) = sources.line_column(predicate.span.file, predicate.span.start);
     ir::Predicate {
         id: names.id(index),
         module: module.name,
         name: predicate.name,
         arity: predicate.arity as u32,
         file: sources.file(predicate.span.file).name.clone(),
-        line,
+        line: sources.line(predicate.span.file, predicate.span.start),
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
     }
@@ -215,6 +214,7 @@ struct Unit {
 
 struct Compilation<'c, 'a> {
     names: &'c Names<'a>,
+    sources: &'c SourceMap,
     atoms: &'c AtomTable,
     pool: Pool,
     compiled: &'c [Index],
@@ -253,7 +253,12 @@ impl<'a> Compilation<'_, 'a> {
         let (mut group, mut steps) = (0, 0);
         for (clause, passive) in predicate.clauses.iter().zip(prepared.passive) {
             group += u32::from(clause.separator == Separator::Otherwise);
-            let plan = plan::plan(self.names, self.atoms, module.name, clause, &passive.variables);
+            // What a macro took from another file would need that file's name too.
+            let position = |span: Span| match span.file == predicate.span.file {
+                true => Position::new(self.names.id(index), self.sources.line(span.file, span.start)),
+                false => Position::NONE,
+            };
+            let plan = plan::plan(self.names, self.atoms, module.name, clause, &passive.variables, position);
             steps += passive.tests.len() + plan.steps.len() + 2 * plan.goals.len() + 2;
             candidates.push(Candidate {
                 passive,

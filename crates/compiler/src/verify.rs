@@ -387,7 +387,7 @@ pub fn op_uses(op: &Op, visit: &mut dyn FnMut(Operand)) {
         Op::Struct { args, .. } => args.iter().for_each(|slot| slot_use(slot, visit)),
         Op::Var { .. } => {}
         Op::Vector { elements, .. } => elements.iter().for_each(|o| visit(*o)),
-        Op::Unify { a, b } | Op::Arith { a, b, .. } => [a, b].into_iter().for_each(|o| visit(*o)),
+        Op::Unify { a, b, .. } | Op::Arith { a, b, .. } => [a, b].into_iter().for_each(|o| visit(*o)),
         Op::BindFresh { var, value } => {
             visit(Operand::Reg(*var));
             visit(*value);

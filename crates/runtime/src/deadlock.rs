@@ -12,7 +12,7 @@ use crate::terms::{cell, deref};
 use crate::worker::Worker;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::Word;
-use term::abi::PredicateId;
+use term::abi::{Position, PredicateId};
 use term::layout::{self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
 use term::word::{self, Tag, UNBOUND};
 
@@ -46,7 +46,11 @@ impl Worker {
         // What waits for its priority or node is shown as the goal that it will be.
         let placed = self.placed_goal(predicate, &args);
         let (shown, shown_args) = placed.as_ref().map_or((predicate, &args), |(goal, args)| (*goal, args));
-        let info = self.predicates.get(shown);
+        let position = match args[..] {
+            [position, ..] if predicate == self.system_goals.at_position => Position::of_word(position),
+            _ => Position::NONE,
+        };
+        let (file, line) = self.place(shown, position);
         SuspendedGoal {
             goal: self.goal_text(&mut names, shown, shown_args),
             waits_for: self
@@ -54,8 +58,8 @@ impl Worker {
                 .into_iter()
                 .map(|variable| names.name(variable))
                 .collect(),
-            file: info.file.to_string(),
-            line: info.line,
+            file,
+            line,
         }
     }
     /// The variables near a goal's arguments that it is hooked on.

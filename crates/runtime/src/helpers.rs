@@ -12,7 +12,7 @@ use crate::program::Mode;
 use crate::terms::deref;
 use crate::worker::Worker;
 use term::Word;
-use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, PredicateId, WorkerAbi, answer};
+use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
 use term::layout::STORE;
 use term::word::Tag;
 
@@ -29,6 +29,7 @@ pub(crate) const HELPERS: Helpers = Helpers {
     move_to_priority,
     move_to_node,
     grow_goals,
+    pend,
 };
 
 /// The worker of an ABI part.
@@ -41,7 +42,7 @@ unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
     unsafe { &mut *abi.cast::<Worker>() }
 }
 
-unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word) {
+unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Position) {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
@@ -49,7 +50,7 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word) {
     if a.tag() == Tag::Ref && b.tag() != Tag::Ref && !worker.has_generator(read(a.address())) {
         return worker.bind(a.address(), b);
     }
-    worker.unify(a, b);
+    worker.unify_at(a, b, position);
 }
 
 unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
@@ -58,7 +59,13 @@ unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
     worker.heap.remembered.push(cell);
 }
 
-unsafe extern "C" fn arith_helper(abi: *mut WorkerAbi, op: u64, a: Word, b: Word) -> Word {
+unsafe extern "C" fn arith_helper(
+    abi: *mut WorkerAbi,
+    op: u64,
+    a: Word,
+    b: Word,
+    position: Position,
+) -> Word {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
     let op = arith::int_op(op);
@@ -69,9 +76,9 @@ unsafe extern "C" fn arith_helper(abi: *mut WorkerAbi, op: u64, a: Word, b: Word
     let result = worker.new_variable();
     let predicate = worker.arithmetic_goals[op as usize];
     if arith::is_unary(op) {
-        worker.spawn(predicate, &[a, result]);
+        worker.spawn_at_position(position, predicate, &[a, result]);
     } else {
-        worker.spawn(predicate, &[a, b, result]);
+        worker.spawn_at_position(position, predicate, &[a, b, result]);
     }
     result
 }
@@ -122,17 +129,17 @@ unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
     }
 }
 
-unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64) {
+unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Position) {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
     let predicate = PredicateId(predicate as u32);
     match worker.call_with_operands(predicate) {
         Outcome::Done => {}
         Outcome::Wait(_) | Outcome::No => worker.operands_to_goal(predicate, |worker, args| {
-            worker.spawn(predicate, args);
+            worker.spawn_at_position(position, predicate, args);
         }),
         Outcome::Error(error) => worker.operands_to_goal(predicate, |worker, args| {
-            worker.goal_error(error, predicate, args);
+            worker.goal_error_at(error, predicate, args, position);
         }),
     }
 }
@@ -195,6 +202,14 @@ impl Worker {
         self.abi.operands[..outputs.len()].copy_from_slice(&outputs);
         then(self, &args);
     }
+}
+
+unsafe extern "C" fn pend(abi: *mut WorkerAbi, variable: Word, bytes: usize) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    // What is left from an attempt that committed is forgotten.
+    worker.pending_more.truncate(bytes / 8 - OPERANDS_MAX);
+    worker.pending_more.push(variable);
 }
 
 unsafe extern "C" fn suspend(abi: *mut WorkerAbi) {

@@ -32,9 +32,9 @@ pub struct ProgramError {
     pub kind: ErrorKind,
     /// The goal in question, as text (`main:p(3,[a|_7])`); empty when none is known.
     pub goal: String,
-    /// Source file of the goal's predicate; empty when unknown.
+    /// Source file of the goal if it was called inline, else of its predicate; empty when unknown.
     pub file: String,
-    /// Line of the predicate's first clause; 0 when unknown.
+    /// Line of the goal, or of its predicate's first clause; 0 when unknown.
     pub line: u32,
     /// One sentence.
     pub message: String,
@@ -68,9 +68,9 @@ pub struct SuspendedGoal {
     pub goal: String,
     /// The variables it waits for, as named in the text.
     pub waits_for: Vec<String>,
-    /// Source file of its predicate; empty when unknown.
+    /// As in [`ProgramError`].
     pub file: String,
-    /// Line of the predicate's first clause; 0 when unknown.
+    /// As in [`ProgramError`].
     pub line: u32,
 }
 

@@ -18,8 +18,8 @@ use crate::walk::interrupted;
 use crate::worker::{Options, PRIORITY_MAX, Worker};
 use std::time::Duration;
 use term::Word;
-use term::abi::{BOTTOM, Builtin, Place, PredicateId, Status, WorkerAbi};
-use term::layout::GOAL_ARITY_MAX;
+use term::abi::{BOTTOM, Builtin, Place, Position, PredicateId, Status, WorkerAbi};
+use term::layout::{GOAL_ARITY_MAX, STORE};
 use term::symbol::AtomTable;
 use term::word::Tag;
 
@@ -30,6 +30,7 @@ const NO_CODE: &str = "no code is loaded for this goal";
 pub(crate) struct SystemGoals {
     pub(crate) at_priority: PredicateId,
     pub(crate) at_node: PredicateId,
+    pub(crate) at_position: PredicateId,
     pub(crate) unify: PredicateId,
     pub(crate) mark: PredicateId,
 }
@@ -72,6 +73,7 @@ impl Node {
         worker.system_goals = SystemGoals {
             at_priority: system(&mut worker, "at_priority", "aiaa", at_priority),
             at_node: system(&mut worker, "at_node", "iaa", at_node),
+            at_position: system(&mut worker, "at_position", "aaa", at_position),
             unify: add_native(&mut worker, native("unify_term_dcode", "unify", "aa", unify_goal)),
             mark: system(&mut worker, "mark", "", |worker, _, _| {
                 worker.unmark_goals();
@@ -298,7 +300,7 @@ fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Ve
 }
 
 impl Worker {
-    /// The goal inside an `at_priority` or `at_node` goal.
+    /// The goal inside an `at_priority`, `at_node` or `at_position` goal.
     pub(crate) fn placed_goal(
         &self,
         predicate: PredicateId,
@@ -309,7 +311,7 @@ impl Worker {
             [_, _, predicate_word, goal] if predicate == system.at_priority => {
                 Some(stored_goal(self, deref(predicate_word), deref(goal)))
             }
-            [_, predicate_word, goal] if predicate == system.at_node => {
+            [_, predicate_word, goal] if predicate == system.at_node || predicate == system.at_position => {
                 Some(stored_goal(self, deref(predicate_word), deref(goal)))
             }
             _ => None,
@@ -338,6 +340,14 @@ fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let (predicate, args) = stored_goal(worker, predicate, goal);
     worker.spawn(predicate, &args);
     Outcome::Done
+}
+
+/// `at_position(Position, Predicate, Arguments)`: a builtin's goal that knows where it stands in the text.
+fn at_position(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    let waits = worker.call::<GOAL_ARITY_MAX>(predicate, &args, Position::of_word(position));
+    waits.map_or(Outcome::Done, Outcome::Wait)
 }
 
 fn unify_goal(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
@@ -377,7 +387,7 @@ impl Worker {
         }
         let args = &args[..arity];
         self.abi.goals = at(base);
-        if let Some(variable) = self.call::<N>(predicate, args) {
+        if let Some(variable) = self.call::<N>(predicate, args, Position::NONE) {
             for (i, &arg) in args.iter().enumerate() {
                 write(base + 8 * i, arg);
             }
@@ -390,7 +400,12 @@ impl Worker {
     }
     /// Calls a builtin with all its arguments; `Some` is the variable it waits for.
     #[inline(always)]
-    fn call<const N: usize>(&mut self, predicate: PredicateId, args: &[Word]) -> Option<Word> {
+    fn call<const N: usize>(
+        &mut self,
+        predicate: PredicateId,
+        args: &[Word],
+        position: Position,
+    ) -> Option<Word> {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let run = code.run;
         let mut inputs = [Word(0); N];
@@ -414,28 +429,28 @@ impl Worker {
         match run(self, &inputs[..input_count], &mut outputs[..output_count]) {
             Outcome::Done => {
                 if output_count > 0 {
-                    self.unify_outputs(predicate, args, &outputs);
+                    self.unify_outputs(predicate, args, &outputs, position);
                 }
                 None
             }
             Outcome::Wait(variable) => Some(variable),
             Outcome::No => {
                 let error = ProgramError::new(ErrorKind::ReductionFailure, "the goal fails");
-                self.goal_error(error, predicate, args);
+                self.goal_error_at(error, predicate, args, position);
                 None
             }
             Outcome::Error(error) => {
-                self.goal_error(error, predicate, args);
+                self.goal_error_at(error, predicate, args, position);
                 None
             }
         }
     }
-    fn unify_outputs(&mut self, predicate: PredicateId, args: &[Word], outputs: &[Word]) {
+    fn unify_outputs(&mut self, predicate: PredicateId, args: &[Word], outputs: &[Word], position: Position) {
         let mut next = 0;
         for (i, &arg) in args.iter().enumerate() {
             let code = self.predicates.native(predicate).expect("a builtin");
             if code.modes[i] == Mode::Output {
-                self.unify(arg, outputs[next]);
+                self.unify_at(arg, outputs[next], position);
                 next += 1;
             }
         }
@@ -443,18 +458,31 @@ impl Worker {
     /// Runs a goal of a builtin at once if it can; otherwise makes it an ordinary goal.
     pub(crate) fn call_or_spawn(&mut self, predicate: PredicateId, args: &[Word]) {
         if self.predicates.native(predicate).is_none()
-            || self.call::<GOAL_ARITY_MAX>(predicate, args).is_some()
+            || self.call::<GOAL_ARITY_MAX>(predicate, args, Position::NONE).is_some()
         {
             self.spawn(predicate, args);
         }
     }
-    /// Ends the program with an error of a goal.
-    pub(crate) fn goal_error(&mut self, mut error: Box<ProgramError>, predicate: PredicateId, args: &[Word]) {
+    /// A goal of a builtin whose errors name its place in the text.
+    pub(crate) fn spawn_at_position(&mut self, position: Position, predicate: PredicateId, args: &[Word]) {
+        if position == Position::NONE || self.predicates.get(predicate).daemon {
+            return self.spawn(predicate, args);
+        }
+        let goal = self.object(STORE, args);
+        let predicate = Word::small(predicate.0.into());
+        self.spawn(self.system_goals.at_position, &[position.word(), predicate, goal]);
+    }
+    /// Ends the program with an error of a goal that stands there in the text.
+    pub(crate) fn goal_error_at(
+        &mut self,
+        mut error: Box<ProgramError>,
+        predicate: PredicateId,
+        args: &[Word],
+        position: Position,
+    ) {
         if error.goal.is_empty() {
             error.goal = self.goal_text(&mut Names::default(), predicate, args);
-            let info = self.predicates.get(predicate);
-            error.file = info.file.to_string();
-            error.line = info.line;
+            (error.file, error.line) = self.place(predicate, position);
         }
         self.end_with(error);
     }
@@ -466,11 +494,19 @@ impl Worker {
     /// Puts the goal that is next, if it is one of the program's, into an error that is no goal's fault.
     fn name_next_goal(&self, error: &mut ProgramError) {
         let (predicate, args) = self.top_goal();
-        let info = self.predicates.get(predicate);
-        if info.native.is_none() {
+        if self.predicates.native(predicate).is_none() {
             error.goal = self.goal_text(&mut Names::default(), predicate, &args);
-            error.file = info.file.to_string();
-            error.line = info.line;
+            (error.file, error.line) = self.place(predicate, Position::NONE);
+        }
+    }
+    /// File and line of a position, or of a predicate's first clause if there is none.
+    pub(crate) fn place(&self, predicate: PredicateId, position: Position) -> (String, u32) {
+        match position.predicate() {
+            Some(owner) => (self.predicates.get(owner).file.to_string(), position.line()),
+            None => {
+                let info = self.predicates.get(predicate);
+                (info.file.to_string(), info.line)
+            }
         }
     }
     fn top_goal(&self) -> (PredicateId, Vec<Word>) {
@@ -482,6 +518,6 @@ impl Worker {
     /// The goal on top of the stack ends the program.
     fn fail_top(&mut self, kind: ErrorKind, message: &str) {
         let (predicate, args) = self.top_goal();
-        self.goal_error(ProgramError::new(kind, message), predicate, &args);
+        self.goal_error_at(ProgramError::new(kind, message), predicate, &args, Position::NONE);
     }
 }

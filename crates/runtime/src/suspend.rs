@@ -12,7 +12,7 @@ use crate::memory::{at, copy, copy_few, read, write};
 use crate::terms::deref;
 use crate::worker::Worker;
 use term::Word;
-use term::abi::PredicateId;
+use term::abi::{OPERANDS_MAX, PredicateId};
 use term::layout::{
     self, ClassId, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE,
     SUSPENSION_PRIORITY,
@@ -38,7 +38,7 @@ fn record_class(record: usize) -> ClassId {
 }
 
 impl Worker {
-    /// The goal on top of the stack waits for `pending[0..pending_count]`; pops it. If one of them has a value by now, the goal
+    /// The goal on top of the stack waits for `pending_count` variables; pops it. If one of them has a value by now, the goal
     /// stays.
     #[inline]
     pub(crate) fn suspend_top(&mut self) {
@@ -79,8 +79,10 @@ impl Worker {
     #[cold]
     fn suspend_on_many(&mut self, count: usize) {
         let mut cells: Vec<usize> = Vec::with_capacity(count);
+        let more = std::mem::take(&mut self.pending_more);
         for i in 0..count {
-            let Some(variable) = self.ask(self.abi.pending[i]) else {
+            let variable = self.abi.pending.get(i).copied().unwrap_or_else(|| more[i - OPERANDS_MAX]);
+            let Some(variable) = self.ask(variable) else {
                 // It has a value: the goal is tried again.
                 self.abi.limit = 0;
                 return;

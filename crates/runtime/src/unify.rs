@@ -12,6 +12,7 @@ use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::walk::Stack;
 use crate::worker::Worker;
+use term::abi::Position;
 use term::layout::{self, SUSPENSION_NEXT};
 use term::word::{self, Tag, UNBOUND};
 use term::{Word, layout::ClassId};
@@ -19,6 +20,10 @@ use term::{Word, layout::ClassId};
 impl Worker {
     /// Active unification. Resumed goals run at the next reduction; a failure ends the program there.
     pub fn unify(&mut self, a: Word, b: Word) {
+        self.unify_at(a, b, Position::NONE);
+    }
+    /// The same for a goal that stands there in the text.
+    pub(crate) fn unify_at(&mut self, a: Word, b: Word, position: Position) {
         let error = match self.unify_terms(a, b) {
             Ok(None) => return,
             Ok(Some((inner_a, inner_b))) => {
@@ -32,7 +37,7 @@ impl Worker {
             }
             Err(error) => error,
         };
-        self.goal_error(error, self.system_goals.unify, &[a, b]);
+        self.goal_error_at(error, self.system_goals.unify, &[a, b], position);
     }
 
     /// Two subterms that differ, or `None` when the terms are one now. An error ends the walk through the terms.

@@ -91,6 +91,8 @@ pub struct Worker {
     pub(crate) statistics: Statistics,
     /// Steps from old versions of vectors and strings to newer ones since one of them last got a store of its own.
     pub(crate) version_steps: usize,
+    /// What did not fit in `abi.pending`; words of the reduction that is being tried, like those.
+    pub(crate) pending_more: Vec<Word>,
     pub(crate) roots: Vec<Word>,
     /// Bytes that builtins keep outside the heap: see [`Kept`].
     pub(crate) kept: Rc<Cell<usize>>,
@@ -168,10 +170,17 @@ impl Worker {
             registry: Registry::default(),
             goals,
             limit,
-            system_goals: SystemGoals { at_priority: BOTTOM, at_node: BOTTOM, unify: BOTTOM, mark: BOTTOM },
+            system_goals: SystemGoals {
+                at_priority: BOTTOM,
+                at_node: BOTTOM,
+                at_position: BOTTOM,
+                unify: BOTTOM,
+                mark: BOTTOM,
+            },
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
             version_steps: 0,
+            pending_more: Vec::new(),
             roots: Vec::new(),
             kept: Rc::default(),
             free_roots: Vec::new(),

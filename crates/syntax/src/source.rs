@@ -49,12 +49,16 @@ impl SourceMap {
     pub fn files(&self) -> &[SourceFile] {
         &self.files
     }
+    /// The line (from 1) of a place.
+    pub fn line(&self, file: FileId, offset: u32) -> u32 {
+        self.file(file).line_starts.partition_point(|&start| start <= offset) as u32
+    }
     /// Line and column (both from 1; the column counts characters) of a place.
     pub fn line_column(&self, file: FileId, offset: u32) -> (u32, u32) {
+        let line = self.line(file, offset);
         let file = self.file(file);
-        let line = file.line_starts.partition_point(|&start| start <= offset);
-        let start = file.line_starts[line - 1] as usize;
+        let start = file.line_starts[line as usize - 1] as usize;
         let end = (offset as usize).min(file.text.len());
-        (line as u32, String::from_utf8_lossy(&file.text[start..end.max(start)]).chars().count() as u32 + 1)
+        (line, String::from_utf8_lossy(&file.text[start..end.max(start)]).chars().count() as u32 + 1)
     }
 }

@@ -32,8 +32,8 @@ use crate::word::Word;
 pub const SLACK_WORDS: usize = 1024;
 /// Free goal-stack words above `WorkerAbi::goals_limit` (C5).
 pub const GOAL_SLACK_WORDS: usize = 4096;
-/// Operands that fit in `WorkerAbi::operands`.
-pub const OPERANDS_MAX: usize = 256;
+/// Operands that fit in `WorkerAbi::operands`: a goal's arguments, and behind them those of the helper itself.
+pub const OPERANDS_MAX: usize = 260;
 
 /// Why generated code came back to the scheduler. `goals` and `heap` are stored (C2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,45 @@ impl PredicateId {
     }
 }
 
+/// Where something stands in the program text: a line of the file that a predicate is in. It fits in a small integer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Position(u64);
+
+impl Position {
+    /// Nowhere that is known.
+    pub const NONE: Position = Position(0);
+    const LINE_BITS: u32 = 24;
+
+    /// A line of a predicate's file; none for lines beyond 2^24.
+    pub const fn new(predicate: PredicateId, line: u32) -> Position {
+        if line >> Self::LINE_BITS != 0 {
+            return Position::NONE;
+        }
+        Position((predicate.0 as u64) << Self::LINE_BITS | line as u64)
+    }
+    /// The predicate whose file it is; `None` if the position is none.
+    pub fn predicate(self) -> Option<PredicateId> {
+        (self != Position::NONE).then_some(PredicateId((self.0 >> Self::LINE_BITS) as u32))
+    }
+    /// The line, from 1.
+    pub const fn line(self) -> u32 {
+        self.0 as u32 & ((1 << Self::LINE_BITS) - 1)
+    }
+    /// As generated code passes it.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+    /// As a word, and back: [`Position::of_word`].
+    pub const fn word(self) -> Word {
+        Word::small(self.0 as i64)
+    }
+    /// The position that [`Position::word`] made a word of.
+    pub const fn of_word(word: Word) -> Position {
+        Position(word.as_int() as u64)
+    }
+}
+
 /// Where a builtin may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -157,7 +196,7 @@ pub struct WorkerAbi {
     pub priority: i64,
     /// Number of entries in `pending`.
     pub pending_count: usize,
-    /// Variables that blocked a clause of the goal that is being tried.
+    /// Variables that blocked a clause of the goal that is being tried: the first ones, if there are more (helper `pend`).
     pub pending: [Word; OPERANDS_MAX],
     /// Inputs, then outputs, of `builtin` and `guard` helpers.
     pub operands: [Word; OPERANDS_MAX],
@@ -171,14 +210,14 @@ pub struct WorkerAbi {
 #[derive(Clone, Copy)]
 pub struct Helpers {
     /// `X = Y` in a body, whatever they are: binds, resumes, or compares; a failure becomes a goal that fails.
-    /// Uses heap and goals, changes neither.
-    pub unify: unsafe extern "C" fn(*mut WorkerAbi, Word, Word),
+    /// Uses heap and goals, changes neither. The position is where it stands in the text.
+    pub unify: unsafe extern "C" fn(*mut WorkerAbi, Word, Word, Position),
     /// An old cell was given a young value: remember the cell's address. Changes nothing.
     pub remember: unsafe extern "C" fn(*mut WorkerAbi, usize),
     /// Body arithmetic when the fast path does not apply (`op` is an [`IntOp`]; unary ones ignore the second operand).
     /// Answers the value; a REF to a fresh variable when an operand is unbound or of a wrong type (a goal then
     /// computes or reports it). Uses and changes heap and goals.
-    pub arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
+    pub arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word, Position) -> Word,
     /// Guard arithmetic when the fast path does not apply: the value; `Word(6)` when the guard fails; a REF to wait for.
     /// Uses and changes heap.
     pub guard_arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
@@ -190,8 +229,12 @@ pub struct Helpers {
     /// Body builtin `predicate` with inputs (modes `i` and `a`, in order) in `operands`; afterwards the outputs stand there
     /// from index 0. What cannot be computed yet, or is wrong, becomes a goal and the outputs fresh variables.
     /// Uses and changes heap and goals.
-    pub builtin: unsafe extern "C" fn(*mut WorkerAbi, u64),
-    /// The goal on top of the stack suspends on `pending[0..pending_count]` (not empty); pops it. Resets `pending_count`.
+    pub builtin: unsafe extern "C" fn(*mut WorkerAbi, u64, Position),
+    /// The variable with this number (counted in bytes, from 0) that blocks the goal that is being tried, when `pending` has no
+    /// place for it. Changes nothing.
+    pub pend: unsafe extern "C" fn(*mut WorkerAbi, Word, usize),
+    /// The goal on top of the stack suspends on `pending_count` variables (not 0): those in `pending`, then those that
+    /// `pend` was told; pops it. Resets `pending_count`.
     /// If one of them has a value by now (a generator made it), the goal stays and `limit` is lowered.
     /// Uses heap and goals, changes both.
     pub suspend: unsafe extern "C" fn(*mut WorkerAbi),
@@ -210,3 +253,19 @@ pub const GUARD_FAILS: Word = Word(6);
 
 /// Predicate number of the record at the bottom of a goal stack (arity 0, native): nothing is left to run.
 pub const BOTTOM: PredicateId = PredicateId(0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_survive_as_words() {
+        let most = (1 << Position::LINE_BITS) - 1;
+        for (predicate, line) in [(1, 1), (u32::MAX, most), (7, most)] {
+            let position = Position::of_word(Position::new(PredicateId(predicate), line).word());
+            assert_eq!((position.predicate(), position.line()), (Some(PredicateId(predicate)), line));
+        }
+        assert_eq!(Position::new(PredicateId(1), most + 1), Position::NONE);
+        assert_eq!(Position::NONE.predicate(), None);
+    }
+}

@@ -21,8 +21,8 @@ fn vector(m: &mut Machine, version: i64, elements: &[i64]) -> Word {
 #[test]
 fn vector_elements_are_read_inline() {
     let ops = vec![
-        Op::Builtin { predicate: PredicateId(6), inputs: vec![v(0), v(1)], outputs: vec![OUT] },
-        Op::Unify { a: v(2), b: Operand::Reg(OUT) },
+        Op::Builtin { predicate: PredicateId(6), inputs: vec![v(0), v(1)], outputs: vec![OUT], at: AT },
+        Op::Unify { a: v(2), b: Operand::Reg(OUT), at: AT },
     ];
     let mut m = machine(component(3, 0, vec![(ops, End::Proceed)]));
     for version in [-1, -2] {
@@ -49,10 +49,11 @@ fn vector_updates_keep_the_older_version() {
             predicate: PredicateId(2),
             inputs: vec![v(0), v(1), Operand::Int(99)],
             outputs: vec![r(6), OUT],
+            at: AT,
         },
         Op::Cons { dst: r(7), car: Slot::Value(v(6)), cdr: Slot::Value(v(5)) },
-        Op::Unify { a: v(2), b: v(7) },
-        Op::Unify { a: v(3), b: Operand::Reg(OUT) },
+        Op::Unify { a: v(2), b: v(7), at: AT },
+        Op::Unify { a: v(3), b: Operand::Reg(OUT), at: AT },
     ];
     let mut m = machine(component(4, 4, vec![(ops, End::Proceed)]));
     let old = vector(&mut m, -1, &[10, 11, 12]);

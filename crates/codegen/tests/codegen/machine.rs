@@ -4,17 +4,26 @@ use codegen::{LoadedCode, Options, generate, load};
 use compiler::ir::{BlockId, Component, Entry, GoalCall, Operand, Predicate, Program, Reg};
 use std::cell::{Cell, RefCell};
 
-use term::abi::{Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, PredicateId, SLACK_WORDS, WorkerAbi};
+use term::abi::{
+    Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, WorkerAbi,
+};
 use term::word::{Tag, UNBOUND, Word};
 
 thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     /// What the next helper that answers a word answers.
     static ANSWER: Cell<Word> = const { Cell::new(Word(0)) };
+    /// What the last helper that may report an error was told.
+    static POSITION: Cell<Position> = const { Cell::new(Position::NONE) };
 }
 
 pub(crate) fn say(text: String) {
     LOG.with_borrow_mut(|log| log.push(text));
+}
+/// The place in the text of all operations in these tests that have one.
+pub(crate) const AT: Position = Position::new(PredicateId(FIRST), 77);
+pub(crate) fn position() -> Position {
+    POSITION.get()
 }
 pub(crate) fn answer_with(word: Word) {
     ANSWER.set(word);
@@ -34,7 +43,8 @@ pub(crate) struct Machine {
     code: LoadedCode,
 }
 
-unsafe extern "C" fn unify(worker: *mut WorkerAbi, a: Word, b: Word) {
+unsafe extern "C" fn unify(worker: *mut WorkerAbi, a: Word, b: Word, at: Position) {
+    POSITION.set(at);
     say(format!("unify {a:?} {b:?}").split('@').next().unwrap_or("").to_string());
     // SAFETY: the words come from the machine's own heap.
     unsafe {
@@ -49,7 +59,8 @@ unsafe extern "C" fn remember(_: *mut WorkerAbi, address: usize) {
     assert!(address.is_multiple_of(8));
     say("remember".into());
 }
-unsafe extern "C" fn arith(_: *mut WorkerAbi, op: u64, a: Word, b: Word) -> Word {
+unsafe extern "C" fn arith(_: *mut WorkerAbi, op: u64, a: Word, b: Word, at: Position) -> Word {
+    POSITION.set(at);
     say(format!("arith {op} {:?} {:?}", a.tag(), b.tag()));
     ANSWER.get()
 }
@@ -69,13 +80,17 @@ unsafe extern "C" fn guard(worker: *mut WorkerAbi, predicate: u64) -> Word {
     }
     ANSWER.get()
 }
-unsafe extern "C" fn builtin(worker: *mut WorkerAbi, predicate: u64) {
+unsafe extern "C" fn builtin(worker: *mut WorkerAbi, predicate: u64, at: Position) {
+    POSITION.set(at);
     // SAFETY: as above.
     unsafe {
         say(format!("builtin {predicate} {:?}", (*worker).operands[0].tag()));
         (*worker).operands[0] = Word::small(88);
         (*worker).heap = (*worker).heap.add(2);
     }
+}
+unsafe extern "C" fn pend(_: *mut WorkerAbi, variable: Word, bytes: usize) {
+    say(format!("pend {:?} {}", variable.tag(), bytes / 8));
 }
 unsafe extern "C" fn suspend(worker: *mut WorkerAbi) {
     // SAFETY: as above; the goal on top has one argument in these programs unless it is STOP.
@@ -150,6 +165,7 @@ impl Machine {
         arities.sort();
         ARITIES.set(arities.iter().map(|entry| entry.1).collect());
         LOG.take();
+        POSITION.set(Position::NONE);
         let program = program(components);
         let image = generate(&program, &builtins(), options).expect("these programs are small");
         let image = codegen::Image::from_bytes(&image.to_bytes()).expect("made just now");
@@ -174,6 +190,7 @@ impl Machine {
             move_to_priority,
             move_to_node,
             grow_goals,
+            pend,
         };
         let constants = vec![Word::small(111), Word::NIL];
         let worker = Box::new(WorkerAbi {

@@ -4,7 +4,7 @@ use crate::machine::*;
 use crate::programs::blocks;
 use codegen::Options;
 use compiler::ir::{Component, End, Op, Operand, Pattern, Place, Reg, Slot};
-use term::abi::{Cond, GUARD_FAILS, IntOp, PredicateId, answer};
+use term::abi::{Cond, GUARD_FAILS, IntOp, OPERANDS_MAX, Position, PredicateId, answer};
 use term::layout::{HANDLE_SIZE, STORE, STRING, VECTOR};
 use term::symbol::{MAIN, NIL, TRUE};
 use term::word::{INT_MAX, INT_MIN, Tag, UNBOUND, Word, functor_header, object_header};
@@ -21,7 +21,7 @@ pub(crate) fn component(arity: u32, need: u32, rest: Vec<(Vec<Op>, End)>) -> Com
     Component { entries: vec![entry(P, arity, 0)], registers: 40, blocks: blocks(all) }
 }
 pub(crate) fn result(arity: u32, value: Operand) -> (Vec<Op>, End) {
-    (vec![Op::Unify { a: v(arity - 1), b: value }], End::Proceed)
+    (vec![Op::Unify { a: v(arity - 1), b: value, at: AT }], End::Proceed)
 }
 pub(crate) fn machine(component: Component) -> Machine {
     Machine::new(vec![component], &Options::default())
@@ -36,7 +36,7 @@ pub(crate) fn run(machine: &mut Machine, arguments: &[Word]) -> (Word, Vec<Strin
 }
 
 fn body_arith(op: IntOp, b: Operand) -> Component {
-    let arith = Op::Arith { op, dst: OUT, a: v(0), b };
+    let arith = Op::Arith { op, dst: OUT, a: v(0), b, at: AT };
     let (mut ops, end) = result(3, Operand::Reg(OUT));
     ops.insert(0, arith);
     component(3, 0, vec![(ops, end)])
@@ -330,7 +330,7 @@ fn terms_are_laid_out_as_the_runtime_reads_them() {
         Op::Var { dst: r(7) },
         Op::Vector { dst: r(8), elements: vec![v(4), v(7), Operand::Constant(compiler::ir::ConstantId(0))] },
         Op::Move { dst: r(9), src: v(8) },
-        Op::Unify { a: v(1), b: v(9) },
+        Op::Unify { a: v(1), b: v(9), at: AT },
     ];
     let mut m = machine(component(2, 16, vec![(ops, End::Proceed)]));
     let (vector, log) = run(&mut m, &[Word::small(1)]);
@@ -353,7 +353,7 @@ fn terms_are_laid_out_as_the_runtime_reads_them() {
 
 #[test]
 fn unification_binds_follows_remembers_or_asks() {
-    let unify = vec![Op::Unify { a: v(0), b: v(1) }];
+    let unify = vec![Op::Unify { a: v(0), b: v(1), at: AT }];
     let mut m = machine(component(2, 0, vec![(unify, End::Proceed)]));
     let go = |m: &mut Machine, a, b| {
         assert_eq!(m.solve(P, &[a, b]), 1);
@@ -410,9 +410,9 @@ fn goals_are_pushed_placed_and_the_stack_grows() {
 fn builtins_get_their_operands_and_give_results() {
     let ops = vec![
         Op::Cons { dst: r(4), car: Slot::Value(v(0)), cdr: Slot::Value(Operand::Atom(NIL)) },
-        Op::Builtin { predicate: PredicateId(3), inputs: vec![v(0)], outputs: vec![OUT] },
+        Op::Builtin { predicate: PredicateId(3), inputs: vec![v(0)], outputs: vec![OUT], at: AT },
         Op::Cons { dst: r(5), car: Slot::Value(Operand::Reg(OUT)), cdr: Slot::Value(v(4)) },
-        Op::Unify { a: v(1), b: v(5) },
+        Op::Unify { a: v(1), b: v(5), at: AT },
     ];
     let mut m = machine(component(2, 4, vec![(ops, End::Proceed)]));
     let (value, log) = run(&mut m, &[Word::small(6)]);
@@ -457,7 +457,7 @@ fn several_entries_share_a_function_and_large_needs_are_told() {
             (
                 vec![
                     Op::Poll { goal: goal(P + 1, &[v(0), v(1)]), need: 5000 },
-                    Op::Unify { a: v(1), b: v(0) },
+                    Op::Unify { a: v(1), b: v(0), at: AT },
                 ],
                 End::Proceed,
             ),
@@ -488,10 +488,10 @@ fn a_function_with_many_live_values_gets_a_larger_frame() {
     for count in [5, 60, 500, 520, 2000] {
         let mut ops: Vec<_> = (2..2 + count).map(|number| Op::Var { dst: r(number) }).collect();
         // Between definition and use, something that may change everything.
-        ops.push(Op::Arith { op: IntOp::Add, dst: r(1), a: v(0), b: v(0) });
+        ops.push(Op::Arith { op: IntOp::Add, dst: r(1), a: v(0), b: v(0), at: AT });
         let elements = (2..2 + count).chain([1]).map(v).collect();
         ops.push(Op::Vector { dst: r(2), elements });
-        ops.push(Op::Unify { a: v(3000), b: v(2) });
+        ops.push(Op::Unify { a: v(3000), b: v(2), at: AT });
         let mut p = component(1, 5000, vec![(ops, End::Proceed)]);
         p.registers = 3001;
         p.entries[0].parameters = vec![r(0), r(3000)];
@@ -511,5 +511,36 @@ fn a_function_with_many_live_values_gets_a_larger_frame() {
             let cells: Vec<_> = store[1..=count as usize].iter().map(|word| word.address()).collect();
             assert!(cells.is_sorted_by(|a, b| a + 8 == *b));
         }
+    }
+}
+
+#[test]
+fn helpers_that_may_report_an_error_are_told_the_place() {
+    let builtin = Op::Builtin { predicate: PredicateId(3), inputs: vec![v(0)], outputs: vec![OUT], at: AT };
+    let divide = Op::Arith { op: IntOp::Div, dst: OUT, a: v(0), b: Operand::Int(0), at: AT };
+    let unify = Op::Unify { a: v(0), b: Operand::Int(1), at: AT };
+    for op in [builtin, divide, unify] {
+        let mut m = machine(component(1, 0, vec![(vec![op], End::Proceed)]));
+        assert_eq!(position(), Position::NONE);
+        m.solve(P, &[Word::small(2)]);
+        assert_eq!(position(), AT);
+    }
+}
+
+#[test]
+fn more_variables_than_the_worker_holds_are_noted() {
+    let many = OPERANDS_MAX + 3;
+    let pends = vec![Op::Pend { var: r(0) }; many];
+    let goal = goal(P, &[v(0)]);
+    let noted = End::SuspendOrFail { goal: goal.clone() };
+    let listed = End::Suspend { goal, on: vec![r(0); many] };
+    for (ops, end) in [(pends, noted), (vec![], listed)] {
+        let mut m = machine(component(1, 0, vec![(ops, end)]));
+        let variable = m.variable();
+        assert_eq!(m.solve(P, &[variable]), 1);
+        assert_eq!(m.worker.pending, [variable; OPERANDS_MAX]);
+        let told = (OPERANDS_MAX..many).map(|index| format!("pend Ref {index}"));
+        let expected: Vec<_> = told.chain([format!("suspend {many} Ref")]).collect();
+        assert_eq!(m.log(), expected);
     }
 }

@@ -29,13 +29,13 @@ fn append() -> Component {
                     default: block(4),
                 },
             ),
-            (vec![Op::Unify { a: v(2), b: v(1) }], End::Proceed),
+            (vec![Op::Unify { a: v(2), b: v(1), at: AT }], End::Proceed),
             (
                 vec![
                     Op::Car { dst: r(3), src: r(0) },
                     Op::Cdr { dst: r(4), src: r(0) },
                     Op::Cons { dst: r(5), car: Slot::Value(v(3)), cdr: Slot::Fresh(r(6)) },
-                    Op::Unify { a: v(2), b: v(5) },
+                    Op::Unify { a: v(2), b: v(5), at: AT },
                 ],
                 End::Jump { block: block(5), moves: vec![(r(0), v(4)), (r(2), v(6))] },
             ),
@@ -83,7 +83,7 @@ fn nrev() -> Component {
                     default: block(4),
                 },
             ),
-            (vec![Op::Unify { a: v(1), b: Operand::Atom(NIL) }], End::Proceed),
+            (vec![Op::Unify { a: v(1), b: Operand::Atom(NIL), at: AT }], End::Proceed),
             (
                 vec![
                     Op::Car { dst: r(2), src: r(0) },

@@ -11,7 +11,8 @@ use crate::names::{Callee, Names};
 use crate::values::{Atomic, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::program::{Clause, Expr, Goal, GoalKind, Pragma, Term, TermKind, VarId};
-use term::abi::{Builtin, IntOp, PredicateId};
+use syntax::source::Span;
+use term::abi::{Builtin, IntOp, Position, PredicateId};
 use term::{Atom, AtomTable};
 
 /// Something that stands for a value in a body.
@@ -46,12 +47,12 @@ pub(crate) enum Target {
     Arith(IntOp, PredicateId),
 }
 
-/// Something done at once.
+/// Something done at once, and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) enum Step<'a> {
-    Unify(Side<'a>, Side<'a>),
-    Arith(IntOp, VarId, Side<'a>, Side<'a>),
-    Builtin(PredicateId, Vec<Side<'a>>, Vec<VarId>),
+    Unify(Side<'a>, Side<'a>, Position),
+    Arith(IntOp, VarId, Side<'a>, Side<'a>, Position),
+    Builtin(PredicateId, Vec<Side<'a>>, Vec<VarId>, Position),
 }
 
 /// A goal to be pushed.
@@ -108,7 +109,7 @@ impl<'a> Plan<'a> {
     /// The active unifications.
     pub(crate) fn unifications(&self) -> impl Iterator<Item = (Side<'a>, Side<'a>)> + '_ {
         self.steps.iter().filter_map(|step| match step {
-            Step::Unify(a, b) => Some((*a, *b)),
+            Step::Unify(a, b, _) => Some((*a, *b)),
             _ => None,
         })
     }
@@ -148,6 +149,7 @@ struct Inline<'a> {
     outputs: Vec<VarId>,
     /// As a goal: predicate, and for each argument the input or output it is.
     goal: Option<(PredicateId, Vec<Part>)>,
+    at: Position,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +159,7 @@ enum Part {
 }
 
 enum Item<'a> {
-    Unify(Side<'a>, Side<'a>),
+    Unify(Side<'a>, Side<'a>, Position),
     Inline(Inline<'a>),
     Goal(Planned<'a>),
 }
@@ -172,20 +174,32 @@ struct Planner<'p, 'a> {
     items: Vec<Item<'a>>,
     /// Made-up outputs, and what they are unified with.
     stand_ins: FxHashMap<VarId, Side<'a>>,
+    /// Where the goal stands that is being planned.
+    at: Position,
 }
 
-/// Plans the body of a clause whose passive part knows `variables`.
+/// Plans the body of a clause whose passive part knows `variables`; `position` is asked where its goals stand.
 pub(crate) fn plan<'a>(
     names: &Names<'a>,
     atoms: &AtomTable,
     module: Atom,
     clause: &'a Clause,
     variables: &[Option<Atomic>],
+    position: impl Fn(Span) -> Position,
 ) -> Plan<'a> {
     let sources = variables.iter().map(|known| known.map(Source::Known)).collect();
-    let mut planner =
-        Planner { names, atoms, module, clause, sources, items: Vec::new(), stand_ins: FxHashMap::default() };
+    let mut planner = Planner {
+        names,
+        atoms,
+        module,
+        clause,
+        sources,
+        items: Vec::new(),
+        stand_ins: FxHashMap::default(),
+        at: Position::NONE,
+    };
     for goal in &clause.body {
+        planner.at = position(goal.span);
         planner.goal(goal);
     }
     planner.name_terms();
@@ -245,9 +259,9 @@ impl<'a> Planner<'_, 'a> {
     }
     fn goal(&mut self, goal: &'a Goal) {
         match &goal.kind {
-            GoalKind::Unify(a, b) => self.items.push(Item::Unify(Side::Term(a), Side::Term(b))),
+            GoalKind::Unify(a, b) => self.items.push(Item::Unify(Side::Term(a), Side::Term(b), self.at)),
             GoalKind::Assign(target, Expr::Term(value)) => {
-                self.items.push(Item::Unify(Side::Term(target), Side::Term(value)));
+                self.items.push(Item::Unify(Side::Term(target), Side::Term(value), self.at));
             }
             GoalKind::Assign(target, expr) => {
                 let output = match target.kind {
@@ -257,9 +271,9 @@ impl<'a> Planner<'_, 'a> {
                 let value = self.expression(expr, Some(output));
                 // Folded, or a target that is not a variable.
                 if !matches!(value, Side::Var(variable) if variable == output) {
-                    self.items.push(Item::Unify(Side::Term(target), value));
+                    self.items.push(Item::Unify(Side::Term(target), value, self.at));
                 } else if !matches!(target.kind, TermKind::Var(_)) {
-                    self.items.push(Item::Unify(Side::Term(target), Side::Var(output)));
+                    self.items.push(Item::Unify(Side::Term(target), Side::Var(output), self.at));
                 }
             }
             GoalKind::Call(call) => self.call(call),
@@ -305,6 +319,7 @@ impl<'a> Planner<'_, 'a> {
             inputs: inputs.into_iter().map(|input| (input, true)).collect(),
             outputs: vec![output],
             goal: found.map(|(id, _)| (id, parts)),
+            at: self.at,
         }));
     }
     fn builtin(&mut self, id: PredicateId, builtin: &Builtin, arguments: Vec<Side<'a>>) {
@@ -320,7 +335,7 @@ impl<'a> Planner<'_, 'a> {
                 Some(variable) if !outputs.contains(&variable) => variable,
                 _ => {
                     let output = self.fresh();
-                    unifications.push(Item::Unify(argument, Side::Var(output)));
+                    unifications.push(Item::Unify(argument, Side::Var(output), self.at));
                     output
                 }
             };
@@ -328,7 +343,7 @@ impl<'a> Planner<'_, 'a> {
             outputs.push(output);
         }
         let goal = Some((id, parts));
-        self.items.push(Item::Inline(Inline { kind: Kind::Builtin(id), inputs, outputs, goal }));
+        self.items.push(Item::Inline(Inline { kind: Kind::Builtin(id), inputs, outputs, goal, at: self.at }));
         self.items.extend(unifications);
     }
     fn call(&mut self, call: &'a syntax::program::Call) {
@@ -360,7 +375,7 @@ impl<'a> Planner<'_, 'a> {
             let result = variable.unwrap_or_else(|| self.fresh());
             self.arith(op, inputs.to_vec(), result);
             if variable.is_none() {
-                self.items.push(Item::Unify(output, Side::Var(result)));
+                self.items.push(Item::Unify(output, Side::Var(result), self.at));
             }
             return;
         }
@@ -400,7 +415,7 @@ impl<'a> Planner<'_, 'a> {
         let items = std::mem::take(&mut self.items);
         for item in items {
             match item {
-                Item::Unify(a, b) if self.give_name(a, b) || self.give_name(b, a) => {}
+                Item::Unify(a, b, _) if self.give_name(a, b) || self.give_name(b, a) => {}
                 other => self.items.push(other),
             }
         }
@@ -479,7 +494,7 @@ impl<'a> Planner<'_, 'a> {
                     self.sources.push(Some(Source::Computed));
                     *output = VarId(self.sources.len() as u32 - 1);
                     self.stand_ins.insert(*output, Side::Var(variable));
-                    unifications.push(Item::Unify(Side::Var(variable), Side::Var(*output)));
+                    unifications.push(Item::Unify(Side::Var(variable), Side::Var(*output), inline.at));
                 }
             }
             self.items.push(Item::Inline(inline));

@@ -13,7 +13,7 @@ impl<'a> Planner<'_, 'a> {
         let mut producers: FxHashMap<VarId, usize> = FxHashMap::default();
         for (number, item) in self.items.iter().enumerate() {
             match item {
-                Item::Unify(a, b) => {
+                Item::Unify(a, b, _) => {
                     for side in [*a, *b] {
                         self.each_variable(side, &mut |variable| {
                             maybe_bound.insert(variable);
@@ -90,8 +90,8 @@ impl<'a> Planner<'_, 'a> {
             steps.push(None);
             match item {
                 Item::Goal(planned) => goals.push(planned),
-                Item::Unify(_, Side::Var(output)) if needless.contains(&output) => {}
-                Item::Unify(a, b) => steps[number] = Some(Step::Unify(a, b)),
+                Item::Unify(_, Side::Var(output), _) if needless.contains(&output) => {}
+                Item::Unify(a, b, at) => steps[number] = Some(Step::Unify(a, b, at)),
                 Item::Inline(inline) if waiting.contains(&number) => {
                     needless.extend(inline.outputs.iter().filter(|o| self.stand_ins.contains_key(o)));
                     goals.extend(as_goal(inline, &self.stand_ins));
@@ -128,7 +128,7 @@ impl<'a> Planner<'_, 'a> {
         let mut total = 0;
         for (number, item) in self.items.iter().enumerate() {
             let sides: Vec<Side<'a>> = match item {
-                Item::Unify(a, b) => vec![*a, *b],
+                Item::Unify(a, b, _) => vec![*a, *b],
                 Item::Inline(inline) if !waiting.contains(&number) => {
                     inline.inputs.iter().map(|input| input.0).collect()
                 }
@@ -186,7 +186,7 @@ impl<'a> Planner<'_, 'a> {
         };
         for (number, item) in self.items.iter().enumerate() {
             match item {
-                Item::Unify(a, b) => [*a, *b].into_iter().for_each(&mut visit),
+                Item::Unify(a, b, _) => [*a, *b].into_iter().for_each(&mut visit),
                 Item::Goal(planned) => {
                     planned.arguments.iter().for_each(|side| visit(*side));
                     for pragma in planned.pragmas {
@@ -231,10 +231,11 @@ fn as_step(inline: Inline<'_>) -> Step<'_> {
     match inline.kind {
         Kind::Arith(op) => {
             let b = inline.inputs.get(1).map_or(Side::Int(0), |input| input.0);
-            Step::Arith(op, inline.outputs[0], inline.inputs[0].0, b)
+            Step::Arith(op, inline.outputs[0], inline.inputs[0].0, b, inline.at)
         }
         Kind::Builtin(id) => {
-            Step::Builtin(id, inline.inputs.into_iter().map(|input| input.0).collect(), inline.outputs)
+            let inputs = inline.inputs.into_iter().map(|input| input.0).collect();
+            Step::Builtin(id, inputs, inline.outputs, inline.at)
         }
     }
 }

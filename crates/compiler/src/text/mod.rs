@@ -10,7 +10,8 @@
 //!   poll 101(r0, r1, r2) need 2
 //!   match r0 { '[]' -> b1, cons -> b2 } unbound b3 default b4
 //! ```
-//! A register is `r1`, a block `b1`, a constant of the pool `c1`; atoms are always quoted.
+//! A register is `r1`, a block `b1`, a constant of the pool `c1`; atoms are always quoted. What can err may end in
+//! `at 101 line 7`: a line of the file of predicate 101.
 
 mod parse;
 mod print;

@@ -6,7 +6,7 @@ use crate::ir::{
     Predicate, Program, Reg, Slot,
 };
 use num_bigint::BigInt;
-use term::abi::{Cond, IntOp, PredicateId};
+use term::abi::{Cond, IntOp, Position, PredicateId};
 use term::{Atom, AtomTable};
 
 /// Constants nest at most so deep.
@@ -286,7 +286,7 @@ impl<'p> Parser<'p> {
             }
             "unify" => {
                 let (a, b) = self.pair()?;
-                Op::Unify { a, b }
+                Op::Unify { a, b, at: self.position()? }
             }
             "bind" => {
                 let var = self.reg()?;
@@ -297,11 +297,20 @@ impl<'p> Parser<'p> {
                 let goal = self.goal()?;
                 self.expect("->")?;
                 let outputs = self.list(Self::reg)?;
-                Op::Builtin { predicate: goal.predicate, inputs: goal.arguments, outputs }
+                let at = self.position()?;
+                Op::Builtin { predicate: goal.predicate, inputs: goal.arguments, outputs, at }
             }
             "push" => Op::Push { goal: self.goal()?, places: self.places()? },
             _ => Op::Pend { var: self.reg()? },
         }))
+    }
+    fn position(&mut self) -> Parsed<Position> {
+        if !self.takes_word("at") {
+            return Ok(Position::NONE);
+        }
+        let predicate = PredicateId(self.number()?);
+        self.expect_word("line")?;
+        Ok(Position::new(predicate, self.number()?))
     }
     fn places(&mut self) -> Parsed<Vec<Place>> {
         let mut places = Vec::new();
@@ -324,7 +333,7 @@ impl<'p> Parser<'p> {
         if let Some(op) = Self::int_op(word) {
             self.word();
             let (a, b) = self.pair()?;
-            return Ok(Op::Arith { op, dst, a, b });
+            return Ok(Op::Arith { op, dst, a, b, at: self.position()? });
         }
         let known = ["car", "cdr", "arg", "cons", "struct", "var", "vector"];
         if !known.contains(&word) {

@@ -5,7 +5,7 @@ use crate::ir::{
     Block, BlockId, Component, Constant, End, GoalCall, Op, Operand, Pattern, Place, Program, Reg, Slot,
 };
 use std::fmt::Write;
-use term::abi::{Cond, IntOp};
+use term::abi::{Cond, IntOp, Position};
 use term::{Atom, AtomTable};
 
 /// The text of a program.
@@ -64,6 +64,11 @@ fn block(id: BlockId) -> String {
 
 fn list<T>(items: &[T], show: impl FnMut(&T) -> String) -> String {
     items.iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+/// Nothing if it is not known.
+fn position(at: Position) -> String {
+    at.predicate().map_or_else(String::new, |predicate| format!(" at {} line {}", predicate.0, at.line()))
 }
 
 fn int_op(op: IntOp) -> &'static str {
@@ -146,14 +151,17 @@ impl Printer<'_> {
             }
             Op::Var { dst } => set(dst, "var".into()),
             Op::Vector { dst, elements } => set(dst, format!("vector({})", self.operands(elements))),
-            Op::Unify { a, b } => format!("unify {}, {}", self.operand(a), self.operand(b)),
-            Op::BindFresh { var, value } => format!("bind {}, {}", reg(*var), self.operand(value)),
-            Op::Arith { op, dst, a, b } => {
-                set(dst, format!("{} {}, {}", int_op(*op), self.operand(a), self.operand(b)))
+            Op::Unify { a, b, at } => {
+                format!("unify {}, {}{}", self.operand(a), self.operand(b), position(*at))
             }
-            Op::Builtin { predicate, inputs, outputs } => {
-                let outputs = list(outputs, |r| reg(*r));
-                format!("builtin {}({}) -> ({outputs})", predicate.0, self.operands(inputs))
+            Op::BindFresh { var, value } => format!("bind {}, {}", reg(*var), self.operand(value)),
+            Op::Arith { op, dst, a, b, at } => {
+                let (a, b) = (self.operand(a), self.operand(b));
+                set(dst, format!("{} {a}, {b}{}", int_op(*op), position(*at)))
+            }
+            Op::Builtin { predicate, inputs, outputs, at } => {
+                let (inputs, outputs) = (self.operands(inputs), list(outputs, |r| reg(*r)));
+                format!("builtin {}({inputs}) -> ({outputs}){}", predicate.0, position(*at))
             }
             Op::Push { goal, places } => {
                 let mut text = format!("push {}", self.goal(goal));
