@@ -199,8 +199,10 @@ fn deadlock(
 fn statistics(figures: &Statistics, total: Duration, out: &mut impl Write) -> std::io::Result<()> {
     let collecting = figures.minor_time + figures.major_time;
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
+    let milliseconds = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1e3);
+    let pauses = &figures.pauses;
     let megabytes = |bytes: usize| format!("{:.1} MB", bytes as f64 / (1 << 20) as f64);
-    let rows: [(&str, String); 13] = [
+    let rows: [(&str, String); 17] = [
         ("reductions", figures.reductions.to_string()),
         ("suspensions", figures.suspensions.to_string()),
         ("resumptions", figures.resumptions.to_string()),
@@ -212,7 +214,11 @@ fn statistics(figures: &Statistics, total: Duration, out: &mut impl Write) -> st
         ("time, minor", seconds(figures.minor_time)),
         ("time, major", seconds(figures.major_time)),
         ("time, reducing", seconds(total.saturating_sub(collecting))),
-        ("longest pause", format!("{:.3} ms", figures.pause_max.as_secs_f64() * 1e3)),
+        ("pauses", pauses.count.to_string()),
+        ("pauses, total", seconds(collecting)),
+        ("pauses, 50 % within", milliseconds(pauses.percentile(50))),
+        ("pauses, 99 % within", milliseconds(pauses.percentile(99))),
+        ("longest pause", milliseconds(pauses.longest)),
         ("peak data", megabytes(figures.bytes_peak)),
     ];
     rows.iter().try_for_each(|(name, value)| writeln!(out, "{name:<22}{value}"))

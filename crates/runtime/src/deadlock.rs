@@ -38,6 +38,12 @@ impl Worker {
             goal != RESUMED && !self.predicates.get(PredicateId::of_goal_word(goal)).daemon
         })
     }
+    /// Words of the records of goals that wait, daemons among them.
+    pub(crate) fn waiting_words(&self) -> usize {
+        let records = self.registry.old.iter().chain(&self.registry.young);
+        let waiting = records.filter(|&&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
+        waiting.map(|&record| 1 + word::header_size(read(record))).sum()
+    }
     fn suspended_goal(&self, record: usize) -> SuspendedGoal {
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);

@@ -124,6 +124,12 @@ impl Heap {
     pub(crate) fn old_bytes(&self) -> usize {
         self.old.used_bytes() + self.large.used_bytes
     }
+    /// Words in use right after a collection.
+    pub(crate) fn words_in_use(&self) -> usize {
+        let survivors = self.survivor_top - self.survivor_base(self.survivors);
+        let unfilled = self.old.end - self.old.top;
+        (survivors + self.old_bytes() - unfilled) / 8
+    }
     /// Old words for a builtin (G1).
     pub(crate) fn allocate_overflow(&mut self, words: usize) -> usize {
         let start = self.old.allocate(words);

@@ -7,8 +7,9 @@
 use crate::heap::{MAJOR_MIN, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE};
 use crate::memory::at;
 use crate::outcome::{ErrorKind, ProgramError};
+use crate::statistics::{Collected, Collection};
 use crate::worker::Worker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Survival (in percent of the nursery) above which the nursery doubles.
 const GROW_PERCENT: usize = 20;
@@ -27,21 +28,19 @@ impl Worker {
         let used = self.abi.heap as usize - base;
         self.statistics.words_allocated += used as u64 / 8;
         let major = self.bytes_in_use() > self.heap.major_threshold || std::mem::take(&mut self.major_wanted);
-        if major {
-            self.statistics.words_copied_major += self.evacuate_everything() as u64;
-            self.statistics.major_collections += 1;
-            let time = start.elapsed();
-            self.statistics.major_time += time;
-            self.statistics.pause(time);
-            self.after_major();
+        let (kind, copied) = if major {
+            (Collected::Everything, self.evacuate_everything())
         } else {
-            let copied = self.evacuate_young();
-            self.statistics.words_copied_minor += copied as u64;
-            self.statistics.minor_collections += 1;
-            let time = start.elapsed();
-            self.statistics.minor_time += time;
-            self.statistics.pause(time);
-            self.resize_nursery(copied * 8, used);
+            (Collected::Young, self.evacuate_young())
+        };
+        let pause = start.elapsed();
+        self.statistics.collected(kind, copied, pause);
+        match kind {
+            Collected::Everything => self.after_major(),
+            Collected::Young => self.resize_nursery(copied * 8, used),
+        }
+        if self.collections.is_some() {
+            self.note_collection(kind, copied, pause);
         }
         if used > NURSERY_MAX {
             self.heap.young.discard(base + NURSERY_MAX, base + NURSERY_RANGE);
@@ -53,6 +52,22 @@ impl Worker {
         if self.options.check_heap {
             self.check_heap();
         }
+    }
+    /// Walks the records of waiting goals, and so is called only if somebody asked for it.
+    #[cold]
+    fn note_collection(&mut self, kind: Collected, words_copied: usize, pause: Duration) {
+        let on_stack = (self.abi.goals as usize - self.goals.start()) / 8;
+        let in_buckets = self.goals.buckets().map(Vec::len).sum::<usize>();
+        let collection = Collection {
+            kind,
+            ended: Instant::now(),
+            pause,
+            words_copied,
+            heap_words: self.heap.words_in_use(),
+            ready_words: on_stack + in_buckets,
+            waiting_words: self.waiting_words(),
+        };
+        self.collections.get_or_insert_default().push(collection);
     }
     fn resize_nursery(&mut self, survived: usize, used: usize) {
         let heap = &mut self.heap;

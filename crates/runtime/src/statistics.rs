@@ -1,9 +1,6 @@
 //! What a worker counts.
 
-use std::time::Duration;
-
-/// Pauses are counted by powers of two of microseconds: the last class has everything from 2^(n-1) µs.
-pub const PAUSE_CLASSES: usize = 20;
+use std::time::{Duration, Instant};
 
 /// Counters of one worker, since it was made.
 #[derive(Clone, Debug, Default)]
@@ -28,19 +25,135 @@ pub struct Statistics {
     pub minor_time: Duration,
     /// Time in major collections.
     pub major_time: Duration,
-    /// Longest pause.
-    pub pause_max: Duration,
-    /// Collections by length: class 0 is below 1 µs, class n below 2^n µs.
-    pub pauses: [u64; PAUSE_CLASSES],
+    /// Lengths of all collections.
+    pub pauses: Pauses,
     /// Most bytes in use outside the nursery after a collection.
     pub bytes_peak: usize,
 }
 
 impl Statistics {
-    /// Counts a pause.
-    pub(crate) fn pause(&mut self, time: Duration) {
-        self.pause_max = self.pause_max.max(time);
-        let class = (u128::BITS - time.as_micros().leading_zeros()) as usize;
-        self.pauses[class.min(PAUSE_CLASSES - 1)] += 1;
+    /// Counts a collection.
+    pub(crate) fn collected(&mut self, kind: Collected, words_copied: usize, pause: Duration) {
+        let (collections, words, time) = match kind {
+            Collected::Young => {
+                (&mut self.minor_collections, &mut self.words_copied_minor, &mut self.minor_time)
+            }
+            Collected::Everything => {
+                (&mut self.major_collections, &mut self.words_copied_major, &mut self.major_time)
+            }
+        };
+        *collections += 1;
+        *words += words_copied as u64;
+        *time += pause;
+        self.pauses.add(pause);
+    }
+}
+
+/// Each power of two of nanoseconds has so many classes of pauses: a percentile is at most an eighth too long.
+const CLASSES_PER_POWER: usize = 8;
+/// Pauses from 2^40 ns (18 minutes) are in the last class.
+const PAUSE_CLASSES: usize = 40 * CLASSES_PER_POWER;
+
+/// How many pauses there were, by length.
+#[derive(Clone, Debug)]
+pub struct Pauses {
+    /// Their number.
+    pub count: u64,
+    /// The longest one.
+    pub longest: Duration,
+    classes: [u64; PAUSE_CLASSES],
+}
+
+impl Default for Pauses {
+    fn default() -> Pauses {
+        Pauses { count: 0, longest: Duration::ZERO, classes: [0; PAUSE_CLASSES] }
+    }
+}
+
+impl Pauses {
+    fn add(&mut self, pause: Duration) {
+        self.count += 1;
+        self.longest = self.longest.max(pause);
+        self.classes[pause_class(pause)] += 1;
+    }
+    /// A length that so many percent of the pauses do not exceed, and hardly more than necessary; zero without pauses.
+    pub fn percentile(&self, percent: u32) -> Duration {
+        let rank = (self.count * u64::from(percent)).div_ceil(100).max(1);
+        let mut passed = 0;
+        for (class, pauses) in self.classes.iter().enumerate() {
+            passed += pauses;
+            if passed >= rank {
+                return class_end(class).min(self.longest);
+            }
+        }
+        self.longest
+    }
+}
+
+/// The power of two below a pause, and the eighth of the way to the next one.
+fn pause_class(pause: Duration) -> usize {
+    let ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX).max(CLASSES_PER_POWER as u64);
+    let power = ns.ilog2() as usize;
+    let eighth = (ns >> (power - 3)) as usize - CLASSES_PER_POWER;
+    (power * CLASSES_PER_POWER + eighth).min(PAUSE_CLASSES - 1)
+}
+
+/// The length that all pauses of a class are below.
+fn class_end(class: usize) -> Duration {
+    let (power, eighth) = (class / CLASSES_PER_POWER, (class % CLASSES_PER_POWER) as u64);
+    Duration::from_nanos((CLASSES_PER_POWER as u64 + eighth + 1) << power >> 3)
+}
+
+/// What a collection collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collected {
+    /// A minor one.
+    Young,
+    /// A major one.
+    Everything,
+}
+
+/// One collection, noted if [`Worker::note_collections`](crate::worker::Worker::note_collections) asked for it.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Minor or major.
+    pub kind: Collected,
+    /// When reducing went on.
+    pub ended: Instant,
+    /// How long it took.
+    pub pause: Duration,
+    /// Words it copied.
+    pub words_copied: usize,
+    /// Words in use in the heap afterwards: what is live, and what died in old space since the last major collection.
+    pub heap_words: usize,
+    /// Words of ready goals, which are not in the heap.
+    pub ready_words: usize,
+    /// Words of the records of waiting goals, which are in the heap.
+    pub waiting_words: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_hold_what_is_below_their_end() {
+        for ns in (0..5000).chain([1 << 20, (1 << 20) - 1, 1 << 39, 1 << 50, u64::MAX]) {
+            let (pause, class) = (Duration::from_nanos(ns), pause_class(Duration::from_nanos(ns)));
+            assert!(class == PAUSE_CLASSES - 1 || pause < class_end(class), "{ns} ns in {class}");
+            if (8..1 << 39).contains(&ns) {
+                assert!(class_end(class) <= pause * 9 / 8 + Duration::from_nanos(1), "{ns} ns in {class}");
+            }
+        }
+    }
+
+    #[test]
+    fn percentiles_are_close() {
+        let mut pauses = Pauses::default();
+        assert_eq!(pauses.percentile(99), Duration::ZERO);
+        (1..=1000).for_each(|us| pauses.add(Duration::from_micros(us)));
+        let us = |percent| pauses.percentile(percent).as_micros();
+        assert!((500..=563).contains(&us(50)) && (990..=1000).contains(&us(99)), "{} {}", us(50), us(99));
+        assert_eq!((us(100), pauses.count), (1000, 1000));
     }
 }

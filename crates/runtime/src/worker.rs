@@ -14,7 +14,7 @@ use crate::memory::{Region, at};
 use crate::outcome::ProgramError;
 use crate::program::Predicates;
 use crate::schedule::SystemGoals;
-use crate::statistics::Statistics;
+use crate::statistics::{Collection, Statistics};
 use crate::suspend::Registry;
 use crate::waker::Waker;
 use rustc_hash::FxHashMap;
@@ -93,6 +93,8 @@ pub struct Worker {
     pub(crate) version_steps: usize,
     /// What did not fit in `abi.pending`; words of the reduction that is being tried, like those.
     pub(crate) pending_more: Vec<Word>,
+    /// Every collection so far, if somebody wants to know.
+    pub(crate) collections: Option<Vec<Collection>>,
     pub(crate) roots: Vec<Word>,
     /// Bytes that builtins keep outside the heap: see [`Kept`].
     pub(crate) kept: Rc<Cell<usize>>,
@@ -181,6 +183,7 @@ impl Worker {
             statistics: Statistics::default(),
             version_steps: 0,
             pending_more: Vec::new(),
+            collections: None,
             roots: Vec::new(),
             kept: Rc::default(),
             free_roots: Vec::new(),
@@ -212,6 +215,14 @@ impl Worker {
         statistics.words_allocated += used;
         statistics.reductions = self.abi.reductions;
         statistics
+    }
+    /// From now on each collection is noted.
+    pub fn note_collections(&mut self) {
+        self.collections.get_or_insert_default();
+    }
+    /// The collections noted so far.
+    pub fn collections(&self) -> &[Collection] {
+        self.collections.as_deref().unwrap_or_default()
     }
     /// The state of a group of builtins (one value per type), made when it is first asked for.
     pub fn state<T: Any + Default>(&mut self) -> &mut T {
