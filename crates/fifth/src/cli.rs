@@ -47,6 +47,16 @@ pub(crate) enum Command {
         after_help = "In the REPL, a line `p(X) :- G | B.` defines a clause; `?- p(X).` runs a goal and prints bindings as they arrive; :help says more."
     )]
     Repl(Repl),
+    /// Measures published tables and figures again.
+    #[command(
+        subcommand_required = true,
+        arg_required_else_help = true,
+        after_help = "Examples:\n    fifth lab list\n    fifth lab run tr448 --out results\n\nWhat each experiment shows is described in docs/laboratory.md."
+    )]
+    Lab {
+        #[command(subcommand)]
+        command: Lab,
+    },
     /// Prints a completion script for a shell.
     #[command(
         after_help = "Example (bash):\n    fifth completions bash > ~/.local/share/bash-completion/completions/fifth"
@@ -112,12 +122,26 @@ pub(crate) struct Engine {
     /// Prints reductions, suspensions, collections, words and times to standard error at the end.
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Writes the same figures and every collection to a file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stats_file: Option<PathBuf>,
     /// Ends the program with an error when its data need more than this (bytes; k, m, g for powers of 1024).
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) heap_limit: Option<u64>,
     /// Collects garbage at every opportunity and checks the heap after it (to find bugs in Fifth).
     #[arg(long, hide = true)]
     pub(crate) check_heap: bool,
+}
+
+impl Engine {
+    /// As without options.
+    pub(crate) const PLAIN: Engine =
+        Engine { stats: false, stats_file: None, heap_limit: None, check_heap: false };
+
+    /// Whether reductions must be counted.
+    pub(crate) fn counts(&self) -> bool {
+        self.stats || self.stats_file.is_some()
+    }
 }
 
 #[derive(Args, Debug)]
@@ -140,6 +164,58 @@ pub(crate) struct Repl {
     /// Files to define first.
     #[arg(value_name = "FILE.kl1")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Lab {
+    /// Lists the experiments.
+    List,
+    /// Runs experiments and prints the published values beside the measured ones.
+    #[command(after_help = LAB_HELP)]
+    Run(LabRun),
+}
+
+const LAB_HELP: &str = "\
+Every run is a process of its own, and its answer is checked. Without a terminal nothing is said until the end.
+
+DIR gets report.html (everything, with charts), and a folder for each experiment with its tables (.csv), its charts (.svg) \
+and their data (.csv).
+
+Exit codes:
+    0    all experiments ran
+    2    wrong usage, or DIR cannot be written
+    255  a program of an experiment failed or gave a wrong answer
+
+Examples:
+    fifth lab run tr448
+    fifth lab run tr448 --runs 1 --scale small
+    fifth lab run all --out results";
+
+#[derive(Args, Debug)]
+pub(crate) struct LabRun {
+    /// Names of experiments, or `all`.
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Writes tables, charts and a page with everything to this folder, and makes it if necessary.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Numbers of workers to measure with, separated by commas.
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) workers: Vec<u32>,
+    /// Runs of each program with each number of workers.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+    /// Size of the problems.
+    #[arg(long, value_enum, default_value_t = Scale::Full)]
+    pub(crate) scale: Scale,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Runs of some seconds.
+    Full,
+    /// Runs of a moment, to try things out.
+    Small,
 }
 
 /// A number of bytes, with an optional suffix.

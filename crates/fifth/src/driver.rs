@@ -127,7 +127,7 @@ impl Machine {
         program: compiler::ir::Program,
         engine: &Engine,
     ) -> anyhow::Result<Compiled> {
-        let options = codegen::Options { count_reductions: engine.stats, ..codegen::Options::default() };
+        let options = codegen::Options { count_reductions: engine.counts(), ..codegen::Options::default() };
         let image = codegen::generate(&program, &self.builtins(), &options)?;
         Ok(Compiled { program, image })
     }

@@ -3,7 +3,7 @@
 use crate::cli::Engine;
 use crate::driver::Machine;
 use crate::report::{displayable, harmless};
-use crate::{library, sources};
+use crate::{library, recording, sources};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::statistics::Statistics;
 use std::io::Write;
@@ -28,7 +28,9 @@ pub(crate) fn on_panic() {
 }
 
 /// Runs `main:main`, reports its end, and gives the exit code.
-pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> u8 {
+pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result<u8> {
+    let record = engine.stats_file.as_deref().map(|path| recording::Recording::start(machine, path));
+    let record = record.transpose()?;
     let started = Instant::now();
     let outcome = machine.run("main", "main").expect("the compiler checked that main:main/0 is there");
     let outcome = match runtime::builtins::io::flush(machine.node.worker()) {
@@ -44,10 +46,13 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> u8 {
         let _ = statistics(&machine.node.statistics(), started.elapsed(), &mut err);
     }
     drop(err);
-    if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
-        return 0;
+    if let Some(record) = record {
+        record.finish(machine)?;
     }
-    exit_code(&outcome)
+    if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
+        return Ok(0);
+    }
+    Ok(exit_code(&outcome))
 }
 
 /// Runs the goal that the program registered for its failure (`system_control:postmortem`). True if there was one.

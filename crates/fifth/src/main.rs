@@ -6,8 +6,10 @@ mod cli;
 mod driver;
 mod ending;
 mod input;
+mod laboratory;
 mod library;
 mod output;
+mod recording;
 mod repl;
 mod report;
 mod sources;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         }
         Command::Build(options) => build(options),
         Command::Repl(options) => repl::run(options),
+        Command::Lab { command } => laboratory::run(command),
     };
     finish(result)
 }
@@ -134,7 +137,7 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let compiled = machine.generate(program, &options.engine)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
-    Ok(ending::run_main(&mut machine, &options.engine))
+    ending::run_main(&mut machine, &options.engine)
 }
 
 fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
@@ -148,20 +151,18 @@ fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
 }
 
 fn check(options: &cli::Check) -> anyhow::Result<u8> {
-    let engine = Engine { stats: false, heap_limit: None, check_heap: false };
-    let mut machine = Machine::new(&engine)?;
+    let mut machine = Machine::new(&Engine::PLAIN)?;
     let mut read = read(&mut machine, &options.sources)?;
     Ok(if compile(&mut machine, &mut read, options.sources.message_format).is_some() { 0 } else { USAGE })
 }
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
-    let engine = Engine { stats: false, heap_limit: None, check_heap: false };
-    let mut machine = Machine::new(&engine)?;
+    let mut machine = Machine::new(&Engine::PLAIN)?;
     let mut read = read(&mut machine, &options.sources)?;
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
         return Ok(USAGE);
     };
-    let compiled = machine.generate(program, &engine)?;
+    let compiled = machine.generate(program, &Engine::PLAIN)?;
     let waker = machine.node.worker().waker();
     // An interrupt must leave neither half an executable nor its parts.
     waker.hold_interrupts();

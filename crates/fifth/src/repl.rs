@@ -22,7 +22,7 @@ use term::Word;
 use term::abi::{Builtin, Place};
 
 const MODULE: &str = "repl";
-const ENGINE: Engine = Engine { stats: false, heap_limit: None, check_heap: false };
+const ENGINE: Engine = Engine::PLAIN;
 const HELP: &str = "\
 p(X) :- G | B.     defines a clause (of the module `repl`); further clauses of p/1 are added to it
 otherwise.         stands before the next clause that is typed; so does alternatively.

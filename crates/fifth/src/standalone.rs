@@ -117,12 +117,12 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     let compiled = unbundle(bundle)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(arguments));
-    Ok(ending::run_main(&mut machine, &engine))
+    ending::run_main(&mut machine, &engine)
 }
 
 /// Options of the executable itself come first, up to `--` or the first argument without a dash.
 fn options(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<(Engine, Vec<OsString>)> {
-    let mut engine = Engine { stats: false, heap_limit: None, check_heap: false };
+    let mut engine = Engine::PLAIN;
     let mut arguments = arguments.peekable();
     while let Some(option) =
         arguments.next_if(|argument| argument.as_encoded_bytes().starts_with(b"-") && argument.len() > 1)

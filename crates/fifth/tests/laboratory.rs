@@ -4,6 +4,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use support::execute;
 
 /// Program, argument, answer, and whether it is small enough for a collection at every reduction.
@@ -42,4 +43,65 @@ fn known_answers_are_found() {
             execute::compiled(&[], &[bench(name)], &[argument.to_string()], b"").expect("it starts");
         assert_eq!(String::from_utf8_lossy(&given.stdout), answer, "{name}: {}", given.stderr);
     }
+}
+
+/// The command with these arguments: exit code, standard output and standard error.
+fn lab(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    let output = command.arg("lab").args(arguments).output().expect("the command starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_small_experiment_runs_and_writes_its_files() {
+    let folder = std::env::temp_dir().join(format!("fifth-laboratory-{}", std::process::id()));
+    let out = folder.to_string_lossy().into_owned();
+    let (code, stdout, stderr) = lab(&["run", "tr448", "--scale", "small", "--runs", "2", "--out", &out]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    for what in
+        ["puzzle3d", "kl1cmp", "triangle", "606.02*", "words/reduction", "published, not measured here"]
+    {
+        assert!(stdout.contains(what), "no {what} in\n{stdout}");
+    }
+    let read =
+        |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(read("tr448/speed.csv").lines().count(), 4);
+    assert!(
+        read("tr448/in-use-kl1cmp-1.csv").lines().count() > 100,
+        "two runs, and many collections in each"
+    );
+    assert!(read("tr448/in-use-kl1cmp-1.svg").starts_with("<svg"));
+    assert_eq!(read("report.html").matches("<svg").count(), 6);
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn figures_of_a_run_are_complete() {
+    let file = std::env::temp_dir().join(format!("fifth-figures-{}.json", std::process::id()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    command.args(["run", "--stats", "--stats-file"]).arg(&file).arg(bench("kl1cmp")).args(["--", "2"]);
+    let output = command.output().expect("the command starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_file(&file);
+    let figure = |name: &str| {
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+        line.trim().parse::<u64>().unwrap_or_else(|e| panic!("{name}: {e}"))
+    };
+    for (name, key) in
+        [("reductions", "reductions"), ("suspensions", "suspensions"), ("words allocated", "words_allocated")]
+    {
+        assert_eq!(Some(figure(name)), json[key].as_u64(), "{name}");
+    }
+    let collections = json["collections"].as_array().expect("a list");
+    assert_eq!(figure("pauses"), collections.len() as u64);
+    let sum = |key: &str| collections.iter().filter_map(|c| c[key].as_u64()).sum::<u64>();
+    assert_eq!(figure("words copied, minor") + figure("words copied, major"), sum("words_copied"));
+    let (heap, waiting) = (sum("heap_words"), sum("waiting_words"));
+    assert!(sum("ready_words") > 0 && waiting > 0 && waiting < heap, "{waiting} of {heap}");
 }

@@ -18,7 +18,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("compiler", &["term", "syntax"]),
     ("codegen", &["term", "compiler"]),
     ("runtime", &["term", "syntax"]),
-    ("fifth", &["term", "syntax", "compiler", "codegen", "runtime"]),
+    ("lab", &["term", "syntax", "compiler", "codegen", "runtime"]),
+    ("fifth", &["term", "syntax", "compiler", "codegen", "runtime", "lab"]),
     ("xtask", &[]),
 ];
 /// T2.

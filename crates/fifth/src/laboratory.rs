@@ -1,0 +1,174 @@
+//! `fifth lab`: runs experiments; has the processes, the files and the terminal that they do not know of.
+
+use crate::cli::{self, Lab, LabRun};
+use crate::output;
+use crate::recording::WORKERS_MAX;
+use anyhow::{Context, bail};
+use lab::report::Report;
+use lab::{Config, EXPERIMENTS, Experiment, Finished, Host, Job, Scale};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A program of an experiment failed.
+const FAILED: u8 = 255;
+
+/// Runs the subcommand and gives the exit code.
+pub(crate) fn run(command: &Lab) -> anyhow::Result<u8> {
+    match command {
+        Lab::List => output::write(&list()).map(|()| 0),
+        Lab::Run(options) => run_experiments(options),
+    }
+}
+
+fn list() -> String {
+    let name = |experiment: &Experiment| experiment.name.len();
+    let width = EXPERIMENTS.iter().map(name).max().unwrap_or_default();
+    let lines = EXPERIMENTS.iter().map(|experiment| {
+        format!("{:<width$}  {}\n{:<width$}  {}\n", experiment.name, experiment.title, "", experiment.source)
+    });
+    lines.collect()
+}
+
+fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
+    let experiments = chosen(&options.names)?;
+    if let Some(workers) = options.workers.iter().find(|&&workers| workers > WORKERS_MAX) {
+        bail!("a node has one worker so far: {workers} cannot be measured");
+    }
+    let scale = match options.scale {
+        cli::Scale::Full => Scale::Full,
+        cli::Scale::Small => Scale::Small,
+    };
+    let mut workers = options.workers.clone();
+    workers.sort_unstable();
+    workers.dedup();
+    let config = Config { workers, runs: options.runs, scale };
+    if let Some(folder) = &options.out {
+        make_folder(folder)?;
+    }
+    let mut host = Processes::new()?;
+    let mut reports: Vec<Report> = Vec::new();
+    for experiment in experiments {
+        let result = (experiment.run)(experiment, &mut host, &config);
+        host.clear_progress();
+        match result {
+            Ok(report) => reports.push(report),
+            Err(error) => {
+                output::complain(&format!("error: {}: {error}", experiment.name));
+                return Ok(FAILED);
+            }
+        }
+    }
+    if let Some(folder) = &options.out {
+        write_reports(&reports, folder)?;
+    }
+    let texts: Vec<String> = reports.iter().map(lab::text::report).collect();
+    output::write(&texts.join("\n"))?;
+    Ok(0)
+}
+
+fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
+    let mut experiments: Vec<&Experiment> = Vec::new();
+    for name in names {
+        if name == "all" {
+            experiments = EXPERIMENTS.iter().collect();
+            break;
+        }
+        let found = lab::find(name)
+            .with_context(|| format!("no experiment is called {name}; `fifth lab list` lists them"))?;
+        if !experiments.iter().any(|experiment| experiment.name == found.name) {
+            experiments.push(found);
+        }
+    }
+    Ok(experiments)
+}
+
+// ---- files -----------------------------------------------------------------------------------------
+
+fn write_reports(reports: &[Report], folder: &Path) -> anyhow::Result<()> {
+    write_file(&folder.join("report.html"), &lab::html::page(reports))?;
+    for report in reports {
+        let folder = folder.join(report.name);
+        make_folder(&folder)?;
+        for table in &report.tables {
+            write_file(&folder.join(format!("{}.csv", table.id)), &lab::csv::table(table))?;
+        }
+        for chart in &report.charts {
+            write_file(&folder.join(format!("{}.csv", chart.id)), &lab::csv::chart(chart))?;
+            write_file(&folder.join(format!("{}.svg", chart.id)), &lab::svg::chart(chart))?;
+        }
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
+}
+
+fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+// ---- runs ------------------------------------------------------------------------------------------
+
+/// Runs programs with this executable, each in a process of its own.
+struct Processes {
+    executable: PathBuf,
+    /// For program texts and records; removed at the end.
+    folder: PathBuf,
+    terminal: bool,
+}
+
+impl Processes {
+    fn new() -> anyhow::Result<Processes> {
+        let executable = std::env::current_exe().context("cannot find the fifth executable")?;
+        let folder = std::env::temp_dir().join(format!("fifth-lab-{}", std::process::id()));
+        make_folder(&folder)?;
+        Ok(Processes { executable, folder, terminal: std::io::stderr().is_terminal() })
+    }
+    fn run_job(&self, job: &Job) -> anyhow::Result<Finished> {
+        let program = self.folder.join(format!("{}.kl1", job.program.name));
+        write_file(&program, job.program.text)?;
+        let figures = self.folder.join("record.json");
+        let mut command = Command::new(&self.executable);
+        command.arg("run").arg("--stats-file").arg(&figures).arg(&program).arg("--").args(&job.arguments);
+        let output = command.stdin(Stdio::null()).output().context("cannot start a process")?;
+        if !output.status.success() {
+            bail!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end());
+        }
+        let text = std::fs::read(&figures).with_context(|| format!("cannot read {}", figures.display()))?;
+        let record = serde_json::from_slice(&text).context("the figures of the run cannot be read")?;
+        Ok(Finished { stdout: String::from_utf8_lossy(&output.stdout).into_owned(), record })
+    }
+    fn clear_progress(&self) {
+        if self.terminal {
+            // A closed standard error leaves nobody to tell; so everywhere below.
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // What cannot be removed is only litter.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Host for Processes {
+    fn run(&mut self, job: &Job) -> Result<Finished, String> {
+        self.run_job(job).map_err(|error| format!("{error:#}"))
+    }
+    fn progress(&mut self, part: usize, parts: usize, what: &str) {
+        if self.terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{part} of {parts}: {what}");
+        }
+    }
+    fn machine(&self) -> String {
+        let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = if cores == 1 { "1 core".into() } else { format!("{cores} cores") };
+        format!("{}, {cores}", model.map_or("an unknown processor", |(_, model)| model.trim()))
+    }
+}

@@ -1,0 +1,104 @@
+//! The laboratory: each published table or figure is an experiment, whose report has the published values beside the measured ones.
+//!
+//! An experiment ([`Experiment`]) asks a [`Host`] to run programs, and makes a [`report::Report`] of what was measured; `text`,
+//! `csv`, `svg` and `html` are ways to write one. A number in a report was measured in that run, or is marked as published.
+//!
+//! Absent on purpose: files, terminals and processes. The host (the command) has them.
+
+#![forbid(unsafe_code)]
+
+pub mod csv;
+pub mod html;
+pub mod programs;
+pub mod record;
+pub mod report;
+pub mod svg;
+pub mod text;
+mod tr448;
+
+use programs::Program;
+use record::Record;
+
+/// One published table or figure, or a set of them from one paper.
+pub struct Experiment {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What it is about, in a few words.
+    pub title: &'static str,
+    /// The paper.
+    pub source: &'static str,
+    /// What it shows, in a few sentences.
+    pub about: &'static str,
+    /// Measures and reports.
+    pub run: fn(&Experiment, &mut dyn Host, &Config) -> Result<report::Report, Error>,
+}
+
+/// All experiments.
+pub const EXPERIMENTS: &[Experiment] = &[tr448::EXPERIMENT];
+
+/// The experiment of a name.
+pub fn find(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+}
+
+/// How much is measured.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Numbers of workers, each measured.
+    pub workers: Vec<u32>,
+    /// Runs of each program with each number of workers.
+    pub runs: u32,
+    /// Size of the problems.
+    pub scale: Scale,
+}
+
+/// Size of the problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Runs of some seconds.
+    Full,
+    /// Runs of a moment: to see whether everything works. Their figures mean little.
+    Small,
+}
+
+/// One run that an experiment wants.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The program.
+    pub program: &'static Program,
+    /// Its arguments.
+    pub arguments: Vec<&'static str>,
+    /// Workers of the node.
+    pub workers: u32,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The program's output.
+    pub stdout: String,
+    /// The figures.
+    pub record: Record,
+}
+
+/// What runs programs for experiments.
+pub trait Host {
+    /// Runs a program in a fresh process. The error says why it could not.
+    fn run(&mut self, job: &Job) -> Result<Finished, String>;
+    /// Tells somebody who watches what comes next: part `part` of `parts`.
+    fn progress(&mut self, part: usize, parts: usize, what: &str);
+    /// The machine that measures, for the record.
+    fn machine(&self) -> String;
+}
+
+/// Why an experiment gave no report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(pub String);
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,128 @@
+//! What one run of a program measured: the figures that `fifth run --stats-file` writes and experiments read.
+
+use runtime::statistics::{Collected, Collection, Statistics};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// The figures of one run. Times are seconds, amounts of data are words of 8 bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Workers of the node.
+    pub workers: u32,
+    /// From the first goal to the end.
+    pub wall_seconds: f64,
+    /// Processor time of the process meanwhile, of all threads.
+    pub cpu_seconds: f64,
+    /// Goals reduced.
+    pub reductions: u64,
+    /// Goals that suspended.
+    pub suspensions: u64,
+    /// Goals that were resumed.
+    pub resumptions: u64,
+    /// Words allocated.
+    pub words_allocated: u64,
+    /// Every collection, in order.
+    pub collections: Vec<Sample>,
+}
+
+/// Kind of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Of the young spaces.
+    Minor,
+    /// Of everything.
+    Major,
+}
+
+/// One collection. Words are those in use after it: what is live, and what died in old space since the last major one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Sample {
+    /// Minor or major.
+    pub kind: Kind,
+    /// When it ended, from the run's start.
+    pub at_seconds: f64,
+    /// How long nothing was reduced.
+    pub pause_seconds: f64,
+    /// Words it copied.
+    pub words_copied: u64,
+    /// Words in use in the heap, records of waiting goals included.
+    pub heap_words: u64,
+    /// Words of ready goals, which are not in the heap.
+    pub ready_words: u64,
+    /// Words of the records of waiting goals.
+    pub waiting_words: u64,
+}
+
+impl Record {
+    /// A record of a run that began at `started`.
+    pub fn new(
+        workers: u32,
+        statistics: &Statistics,
+        collections: &[Collection],
+        started: Instant,
+        wall: Duration,
+        cpu: Duration,
+    ) -> Record {
+        Record {
+            workers,
+            wall_seconds: wall.as_secs_f64(),
+            cpu_seconds: cpu.as_secs_f64(),
+            reductions: statistics.reductions,
+            suspensions: statistics.suspensions,
+            resumptions: statistics.resumptions,
+            words_allocated: statistics.words_allocated,
+            collections: collections.iter().map(|collection| sample(collection, started)).collect(),
+        }
+    }
+    /// Time in collections.
+    pub fn pause_seconds(&self) -> f64 {
+        self.collections.iter().map(|sample| sample.pause_seconds).sum()
+    }
+    /// Time in which goals were reduced.
+    pub fn reducing_seconds(&self) -> f64 {
+        (self.wall_seconds - self.pause_seconds()).max(0.0)
+    }
+    /// Words that collections copied.
+    pub fn words_copied(&self) -> u64 {
+        self.collections.iter().map(|sample| sample.words_copied).sum()
+    }
+    /// Collections of a kind.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.collections.iter().filter(|sample| sample.kind == kind).count()
+    }
+    /// The collections, each with the time that was spent in reducing before it.
+    pub fn by_reducing_time(&self) -> impl Iterator<Item = (f64, &Sample)> {
+        let mut paused = 0.0;
+        self.collections.iter().map(move |sample| {
+            paused += sample.pause_seconds;
+            ((sample.at_seconds - paused).max(0.0), sample)
+        })
+    }
+}
+
+impl Sample {
+    /// All words in use.
+    pub fn words(&self) -> u64 {
+        self.heap_words + self.ready_words
+    }
+    /// Words of goals, ready or waiting.
+    pub fn goal_words(&self) -> u64 {
+        self.ready_words + self.waiting_words
+    }
+}
+
+fn sample(collection: &Collection, started: Instant) -> Sample {
+    Sample {
+        kind: match collection.kind {
+            Collected::Young => Kind::Minor,
+            Collected::Everything => Kind::Major,
+        },
+        at_seconds: collection.ended.saturating_duration_since(started).as_secs_f64(),
+        pause_seconds: collection.pause.as_secs_f64(),
+        words_copied: collection.words_copied as u64,
+        heap_words: collection.heap_words as u64,
+        ready_words: collection.ready_words as u64,
+        waiting_words: collection.waiting_words as u64,
+    }
+}

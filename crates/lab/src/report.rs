@@ -1,0 +1,160 @@
+//! A report as data: tables and charts, whoever writes them and however.
+
+/// What an experiment gave.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The experiment's name.
+    pub name: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// The paper.
+    pub source: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    /// The machine that measured, and how much was measured.
+    pub measured_on: String,
+    /// What was run.
+    pub notes: Vec<String>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Charts.
+    pub charts: Vec<Chart>,
+}
+
+/// A table. Every row has as many cells as there are columns.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Names its file.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// What must be known to read it.
+    pub note: String,
+    /// Heads, with units.
+    pub columns: Vec<String>,
+    /// Cells.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A word, left-aligned.
+    Text(String),
+    /// A measured value, with so many decimals when people read it.
+    Measured(f64, usize),
+    /// A value from the paper, as it is printed there.
+    Published(f64, usize),
+    /// There is no such value.
+    Absent,
+}
+
+impl Cell {
+    /// A measured number without decimals.
+    pub fn count(value: impl TryInto<u64>) -> Cell {
+        // Beyond 2^53 the last digits do not matter.
+        value.try_into().map_or(Cell::Absent, |value| Cell::Measured(value as f64, 0))
+    }
+    /// The quotient; absent if nothing can be divided.
+    pub fn ratio(dividend: f64, divisor: f64, decimals: usize) -> Cell {
+        if divisor > 0.0 { Cell::Measured(dividend / divisor, decimals) } else { Cell::Absent }
+    }
+    /// For people.
+    pub fn show(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Measured(value, decimals) => grouped(*value, *decimals),
+            Cell::Published(value, decimals) => format!("{}*", grouped(*value, *decimals)),
+            Cell::Absent => "-".into(),
+        }
+    }
+    /// For programs.
+    pub fn exact(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Measured(value, _) | Cell::Published(value, _) => format!("{value}"),
+            Cell::Absent => String::new(),
+        }
+    }
+}
+
+/// What the star after a value means.
+pub const PUBLISHED_MARK: &str = "* published, not measured here";
+
+/// Digits in groups of three.
+pub fn grouped(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut digits = String::new();
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            digits.push(',');
+        }
+        digits.push(digit);
+    }
+    format!("{sign}{digits}{fraction}")
+}
+
+/// A chart of lines.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// Names its file.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// What the axes are, with units.
+    pub x: String,
+    /// As `x`.
+    pub y: String,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// A line of a chart: all points that were measured, x ascending.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// What the line is.
+    pub name: String,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The middle of some values, or the mean of the two in the middle; `None` of none.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+/// The smallest value that so many percent of the values do not exceed; `None` of none.
+pub fn percentile(mut values: Vec<f64>, percent: u32) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (values.len() * percent as usize).div_ceil(100).max(1);
+    values.get(rank - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        let shown = [(0.0, 0), (999.0, 0), (1000.0, 0), (-1234567.891, 2), (0.5, 1), (12345.6, 0)];
+        let texts = shown.map(|(value, decimals)| grouped(value, decimals));
+        assert_eq!(texts, ["0", "999", "1,000", "-1,234,567.89", "0.5", "12,346"]);
+    }
+
+    #[test]
+    fn middles_and_percentiles() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!((median(vec![]), percentile(vec![], 50)), (None, None));
+        let values = || (1..=100).map(f64::from).rev().collect::<Vec<_>>();
+        assert_eq!([50, 99, 100].map(|percent| percentile(values(), percent)), [50.0, 99.0, 100.0].map(Some));
+    }
+}

@@ -1,0 +1,144 @@
+//! What writers of reports write, word for word, and what an experiment makes of the figures of its runs.
+//! `UPDATE_EXPECT=1` writes down what they write now.
+
+use expect_test::expect_file;
+use lab::record::{Kind, Record, Sample};
+use lab::report::{Cell, Chart, Report, Series, Table};
+use lab::{Config, Finished, Host, Job, Scale};
+
+fn report() -> Report {
+    let text = |text: &str| Cell::Text(text.into());
+    let points = |factor: f64| (0..5).map(|n| (f64::from(n) * 0.25, f64::from(n * n) * factor)).collect();
+    Report {
+        name: "example",
+        title: "An example",
+        source: "Nobody: Nothing. 1989",
+        about: "Shows <what> a report looks like, with a sentence that is long enough that it must be wrapped somewhere behind \
+                its hundredth character.",
+        measured_on: "Measured on a machine.".into(),
+        notes: vec!["one: the first program".into()],
+        tables: vec![Table {
+            id: "speed".into(),
+            title: "Speed & \"more\"".into(),
+            note: "What must be known.".into(),
+            columns: ["program", "reductions, all", "s", "published s"].map(String::from).to_vec(),
+            rows: vec![
+                vec![
+                    text("one"),
+                    Cell::Measured(1234567.0, 0),
+                    Cell::Measured(0.12345, 3),
+                    Cell::Published(606.02, 2),
+                ],
+                vec![text("another"), Cell::count(7_u64), Cell::ratio(1.0, 0.0, 2), Cell::Absent],
+            ],
+        }],
+        charts: vec![Chart {
+            id: "words".into(),
+            title: "words in use".into(),
+            x: "seconds".into(),
+            y: "words".into(),
+            series: vec![
+                Series { name: "run 1".into(), points: points(1000.0) },
+                Series { name: "run 2".into(), points: points(900.0) },
+            ],
+        }],
+    }
+}
+
+#[test]
+fn text() {
+    expect_file!["golden/report.txt"].assert_eq(&lab::text::report(&report()));
+}
+
+#[test]
+fn csv() {
+    let report = report();
+    let both = format!("{}\n{}", lab::csv::table(&report.tables[0]), lab::csv::chart(&report.charts[0]));
+    expect_file!["golden/report.csv"].assert_eq(&both);
+}
+
+#[test]
+fn svg() {
+    expect_file!["golden/chart.svg"].assert_eq(&lab::svg::chart(&report().charts[0]));
+}
+
+#[test]
+fn html() {
+    expect_file!["golden/report.html"].assert_eq(&lab::html::page(&[report()]));
+}
+
+#[test]
+fn long_lines_keep_their_peaks_and_empty_ones_their_axes() {
+    let chart = |points| {
+        let series = vec![Series { name: "line".into(), points }];
+        Chart { id: "c".into(), title: "t".into(), x: "x".into(), y: "y".into(), series }
+    };
+    let mut points: Vec<(f64, f64)> = (0..100_000).map(|n| (f64::from(n), 1.0)).collect();
+    points[54_321].1 = 1_000_000.0;
+    let long = lab::svg::chart(&chart(points));
+    assert!(long.len() < 20_000 && long.contains(">1,000,000</text>"), "{} bytes", long.len());
+    assert!(lab::svg::chart(&chart(vec![])).contains("</svg>"));
+}
+
+/// Gives the same figures for every run, twice as fast with two workers.
+struct Fixed {
+    answer: Option<&'static str>,
+    asked: Vec<String>,
+}
+
+impl Host for Fixed {
+    fn run(&mut self, job: &Job) -> Result<Finished, String> {
+        let sample = |n: u64| Sample {
+            kind: if n == 3 { Kind::Major } else { Kind::Minor },
+            at_seconds: n as f64 * 0.25,
+            pause_seconds: 0.01 * n as f64,
+            words_copied: 100 * n,
+            heap_words: 1000 * n,
+            ready_words: 10 * n,
+            waiting_words: n,
+        };
+        let record = Record {
+            workers: job.workers,
+            wall_seconds: 1.06 / f64::from(job.workers),
+            cpu_seconds: 1.0,
+            reductions: 1_000_000,
+            suspensions: 1000,
+            resumptions: 1000,
+            words_allocated: 500_000,
+            collections: (1..=3).map(sample).collect(),
+        };
+        let scales = [Scale::Small, Scale::Full].map(|scale| job.program.size(scale));
+        let size = scales.into_iter().find(|size| size.arguments == job.arguments).ok_or("no such size")?;
+        Ok(Finished { stdout: format!("{}\n", self.answer.unwrap_or(size.answer)), record })
+    }
+    fn progress(&mut self, part: usize, parts: usize, what: &str) {
+        self.asked.push(format!("{part} of {parts}: {what}"));
+    }
+    fn machine(&self) -> String {
+        "no machine at all: fixed figures".into()
+    }
+}
+
+#[test]
+fn an_experiment_computes_what_its_columns_say() {
+    let experiment = lab::find("tr448").expect("it is in the list");
+    let mut host = Fixed { answer: None, asked: Vec::new() };
+    let config = Config { workers: vec![1, 2], runs: 3, scale: Scale::Small };
+    let report = (experiment.run)(experiment, &mut host, &config).expect("all answers are right");
+    expect_file!["golden/tr448.txt"].assert_eq(&lab::text::report(&report));
+    assert_eq!(host.asked.len(), 18);
+    assert_eq!(host.asked[17], "18 of 18: triangle, 2 workers, run 3");
+    assert_eq!(report.charts.len(), 12);
+    for table in &report.tables {
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_no_measurement() {
+    let experiment = lab::find("tr448").expect("it is in the list");
+    let mut host = Fixed { answer: Some("41"), asked: Vec::new() };
+    let config = Config { workers: vec![1], runs: 1, scale: Scale::Full };
+    let error = (experiment.run)(experiment, &mut host, &config).expect_err("41 is wrong");
+    assert_eq!(error.to_string(), "puzzle3d: the answer is 41, and should be 4196");
+}
