@@ -3,8 +3,13 @@
 use crate::lower::{Lower, field};
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
 use term::abi::{OPERANDS_MAX, PredicateId, answer};
+use term::layout::{
+    self, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
+};
+use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
 
 /// Where a guard goes on.
 #[derive(Clone, Copy)]
@@ -86,32 +91,91 @@ impl Lower<'_, '_> {
     }
 
     fn suspend(&mut self, goal: &GoalCall, on: &[Reg]) {
-        for (index, &reg) in on.iter().enumerate() {
-            let value = self.read(reg);
+        let variables: Vec<_> = on.iter().map(|&reg| self.read(reg)).collect();
+        if let [variable] = variables[..] {
+            self.suspend_on(goal, variable);
+        }
+        for (index, &variable) in variables.iter().enumerate() {
             if index < OPERANDS_MAX {
-                self.set_worker_field(field!(pending) + 8 * index as i32, value);
+                self.set_worker_field(field!(pending) + 8 * index as i32, variable);
             } else {
                 let bytes = self.b.ins().iconst(I64, 8 * index as i64);
-                self.call_helper(Helper::Pend, &[value, bytes]);
+                self.call_helper(Helper::Pend, &[variable, bytes]);
             }
         }
         let count = self.b.ins().iconst(I64, on.len() as i64);
+        self.suspend_with_helper(goal, count);
+    }
+
+    fn suspend_or_fail(&mut self, goal: &GoalCall) {
+        // What the blocks below have in common is computed here.
+        for &argument in &goal.arguments {
+            self.operand(argument);
+        }
+        let (wait, fail, one, many) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let bytes = self.b.use_var(self.pending);
+        self.b.ins().brif(bytes, wait, &[], fail, &[]);
+        self.enter_block(wait);
+        let count = self.b.ins().ushr_imm_u(bytes, 3);
+        let single = self.b.ins().icmp_imm_s(IntCC::Equal, count, 1);
+        self.b.ins().brif(single, one, &[], many, &[]);
+        self.enter_block(one);
+        let variable = self.worker_field(field!(pending));
+        self.suspend_on(goal, variable);
+        self.b.ins().jump(many, &[]);
+        self.enter_block(many);
+        let goals_offset = self.goals_offset;
+        self.suspend_with_helper(goal, count);
+        self.goals_offset = goals_offset;
+        self.enter_block(fail);
+        self.put_goal(goal);
+        self.leave(Leave::Fail);
+    }
+
+    fn suspend_with_helper(&mut self, goal: &GoalCall, count: Value) {
         self.set_worker_field(field!(pending_count), count);
         self.put_goal(goal);
         self.leave(Leave::Suspend);
     }
 
-    fn suspend_or_fail(&mut self, goal: &GoalCall) {
-        self.put_goal(goal);
-        let (wait, fail) = (self.b.create_block(), self.b.create_block());
-        let bytes = self.b.use_var(self.pending);
-        self.b.ins().brif(bytes, wait, &[], fail, &[]);
-        self.enter_block(wait);
-        let count = self.b.ins().ushr_imm_u(bytes, 3);
-        self.set_worker_field(field!(pending_count), count);
-        self.leave(Leave::Suspend);
-        self.enter_block(fail);
-        self.leave(Leave::Fail);
+    /// The goal waits for one variable: if its cell is private and no other goal waits for it, makes the record (`term::layout`) here
+    /// and starts the next goal; otherwise goes on.
+    fn suspend_on(&mut self, goal: &GoalCall, variable: Value) {
+        let arguments: Vec<_> = goal.arguments.iter().map(|&argument| self.operand(argument)).collect();
+        let other = self.cold_block();
+        let content = self.load(variable, -(Tag::Ref as i64));
+        let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        self.unless(taken, other);
+        self.unless_public(variable, other);
+
+        let words = SUSPENSION_ARGS + arguments.len();
+        let record = self.heap_now();
+        let header = self.word(object_header(layout::SUSPENSION, words - 1));
+        let unbound = self.word(UNBOUND);
+        let goal_word = self.word(goal.predicate.goal_word());
+        let priority = self.worker_field(field!(priority));
+        let priority = self.b.ins().ishl_imm_u(priority, i64::from(TAG_BITS));
+        let before = self.worker_field(field!(suspensions));
+        let head = [
+            (0, header),
+            (SUSPENSION_NEXT, unbound),
+            (SUSPENSION_PREDICATE, goal_word),
+            (SUSPENSION_PRIORITY, priority),
+            (SUSPENSION_BEFORE, before),
+        ];
+        let arguments = arguments.into_iter().enumerate().map(|(i, value)| (SUSPENSION_ARGS + i, value));
+        for (word, value) in head.into_iter().chain(arguments) {
+            self.store(value, record, 8 * word as i64);
+        }
+        self.set_worker_field(field!(suspensions), record);
+        let hook = self.offset(record, Tag::Var as i64);
+        self.store(hook, variable, -(Tag::Ref as i64));
+        let heap_offset = self.heap_offset;
+        self.heap_offset += 8 * words as i64;
+        self.proceed();
+        self.heap_offset = heap_offset;
+        self.enter_block(other);
     }
 
     // ---- guards --------------------------------------------------------------------------------

@@ -135,15 +135,16 @@ impl Lower<'_, '_> {
             self.b.ins().jump(otherwise, &[]);
         } else {
             let header = self.load(word, -(tag as i64));
-            let key = if tag == Tag::Object {
-                let class = self.b.ins().ushr_imm_u(header, 4);
-                self.b.ins().band_imm_s(class, 0xff)
-            } else {
-                header
-            };
+            let key = if tag == Tag::Object { self.header_class(header) } else { header };
             self.choose(reg, Kind::Pointer, key, &group.some, otherwise);
         }
         self.enter_block(next);
+    }
+
+    /// The class in an object's header.
+    pub(crate) fn header_class(&mut self, header: Value) -> Value {
+        let class = self.b.ins().ushr_imm_u(header, 4);
+        self.b.ins().band_imm_s(class, 0xff)
     }
 
     /// Integers or atoms: a few are compared with the whole word; else the tag comes first.

@@ -1,11 +1,12 @@
 //! Straight-line operations: the poll, goals, unification, builtins.
 
-use crate::lower::{Kind, Lower, field};
+use crate::lower::{Lower, field};
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
-use term::abi::{Position, PredicateId, SLACK_WORDS};
+use term::abi::{PRIVATE_BYTES, Position, PredicateId, SLACK_WORDS};
+use term::layout::GENERATOR;
 use term::word::{Tag, UNBOUND, Word};
 
 /// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that is pushed
@@ -177,7 +178,7 @@ impl Lower<'_, '_> {
         self.b.ins().iconst(I64, at.bits() as i64)
     }
 
-    /// `var` usually is a reference to an unbound cell that nobody waits for, and `other` a value: then a store does it.
+    /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a store does it.
     fn unify_variable(&mut self, var: Reg, other: Operand, at: Position) {
         let kind = self.kind(other);
         let other_reg = match other {
@@ -196,22 +197,32 @@ impl Lower<'_, '_> {
         self.enter_block(reference);
         let content = self.load(cell, -(Tag::Ref as i64));
         let chain = self.cold_block();
-        let unbound = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND.0 as i64);
+        let unbound = self.is_word(content, UNBOUND);
         self.b.ins().brif(unbound, check, &[], chain, &[]);
-        // A bound variable: go on from its value; a hooked one is the helper's.
+        // A bound variable: go on from its value.
         self.enter_block(chain);
-        let follow = self.cold_block();
+        let (follow, waited_for) = (self.cold_block(), self.cold_block());
         let is_value = self.tag_differs(content, Tag::Var);
-        self.b.ins().brif(is_value, follow, &[], slow, &[]);
+        self.b.ins().brif(is_value, follow, &[], waited_for, &[]);
+        self.enter_block(waited_for);
+        let waiting_value = other_reg.map_or(value, |reg| self.read_raw(reg));
+        if other_reg.is_some() {
+            let differs = self.tag_differs(waiting_value, Tag::Ref);
+            let no_reference = self.b.create_block();
+            self.b.ins().brif(differs, no_reference, &[], slow, &[]);
+            self.enter_block(no_reference);
+        }
+        self.bind_and_resume(cell, content, waiting_value, slow);
+        self.b.ins().jump(done, &[]);
         self.enter_block(follow);
         self.redefine(var, content);
         self.b.ins().jump(start, &[]);
 
         self.enter_block(check);
+        self.unless_public(cell, slow);
         let value = match other_reg {
             Some(reg) => {
                 let value = self.read_raw(reg);
-                self.bind_integer(cell, value, done);
                 self.value_to_bind(reg, cell, [start, slow, bind, done]);
                 value
             }
@@ -223,11 +234,7 @@ impl Lower<'_, '_> {
         self.b.seal_block(start);
         self.enter_block(bind);
         self.store(value, cell, -(Tag::Ref as i64));
-        if matches!(kind, Some(Kind::Int | Kind::Atom)) {
-            self.b.ins().jump(done, &[]);
-        } else {
-            self.barrier(cell, value, done);
-        }
+        self.b.ins().jump(done, &[]);
         self.enter_block(slow);
         let cell = self.read_raw(var);
         let value = other_reg.map_or(value, |reg| self.read_raw(reg));
@@ -236,42 +243,50 @@ impl Lower<'_, '_> {
         self.enter_block(done);
     }
 
-    /// A plain store if the register is a reference to an unbound cell that nobody waits for; then the block `done`, else `other`.
+    /// A plain store if the register is a reference to a private unbound cell that nobody waits for; then the block `done`, else
+    /// `other`.
     pub(crate) fn try_bind(&mut self, var: Reg, value: Operand, done: BlockId, other: BlockId) {
-        let kind = self.kind(value);
         let (word, cell) = (self.operand(value), self.read(var));
         self.flush();
         let (done, other) = (self.edge(done, None), self.edge(other, None));
-        let (reference, bind) = (self.b.create_block(), self.b.create_block());
         let differs = self.tag_differs(cell, Tag::Ref);
-        self.b.ins().brif(differs, other, &[], reference, &[]);
-        self.enter_block(reference);
+        self.unless(differs, other);
         let content = self.load(cell, -(Tag::Ref as i64));
-        let unbound = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND.0 as i64);
-        self.b.ins().brif(unbound, bind, &[], other, &[]);
-        self.enter_block(bind);
+        let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        self.unless(taken, other);
+        self.unless_public(cell, other);
         self.store(word, cell, -(Tag::Ref as i64));
-        if matches!(kind, Some(Kind::Int | Kind::Atom)) {
-            self.b.ins().jump(done, &[]);
-        } else {
-            self.barrier(cell, word, done);
-        }
+        self.b.ins().jump(done, &[]);
     }
 
-    /// Binds an integer and goes to `done`; goes on with other values. An integer is what a computed result is most often, and
-    /// needs neither of the tests that follow.
-    fn bind_integer(&mut self, cell: Value, value: Value, done: Block) {
-        let (integer, other) = (self.b.create_block(), self.b.create_block());
-        let differs = self.tag_differs(value, Tag::Int);
-        self.b.ins().brif(differs, other, &[], integer, &[]);
-        self.enter_block(integer);
+    /// Binds a variable that goals wait for, and makes the next poll attend to them (`WorkerAbi::resumed`); to `slow` if that is not
+    /// all. `content` is the cell's: VAR and the address of a record.
+    fn bind_and_resume(&mut self, cell: Value, content: Value, value: Value, slow: Block) {
+        self.unless_public(cell, slow);
+        let others = self.worker_field(field!(resumed));
+        self.unless(others, slow);
+        let header = self.load(content, -(Tag::Var as i64));
+        let class = self.header_class(header);
+        let generator = self.is_word(class, Word(GENERATOR.0.into()));
+        self.unless(generator, slow);
         self.store(value, cell, -(Tag::Ref as i64));
-        self.b.ins().jump(done, &[]);
-        self.enter_block(other);
+        let record = self.offset(content, -(Tag::Var as i64));
+        self.set_worker_field(field!(resumed), record);
+        let zero = self.b.ins().iconst(I64, 0);
+        self.set_worker_field(field!(limit), zero);
+    }
+
+    /// C6: goes on if the cell that a REF leads to may be written, else to `other`.
+    pub(crate) fn unless_public(&mut self, cell: Value, other: Block) {
+        let base = self.worker_field(field!(private_base));
+        let distance = self.b.ins().isub(cell, base);
+        let bytes = PRIVATE_BYTES as i64;
+        let public = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, distance, bytes);
+        self.unless(public, other);
     }
 
     /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`; of two unbound
-    /// variables one becomes a reference to the other; else to `slow`.
+    /// variables one becomes a reference to the other; else to `slow`. The cell is private.
     fn value_to_bind(&mut self, reg: Reg, cell: Value, [start, slow, bind, done]: [Block; 4]) {
         let value = self.read_raw(reg);
         let (reference, follow, variable) = (self.cold_block(), self.cold_block(), self.cold_block());
@@ -290,36 +305,10 @@ impl Lower<'_, '_> {
         self.unless(hooked, slow);
         let same = self.b.ins().icmp(IntCC::Equal, value, cell);
         self.unless(same, slow);
-        // Both young: the later one is bound, and no barrier is needed.
-        let heap = self.heap_now();
-        let (far_cell, far_value) = (self.b.ins().bxor(cell, heap), self.b.ins().bxor(value, heap));
-        let distance = self.b.ins().bor(far_cell, far_value);
-        let mask = self.worker_field(field!(young_mask));
-        let old = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
-        self.unless(old, slow);
+        // A private variable becomes a reference to one that is not; of two private ones the later one is bound.
+        self.unless_public(value, bind);
         let (later, earlier) = (self.b.ins().umax(cell, value), self.b.ins().umin(cell, value));
         self.store(earlier, later, -(Tag::Ref as i64));
-        self.b.ins().jump(done, &[]);
-    }
-
-    /// A value went into a cell: an old cell must be remembered. Goes to `done`.
-    pub(crate) fn barrier(&mut self, cell: Value, value: Value, done: Block) {
-        let (old, pointer) = (self.cold_block(), self.cold_block());
-        let heap = self.heap_now();
-        let distance = self.b.ins().bxor(cell, heap);
-        let mask = self.worker_field(field!(young_mask));
-        let far = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
-        self.b.ins().brif(far, old, &[], done, &[]);
-        self.enter_block(old);
-        // INT is 0 and ATOM is 5; all others but them are addresses.
-        let tag = self.b.ins().band_imm_s(value, 7);
-        let set = self.b.ins().iconst(I64, 1 << Tag::Int as i64 | 1 << Tag::Atom as i64);
-        let bit = self.b.ins().ushr(set, tag);
-        let immediate = self.b.ins().band_imm_s(bit, 1);
-        self.b.ins().brif(immediate, done, &[], pointer, &[]);
-        self.enter_block(pointer);
-        let address = self.b.ins().band_imm_s(cell, -8);
-        self.call_helper(Helper::Remember, &[address]);
         self.b.ins().jump(done, &[]);
     }
 

@@ -95,7 +95,7 @@ impl Helper {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Leave {
-    /// Returns `Status::Poll`.
+    /// Attends to resumed goals and starts the goal on top of the stack; if that is not all, returns `Status::Poll`.
     Poll,
     /// Returns `Status::Native`: the entry of predicates that the runtime implements.
     Native,
@@ -159,22 +159,38 @@ impl Assembler {
         start
     }
 
+    /// Calls a helper that takes the worker alone, and may change what is on the goal stack.
+    fn call(&mut self, helper: usize) {
+        self.put(&[0x48, 0x89, 0xfb]); // mov rbx, rdi
+        self.put_field(&[0xff, 0x97], HELPERS + helper); // call [rdi+helper]
+        self.put(&[0x48, 0x89, 0xdf]); // mov rdi, rbx
+    }
+    /// Goes to the goal on top of the stack.
+    fn proceed(&mut self) {
+        self.load_state();
+        self.put(&[0x48, 0x8b, 0x42, 0xf8]); // mov rax, [rdx-8]
+        self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, entries)); // mov rcx, [rdi+entries]
+        self.put(&[0xff, 0x24, 0x01]); // jmp [rcx+rax]
+    }
+
     /// A tail function that ends a reduction.
     pub(crate) fn leave(&mut self, leave: Leave) -> u32 {
         let start = self.align();
         self.store_state();
         let status = match leave {
-            Leave::Poll => Status::Poll,
+            Leave::Poll => {
+                self.call(offset_of!(Helpers, attend));
+                self.put(&[0x84, 0xc0, 0x74, 0]); // test al, al; jz over the following
+                let after = self.bytes.len();
+                self.proceed();
+                self.bytes[after - 1] = (self.bytes.len() - after) as u8;
+                Status::Poll
+            }
             Leave::Native => Status::Native,
             Leave::Fail => Status::Fail,
             Leave::Suspend => {
-                self.put(&[0x48, 0x89, 0xfb]); // mov rbx, rdi
-                self.put_field(&[0xff, 0x97], HELPERS + offset_of!(Helpers, suspend)); // call [rdi+suspend]
-                self.put(&[0x48, 0x89, 0xdf]); // mov rdi, rbx
-                self.load_state();
-                self.put(&[0x48, 0x8b, 0x42, 0xf8]); // mov rax, [rdx-8]
-                self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, entries)); // mov rcx, [rdi+entries]
-                self.put(&[0xff, 0x24, 0x01]); // jmp [rcx+rax]
+                self.call(offset_of!(Helpers, suspend));
+                self.proceed();
                 return start;
             }
         };

@@ -12,7 +12,7 @@
 //! - F3 Everything between a scan pointer and its space's top is grey: copied, its words not looked at. Grey ranges are lists of
 //!   addresses in words, never of objects, so any number of scanners could share one large object.
 //! - F4 Every word of a grey range is self-describing (W3); raw payloads are passed over by their header.
-//! - F5 `resumed` is empty: goals are on stacks, in buckets, or in records.
+//! - F5 No goals wait to be made ready (H3): goals are on stacks, in buckets, or in records.
 
 use crate::classes::Contents;
 use crate::heap::{Block, Heap, LARGE_WORDS, NURSERY_RANGE, Range, SURVIVOR_RANGE};
@@ -381,7 +381,8 @@ impl<'a, const MAJOR: bool> Collector<'a, MAJOR> {
 impl Worker {
     /// Evacuates what is live; the nursery is empty afterwards. Answers the words copied.
     fn evacuate_all<const MAJOR: bool>(&mut self) -> usize {
-        debug_assert!(self.resumed.is_empty());
+        debug_assert!(!self.has_resumed());
+        self.register();
         let top = self.abi.goals as usize;
         let mut collector = Collector::<MAJOR>::new(&mut self.heap, &self.tagged_words);
         collector.remembered();

@@ -31,7 +31,8 @@ impl Worker {
         Some(RunOutcome::Deadlock { goals, count: waiting.len() })
     }
     /// Records of goals that wait and are no daemons, oldest first.
-    pub(crate) fn waiting_goals(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn waiting_goals(&mut self) -> impl Iterator<Item = usize> {
+        self.register();
         let records = self.registry.old.iter().chain(&self.registry.young).copied();
         records.filter(|&record| {
             let goal = read(record + 8 * SUSPENSION_PREDICATE);

@@ -146,22 +146,35 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn push_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
         if priority != self.abi.priority {
-            let bucket = self.bucket(priority);
-            bucket.extend((0..arity).map(|i| read(args + 8 * i)));
-            return bucket.push(goal_word);
+            return self.bucket_record(priority, goal_word, args, arity);
         }
+        if self.abi.goals as usize <= self.abi.goals_limit || self.has_room(arity) {
+            self.push_words(goal_word, args, arity);
+        }
+    }
+    /// Pushes a record's goal of the running priority; there is room for it.
+    #[inline(always)]
+    pub(crate) fn push_words(&mut self, goal_word: Word, args: usize, arity: usize) {
         let top = self.abi.goals as usize;
-        if top > self.abi.goals_limit && !self.has_room(arity) {
-            return;
-        }
         copy_few(args, top, arity);
         write(top + 8 * arity, goal_word);
         self.abi.goals = at(top + 8 * (arity + 1));
     }
+    #[cold]
+    fn bucket_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
+        let bucket = self.bucket(priority);
+        bucket.extend((0..arity).map(|i| read(args + 8 * i)));
+        bucket.push(goal_word);
+    }
+    /// True if a bucket's goals come before those on the stack.
+    #[inline(always)]
+    pub(crate) fn wants_other_priority(&self) -> bool {
+        self.goals.best > self.abi.priority
+    }
     /// P1: if a bucket has a higher priority than the running one, its goals become the top segment.
     #[inline(always)]
     pub(crate) fn switch_priority(&mut self) {
-        if self.goals.best > self.abi.priority {
+        if self.wants_other_priority() {
             self.interrupt_segment(self.goals.best);
         }
     }
@@ -218,7 +231,8 @@ impl Worker {
         self.goals.clean = self.goals.start();
         self.abi.goals = at(self.goals.start());
         self.abi.priority = PRIORITY_START;
-        self.resumed.clear();
+        self.abi.resumed = 0;
+        self.resumed_later.clear();
         self.forget_waiting();
         (self.error, self.exit) = (None, None);
     }

@@ -15,7 +15,7 @@
 use crate::memory::{Region, read, write};
 use crate::worker::Options;
 use term::Word;
-use term::abi::SLACK_WORDS;
+use term::abi::{PRIVATE_BYTES, SLACK_WORDS};
 
 /// Objects of more words than this live in the large space.
 pub(crate) const LARGE_WORDS: usize = 1024;
@@ -49,6 +49,8 @@ pub(crate) use sizes::{HALVINGS_MAX, OTHER_BYTES};
 
 /// Bytes of the nursery's address range.
 pub(crate) const NURSERY_RANGE: usize = YOUNG_BYTES / 2;
+// C6: the cells of the nursery are those that generated code may write. (No generated code runs under Miri.)
+const _: () = assert!(NURSERY_RANGE == PRIVATE_BYTES || cfg!(miri));
 /// Bytes of each survivor area.
 pub(crate) const SURVIVOR_RANGE: usize = YOUNG_BYTES / 4;
 const PAGE: usize = 4096;

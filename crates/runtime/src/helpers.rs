@@ -25,6 +25,7 @@ pub(crate) const HELPERS: Helpers = Helpers {
     compare,
     guard,
     builtin,
+    attend,
     suspend,
     move_to_priority,
     move_to_node,
@@ -46,7 +47,7 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
-    // The usual reason to come here: the variable is waited for, or old.
+    // The usual reason to come here: the variable is not private (C6).
     if a.tag() == Tag::Ref && b.tag() != Tag::Ref && !worker.has_generator(read(a.address())) {
         return worker.bind(a.address(), b);
     }
@@ -210,6 +211,12 @@ unsafe extern "C" fn pend(abi: *mut WorkerAbi, variable: Word, bytes: usize) {
     // What is left from an attempt that committed is forgotten.
     worker.pending_more.truncate(bytes / 8 - OPERANDS_MAX);
     worker.pending_more.push(variable);
+}
+
+unsafe extern "C" fn attend(abi: *mut WorkerAbi) -> bool {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    worker.attend_to_resumed()
 }
 
 unsafe extern "C" fn suspend(abi: *mut WorkerAbi) {

@@ -200,9 +200,7 @@ impl Node {
         self.worker.abi.limit = self.worker.limit;
         self.look_outside();
         let worker = &mut *self.worker;
-        if !worker.resumed.is_empty() {
-            worker.push_resumed();
-        }
+        worker.push_resumed();
         let need = std::mem::take(&mut worker.abi.need);
         if worker.abi.heap as usize + need * 8 > worker.limit || worker.collection_wanted {
             worker.collection_wanted = false;
@@ -300,6 +298,25 @@ fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Ve
 }
 
 impl Worker {
+    /// Attention in the usual case, without leaving generated code: goals were resumed, and nothing else is wanted. Otherwise false:
+    /// [`Node::attend`] is to look.
+    #[inline(always)]
+    pub(crate) fn attend_to_resumed(&mut self) -> bool {
+        self.abi.limit = self.limit;
+        // K2: after the limit was restored.
+        let other = self.is_woken()
+            || self.abi.heap as usize > self.limit
+            || self.abi.need != 0
+            || self.collection_wanted
+            || self.error.is_some()
+            || self.exit.is_some()
+            || self.wants_other_priority();
+        if other || !self.has_resumed() {
+            self.abi.limit = 0;
+            return false;
+        }
+        self.push_one_resumed() || self.push_resumed()
+    }
     /// The goal inside an `at_priority`, `at_node` or `at_position` goal.
     pub(crate) fn placed_goal(
         &self,

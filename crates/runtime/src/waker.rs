@@ -51,8 +51,13 @@ impl Waker {
     /// True once after `wake`.
     #[inline(always)]
     pub(crate) fn take(&self) -> bool {
+        self.is_set() && self.shared.woken.swap(false, Ordering::SeqCst)
+    }
+    /// What `take` would answer.
+    #[inline(always)]
+    pub(crate) fn is_set(&self) -> bool {
         // Relaxed: this is asked at every resumption, where a fence would cost more than all the rest (K2).
-        self.shared.woken.load(Ordering::Relaxed) && self.shared.woken.swap(false, Ordering::SeqCst)
+        self.shared.woken.load(Ordering::Relaxed)
     }
     /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before and has not ended yet.
     pub fn interrupt(&self) -> bool {

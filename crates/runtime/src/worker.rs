@@ -65,8 +65,8 @@ pub struct Worker {
     pub(crate) error: Option<Box<ProgramError>>,
     /// Set when the program asked to exit.
     pub(crate) exit: Option<i32>,
-    /// Lists of waiting goals (newest record) whose variables got values, oldest binding first.
-    pub(crate) resumed: Vec<usize>,
+    /// Lists of waiting goals (newest record) whose variables got values after that of `abi.resumed`, oldest binding first.
+    pub(crate) resumed_later: Vec<usize>,
     /// Its spaces.
     pub(crate) heap: Heap,
     /// The class table, as the collector reads it.
@@ -144,8 +144,11 @@ impl Worker {
             entries: std::ptr::null(),
             constants: std::ptr::null(),
             young_mask: YOUNG_BYTES - 1,
+            private_base: base,
             heap: at(base),
             goals: at(goals.start()),
+            resumed: 0,
+            suspensions: 0,
             need: 0,
             reductions: 0,
             priority: PRIORITY_START,
@@ -161,7 +164,7 @@ impl Worker {
             classes,
             error: None,
             exit: None,
-            resumed: Vec::new(),
+            resumed_later: Vec::new(),
             heap,
             tagged_words,
             large_limit: MAJOR_MIN,
@@ -213,6 +216,7 @@ impl Worker {
         let used = (self.abi.heap as usize - self.heap.young.base()) as u64 / 8;
         let mut statistics = self.statistics.clone();
         statistics.words_allocated += used;
+        statistics.suspensions += self.new_suspensions().count() as u64;
         statistics.reductions = self.abi.reductions;
         statistics
     }
@@ -275,6 +279,11 @@ impl Worker {
     /// True once after a [`Waker`] was used.
     pub(crate) fn woken(&self) -> bool {
         self.waker.take()
+    }
+    /// True until [`Worker::woken`] has said so.
+    #[inline(always)]
+    pub(crate) fn is_woken(&self) -> bool {
+        self.waker.is_set()
     }
 }
 

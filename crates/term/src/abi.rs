@@ -21,10 +21,14 @@
 //!   back and returns [`Status::Poll`]. Below it there are always [`SLACK_WORDS`] free words, so a clause that
 //!   needs no more does not compare again. A clause that needs more compares `heap + need` and stores the
 //!   need in [`WorkerAbi::need`]; it calls no helper that allocates.
+//!   A suspension takes at most [`SLACK_WORDS`], too, and is made before a clause has allocated.
 //! - C4 Everything that wants the worker's attention (collection, resumed goals, a goal of higher priority,
 //!   signals, timers) lowers `limit` to 0.
 //! - C5 Above `goals_limit` there is always room for [`GOAL_SLACK_WORDS`] words: generated code compares once per
 //!   reduction that pushes, and pushing a goal back (interrupt, suspension, failure) needs no test.
+//! - C6 Generated code writes into a cell only if the cell is *private*: `cell - private_base < PRIVATE_BYTES`, unsigned. A private
+//!   cell is in the nursery, so what is stored in it never has to be remembered; binding any other cell, or making a goal
+//!   wait for it, is a helper's work. Cells that the running goal made itself since it started are private and need no test.
 
 use crate::word::Word;
 
@@ -32,6 +36,8 @@ use crate::word::Word;
 pub const SLACK_WORDS: usize = 1024;
 /// Free goal-stack words above `WorkerAbi::goals_limit` (C5).
 pub const GOAL_SLACK_WORDS: usize = 4096;
+/// Bytes of the address range whose cells are private to a worker (C6).
+pub const PRIVATE_BYTES: usize = 128 << 20;
 /// Operands that fit in `WorkerAbi::operands`: a goal's arguments, and behind them those of the helper itself.
 pub const OPERANDS_MAX: usize = 260;
 
@@ -184,10 +190,17 @@ pub struct WorkerAbi {
     pub constants: *const Word,
     /// The young generation is one aligned region: `cell ^ heap <= young_mask` iff `cell` is in it.
     pub young_mask: usize,
+    /// C6: where the nursery begins.
+    pub private_base: usize,
     /// C2: the allocation pointer while the runtime runs.
     pub heap: *mut Word,
     /// C2: the goal stack's top while the runtime runs.
     pub goals: *mut Word,
+    /// The newest record that waited for the first variable bound since the last attention, or 0. Generated code that binds a
+    /// private variable (C6) which goals wait for stores it here if it was 0 and the record is no generator, and stores 0 in `limit`.
+    pub resumed: usize,
+    /// The newest suspension since the last collection, or 0 (`term::layout`).
+    pub suspensions: usize,
     /// C3: words that the clause about to run needs, when more than [`SLACK_WORDS`].
     pub need: usize,
     /// Reductions, counted when the code was generated with counting on.
@@ -209,10 +222,10 @@ pub struct WorkerAbi {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Helpers {
-    /// `X = Y` in a body, whatever they are: binds, resumes, or compares; a failure becomes a goal that fails.
+    /// `X = Y` in a body, whatever they are: binds (and remembers), resumes, or compares; a failure becomes a goal that fails.
     /// Uses heap and goals, changes neither. The position is where it stands in the text.
     pub unify: unsafe extern "C" fn(*mut WorkerAbi, Word, Word, Position),
-    /// An old cell was given a young value: remember the cell's address. Changes nothing.
+    /// An old vector was given a young element: remember the slot's address. Changes nothing.
     pub remember: unsafe extern "C" fn(*mut WorkerAbi, usize),
     /// Body arithmetic when the fast path does not apply (`op` is an [`IntOp`]; unary ones ignore the second operand).
     /// Answers the value; a REF to a fresh variable when an operand is unbound or of a wrong type (a goal then
@@ -233,6 +246,9 @@ pub struct Helpers {
     /// The variable with this number (counted in bytes, from 0) that blocks the goal that is being tried, when `pending` has no
     /// place for it. Changes nothing.
     pub pend: unsafe extern "C" fn(*mut WorkerAbi, Word, usize),
+    /// Something wants attention (C4). True if only resumed goals did: they are on the stack now, and the goal on top of it is
+    /// next; false if the scheduler is needed. Uses heap and goals, changes goals.
+    pub attend: unsafe extern "C" fn(*mut WorkerAbi) -> bool,
     /// The goal on top of the stack suspends on `pending_count` variables (not 0): those in `pending`, then those that
     /// `pend` was told; pops it. Resets `pending_count`.
     /// If one of them has a value by now (a generator made it), the goal stays and `limit` is lowered.

@@ -17,10 +17,13 @@
 //! A suspended goal is one record when it waits for one variable, and a record plus one hook per variable
 //! when it waits for several:
 //! ```text
-//! SUSPENSION [header][next: VAR|next record, or UNBOUND][predicate: INT | -1 resumed][INT priority][arg]..
+//! SUSPENSION [header][next: VAR|next record, or UNBOUND][predicate: INT | -1 resumed][INT priority][before][arg]..
 //! HOOK       [header][next: VAR|next record, or UNBOUND][OBJECT suspension]
-//! GENERATOR  [header][next: always UNBOUND][predicate: INT][INT -][arg]..   makes the value when it is asked for
+//! GENERATOR  [header][next: always UNBOUND][predicate: INT][INT -][INT -][arg]..   makes the value when it is asked for
 //! ```
+//! `before` is the address (which reads as an INT) of the suspension made before this one, or 0 in the first one since the last
+//! collection; after a collection it means nothing. `WorkerAbi::suspensions` leads to the newest: so every goal that waits is
+//! known, even if nothing else leads to it.
 //! An unbound cell that is waited for holds VAR|address of its newest record; `next` leads to older ones.
 
 /// The class of an object; an index into the runtime's class table.
@@ -68,8 +71,10 @@ pub const SUSPENSION_NEXT: usize = 1;
 pub const SUSPENSION_PREDICATE: usize = 2;
 /// Word offset of the priority (INT).
 pub const SUSPENSION_PRIORITY: usize = 3;
+/// Word offset of the address of the suspension made before.
+pub const SUSPENSION_BEFORE: usize = 4;
 /// Word offset of the first argument.
-pub const SUSPENSION_ARGS: usize = 4;
+pub const SUSPENSION_ARGS: usize = 5;
 /// Word offset of a hook's suspension (OBJECT).
 pub const HOOK_SUSPENSION: usize = 2;
 

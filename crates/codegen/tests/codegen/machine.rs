@@ -92,6 +92,10 @@ unsafe extern "C" fn builtin(worker: *mut WorkerAbi, predicate: u64, at: Positio
 unsafe extern "C" fn pend(_: *mut WorkerAbi, variable: Word, bytes: usize) {
     say(format!("pend {:?} {}", variable.tag(), bytes / 8));
 }
+unsafe extern "C" fn attend(worker: *mut WorkerAbi) -> bool {
+    // SAFETY: as above.
+    unsafe { std::mem::take(&mut (*worker).resumed) != 0 }
+}
 unsafe extern "C" fn suspend(worker: *mut WorkerAbi) {
     // SAFETY: as above; the goal on top has one argument in these programs unless it is STOP.
     unsafe {
@@ -186,6 +190,7 @@ impl Machine {
             compare,
             guard,
             builtin,
+            attend,
             suspend,
             move_to_priority,
             move_to_node,
@@ -199,8 +204,11 @@ impl Machine {
             entries: entries.as_ptr(),
             constants: constants.as_ptr(),
             young_mask: usize::MAX,
+            private_base: base as usize,
             heap: base.cast(),
             goals: goals.as_mut_ptr().cast(),
+            resumed: 0,
+            suspensions: 0,
             need: 0,
             reductions: 0,
             priority: 0,

@@ -5,7 +5,7 @@ use crate::programs::blocks;
 use codegen::Options;
 use compiler::ir::{Component, End, Op, Operand, Pattern, Place, Reg, Slot};
 use term::abi::{Cond, GUARD_FAILS, IntOp, OPERANDS_MAX, Position, PredicateId, answer};
-use term::layout::{HANDLE_SIZE, STORE, STRING, VECTOR};
+use term::layout::{GENERATOR, HANDLE_SIZE, STORE, STRING, SUSPENSION, VECTOR};
 use term::symbol::{MAIN, NIL, TRUE};
 use term::word::{INT_MAX, INT_MIN, Tag, UNBOUND, Word, functor_header, object_header};
 
@@ -292,9 +292,18 @@ fn matches_find_their_case_through_references() {
         }
         let unbound =
             if from_cell { Word::pointer(Tag::Cons, m.build(&[Word::NIL, UNBOUND])) } else { m.variable() };
-        assert_eq!(run(&mut m, &[unbound]).1, ["suspend 1 Ref"]);
+        // The first goal that waits for a variable makes its record itself.
+        let (answer, log) = run(&mut m, &[unbound]);
+        assert_eq!((answer.tag(), log), (Tag::Ref, vec![]));
         let cell = if from_cell { unbound.address() + 8 } else { unbound.address() };
-        assert_eq!(m.worker.pending[0], Word::pointer(Tag::Ref, cell));
+        let cell = Word::pointer(Tag::Ref, cell);
+        let record = Word::pointer(Tag::Var, m.worker.suspensions);
+        assert_eq!(m.words(cell, 1), [record]);
+        let header = object_header(SUSPENSION, 6);
+        let words = [header, UNBOUND, PredicateId(P).goal_word(), Word::small(0), Word(0), unbound, answer];
+        assert_eq!(m.words(record, 7), words);
+        assert_eq!(run(&mut m, &[unbound]).1, ["suspend 1 Ref"]);
+        assert_eq!(m.worker.pending[0], cell);
     }
 }
 
@@ -352,7 +361,7 @@ fn terms_are_laid_out_as_the_runtime_reads_them() {
 }
 
 #[test]
-fn unification_binds_follows_remembers_or_asks() {
+fn unification_binds_follows_resumes_or_asks() {
     let unify = vec![Op::Unify { a: v(0), b: v(1), at: AT }];
     let mut m = machine(component(2, 0, vec![(unify, End::Proceed)]));
     let go = |m: &mut Machine, a, b| {
@@ -377,15 +386,29 @@ fn unification_binds_follows_remembers_or_asks() {
         assert_eq!((logged, m.words(d, 1), m.words(c, 1)), (none.clone(), vec![c], vec![UNBOUND]));
         assert_eq!(go(&mut m, c, d).len(), 1, "the same variable");
     }
-    let hooked = Word::pointer(Tag::Ref, m.build(&[Word::pointer(Tag::Var, 64)]));
-    assert_eq!(go(&mut m, hooked, list).len(), 1);
-    assert_eq!(go(&mut m, b, hooked).len(), 1);
-    // An old variable: pointers are remembered, immediates need not be.
-    m.worker.young_mask = 0;
-    let (e, f) = (m.variable(), m.variable());
-    assert_eq!(go(&mut m, e, list), ["remember"]);
-    assert_eq!(go(&mut m, f, Word::small(1)), none);
-    assert_eq!(m.value(f), Word::small(1));
+    // A variable that a goal waits for: bound here if its goals are the first to be resumed; generators are the helper's.
+    let waiting = |m: &mut Machine, class| {
+        let record = m.build(&[object_header(class, 3), UNBOUND, Word::small(1), Word::small(0)]);
+        (record, Word::pointer(Tag::Ref, m.build(&[Word::pointer(Tag::Var, record)])))
+    };
+    let (_, generated) = waiting(&mut m, GENERATOR);
+    assert_eq!(go(&mut m, generated, list).len(), 1);
+    let ((record, first), (_, second)) = (waiting(&mut m, SUSPENSION), waiting(&mut m, SUSPENSION));
+    let limit = m.worker.limit;
+    assert_eq!(go(&mut m, first, list), none);
+    assert_eq!((m.value(first), m.worker.resumed, m.worker.limit), (list, record, 0));
+    m.worker.limit = limit;
+    assert_eq!(go(&mut m, second, Word::small(1)).len(), 1);
+    assert_eq!(go(&mut m, b, second).len(), 1);
+    // C6: what is not private is the helper's; a private variable may become a reference to it.
+    let (e, f, g) = (m.variable(), m.variable(), m.variable());
+    m.worker.private_base = g.address();
+    assert_eq!(go(&mut m, e, list).len(), 1);
+    assert_eq!(go(&mut m, f, g).len(), 1);
+    let h = m.variable();
+    m.worker.private_base = h.address();
+    assert_eq!(go(&mut m, h, g), none);
+    assert_eq!(m.words(h, 1), [g]);
 }
 
 #[test]
@@ -438,6 +461,9 @@ fn guards_answer_three_ways() {
     assert_eq!(run(&mut m, &[Word::small(6)]), (Word::small(77), vec!["guard 4 6".into()]));
     let unbound = m.variable();
     answer_with(unbound);
+    assert_eq!(run(&mut m, &[Word::small(6)]).1, ["guard 4 6"]);
+    let record = Word::pointer(Tag::Var, m.worker.suspensions);
+    assert_eq!((m.words(unbound, 1), m.words(record, 6)[5]), (vec![record], Word::small(6)));
     assert_eq!(run(&mut m, &[Word::small(6)]).1, ["guard 4 6", "suspend 1 Ref"]);
     answer_with(answer::NO);
     let out = m.variable();

@@ -143,7 +143,8 @@ fn an_unbound_list_suspends() {
     let list = machine.variable();
     let result = machine.variable();
     assert_eq!(machine.solve(NREV, &[list, result]), 1);
-    assert_eq!(machine.log(), ["suspend 1 Ref"]);
+    assert_eq!(machine.log(), Vec::<String>::new());
+    assert_ne!(machine.worker.suspensions, 0);
     assert_eq!(machine.solve(NREV, &[Word::small(3), result]), 2);
     assert_eq!(machine.depth(), 5);
 }
