@@ -5,13 +5,16 @@
 
 use crate::flow::Exits;
 use crate::lower::{Kind, Lower, field, trusted};
+use crate::program::Workers;
 use crate::stubs::Helper;
 use compiler::ir::{Op, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
 use term::abi::{Position, PredicateId, SLACK_WORDS};
-use term::layout::{ClassId, HANDLE_INDEX, HANDLE_SIZE, HANDLE_STORE, HANDLE_VALUE, STRING, VECTOR};
-use term::word::{Tag, Word, object_header};
+use term::layout::{
+    CHANGING, ClassId, HANDLE_INDEX, HANDLE_SIZE, HANDLE_STORE, HANDLE_VALUE, LITERAL, NEWEST, STRING, VECTOR,
+};
+use term::word::{Tag, object_header};
 
 /// Offset of a word of an object from its tagged pointer.
 const fn at(word: usize) -> i64 {
@@ -145,7 +148,9 @@ impl Lower<'_, '_> {
         match intrinsic {
             Intrinsic::Length(class) => {
                 let object = self.object(inputs[0], class, slow);
-                let (length, _) = self.newest(object, slow);
+                let version = self.newest(object, slow);
+                let length = self.load(object, at(HANDLE_VALUE));
+                self.still(object, version, slow);
                 vec![length]
             }
             Intrinsic::Element(class) => {
@@ -158,6 +163,7 @@ impl Lower<'_, '_> {
                     let byte = self.b.ins().uload8(I64, trusted(), address, at(1) as i32);
                     self.b.ins().ishl_imm_u(byte, 3)
                 };
+                self.still(element.object, element.version, slow);
                 if outputs == 2 { vec![value, element.object] } else { vec![value] }
             }
             Intrinsic::SetElement => self.set_element(inputs, outputs, slow),
@@ -186,12 +192,21 @@ impl Lower<'_, '_> {
         object
     }
 
-    /// Length and version word of the newest version or a literal; older ones go to `slow`.
-    fn newest(&mut self, object: Value, slow: Block) -> (Value, Value) {
+    /// The version word of the newest version or a literal; others go to `slow`.
+    fn newest(&mut self, object: Value, slow: Block) -> Value {
         let version = self.load(object, at(HANDLE_INDEX));
-        let older = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, version, 0);
-        self.unless(older, slow);
-        (self.load(object, at(HANDLE_VALUE)), version)
+        // NEWEST and LITERAL are the two greatest words.
+        let other = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, version, LITERAL.0 as i64);
+        self.unless(other, slow);
+        version
+    }
+    /// What was loaded since `version` belongs to it; otherwise another worker has changed it: to `slow`.
+    fn still(&mut self, object: Value, version: Value, slow: Block) {
+        if self.env.options.workers == Workers::Several {
+            let now = self.load_again(object, at(HANDLE_INDEX));
+            let differs = self.b.ins().icmp(IntCC::NotEqual, now, version);
+            self.unless(differs, slow);
+        }
     }
 
     /// Inputs object and index, tested.
@@ -199,10 +214,13 @@ impl Lower<'_, '_> {
         let object = self.object(inputs[0], class, slow);
         let integers = self.integers_or(inputs[1], Operand::Int(0), None, slow);
         let index = integers.a;
-        let (length, version) = self.newest(object, slow);
+        let version = self.newest(object, slow);
+        let length = self.load(object, at(HANDLE_VALUE));
+        let store = self.load(object, at(HANDLE_STORE));
+        // The length of another version would let the index go anywhere.
+        self.still(object, version, slow);
         let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
         self.unless(outside, slow);
-        let store = self.load(object, at(HANDLE_STORE));
         Element { object, index, store, length, version }
     }
 
@@ -213,23 +231,21 @@ impl Lower<'_, '_> {
         (slot, value)
     }
 
-    /// In place: the old handle becomes a difference, a new one leads to the store. Only for a young handle and with room
-    /// for the new one, which the clause's need does not count.
+    /// In place: the old handle becomes a difference, a new one leads to the store. Only for a private handle (C6) and with room
+    /// for the new one, which the clause's need does not count. Other workers may read the old one meanwhile: so the order of the
+    /// stores matters (V2 of the runtime's `versions`).
     fn set_element(&mut self, inputs: &[Operand], outputs: usize, slow: Block) -> Vec<Value> {
         let element = self.element(inputs, VECTOR, slow);
-        let literal = self.b.ins().icmp_imm_s(IntCC::NotEqual, element.version, Word::small(-1).0 as i64);
+        let literal = self.b.ins().icmp_imm_s(IntCC::NotEqual, element.version, NEWEST.0 as i64);
         self.unless(literal, slow);
         let heap = self.heap_now();
         let limit = self.worker_field(field!(limit));
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, heap, limit);
         self.unless(full, slow);
-        let distance = self.b.ins().bxor(element.object, heap);
-        let mask = self.worker_field(field!(young_mask));
-        let old = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
-        self.unless(old, slow);
+        self.unless_public(element.object, slow);
 
         let header = self.word(object_header(VECTOR, HANDLE_SIZE));
-        let newest = self.word(Word::small(-1));
+        let newest = self.word(NEWEST);
         let words = [header, element.store, newest, element.length];
         for (index, word) in words.into_iter().enumerate() {
             self.store(word, heap, 8 * index as i64);
@@ -241,9 +257,13 @@ impl Lower<'_, '_> {
         self.b.def_var(self.heap, base);
 
         let (slot, previous) = self.vector_slot(&element);
+        if self.env.options.workers == Workers::Several {
+            let changing = self.word(CHANGING);
+            self.store(changing, element.object, at(HANDLE_INDEX));
+        }
         self.store(new, element.object, at(HANDLE_STORE));
-        self.store(element.index, element.object, at(HANDLE_INDEX));
         self.store(previous, element.object, at(HANDLE_VALUE));
+        self.store(element.index, element.object, at(HANDLE_INDEX));
         let value = self.raw_operand(inputs[2]);
         self.store(value, slot, at(1));
         if !matches!(self.kind(inputs[2]), Some(Kind::Int | Kind::Atom)) {
@@ -252,17 +272,14 @@ impl Lower<'_, '_> {
         if outputs == 2 { vec![previous, new] } else { vec![new] }
     }
 
-    /// The write barrier of a store: an integer needs none, most often.
+    /// The write barrier of a store: an integer needs none, most often, and no other value in the nursery.
     fn remember_element(&mut self, slot: Value, value: Value) {
         let (other, far, done) = (self.cold_block(), self.cold_block(), self.b.create_block());
         let differs = self.tag_differs(value, Tag::Int);
         self.b.ins().brif(differs, other, &[], done, &[]);
         self.enter_block(other);
-        let heap = self.heap_now();
-        let distance = self.b.ins().bxor(slot, heap);
-        let mask = self.worker_field(field!(young_mask));
-        let old = self.b.ins().icmp(IntCC::UnsignedGreaterThan, distance, mask);
-        self.b.ins().brif(old, far, &[], done, &[]);
+        self.unless_public(slot, far);
+        self.b.ins().jump(done, &[]);
         self.enter_block(far);
         let cell = self.b.ins().iadd_imm_s(slot, at(1));
         self.call_helper(Helper::Remember, &[cell]);

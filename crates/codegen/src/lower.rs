@@ -298,6 +298,11 @@ impl Lower<'_, '_> {
     pub(crate) fn load(&mut self, base: Value, offset: i64) -> Value {
         self.b.ins().load(I64, trusted(), base, offset as i32)
     }
+    /// A load that is not replaced by an earlier one of the same place (another worker may have written there).
+    pub(crate) fn load_again(&mut self, base: Value, offset: i64) -> Value {
+        let address = self.offset(base, offset);
+        self.b.ins().atomic_load(I64, trusted(), address)
+    }
     pub(crate) fn store(&mut self, value: Value, base: Value, offset: i64) {
         self.b.ins().store(trusted(), value, base, offset as i32);
     }

@@ -305,11 +305,15 @@ impl Lower<'_, '_> {
         self.unless(hooked, slow);
         let same = self.b.ins().icmp(IntCC::Equal, value, cell);
         self.unless(same, slow);
-        // A private variable becomes a reference to one that is not; of two private ones the later one is bound.
-        self.unless_public(value, bind);
+        // Of two private variables the later one is bound. Any other must have the lower address (U3 of the runtime's `unify`).
+        let other = self.cold_block();
+        self.unless_public(value, other);
         let (later, earlier) = (self.b.ins().umax(cell, value), self.b.ins().umin(cell, value));
         self.store(earlier, later, -(Tag::Ref as i64));
         self.b.ins().jump(done, &[]);
+        self.enter_block(other);
+        let lower = self.b.ins().icmp(IntCC::UnsignedLessThan, value, cell);
+        self.b.ins().brif(lower, bind, &[], slow, &[]);
     }
 
     // ---- builtins ------------------------------------------------------------------------------

@@ -18,12 +18,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use term::AtomTable;
 use term::abi::{Builtin, IntOp, PredicateId};
 
-/// How many workers run the code at the same time: it decides how variables are bound.
+/// How many workers run the code at the same time: it decides how vectors are read and changed. (Variables are bound in the same
+/// way: C6 of `term::abi`.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Workers {
-    /// One: a binding is a plain store.
+    /// One: nobody changes what a builtin looks at.
     #[default]
     One,
+    /// Any number.
+    Several,
 }
 
 /// Choices of code generation.

@@ -85,7 +85,7 @@ pub struct Options<'a> {
 pub fn compile(
     program: &Program,
     sources: &SourceMap,
-    atoms: &mut AtomTable,
+    atoms: &AtomTable,
     options: &Options<'_>,
 ) -> (ir::Program, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
@@ -95,7 +95,6 @@ pub fn compile(
     };
     let program = split.as_ref().unwrap_or(program);
     let mut names = Names::new(program, options, atoms);
-    let atoms = &*atoms;
     check::names(&names, atoms, &mut diagnostics);
     missing_roots(program, &names, atoms, options, &mut diagnostics);
     let compiled = names.number(options.roots.as_deref(), options.first_predicate);

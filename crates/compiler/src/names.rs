@@ -41,7 +41,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn new(program: &'a Program, options: &Options<'a>, atoms: &mut AtomTable) -> Names<'a> {
+    pub(crate) fn new(program: &'a Program, options: &Options<'a>, atoms: &AtomTable) -> Names<'a> {
         let mut names = Names {
             body: FxHashMap::default(),
             guard: FxHashMap::default(),
@@ -66,7 +66,7 @@ impl<'a> Names<'a> {
         names.numbers = vec![None; names.predicates.len()];
         names
     }
-    fn add_builtin(&mut self, id: PredicateId, builtin: &'a Builtin, atoms: &mut AtomTable) {
+    fn add_builtin(&mut self, id: PredicateId, builtin: &'a Builtin, atoms: &AtomTable) {
         let module = atoms.intern(builtin.module.as_bytes());
         let name = atoms.intern(builtin.name.as_bytes());
         let arity = builtin.modes.len();

@@ -16,7 +16,7 @@ use term::{Atom, AtomTable};
 pub(crate) fn split(
     program: &Program,
     names: &Names<'_>,
-    atoms: &mut AtomTable,
+    atoms: &AtomTable,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Program> {
     let is_large = |clause: &Clause| words(clause) > SLACK_WORDS;

@@ -110,11 +110,11 @@ fn random_programs_compile_to_code_that_verifies() {
     arbtest::arbtest(|u| {
         let text = program(u)?;
         for one_worker in [false, true] {
-            let mut compiled = common::compile(&text, one_worker);
+            let compiled = common::compile(&text, one_worker);
             let problems = compiler::verify::verify(&compiled.program);
             let printed = compiler::text::print(&compiled.program, &compiled.atoms);
             assert!(problems.is_empty(), "{problems:#?}\n{text}\n{printed}");
-            let again = compiler::text::parse(&printed, &mut compiled.atoms).expect("printed text parses");
+            let again = compiler::text::parse(&printed, &compiled.atoms).expect("printed text parses");
             assert_eq!(compiler::text::print(&again, &compiled.atoms), printed);
             compiled_well += usize::from(!compiled.program.predicates.is_empty());
         }

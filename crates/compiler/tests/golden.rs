@@ -25,8 +25,8 @@ fn text_form_round_trips() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "ir") {
             let text = std::fs::read_to_string(&path).unwrap();
-            let mut atoms = term::AtomTable::new();
-            let program = compiler::text::parse(&text, &mut atoms).unwrap();
+            let atoms = term::AtomTable::new();
+            let program = compiler::text::parse(&text, &atoms).unwrap();
             assert_eq!(compiler::text::print(&program, &atoms), text, "{}", path.display());
         }
     }

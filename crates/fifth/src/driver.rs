@@ -4,9 +4,9 @@ use crate::cli::{Engine, Stage};
 use crate::sources::Read;
 use anyhow::Context;
 use runtime::native::Native;
+use runtime::node::Node;
 use runtime::outcome::RunOutcome;
 use runtime::program::{Load, PredicateInfo};
-use runtime::schedule::Node;
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::Diagnostic;
 use term::AtomTable;
@@ -30,6 +30,7 @@ pub(crate) struct Machine {
 /// The node could not be made: not the program's fault.
 fn new_node(engine: &Engine, own: Vec<Native>) -> anyhow::Result<Node> {
     let options = runtime::worker::Options {
+        workers: 1,
         heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         collect_always: engine.check_heap,
         check_heap: engine.check_heap,
@@ -56,8 +57,8 @@ impl Machine {
     }
 
     /// The node's atoms, for reading program texts.
-    pub(crate) fn atoms(&mut self) -> &mut AtomTable {
-        &mut self.node.worker().atoms
+    pub(crate) fn atoms(&mut self) -> &AtomTable {
+        &self.node.worker().atoms
     }
 
     /// Modules that need no text.
@@ -107,7 +108,7 @@ impl Machine {
             one_worker: true,
         };
         let (program, diagnostics) =
-            compiler::compile(&read.program, &read.sources, &mut self.node.worker().atoms, &options);
+            compiler::compile(&read.program, &read.sources, &self.node.worker().atoms, &options);
         let errors = diagnostics.iter().any(|d| d.severity == syntax::diagnostic::Severity::Error);
         (if errors { None } else { Some(program) }, diagnostics)
     }

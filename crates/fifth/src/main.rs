@@ -178,7 +178,7 @@ fn bytes(arguments: Vec<OsString>) -> Vec<Vec<u8>> {
 }
 
 /// One token a line, with its place.
-fn tokens(text: &[u8], atoms: &mut term::AtomTable) -> String {
+fn tokens(text: &[u8], atoms: &term::AtomTable) -> String {
     let mut lexer = syntax::lexer::Lexer::new(text);
     let mut lines = String::new();
     loop {

@@ -415,5 +415,5 @@ fn show() -> Native {
         place: Place::Goal,
         daemon: true,
     };
-    Native { signature, run }
+    Native { signature, run, home: true }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Read {
 /// one, or from the library. `known` says which modules need no text (builtins, earlier REPL input).
 pub(crate) fn read(
     files: &[PathBuf],
-    atoms: &mut AtomTable,
+    atoms: &AtomTable,
     known: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<Read> {
     let mut sources = SourceMap::default();
@@ -56,7 +56,7 @@ pub(crate) fn read(
 pub(crate) fn complete(
     read: &mut Read,
     beside: Option<&Path>,
-    atoms: &mut AtomTable,
+    atoms: &AtomTable,
     known: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<()> {
     let mut tried = BTreeSet::new();
@@ -87,12 +87,7 @@ pub(crate) fn complete(
 }
 
 /// Adds `name.kl1` beside the first file, if it exists and declares the module.
-fn add_beside(
-    read: &mut Read,
-    beside: Option<&Path>,
-    name: &str,
-    atoms: &mut AtomTable,
-) -> anyhow::Result<bool> {
+fn add_beside(read: &mut Read, beside: Option<&Path>, name: &str, atoms: &AtomTable) -> anyhow::Result<bool> {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     let Some(path) = beside.filter(|_| plain).map(|folder| folder.join(format!("{name}.kl1"))) else {
         return Ok(false);

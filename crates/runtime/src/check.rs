@@ -1,6 +1,7 @@
 //! The check of the whole heap after a collection (option `check_heap`): every word that can be reached makes sense.
 
-use crate::heap::Block;
+use crate::crew::Crew;
+use crate::heap::Range;
 use crate::memory::read;
 use crate::suspend::RESUMED;
 use crate::worker::Worker;
@@ -9,41 +10,56 @@ use term::Word;
 use term::layout::{self, SUSPENSION_PREDICATE};
 use term::word::{self, Tag, UNBOUND};
 
-impl Worker {
-    /// Panics if a reachable word leads to no object, or an old one leads to a young one that is not remembered (G2).
-    pub(crate) fn check_heap(&self) {
-        let mut check = Check { worker: self, seen: FxHashSet::default(), stack: Vec::new() };
-        let remembered: FxHashSet<usize> = self.heap.remembered.iter().copied().collect();
-        for slot in (self.goals.start()..self.abi.goals as usize).step_by(8) {
+/// Panics if a word that can be reached leads to no object, or an old one leads to a young one that is not remembered (G2). Nobody
+/// reduces.
+pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
+    let mut live = Vec::new();
+    let mut remembered = FxHashSet::default();
+    let mut slots = Vec::new();
+    let mut words = Vec::new();
+    let mut visit = |worker: &Worker| {
+        let heap = &worker.heap;
+        live.push(Range { start: heap.survivor_base(heap.spaces.area()), end: heap.survivor_top });
+        live.push(Range { start: heap.nursery(), end: worker.abi.heap as usize });
+        remembered.extend(heap.remembered.iter().copied());
+        for slot in (worker.goals.start()..worker.abi.goals as usize).step_by(8) {
             let word = read(slot);
-            check.word(word);
+            words.push(word);
             let leads = !word.is_immediate();
-            assert!(slot >= self.goals.clean || !leads || !self.heap.is_young(word.address()), "P4");
+            assert!(slot >= worker.goals.clean || !leads || !heap.is_young(word.address()), "P4");
         }
-        for &word in &self.roots {
-            check.word(word);
+        words.extend(&worker.roots);
+        words.extend(worker.goals.buckets().flatten());
+        let records = worker.registry.young.iter().chain(&worker.registry.old);
+        let waiting = records.filter(|&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
+        words.extend(waiting.map(|&record| Word::pointer(Tag::Object, record)));
+    };
+    for index in 0..crew.len() {
+        if index == leader.index {
+            visit(leader);
+        } else {
+            crew.with(index, |worker| visit(worker));
         }
-        for goals in self.goals.buckets() {
-            goals.iter().for_each(|&word| check.word(word));
-        }
-        for &record in self.registry.young.iter().chain(&self.registry.old) {
-            if read(record + 8 * SUSPENSION_PREDICATE) != RESUMED {
-                check.word(Word::pointer(Tag::Object, record));
-            }
-        }
-        while let Some(slot) = check.stack.pop() {
-            let word = read(slot);
-            check.word(word);
-            let leads = !word.is_immediate() && word.tag() != Tag::Header && word != UNBOUND;
-            if leads && self.heap.is_young(word.address()) && !self.heap.is_young(slot) {
-                assert!(remembered.contains(&slot), "old word at {slot:x} leads to {word:?}, not remembered");
-            }
+    }
+    let mut check = Check { worker: leader, live, seen: FxHashSet::default(), stack: Vec::new() };
+    words.into_iter().for_each(|word| check.word(word));
+    let heap = &leader.heap;
+    slots.append(&mut check.stack);
+    while let Some(slot) = slots.pop() {
+        let word = read(slot);
+        check.word(word);
+        slots.append(&mut check.stack);
+        let leads = !word.is_immediate() && word.tag() != Tag::Header && word != UNBOUND;
+        if leads && heap.is_young(word.address()) && !heap.is_young(slot) {
+            assert!(remembered.contains(&slot), "old word at {slot:x} leads to {word:?}, not remembered");
         }
     }
 }
 
 struct Check<'a> {
     worker: &'a Worker,
+    /// Where young objects may be.
+    live: Vec<Range>,
     seen: FxHashSet<u64>,
     /// Slots to look at.
     stack: Vec<usize>,
@@ -84,14 +100,9 @@ impl Check<'_> {
     fn is_live(&self, address: usize) -> bool {
         let heap = &self.worker.heap;
         if heap.is_young(address) {
-            let base = heap.survivor_base(heap.survivors);
-            return (base..heap.survivor_top).contains(&address)
-                || (heap.young.base()..self.worker.abi.heap as usize).contains(&address);
-        }
-        if heap.old.region.contains(address) {
-            return heap.old.blocks[heap.old.block_of(address)] == Block::Used;
+            return self.live.iter().any(|range| range.contains(address));
         }
         // The rest: large objects and constants.
-        true
+        !heap.spaces.old.range.contains(address) || heap.spaces.old.is_used(address)
     }
 }

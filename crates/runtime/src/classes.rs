@@ -44,6 +44,7 @@ impl Default for Classes {
             ("bigint", TaggedPrefix(1)),
             ("predicate", Tagged),
             ("module", Tagged),
+            ("merger", Tagged),
         ];
         debug_assert_eq!(list.len(), layout::FIRST_FREE.0 as usize);
         Classes { list: list.map(|(name, contents)| Class { name, contents }).to_vec() }

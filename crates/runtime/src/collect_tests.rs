@@ -4,7 +4,7 @@
 use crate::classes::Contents;
 use crate::memory::{at, read, write};
 use crate::native::{Native, Outcome};
-use crate::schedule::Node;
+use crate::node::Node;
 use crate::terms::deref;
 use crate::worker::{Options, Root, Worker};
 use num_bigint::BigInt;
@@ -108,6 +108,9 @@ struct Builder {
 
 impl Builder {
     fn new() -> Builder {
+        Builder::with_limit(None)
+    }
+    fn with_limit(heap_bytes_max: Option<usize>) -> Builder {
         let native = |name: &str, modes: &str, daemon| Native {
             signature: Builtin {
                 module: "main".into(),
@@ -117,13 +120,14 @@ impl Builder {
                 daemon,
             },
             run: |_, _, _| Outcome::Done,
+            home: false,
         };
         let natives =
             vec![native("one", "a", false), native("three", "aaa", false), native("daemon", "a", true)];
-        let options = Options { heap_bytes_max: None, collect_always: false, check_heap: true };
+        let options = Options { workers: 1, heap_bytes_max, collect_always: false, check_heap: true };
         let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
         let goal = [0, 1, 2].map(|i| node.builtins()[i].0);
-        let cell_class = node.worker().add_class("cell", Contents::Tagged);
+        let cell_class = node.add_class("cell", Contents::Tagged);
         let mut builder = Builder { node, pool: Vec::new(), goal, cell_class };
         builder.add(Word::NIL);
         builder
@@ -268,7 +272,8 @@ impl Builder {
         let before = Describe::all(worker);
         let waiting = worker.waiting_goals().count();
         worker.major_wanted = major;
-        worker.collect(0);
+        self.node.collect(0);
+        let worker = self.node.worker();
         assert_eq!(before, Describe::all(worker));
         assert_eq!(waiting, worker.waiting_goals().count());
     }
@@ -303,8 +308,9 @@ fn words_of_freed_large_objects_are_not_remembered() {
     let slot = worker.object_word(vector, 0).address() + 8 * 1001;
     assert_eq!(worker.heap.remembered, [slot]);
     worker.take_root(root);
-    worker.collect(0);
-    assert_eq!(worker.heap.large.used_bytes, 0);
+    builder.node.collect(0);
+    let mut worker = builder.node.worker();
+    assert_eq!(worker.heap.spaces.old_bytes(), 0);
     assert_eq!(worker.heap.remembered, []);
     // The object lives: its words are remembered until what they lead to is old.
     let vector = worker.vector(&[item; 2000]);
@@ -312,7 +318,8 @@ fn words_of_freed_large_objects_are_not_remembered() {
     let vector = worker.vector_update(vector, 1000, item);
     let root = worker.root(vector);
     for remembered in [true, false] {
-        worker.collect(0);
+        builder.node.collect(0);
+        worker = builder.node.worker();
         assert_eq!(!worker.heap.remembered.is_empty(), remembered);
     }
     let vector = worker.take_root(root);
@@ -322,7 +329,7 @@ fn words_of_freed_large_objects_are_not_remembered() {
 #[test]
 fn a_slot_that_is_written_often_is_remembered_once() {
     let mut builder = Builder::new();
-    let worker = builder.node.worker();
+    let mut worker = builder.node.worker();
     let mut vector = worker.vector(&[Word::NIL; 2000]);
     for _ in 0..20 {
         for _ in 0..3 {
@@ -330,7 +337,8 @@ fn a_slot_that_is_written_often_is_remembered_once() {
             vector = worker.vector_update(vector, 1000, variable);
         }
         let root = worker.root(vector);
-        worker.collect(0);
+        builder.node.collect(0);
+        worker = builder.node.worker();
         vector = worker.take_root(root);
         // One word of the store, and perhaps those of the handle.
         assert!(worker.heap.remembered.len() < 4, "{}", worker.heap.remembered.len());
@@ -340,7 +348,7 @@ fn a_slot_that_is_written_often_is_remembered_once() {
 #[test]
 fn distant_versions_that_are_read_get_a_store() {
     let mut builder = Builder::new();
-    let worker = builder.node.worker();
+    let mut worker = builder.node.worker();
     let numbers = |from: i64| (from..from + 2000).map(Word::small).collect::<Vec<_>>();
     let oldest = worker.vector(&numbers(0));
     let (mut newest, mut middle) = (oldest, oldest);
@@ -357,7 +365,8 @@ fn distant_versions_that_are_read_get_a_store() {
             worker.settle(vector);
         }
         worker.major_wanted = round == 1;
-        worker.collect(0);
+        builder.node.collect(0);
+        worker = builder.node.worker();
     }
     let [oldest, middle, newest] = roots.map(|root| worker.take_root(root));
     assert_eq!(worker.vector_elements(oldest), Some(numbers(0)));
@@ -372,7 +381,7 @@ fn distant_versions_that_are_read_get_a_store() {
 #[test]
 fn builtins_may_fill_the_nursery_and_go_on_in_old_space() {
     let mut builder = Builder::new();
-    let worker = builder.node.worker();
+    let mut worker = builder.node.worker();
     let before = worker.float(0.5);
     worker.abi.heap = at(worker.heap.nursery_end() - 8);
     let cons = worker.cons(before, Word::NIL);
@@ -382,7 +391,8 @@ fn builtins_may_fill_the_nursery_and_go_on_in_old_space() {
     // The rest of the nursery was never written: the collector must not look at it.
     let root = worker.root(cons);
     for _ in 0..3 {
-        worker.collect(0);
+        builder.node.collect(0);
+        worker = builder.node.worker();
     }
     let cons = worker.take_root(root);
     assert_eq!(worker.float_value(worker.arg(cons, 0)), Some(0.5));
@@ -390,11 +400,9 @@ fn builtins_may_fill_the_nursery_and_go_on_in_old_space() {
 
 #[test]
 fn the_heap_limit_is_an_error_with_figures() {
-    let mut builder = Builder::new();
-    let worker = builder.node.worker();
+    let mut builder = Builder::with_limit(Some(4 << 20));
+    let mut worker = builder.node.worker();
     worker.options.check_heap = false;
-    worker.heap.bytes_max = 4 << 20;
-    worker.heap.major_threshold = 1 << 20;
     let mut list = worker.root(Word::NIL);
     while worker.error.is_none() {
         let tail = worker.take_root(list);
@@ -402,9 +410,10 @@ fn the_heap_limit_is_an_error_with_figures() {
         let tail = worker.cons(item, tail);
         list = worker.root(tail);
         if worker.abi.heap as usize > worker.limit {
-            worker.collect(0);
+            builder.node.collect(0);
+            worker = builder.node.worker();
         }
-        assert!(worker.heap.old_bytes() < 64 << 20);
+        assert!(worker.heap.spaces.old_bytes() < 64 << 20);
     }
     let message = worker.error.take().expect("the loop ended").message;
     assert!(message.starts_with("the heap limit of 4 MiB is reached: "), "{message}");
@@ -418,19 +427,21 @@ const LONG: i64 = if cfg!(miri) { 2_000 } else { 1_000_000 };
 fn a_long_list_survives_and_is_contiguous() {
     let mut builder = Builder::new();
     builder.node.worker().options.check_heap = false;
-    let worker = builder.node.worker();
+    let mut worker = builder.node.worker();
     let mut list = Word::NIL;
     for i in 0..LONG {
         list = worker.cons(Word::small(i), list);
         if worker.abi.heap as usize > worker.limit {
             let root = worker.root(list);
-            worker.collect(0);
+            builder.node.collect(0);
+            worker = builder.node.worker();
             list = worker.take_root(root);
         }
     }
     let root = worker.root(list);
     worker.major_wanted = true;
-    worker.collect(0);
+    builder.node.collect(0);
+    worker = builder.node.worker();
     list = worker.take_root(root);
     let (mut expected, mut breaks) = (LONG, 0);
     while list.tag() == Tag::Cons {
@@ -441,14 +452,14 @@ fn a_long_list_survives_and_is_contiguous() {
         list = next;
     }
     assert_eq!((expected, list), (0, Word::NIL));
-    assert!(breaks <= LONG as usize * 16 / crate::heap::BLOCK_BYTES + 2, "{breaks} breaks");
+    assert!(breaks <= LONG as usize * 16 / crate::spaces::BLOCK_BYTES + 2, "{breaks} breaks");
 }
 
 #[test]
 fn a_deep_term_is_collected_unified_and_compared_without_recursion() {
     let mut builder = Builder::new();
     builder.node.worker().options.check_heap = false;
-    let worker = builder.node.worker();
+    let mut worker = builder.node.worker();
     let mut terms = [Word::NIL; 2];
     for _ in 0..LONG {
         for term in &mut terms {
@@ -456,8 +467,9 @@ fn a_deep_term_is_collected_unified_and_compared_without_recursion() {
         }
     }
     let roots = terms.map(|term| worker.root(term));
-    worker.collect(0);
-    worker.collect(0);
+    builder.node.collect(0);
+    builder.node.collect(0);
+    worker = builder.node.worker();
     let [a, b] = roots.map(|root| worker.take_root(root));
     assert!(matches!(worker.equal_terms(a, b), crate::native::Outcome::Done));
     assert!(matches!(worker.compare_terms(a, b), Ok(0)));

@@ -10,7 +10,6 @@ use term::layout::{self, ClassId};
 use term::word::{self, Tag};
 use term::{Word, symbol};
 
-const LITERAL: i64 = -2;
 const CHUNK_WORDS: usize = 8192;
 
 /// All constants of a node.
@@ -85,7 +84,7 @@ impl Constants {
         }
     }
     fn handle(&mut self, class: ClassId, store: Word, length: usize) -> Word {
-        self.object(class, &[store, Word::small(LITERAL), Word::small(length as i64)])
+        self.object(class, &[store, layout::LITERAL, Word::small(length as i64)])
     }
     fn object(&mut self, class: ClassId, payload: &[Word]) -> Word {
         let address = self.allocate(1 + payload.len());

@@ -20,13 +20,12 @@ use term::word::{self, Tag, UNBOUND};
 const SHOWN: usize = 20;
 
 impl Worker {
-    /// The outcome for goals that wait for ever; `None` if there are none but daemons.
-    pub(crate) fn perpetual_suspension(&mut self) -> Option<RunOutcome> {
-        let waiting: Vec<usize> = self.waiting_goals().collect();
+    /// The outcome if these goals (their records) wait for ever; `None` if there are none.
+    pub(crate) fn perpetual_suspension(&self, waiting: &[usize]) -> Option<RunOutcome> {
         if waiting.is_empty() {
             return None;
         }
-        let roots = Search::new(self, &waiting).roots();
+        let roots = Search::new(self, waiting).roots();
         let goals = roots.iter().take(SHOWN).map(|&record| self.suspended_goal(record)).collect();
         Some(RunOutcome::Deadlock { goals, count: waiting.len() })
     }

@@ -26,6 +26,8 @@ use term::layout::GOAL_ARITY_MAX;
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     priority: i64,
+    /// The first address it may use. From here to its BOTTOM record lie zeros, where goals were that were given away.
+    floor: usize,
     /// The address after its BOTTOM record.
     base: usize,
 }
@@ -64,7 +66,8 @@ impl Goals {
         let bytes = GOAL_BYTES >> halvings;
         let region = Region::reserve(bytes, 4096)?;
         write(region.base(), BOTTOM.goal_word());
-        let segments = vec![Segment { priority, base: region.base() + BOTTOM_BYTES }];
+        let floor = region.base();
+        let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
         let clean = region.base() + BOTTOM_BYTES;
         let bytes_max = bytes_max.clamp(1 << 20, bytes) & !7;
         let (buckets, spare, marks) = (BTreeMap::new(), Vec::new(), Vec::new());
@@ -182,7 +185,7 @@ impl Worker {
         let top = self.abi.goals as usize;
         write(top, BOTTOM.goal_word());
         let base = top + BOTTOM_BYTES;
-        self.goals.segments.push(Segment { priority, base });
+        self.goals.segments.push(Segment { priority, floor: top, base });
         self.fill_segment(priority, base);
     }
     fn fill_segment(&mut self, priority: i64, top: usize) {
@@ -199,23 +202,33 @@ impl Worker {
         debug_assert_eq!(self.abi.goals as usize, segment.base);
         let best = self.goals.best();
         if self.goals.segments.len() == 1 {
+            // Where goals were given away is free again.
+            let base = segment.floor + BOTTOM_BYTES;
+            write(segment.floor, BOTTOM.goal_word());
+            self.goals.clean = self.goals.clean.min(base);
+            self.abi.goals = at(base);
             let Some(priority) = best else { return false };
-            self.goals.segments[0].priority = priority;
-            self.fill_segment(priority, segment.base);
+            self.goals.segments[0] = Segment { priority, base, ..segment };
+            self.fill_segment(priority, base);
             return true;
         }
         self.goals.segments.pop();
         let below = self.goals.segments.last().expect("more than one").priority;
         match best {
             Some(priority) if priority > below => {
-                self.goals.segments.push(Segment { priority, ..segment });
-                self.fill_segment(priority, segment.base);
+                let base = segment.floor + BOTTOM_BYTES;
+                write(segment.floor, BOTTOM.goal_word());
+                self.goals.segments.push(Segment { priority, floor: segment.floor, base });
+                self.goals.clean = self.goals.clean.min(base);
+                self.fill_segment(priority, base);
             }
             Some(priority) if priority == below => {
-                self.fill_segment(priority, segment.base - BOTTOM_BYTES);
+                self.goals.clean = self.goals.clean.min(segment.floor);
+                self.fill_segment(priority, segment.floor);
             }
             _ => {
-                self.abi.goals = at(segment.base - BOTTOM_BYTES);
+                self.abi.goals = at(segment.floor);
+                self.goals.clean = self.goals.clean.min(segment.floor);
                 self.abi.priority = below;
             }
         }
@@ -224,7 +237,9 @@ impl Worker {
     /// Ends a run: no goal of it, ready or waiting, runs any more.
     pub(crate) fn clear_goals(&mut self) {
         self.goals.segments.truncate(1);
-        self.goals.segments[0].priority = PRIORITY_START;
+        let floor = self.goals.start() - BOTTOM_BYTES;
+        self.goals.segments[0] = Segment { priority: PRIORITY_START, floor, base: floor + BOTTOM_BYTES };
+        write(floor, BOTTOM.goal_word());
         self.goals.buckets.clear();
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
@@ -235,6 +250,96 @@ impl Worker {
         self.resumed_later.clear();
         self.forget_waiting();
         (self.error, self.exit) = (None, None);
+    }
+    /// Makes goals ready: `words` are in the format of the goal stack.
+    pub(crate) fn push_goals(&mut self, priority: i64, words: &[Word]) {
+        if priority != self.abi.priority {
+            self.bucket(priority).extend_from_slice(words);
+            return;
+        }
+        let top = self.abi.goals as usize;
+        if self.has_room(words.len()) {
+            copy(words.as_ptr().expose_provenance(), top, words.len());
+            self.abi.goals = at(top + 8 * words.len());
+        }
+    }
+    /// B1: whether there are goals that another worker may have.
+    pub(crate) fn has_spare_goals(&self) -> bool {
+        let segment = self.goals.segments.last().expect("the lowest segment stays");
+        let top = self.abi.goals as usize;
+        self.goals.best().is_some() || top > segment.base && self.below_top(top) > segment.base
+    }
+    /// The address of the record under the one that ends at `top`.
+    fn below_top(&self, top: usize) -> usize {
+        let predicate = PredicateId::of_goal_word(read(top - 8));
+        top - 8 * (self.predicates.arity(predicate) + 1)
+    }
+    /// B1: takes the older half of the spare goals of the highest priority; there are some.
+    pub(crate) fn take_oldest(&mut self) -> (i64, Vec<Word>) {
+        let segment = *self.goals.segments.last().expect("the lowest segment stays");
+        let top = self.abi.goals as usize;
+        let mut ends = Vec::new();
+        let mut end = top;
+        while end > segment.base {
+            ends.push(end);
+            end = self.below_top(end);
+        }
+        if ends.len() < 2 {
+            return self.take_from_bucket();
+        }
+        // The end of the last record that goes: half of them, and never the one on top.
+        let cut = ends[ends.len().div_ceil(2)];
+        let mark = self.system_goals.mark.goal_word();
+        let mut words = Vec::with_capacity((cut - segment.base) / 8);
+        let mut start = segment.base;
+        for &end in ends[ends.len().div_ceil(2)..].iter().rev() {
+            if read(end - 8) != mark || end - start != 8 {
+                words.extend((start..end).step_by(8).map(read));
+            }
+            start = end;
+        }
+        self.cut_segment(cut);
+        if words.is_empty() { self.take_from_bucket() } else { (segment.priority, words) }
+    }
+    /// The words of the top segment below `cut` were taken.
+    fn cut_segment(&mut self, cut: usize) {
+        let top = self.abi.goals as usize;
+        let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
+        (segment.floor..cut - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
+        write(cut - 8, BOTTOM.goal_word());
+        segment.base = cut;
+        let floor = segment.floor;
+        self.goals.marks.retain(|&mark| mark < floor || mark >= cut);
+        // A gap as large as what lies above it is closed, so that the stack does not creep upwards.
+        let (from, words) = (cut - 8, (top - cut) / 8 + 1);
+        if from - floor >= 8 * words {
+            copy(from, floor, words);
+            let down = from - floor;
+            let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
+            segment.base = cut - down;
+            self.abi.goals = at(top - down);
+            self.goals.marks.iter_mut().filter(|mark| **mark >= cut).for_each(|mark| *mark -= down);
+            self.goals.clean =
+                if self.goals.clean >= cut { self.goals.clean - down } else { self.goals.clean.min(floor) };
+        }
+    }
+    /// The older half of the best bucket's goals, or all if it has one.
+    fn take_from_bucket(&mut self) -> (i64, Vec<Word>) {
+        let Some(priority) = self.goals.best() else { return (self.abi.priority, Vec::new()) };
+        let bucket = self.goals.buckets.get_mut(&priority).expect("`best` has a bucket");
+        let mut ends = Vec::new();
+        let mut end = bucket.len();
+        while end > 0 {
+            ends.push(end);
+            end -= self.predicates.arity(PredicateId::of_goal_word(bucket[end - 1])) + 1;
+        }
+        let cut = ends[ends.len() / 2];
+        let words: Vec<Word> = bucket.drain(..cut).collect();
+        if bucket.is_empty() {
+            self.goals.buckets.remove(&priority);
+            self.goals.best = self.goals.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
+        }
+        (priority, words)
     }
     /// The goal stack is at its limit (C5); it does not grow.
     pub(crate) fn grow_goals(&mut self) {

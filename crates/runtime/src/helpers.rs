@@ -10,6 +10,7 @@ use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::program::Mode;
 use crate::terms::deref;
+use crate::unify::Written;
 use crate::worker::Worker;
 use term::Word;
 use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
@@ -48,8 +49,12 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
     // The usual reason to come here: the variable is not private (C6).
-    if a.tag() == Tag::Ref && b.tag() != Tag::Ref && !worker.has_generator(read(a.address())) {
-        return worker.bind(a.address(), b);
+    if a.tag() == Tag::Ref
+        && b.tag() != Tag::Ref
+        && !worker.has_generator(read(a.address()))
+        && worker.bind(a.address(), b) == Written::Yes
+    {
+        return;
     }
     worker.unify_at(a, b, position);
 }
@@ -231,7 +236,7 @@ unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Wo
     let amount = deref(amount);
     match amount.tag() {
         Tag::Int => {
-            let priority = crate::schedule::target_priority(worker.abi.priority, kind, amount.as_int());
+            let priority = crate::system::target_priority(worker.abi.priority, kind, amount.as_int());
             if priority != worker.abi.priority {
                 let (predicate, args) = pop_goal(worker);
                 worker.spawn_at(priority, predicate, &args);

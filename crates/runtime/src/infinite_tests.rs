@@ -123,7 +123,7 @@ fn every_builtin_ends_after_an_interrupt_whatever_infinite_term_it_has() {
 fn what_is_made_of_infinite_terms_meets_the_heap_limit() {
     let mut node = node();
     let worker = node.worker();
-    worker.heap.bytes_max = 16 << 20;
+    worker.heap.spaces.set_bytes_max(16 << 20);
     let class = Word::atom(worker.intern("vector"));
     let (handle, collected) = (worker.new_variable(), worker.new_variable());
     let terms = samples(worker);

@@ -5,7 +5,10 @@
 //!   they are touched, and cost nothing again after `discard`.
 //! - M2 Every address that `read` and `write` get is inside a live region (or inside a chunk of constants), and is a
 //!   multiple of 8. All heap addresses come from regions, so this is the memory safety of the whole runtime.
+//! - M3 Whoever sees a word in a cell also sees what its writer had written before: processors of the x86 family keep the order
+//!   of stores and of loads, so these accesses are ordinary instructions, and generated code needs no others.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use term::Word;
 
 /// An address range of its own.
@@ -32,11 +35,6 @@ impl Region {
     pub(crate) fn end(&self) -> usize {
         self.base + self.bytes
     }
-    /// True if `address` lies in it.
-    #[inline(always)]
-    pub(crate) fn contains(&self, address: usize) -> bool {
-        address.wrapping_sub(self.base) < self.bytes
-    }
     /// Gives the pages that lie wholly inside `from..to` back to the system; they read as zero afterwards.
     pub(crate) fn discard(&self, from: usize, to: usize) {
         let (from, to) = (from.next_multiple_of(4096), to & !4095);
@@ -53,20 +51,36 @@ pub(crate) fn at(address: usize) -> *mut Word {
     std::ptr::with_exposed_provenance_mut(address)
 }
 
-/// Reads the heap word at an address.
+/// A heap word as other workers see it.
 #[inline(always)]
-pub(crate) fn read(address: usize) -> Word {
+fn shared<'a>(address: usize) -> &'a AtomicU64 {
     debug_assert!(address & 7 == 0 && address != 0);
-    // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region.
-    unsafe { at(address).read() }
+    // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region; heap words are accessed
+    // as atomic numbers, or plainly by whoever has them for himself (generated code, a copy that nobody has seen).
+    unsafe { AtomicU64::from_ptr(at(address).cast()) }
 }
 
-/// Writes the heap word at an address.
+/// Reads the heap word at an address. Acquire: what it leads to was written before it (M3).
+#[inline(always)]
+pub(crate) fn read(address: usize) -> Word {
+    Word(shared(address).load(Ordering::Acquire))
+}
+
+/// Writes the heap word at an address. Release: M3.
 #[inline(always)]
 pub(crate) fn write(address: usize, word: Word) {
-    debug_assert!(address & 7 == 0 && address != 0);
-    // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region.
-    unsafe { at(address).write(word) }
+    shared(address).store(word.0, Ordering::Release);
+}
+
+/// Replaces the heap word at an address if it is still `old`.
+#[inline(always)]
+pub(crate) fn compare_exchange(address: usize, old: Word, new: Word) -> bool {
+    shared(address).compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+}
+
+/// Sets bits of a raw heap word; answers what it was.
+pub(crate) fn fetch_or(address: usize, bits: u64) -> u64 {
+    shared(address).fetch_or(bits, Ordering::AcqRel)
 }
 
 /// Copies a few words, upwards, one by one: a goal's arguments, for which a vectorised copy is too long a way round.
@@ -108,11 +122,11 @@ mod backend {
                 mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, flags)
             };
             let start = start.ok()?;
-            let base = start.expose_provenance().next_multiple_of(align);
+            let start = start.expose_provenance();
+            let base = start.next_multiple_of(align);
             // What alignment did not need counts against the process's limit as well.
-            let (before, after) =
-                (base - start.expose_provenance(), align - (base - start.expose_provenance()));
-            for (from, unused) in [(start.expose_provenance(), before), (base + bytes, after)] {
+            let (before, after) = (base - start, align - (base - start));
+            for (from, unused) in [(start, before), (base + bytes, after)] {
                 if unused > 0 {
                     // SAFETY: M1 - this part of the new mapping is outside the region that begins to live.
                     let result = unsafe { munmap(std::ptr::with_exposed_provenance_mut(from), unused) };
@@ -147,7 +161,7 @@ mod backend {
 
     /// A block of the Rust allocator.
     pub(super) struct Mapping {
-        pointer: *mut u8,
+        start: usize,
         layout: Layout,
     }
 
@@ -156,10 +170,10 @@ mod backend {
             let layout = Layout::from_size_align(bytes, align).ok()?;
             // SAFETY: M1 - the size is not zero (regions have at least a page).
             let pointer = unsafe { alloc_zeroed(layout) };
-            (!pointer.is_null()).then_some(Mapping { pointer, layout })
+            (!pointer.is_null()).then(|| Mapping { start: pointer.expose_provenance(), layout })
         }
         pub(super) fn base(&self) -> usize {
-            self.pointer.expose_provenance()
+            self.start
         }
         pub(super) fn discard(&self, _address: usize, _bytes: usize) {}
     }
@@ -167,7 +181,7 @@ mod backend {
     impl Drop for Mapping {
         fn drop(&mut self) {
             // SAFETY: M1 - allocated by `new` with this layout.
-            unsafe { dealloc(self.pointer, self.layout) }
+            unsafe { dealloc(std::ptr::with_exposed_provenance_mut(self.start), self.layout) }
         }
     }
 }

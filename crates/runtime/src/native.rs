@@ -36,4 +36,6 @@ pub struct Native {
     pub signature: term::abi::Builtin,
     /// Its code.
     pub run: Run,
+    /// It uses the outside world, or other state of the worker that has it: its goals are reduced there. Not for guards.
+    pub home: bool,
 }

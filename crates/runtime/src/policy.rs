@@ -4,11 +4,17 @@
 //! more time to die), and shrinks again when little does for long. A major collection comes when old and large objects have
 //! doubled since the last one. Running out means that live data alone exceeds what was allowed.
 
-use crate::heap::{MAJOR_MIN, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE};
+use crate::collect::Collection;
+use crate::crew::{Shared, lock};
+use crate::heap::{NURSERY_MAX, NURSERY_MIN};
 use crate::memory::at;
 use crate::outcome::{ErrorKind, ProgramError};
-use crate::statistics::{Collected, Collection};
+use crate::spaces::NURSERY_RANGE;
+use crate::statistics::{self as noted, Collected};
+use crate::team::Sharers;
 use crate::worker::Worker;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// Survival (in percent of the nursery) above which the nursery doubles.
@@ -20,87 +26,138 @@ const SHRINK_AFTER: u32 = 16;
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
 
-impl Worker {
-    /// Makes room in the nursery for at least `need` words and the slack.
-    pub(crate) fn collect(&mut self, need: usize) {
-        let start = Instant::now();
-        let base = self.heap.young.base();
-        let used = self.abi.heap as usize - base;
-        self.statistics.words_allocated += used as u64 / 8;
-        let major = self.bytes_in_use() > self.heap.major_threshold || std::mem::take(&mut self.major_wanted);
-        let (kind, copied) = if major {
-            (Collected::Everything, self.evacuate_everything())
-        } else {
-            (Collected::Young, self.evacuate_young())
-        };
-        let pause = start.elapsed();
-        self.statistics.collected(kind, copied, pause);
-        match kind {
-            Collected::Everything => self.after_major(),
-            Collected::Young => self.resize_nursery(copied * 8, used),
-        }
-        if self.collections.is_some() {
-            self.note_collection(kind, copied, pause);
-        }
-        if used > NURSERY_MAX {
-            self.heap.young.discard(base + NURSERY_MAX, base + NURSERY_RANGE);
-        }
-        self.statistics.bytes_peak = self.statistics.bytes_peak.max(self.heap.old_bytes());
-        self.abi.heap = at(base);
-        self.limit = if self.options.collect_always { base } else { self.heap.limit(need) };
-        self.large_limit = (self.heap.old_bytes() / 2).max(MAJOR_MIN);
-        if self.options.check_heap {
-            self.check_heap();
-        }
+/// What is remembered from one collection to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Policy {
+    /// Collections in a row after which little was left.
+    quiet_collections: u32,
+}
+
+/// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it needs.
+pub(crate) fn collect(shared: &Shared, me: usize) {
+    let (crew, spaces) = (shared.crew(), &shared.spaces);
+    let start = Instant::now();
+    let in_use = crew.with(me, |worker| worker.bytes_in_use());
+    let (mut used, mut major) = (0, in_use > spaces.major_threshold());
+    crew.each(|worker| {
+        let words = (worker.abi.heap as usize - worker.heap.nursery()) / 8;
+        worker.statistics.words_allocated += words as u64;
+        used += words * 8;
+        major |= std::mem::take(&mut worker.major_wanted);
+        worker.collection_wanted = false;
+    });
+    // To wake who rests takes longer than a minor collection.
+    let sharers = if major { Sharers::Everybody } else { Sharers::Stopped };
+    let others = if major { crew.len() > 1 } else { shared.team.stopped_any() };
+    let collection = Arc::new(Collection::new(crew, major, others));
+    if others {
+        *lock(&shared.collection) = Some(collection.clone());
+        shared.team.open_share(me, sharers);
     }
-    /// Walks the records of waiting goals, and so is called only if somebody asked for it.
-    #[cold]
-    fn note_collection(&mut self, kind: Collected, words_copied: usize, pause: Duration) {
-        let on_stack = (self.abi.goals as usize - self.goals.start()) / 8;
-        let in_buckets = self.goals.buckets().map(Vec::len).sum::<usize>();
-        let collection = Collection {
-            kind,
-            ended: Instant::now(),
-            pause,
-            words_copied,
-            heap_words: self.heap.words_in_use(),
-            ready_words: on_stack + in_buckets,
-            waiting_words: self.waiting_words(),
-        };
-        self.collections.get_or_insert_default().push(collection);
+    collection.take_part(crew, me);
+    if others {
+        shared.team.wait_shares(me);
+        *lock(&shared.collection) = None;
     }
-    fn resize_nursery(&mut self, survived: usize, used: usize) {
-        let heap = &mut self.heap;
-        if survived * 100 > used.max(heap.nursery_bytes / 2) * GROW_PERCENT {
-            // What survives a large nursery at once would go far beyond a small limit.
-            let most = NURSERY_MAX.min(heap.bytes_max / 8).max(NURSERY_MIN);
-            heap.nursery_bytes = (heap.nursery_bytes * 2).min(most);
+    let parts = collection.end(crew);
+    let copied: usize = parts.iter().map(|part| part.words).sum();
+    let time = start.elapsed();
+    let in_use = crew.with(me, |worker| worker.bytes_in_use());
+    spaces.set_limits(major.then_some(in_use));
+    let kind = if major { Collected::Everything } else { Collected::Young };
+    crew.with(me, |worker| {
+        worker.statistics.collected(kind, copied, time);
+        worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
+    });
+    let nursery_bytes = if major {
+        // With less than a tenth to spare, collections would take nearly all the time.
+        if in_use > spaces.bytes_max() - spaces.bytes_max() / 10 {
+            crew.with(me, |worker| worker.heap_limit_reached(in_use));
+        }
+        None
+    } else {
+        let nursery = crew.with(me, |worker| worker.heap.nursery_bytes);
+        let lanes = crew.len();
+        Some(lock(&shared.policy).nursery_bytes(
+            nursery,
+            copied * 8 / lanes,
+            used / lanes,
+            spaces.bytes_max() / lanes,
+        ))
+    };
+    crew.each(|worker| {
+        worker.heap.nursery_bytes = nursery_bytes.unwrap_or(worker.heap.nursery_bytes);
+        worker.empty_nursery();
+    });
+    if crew.with(0, |worker| worker.collections.is_some()) {
+        note(shared, kind, copied, time);
+    }
+    crew.with(me, |worker| {
+        if worker.options.check_heap {
+            crate::check::check_heap(crew, worker);
+        }
+    });
+}
+
+/// Notes a collection. Walks the records of waiting goals, and so is called only if somebody asked for it.
+#[cold]
+fn note(shared: &Shared, kind: Collected, words_copied: usize, pause: Duration) {
+    let (mut ready_words, mut waiting_words, mut young_words, mut unfilled) = (0, 0, 0, 0);
+    shared.crew().each(|worker| {
+        let on_stack = (worker.abi.goals as usize - worker.goals.start()) / 8;
+        ready_words += on_stack + worker.goals.buckets().map(Vec::len).sum::<usize>();
+        waiting_words += worker.waiting_words();
+        young_words += worker.heap.survivor_words();
+        unfilled += (worker.heap.old.end - worker.heap.old.start) / 8;
+    });
+    let heap_words = young_words + shared.spaces.old_bytes() / 8 - unfilled;
+    let ended = Instant::now();
+    let collection =
+        noted::Collection { kind, ended, pause, words_copied, heap_words, ready_words, waiting_words };
+    shared.crew().with(0, |worker| worker.collections.get_or_insert_default().push(collection));
+}
+
+impl Policy {
+    /// The size of nurseries after a minor collection of nurseries of that size (bytes, for each worker).
+    fn nursery_bytes(&mut self, nursery: usize, survived: usize, used: usize, bytes_max: usize) -> usize {
+        if survived * 100 > used.max(nursery / 2) * GROW_PERCENT {
             self.quiet_collections = 0;
-        } else if survived * 100 < used * SHRINK_PERCENT {
+            // What survives a large nursery at once would go far beyond a small limit.
+            let most = NURSERY_MAX.min(bytes_max / 8).max(NURSERY_MIN);
+            return (nursery * 2).min(most);
+        }
+        if survived * 100 < used * SHRINK_PERCENT {
             self.quiet_collections += 1;
             if self.quiet_collections >= SHRINK_AFTER {
-                heap.nursery_bytes = (heap.nursery_bytes / 2).max(NURSERY_MIN);
                 self.quiet_collections = 0;
+                return (nursery / 2).max(NURSERY_MIN);
             }
         } else {
             self.quiet_collections = 0;
         }
+        nursery
     }
-    fn after_major(&mut self) {
-        let live = self.bytes_in_use();
-        let heap = &mut self.heap;
-        let bytes_max = heap.bytes_max;
-        heap.major_threshold = (live * 2).max(MAJOR_MIN).min(bytes_max);
-        // With less than a tenth to spare, collections would take nearly all the time.
-        if live > bytes_max - bytes_max / 10 {
-            self.heap_limit_reached(live);
+}
+
+impl Worker {
+    /// After a collection: the nursery is empty, and holds what the next reduction needs.
+    fn empty_nursery(&mut self) {
+        let base = self.heap.nursery();
+        if self.abi.heap as usize - base > NURSERY_MAX {
+            self.heap.spaces.discard(base + NURSERY_MAX, base + NURSERY_RANGE);
         }
+        self.abi.heap = at(base);
+        self.limit =
+            if self.options.collect_always { base } else { self.heap.limit(std::mem::take(&mut self.need)) };
+        // The worker attends again before it reduces.
+        self.abi.limit = 0;
+        self.set_private_base(base);
     }
     fn heap_limit_reached(&mut self, bytes: usize) {
         let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
         let message = format!(
             "the heap limit of {} MiB is reached: {} MiB are in use",
-            mebibytes(self.heap.bytes_max),
+            mebibytes(self.heap.spaces.bytes_max()),
             mebibytes(bytes)
         );
         self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
@@ -111,18 +168,19 @@ impl Worker {
         if words.saturating_mul(8) <= self.room() {
             return Ok(());
         }
-        let limit = self.heap.bytes_max >> 20;
+        let limit = self.heap.spaces.bytes_max() >> 20;
         let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
     }
     /// Bytes that are left until the heap limit is reached.
     pub(crate) fn room(&self) -> usize {
-        self.heap.bytes_max.saturating_sub(self.bytes_in_use())
+        self.heap.spaces.bytes_max().saturating_sub(self.bytes_in_use())
     }
-    /// Bytes that count against the heap limit: those of the heap outside the young region, and what the worker keeps
+    /// Bytes that count against the heap limit: those of the heap outside the young regions, and what the node keeps
     /// beside the heap because the program wants it kept.
     fn bytes_in_use(&self) -> usize {
-        self.heap.old_bytes() + self.atoms.bytes() + self.roots.len() * ROOT_BYTES + self.kept.get()
+        let kept = self.shared.kept.load(Relaxed) + self.roots.len() * ROOT_BYTES;
+        self.heap.spaces.old_bytes() + self.atoms.bytes() + kept
     }
     /// Makes the next collection a major one, and soon.
     pub fn collect_soon(&mut self) {

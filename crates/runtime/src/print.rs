@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn operators_and_quotes_make_terms_readable() {
         let worker = worker();
-        let ops = OpTable::default_table(&mut worker.atoms);
+        let ops = OpTable::default_table(&worker.atoms);
         let (minus, upper) = (worker.intern("-"), worker.intern("A"));
         let inner = worker.structure(minus, &[Word::small(2), Word::atom(upper)]);
         let term = worker.structure(minus, &[Word::small(1), inner]);

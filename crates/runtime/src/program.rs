@@ -12,6 +12,16 @@ pub use term::constant::Constant;
 /// [`term::abi::Status`] as a number.
 pub type Enter = unsafe extern "C" fn(worker: *mut WorkerAbi, entry: usize) -> u64;
 
+/// The code of a node's program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    pub(crate) enter: Option<Enter>,
+    /// The entry of predicates without code of their own.
+    pub(crate) native_entry: usize,
+    /// The entries' addresses, by predicate number.
+    pub(crate) entries: Arc<Vec<usize>>,
+}
+
 /// How a builtin's argument is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -32,6 +42,8 @@ pub struct NativeCode {
     pub modes: Box<[Mode]>,
     /// Where it may be called.
     pub place: Place,
+    /// It uses what only worker 0 has: there its goals are reduced.
+    pub home: bool,
 }
 
 /// A predicate, as messages and the scheduler know it.

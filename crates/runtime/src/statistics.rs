@@ -32,6 +32,21 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Adds another worker's counters.
+    pub(crate) fn add(&mut self, other: &Statistics) {
+        self.reductions += other.reductions;
+        self.suspensions += other.suspensions;
+        self.resumptions += other.resumptions;
+        self.minor_collections += other.minor_collections;
+        self.major_collections += other.major_collections;
+        self.words_allocated += other.words_allocated;
+        self.words_copied_minor += other.words_copied_minor;
+        self.words_copied_major += other.words_copied_major;
+        self.minor_time += other.minor_time;
+        self.major_time += other.major_time;
+        self.pauses.add_all(&other.pauses);
+        self.bytes_peak = self.bytes_peak.max(other.bytes_peak);
+    }
     /// Counts a collection.
     pub(crate) fn collected(&mut self, kind: Collected, words_copied: usize, pause: Duration) {
         let (collections, words, time) = match kind {
@@ -75,6 +90,13 @@ impl Pauses {
         self.count += 1;
         self.longest = self.longest.max(pause);
         self.classes[pause_class(pause)] += 1;
+    }
+    fn add_all(&mut self, others: &Pauses) {
+        self.count += others.count;
+        self.longest = self.longest.max(others.longest);
+        for (sum, count) in self.classes.iter_mut().zip(others.classes) {
+            *sum += count;
+        }
     }
     /// A length that so many percent of the pauses do not exceed, and hardly more than necessary; zero without pauses.
     pub fn percentile(&self, percent: u32) -> Duration {

@@ -8,9 +8,15 @@
 //!   the next reduction, before it collects. A record's predicate is INT -1 from then on, so that further hooks of it are passed over.
 //! - H4 Every record that still waits is in `registry`, or in the list that begins at `abi.suspensions` (so are some that do not
 //!   wait any more).
+//! - H5 With several workers, what a goal that waits for a shared variable holds may be taken by others: so the worker
+//!   publishes when it hooks one. A goal that would wait for a variable private to another worker is sent there, and tried again.
+//!   Whoever replaces VAR by a value has the variable's records for himself; a record with hooks on several variables belongs to
+//!   whoever replaces its predicate by INT -1.
 
-use crate::memory::{at, copy, copy_few, read, write};
+use crate::memory::{at, compare_exchange, copy, copy_few, read, write};
+use crate::team::Mail;
 use crate::terms::deref;
+use crate::unify::Written;
 use crate::worker::Worker;
 use term::Word;
 use term::abi::{OPERANDS_MAX, PredicateId};
@@ -31,6 +37,15 @@ pub(crate) struct Registry {
     pub(crate) young: Vec<usize>,
     /// In old space.
     pub(crate) old: Vec<usize>,
+}
+
+/// A variable that a goal is to wait for.
+enum Asked {
+    /// Its cell.
+    Waits(usize),
+    Bound,
+    /// It is private to another worker.
+    Foreign(usize),
 }
 
 #[inline(always)]
@@ -54,8 +69,9 @@ impl Worker {
         if count == 1 {
             let variable = self.abi.pending[0];
             let content = read(variable.address());
-            if content == UNBOUND
-                || (content.tag() == Tag::Var && record_class(content.address()) != layout::GENERATOR)
+            if (self.is_private(variable.address()) || self.is_alone())
+                && content.tag() == Tag::Var
+                && !self.has_generator(content)
             {
                 let record = self.make_record(content);
                 return self.store(variable.address(), Word::pointer(Tag::Var, record));
@@ -110,42 +126,72 @@ impl Worker {
         let more = std::mem::take(&mut self.pending_more);
         for i in 0..count {
             let variable = self.abi.pending.get(i).copied().unwrap_or_else(|| more[i - OPERANDS_MAX]);
-            let Some(variable) = self.ask(variable) else {
-                // It has a value: the goal is tried again.
-                self.abi.limit = 0;
-                return;
-            };
-            if !cells.contains(&variable) {
-                cells.push(variable);
+            match self.ask(variable) {
+                Asked::Waits(cell) if !cells.contains(&cell) => cells.push(cell),
+                Asked::Waits(_) => {}
+                Asked::Bound => return self.try_again(),
+                Asked::Foreign(owner) => {
+                    let goal = self.take_top_goal();
+                    let priority = self.abi.priority;
+                    return self.shared.team.post(owner, Mail { priority, words: goal });
+                }
             }
         }
-        if let [cell] = cells[..] {
-            let record = self.make_record(read(cell));
-            return self.store(cell, Word::pointer(Tag::Var, record));
-        }
+        let hooks = cells.len() > 1;
         let record = self.make_record(UNBOUND);
         for cell in cells {
-            let hook = self.allocate(3);
-            write(hook, HOOK_HEADER);
-            write(hook + 8 * SUSPENSION_NEXT, read(cell));
-            write(hook + 8 * HOOK_SUSPENSION, Word::pointer(Tag::Object, record));
-            self.store(cell, Word::pointer(Tag::Var, hook));
+            let link = if hooks { self.allocate(3) } else { record };
+            if hooks {
+                write(link, HOOK_HEADER);
+                write(link + 8 * HOOK_SUSPENSION, Word::pointer(Tag::Object, record));
+            }
+            loop {
+                let content = read(cell);
+                if content.tag() != Tag::Var {
+                    // Another worker bound it: the goal is tried again, unless it was resumed already.
+                    if let Some(goal) = self.claim_record(record) {
+                        self.push_claimed(record, goal);
+                        self.try_again();
+                    }
+                    return;
+                }
+                write(link + 8 * SUSPENSION_NEXT, content);
+                match self.replace(cell, content, Word::pointer(Tag::Var, link)) {
+                    Written::Yes => break,
+                    Written::Changed => {}
+                    Written::Foreign(_) => unreachable!("a shared cell stays shared between collections"),
+                }
+            }
+            if !self.is_private(cell) && !self.is_alone() {
+                self.publish();
+            }
         }
     }
+    /// The goal on top of the stack is tried again at once: some variable has a value.
+    fn try_again(&mut self) {
+        self.abi.limit = 0;
+    }
+    fn take_top_goal(&mut self) -> Vec<Word> {
+        let top = self.abi.goals as usize;
+        let arity = self.predicates.arity(PredicateId::of_goal_word(read(top - 8)));
+        let base = top - 8 * (arity + 1);
+        self.abi.goals = at(base);
+        (base..top).step_by(8).map(read).collect()
+    }
 
-    /// The cell of a variable that stays unbound, after its generator (if it has one) was run; `None` if it is bound.
-    fn ask(&mut self, variable: Word) -> Option<usize> {
-        let variable = deref(variable);
+    /// Looks at a variable that a goal is to wait for, after its generator (if it has one) was run.
+    fn ask(&mut self, variable: Word) -> Asked {
+        let mut variable = deref(variable);
+        if variable.tag() == Tag::Ref && self.has_generator(read(variable.address())) {
+            if let Some(owner) = self.run_generator(variable.address()) {
+                return Asked::Foreign(owner);
+            }
+            variable = deref(variable);
+        }
         if variable.tag() != Tag::Ref {
-            return None;
+            return Asked::Bound;
         }
-        let content = read(variable.address());
-        if content != UNBOUND && record_class(content.address()) == layout::GENERATOR {
-            self.run_generator(variable.address());
-            let variable = deref(variable);
-            return (variable.tag() == Tag::Ref).then(|| variable.address());
-        }
-        Some(variable.address())
+        self.owner(variable.address()).map_or(Asked::Waits(variable.address()), Asked::Foreign)
     }
 
     /// Gives a fresh variable a generator: a goal that is run when a goal waits for the variable, or it is unified.
@@ -173,14 +219,24 @@ impl Worker {
             && record_class(content.address()) == layout::GENERATOR
     }
 
-    /// Runs the generator of a cell: afterwards the variable is bound, or the generator's goal is ready and will bind it.
-    pub(crate) fn run_generator(&mut self, cell: usize) {
-        let record = read(cell).address();
-        write(cell, UNBOUND);
+    /// Runs the generator of a cell: afterwards the variable is bound, or a goal is ready that will bind it. If the cell is
+    /// private to another worker, answers that worker and does nothing.
+    pub(crate) fn run_generator(&mut self, cell: usize) -> Option<usize> {
+        let content = read(cell);
+        if !self.has_generator(content) {
+            return None;
+        }
+        match self.replace(cell, content, UNBOUND) {
+            Written::Yes => {}
+            Written::Changed => return None,
+            Written::Foreign(owner) => return Some(owner),
+        }
+        let record = content.address();
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
         self.call_or_spawn(predicate, &args);
+        None
     }
 
     /// A variable got its value: its goals become ready (H3). `waiting` was the cell's content.
@@ -248,14 +304,28 @@ impl Worker {
             if record_class(record) == layout::HOOK {
                 record = read(record + 8 * HOOK_SUSPENSION).address();
             }
-            let goal = read(record + 8 * SUSPENSION_PREDICATE);
-            if goal == RESUMED {
-                continue;
+            if let Some(goal) = self.claim_record(record) {
+                self.statistics.resumptions += 1;
+                self.push_claimed(record, goal);
             }
-            self.statistics.resumptions += 1;
-            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
-            let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
-            self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
         }
+    }
+    /// H5: takes a goal that waits: its goal word; `None` if it was resumed before.
+    #[inline(always)]
+    fn claim_record(&mut self, record: usize) -> Option<Word> {
+        let goal = read(record + 8 * SUSPENSION_PREDICATE);
+        if goal == RESUMED {
+            return None;
+        }
+        if self.is_alone() {
+            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+            return Some(goal);
+        }
+        compare_exchange(record + 8 * SUSPENSION_PREDICATE, goal, RESUMED).then_some(goal)
+    }
+    #[inline(always)]
+    fn push_claimed(&mut self, record: usize, goal: Word) {
+        let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
+        self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
     }
 }

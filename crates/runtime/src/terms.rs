@@ -4,16 +4,13 @@
 //! themselves. Allocation never fails and never collects (R3).
 
 use crate::heap::LARGE_WORDS;
-use crate::memory::{at, read, write};
+use crate::memory::{at, compare_exchange, read, write};
 use crate::worker::Worker;
 use num_bigint::{BigInt, Sign};
-use std::ops::Range;
 use term::abi::PredicateId;
-use term::layout::{self, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE};
+use term::layout::{self, ClassId, NEWEST};
 use term::word::{self, Tag, UNBOUND};
 use term::{Atom, Word};
-
-const NEWEST: i64 = -1;
 
 /// Follows references: a value, or a REF to an unbound cell.
 #[inline(always)]
@@ -70,8 +67,8 @@ impl Worker {
     fn allocate_elsewhere(&mut self, words: usize) -> usize {
         self.statistics.words_allocated += words as u64;
         if words > LARGE_WORDS {
-            let address = self.heap.large.allocate(words);
-            if self.heap.large.young_bytes > self.large_limit {
+            let (address, due) = self.heap.spaces.allocate_large(words);
+            if due {
                 self.collection_wanted = true;
                 self.abi.limit = 0;
             }
@@ -178,8 +175,8 @@ impl Worker {
     pub fn module_object(&mut self, name: Atom) -> Word {
         self.object(layout::MODULE, &[Word::atom(name)])
     }
-    fn handle(&mut self, class: ClassId, store: Word, length: usize) -> Word {
-        self.object(class, &[store, Word::small(NEWEST), Word::small(length as i64)])
+    pub(crate) fn handle(&mut self, class: ClassId, store: Word, length: usize) -> Word {
+        self.object(class, &[store, NEWEST, Word::small(length as i64)])
     }
 
     // ---- readers ----------------------------------------------------------------------------------
@@ -236,6 +233,10 @@ impl Worker {
         assert!(index < word::header_size(read(address)), "object word out of range");
         self.store(address + 8 + 8 * index, value);
     }
+    /// Replaces a payload word (no address) of an object with state if it is still `old`.
+    pub(crate) fn claim_object_word(&self, word: Word, index: usize, old: Word, new: Word) -> bool {
+        compare_exchange(self.object_address(word) + 8 + 8 * index, old, new)
+    }
     /// Overwrites a raw payload word of an object.
     pub fn set_object_raw(&mut self, word: Word, index: usize, bits: u64) {
         let address = self.object_address(word);
@@ -251,6 +252,11 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn store(&mut self, address: usize, value: Word) {
         write(address, value);
+        self.remember_if_old(address, value);
+    }
+    /// The write barrier (G2).
+    #[inline(always)]
+    pub(crate) fn remember_if_old(&mut self, address: usize, value: Word) {
         if !self.heap.is_young(address) && !value.is_immediate() {
             self.heap.remembered.push(address);
         }
@@ -300,201 +306,4 @@ impl Worker {
         let word = deref(word);
         (self.class_of(word)? == layout::MODULE).then(|| read(word.address() + 8).as_atom())
     }
-
-    // ---- vectors and strings ----------------------------------------------------------------------
-
-    /// Number of elements of a vector; `None` for anything else.
-    pub fn vector_length(&self, word: Word) -> Option<usize> {
-        self.handle_length(word, layout::VECTOR)
-    }
-    /// Number of bytes of a string; `None` for anything else.
-    pub fn string_length(&self, word: Word) -> Option<usize> {
-        self.handle_length(word, layout::STRING)
-    }
-    fn handle_length(&self, word: Word, class: ClassId) -> Option<usize> {
-        let word = deref(word);
-        (self.class_of(word)? == class).then(|| {
-            let newest = newest_handle(word.address());
-            read(newest + 8 * HANDLE_VALUE).as_int() as usize
-        })
-    }
-    /// Element `index` of a vector, in whatever version. Panics if it is not a vector or has no such element.
-    pub fn vector_element(&self, word: Word, index: usize) -> Word {
-        assert!(self.vector_length(word).is_some_and(|length| index < length), "vector element out of range");
-        match find(deref(word).address(), index) {
-            Ok(store) => read(store + 8 + 8 * index),
-            Err(value) => value,
-        }
-    }
-    /// Byte `index` of a string, in whatever version. Panics if it is not a string or has no such byte.
-    pub fn string_byte(&self, word: Word, index: usize) -> u8 {
-        assert!(self.string_length(word).is_some_and(|length| index < length), "string byte out of range");
-        match find(deref(word).address(), index) {
-            Ok(store) => byte(store, index),
-            Err(value) => value.as_int() as u8,
-        }
-    }
-    /// All elements of a vector; `None` for anything else.
-    pub fn vector_elements(&self, word: Word) -> Option<Vec<Word>> {
-        let length = self.vector_length(word)?;
-        let (store, differences) = collect_versions(deref(word).address());
-        let mut elements: Vec<Word> = (0..length).map(|i| read(store + 8 + 8 * i)).collect();
-        for &(index, value) in differences.iter().rev() {
-            elements[index] = value;
-        }
-        Some(elements)
-    }
-    /// All bytes of a string; `None` for anything else.
-    pub fn string_bytes(&self, word: Word) -> Option<Vec<u8>> {
-        let length = self.string_length(word)?;
-        Some(self.string_part(word, 0..length))
-    }
-    /// Some bytes of a string. Panics if it is not a string or has not so many.
-    pub(crate) fn string_part(&self, word: Word, range: Range<usize>) -> Vec<u8> {
-        assert!(
-            self.string_length(word).is_some_and(|length| range.end <= length),
-            "string part out of range"
-        );
-        let (store, differences) = collect_versions(deref(word).address());
-        let first = range.start / 8;
-        let mut bytes = Vec::with_capacity(range.len() + 16);
-        for i in first..range.end.div_ceil(8) {
-            bytes.extend(read(store + 8 + 8 * i).0.to_le_bytes());
-        }
-        for &(index, value) in differences.iter().rev() {
-            if range.contains(&index) {
-                bytes[index - 8 * first] = value.as_int() as u8;
-            }
-        }
-        bytes.truncate(range.end.saturating_sub(8 * first));
-        bytes.drain(..range.start % 8);
-        bytes
-    }
-    /// A version of a vector with one other element: O(1) from the newest version, else a copy.
-    /// Panics if it is not a vector or has no such element.
-    pub fn vector_update(&mut self, word: Word, index: usize, value: Word) -> Word {
-        let length = self.vector_length(word).expect("the caller tested that it is a vector");
-        assert!(index < length, "vector element out of range");
-        let old = deref(word).address();
-        if read(old + 8 * HANDLE_INDEX) != Word::small(NEWEST) {
-            let mut elements = self.vector_elements(word).expect("tested above");
-            elements[index] = value;
-            return self.vector(&elements);
-        }
-        let store = read(old + 8 * HANDLE_STORE);
-        let new = self.handle(layout::VECTOR, store, length);
-        let slot = store.address() + 8 + 8 * index;
-        self.make_older(old, new, index, read(slot));
-        self.store(slot, value);
-        new
-    }
-    /// A version of a string with one other byte; costs and panics as [`Worker::vector_update`].
-    pub fn string_update(&mut self, word: Word, index: usize, value: u8) -> Word {
-        let length = self.string_length(word).expect("the caller tested that it is a string");
-        assert!(index < length, "string byte out of range");
-        let old = deref(word).address();
-        if read(old + 8 * HANDLE_INDEX) != Word::small(NEWEST) {
-            let mut bytes = self.string_bytes(word).expect("tested above");
-            bytes[index] = value;
-            return self.string(&bytes);
-        }
-        let store = read(old + 8 * HANDLE_STORE);
-        let new = self.handle(layout::STRING, store, length);
-        self.make_older(old, new, index, Word::small(byte(store.address(), index).into()));
-        let address = store.address() + 8 + index / 8 * 8;
-        let shift = index % 8 * 8;
-        write(address, Word(read(address).0 & !(0xff << shift) | (u64::from(value) << shift)));
-        new
-    }
-    /// Looks at a vector or string before an element of it is read: an old version that is far from the newest gets a store
-    /// of its own as soon as reads have taken as many steps as that costs, so a read takes bounded time on average. As only
-    /// distant versions do, the copies do not take much more memory than the history between them.
-    pub(crate) fn settle(&mut self, word: Word) {
-        let word = deref(word);
-        let Some(class) = self.class_of(word) else { return };
-        if class != layout::VECTOR && class != layout::STRING {
-            return;
-        }
-        let old = word.address();
-        if read(old + 8 * HANDLE_INDEX).as_int() < 0 {
-            return;
-        }
-        let (steps, length) = distance(old);
-        let words = if class == layout::VECTOR { length } else { length.div_ceil(8) };
-        self.version_steps += steps;
-        let far = steps >= FAR_STEPS.max(words / FAR_SHARE);
-        if !far || self.version_steps < words || self.ensure(words + 8).is_err() {
-            return;
-        }
-        self.version_steps = 0;
-        let copy = match self.vector_elements(word) {
-            Some(elements) => self.vector(&elements),
-            None => {
-                let bytes = self.string_bytes(word).expect("one of two classes");
-                self.string(&bytes)
-            }
-        };
-        self.store(old + 8 * HANDLE_STORE, read(copy.address() + 8 * HANDLE_STORE));
-        write(old + 8 * HANDLE_INDEX, Word::small(NEWEST));
-        write(old + 8 * HANDLE_VALUE, Word::small(length as i64));
-    }
-    fn make_older(&mut self, old: usize, new: Word, index: usize, value: Word) {
-        self.store(old + 8 * HANDLE_STORE, new);
-        write(old + 8 * HANDLE_INDEX, Word::small(index as i64));
-        self.store(old + 8 * HANDLE_VALUE, value);
-    }
-}
-
-/// A version is far from the newest when this many updates lie between them,
-const FAR_STEPS: usize = 16;
-/// and this part of its words.
-const FAR_SHARE: usize = 64;
-
-/// How many updates lie between a version and the newest, and the length.
-fn distance(mut handle: usize) -> (usize, usize) {
-    let mut steps = 0;
-    while read(handle + 8 * HANDLE_INDEX).as_int() >= 0 {
-        handle = read(handle + 8 * HANDLE_STORE).address();
-        steps += 1;
-    }
-    (steps, read(handle + 8 * HANDLE_VALUE).as_int() as usize)
-}
-
-/// The newest version's handle, from any version's.
-fn newest_handle(mut handle: usize) -> usize {
-    while read(handle + 8 * HANDLE_INDEX).as_int() >= 0 {
-        handle = read(handle + 8 * HANDLE_STORE).address();
-    }
-    handle
-}
-
-/// Where a version has its element: in the store (`Ok`), or in a difference (`Err`).
-fn find(mut handle: usize, index: usize) -> Result<usize, Word> {
-    loop {
-        let difference = read(handle + 8 * HANDLE_INDEX).as_int();
-        if difference < 0 {
-            return Ok(read(handle + 8 * HANDLE_STORE).address());
-        }
-        if difference as usize == index {
-            return Err(read(handle + 8 * HANDLE_VALUE));
-        }
-        handle = read(handle + 8 * HANDLE_STORE).address();
-    }
-}
-
-/// The store, and the differences from this version to the newest: the first one counts.
-fn collect_versions(mut handle: usize) -> (usize, Vec<(usize, Word)>) {
-    let mut differences = Vec::new();
-    loop {
-        let difference = read(handle + 8 * HANDLE_INDEX).as_int();
-        if difference < 0 {
-            return (read(handle + 8 * HANDLE_STORE).address(), differences);
-        }
-        differences.push((difference as usize, read(handle + 8 * HANDLE_VALUE)));
-        handle = read(handle + 8 * HANDLE_STORE).address();
-    }
-}
-
-fn byte(store: usize, index: usize) -> u8 {
-    (read(store + 8 + index / 8 * 8).0 >> (index % 8 * 8)) as u8
 }

@@ -1,18 +1,20 @@
 //! Active unification, and binding.
 //!
 //! Invariants:
-//! - U1 A cell is bound once: `bind` writes cells that hold VAR only.
+//! - U1 A cell is bound once: only cells that hold VAR are written, and by whom `crew` says (W2). What another worker's
+//!   private cell is to be, is posted to that worker as a goal.
 //! - U2 Binding resumes every goal that waits for the variable, oldest first; aliasing two variables joins their
-//!   lists of waiting goals, older list first.
-//! - U3 An old variable is never bound to a younger one when the other direction is possible, so few old cells
-//!   lead to young ones.
+//!   lists of waiting goals, older list first, or resumes those of one of them, which then wait for the other.
+//! - U3 Of two variables, the cell with the higher address becomes a reference to the other. So references between variables
+//!   never form a circle, whoever makes them at the same time; and no old cell leads to a younger one (G6 of `spaces`). One worker
+//!   alone may do otherwise.
 
-use crate::memory::read;
+use crate::memory::{compare_exchange, read, write};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::walk::Stack;
 use crate::worker::Worker;
-use term::abi::Position;
+use term::abi::{PRIVATE_BYTES, Position};
 use term::layout::{self, SUSPENSION_NEXT};
 use term::word::{self, Tag, UNBOUND};
 use term::{Word, layout::ClassId};
@@ -50,18 +52,9 @@ impl Worker {
                 _ if a == b => true,
                 (Tag::Ref, _) if self.has_generator(read(a.address())) => self.generate(&mut stack, a, b),
                 (_, Tag::Ref) if self.has_generator(read(b.address())) => self.generate(&mut stack, b, a),
-                (Tag::Ref, Tag::Ref) => {
-                    self.alias(a.address(), b.address());
-                    true
-                }
-                (Tag::Ref, _) => {
-                    self.bind(a.address(), b);
-                    true
-                }
-                (_, Tag::Ref) => {
-                    self.bind(b.address(), a);
-                    true
-                }
+                (Tag::Ref, Tag::Ref) => self.alias(&mut stack, a, b),
+                (Tag::Ref, _) => self.bind_or_retry(&mut stack, a, b),
+                (_, Tag::Ref) => self.bind_or_retry(&mut stack, b, a),
                 (Tag::Cons, Tag::Cons) => push_cells(&mut stack, a.address(), b.address(), 2),
                 (Tag::Struct, Tag::Struct) => {
                     let header = read(a.address());
@@ -87,12 +80,34 @@ impl Worker {
     /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first.
     fn generate(&mut self, stack: &mut Stack<(Word, Word)>, variable: Word, other: Word) -> bool {
         if other.tag() == Tag::Ref && read(other.address()) == UNBOUND {
-            self.store(other.address(), variable);
-            return true;
+            let written = self.replace(other.address(), UNBOUND, variable);
+            return self.unless_written(written, stack, other, variable);
         }
-        self.run_generator(variable.address());
-        stack.push((variable, other));
+        if let Some(owner) = self.run_generator(variable.address()) {
+            self.post_unify(owner, variable, other);
+        } else {
+            stack.push((variable, other));
+        }
         true
+    }
+    /// What remains to be done about `variable = other` after `variable`'s cell was to be written.
+    fn unless_written(
+        &mut self,
+        written: Written,
+        stack: &mut Stack<(Word, Word)>,
+        variable: Word,
+        other: Word,
+    ) -> bool {
+        match written {
+            Written::Yes => {}
+            Written::Changed => stack.push((variable, other)),
+            Written::Foreign(owner) => self.post_unify(owner, variable, other),
+        }
+        true
+    }
+    fn post_unify(&mut self, owner: usize, a: Word, b: Word) {
+        let predicate = self.system_goals.unify;
+        self.post(owner, predicate, &[a, b]);
     }
 
     /// Compares objects by class; what remains to be unified goes onto the stack.
@@ -118,26 +133,51 @@ impl Worker {
         }
     }
 
-    /// Binds an unbound cell to a value that is not a variable (U1, U2).
+    /// Binds an unbound cell to a value that is not a variable (U1, U2), if nobody else was first and it may be written here.
     #[inline]
-    pub(crate) fn bind(&mut self, cell: usize, value: Word) {
+    pub(crate) fn bind(&mut self, cell: usize, value: Word) -> Written {
         let waiting = read(cell);
-        debug_assert!(waiting.tag() == Tag::Var && value.tag() != Tag::Ref);
-        self.store(cell, value);
-        if waiting != UNBOUND {
+        debug_assert!(value.tag() != Tag::Ref);
+        if waiting.tag() != Tag::Var {
+            return Written::Changed;
+        }
+        let written = self.replace(cell, waiting, value);
+        if waiting != UNBOUND && written == Written::Yes {
             self.resume(waiting);
         }
+        written
+    }
+    fn bind_or_retry(&mut self, stack: &mut Stack<(Word, Word)>, variable: Word, value: Word) -> bool {
+        let written = self.bind(variable.address(), value);
+        self.unless_written(written, stack, variable, value)
     }
 
     /// Makes two different unbound cells one variable (U2, U3).
-    fn alias(&mut self, a: usize, b: usize) {
+    fn alias(&mut self, stack: &mut Stack<(Word, Word)>, a: Word, b: Word) -> bool {
+        let (from, to) = if a.address() > b.address() { (a, b) } else { (b, a) };
+        let (wait_from, wait_to) = (read(from.address()), read(to.address()));
+        if wait_from.tag() != Tag::Var || wait_to.tag() != Tag::Var {
+            stack.push((a, b));
+            return true;
+        }
+        if self.is_alone() && wait_from != UNBOUND {
+            if wait_to == UNBOUND {
+                self.store(to.address(), from);
+            } else {
+                self.join(a.address(), b.address());
+            }
+            return true;
+        }
+        let written = self.replace(from.address(), wait_from, to);
+        if wait_from != UNBOUND && written == Written::Yes {
+            // They wait again, for the other one.
+            self.resume(wait_from);
+        }
+        self.unless_written(written, stack, from, to)
+    }
+    /// Aliases two variables that goals wait for; nobody else is there.
+    fn join(&mut self, a: usize, b: usize) {
         let (wait_a, wait_b) = (read(a), read(b));
-        if wait_a == UNBOUND && (wait_b != UNBOUND || self.prefer_binding(a, b)) {
-            return self.store(a, Word::pointer(Tag::Ref, b));
-        }
-        if wait_b == UNBOUND {
-            return self.store(b, Word::pointer(Tag::Ref, a));
-        }
         let mut oldest = wait_b.address();
         loop {
             let next = read(oldest + 8 * SUSPENSION_NEXT);
@@ -150,12 +190,56 @@ impl Worker {
         self.store(a, wait_b);
         self.store(b, Word::pointer(Tag::Ref, a));
     }
-    /// True if of two unbound cells `a` is the one to bind: young before old, and the later one of two young ones.
-    fn prefer_binding(&self, a: usize, b: usize) -> bool {
-        match (self.heap.is_young(a), self.heap.is_young(b)) {
-            (true, true) | (false, false) => a > b,
-            (a_young, _) => a_young,
+}
+
+/// Whether an unbound cell was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    Yes,
+    /// Another worker changed it meanwhile: look again.
+    Changed,
+    /// It is private to this other worker.
+    Foreign(usize),
+}
+
+impl Worker {
+    /// True if no other worker can be in the way.
+    #[inline(always)]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.shared.team.len() == 1
+    }
+    /// W2: true if only this worker writes the cell.
+    #[inline(always)]
+    pub(crate) fn is_private(&self, cell: usize) -> bool {
+        cell.wrapping_sub(self.abi.private_base) < PRIVATE_BYTES
+    }
+    /// Replaces the content of an unbound cell, as W2 wants it.
+    #[inline(always)]
+    pub(crate) fn replace(&mut self, cell: usize, old: Word, new: Word) -> Written {
+        if self.is_private(cell) {
+            write(cell, new);
+            return Written::Yes;
         }
+        self.replace_shared(cell, old, new)
+    }
+    fn replace_shared(&mut self, cell: usize, old: Word, new: Word) -> Written {
+        if self.is_alone() {
+            self.store(cell, new);
+            return Written::Yes;
+        }
+        if let Some(owner) = self.owner(cell) {
+            return Written::Foreign(owner);
+        }
+        if !compare_exchange(cell, old, new) {
+            return Written::Changed;
+        }
+        self.remember_if_old(cell, new);
+        Written::Yes
+    }
+    /// The other worker to whom a cell is private.
+    pub(crate) fn owner(&self, cell: usize) -> Option<usize> {
+        let owner = self.heap.nursery_of(cell).filter(|&owner| owner != self.index)?;
+        (cell >= self.shared.private_base(owner)).then_some(owner)
     }
 }
 

@@ -13,7 +13,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 /// How often events are looked at while goals run.
-const TICK: Duration = Duration::from_millis(5);
+pub(crate) const TICK: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Default)]
 struct Shared {

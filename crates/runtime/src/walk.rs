@@ -103,7 +103,7 @@ impl Worker {
         if bytes <= self.room() {
             return Ok(());
         }
-        let limit = self.heap.bytes_max >> 20;
+        let limit = self.heap.spaces.bytes_max() >> 20;
         let message = format!("a builtin would need more than the heap limit of {limit} MiB");
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
     }
@@ -125,7 +125,7 @@ mod tests {
             }
         };
         assert_eq!(error.kind, ErrorKind::HeapLimit);
-        assert!(stack.items().len() * 8 > worker.heap.bytes_max / 4);
+        assert!(stack.items().len() * 8 > worker.heap.spaces.bytes_max() / 4);
         worker.waker().set_running(true);
         assert!(worker.waker().interrupt());
         let mut stack = Stack::new();
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn circles_end_and_no_item_of_a_short_walk_is_left_out() {
         let worker = worker();
-        worker.heap.bytes_max = 32 << 20;
+        worker.heap.spaces.set_bytes_max(32 << 20);
         // From each number two ways lead on, so that there are circles of many lengths.
         let mut stack = Stack::new();
         stack.push(0u32);

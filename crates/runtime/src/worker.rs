@@ -1,29 +1,31 @@
 //! One worker: what generated code knows of it, its goal stack, its part of the heap.
 //!
+//! A node has one or several. Each is reduced by a thread of its own; what they share is in `crew`.
+//!
 //! Invariants:
 //! - R1 `abi` is the first field: generated code and the runtime pass the same address.
 //! - R2 While Rust code runs, `abi.heap` and `abi.goals` are the true tops (C2 of `term::abi`).
 //! - R3 Nothing collects while a builtin or helper runs: words that they hold in Rust variables stay valid until they
 //!   return. What must live longer is a [`Root`].
 
-use crate::classes::{Classes, Contents};
-use crate::collect::{TaggedWords, tagged_words};
+use crate::classes::Classes;
+use crate::collect::TaggedWords;
+use crate::crew::Shared;
 use crate::goals::Goals;
-use crate::heap::{HALVINGS_MAX, Heap, MAJOR_MIN, OTHER_BYTES, YOUNG_BYTES};
-use crate::memory::{Region, at};
+use crate::heap::Heap;
+use crate::memory::at;
 use crate::outcome::ProgramError;
-use crate::program::Predicates;
-use crate::schedule::SystemGoals;
+use crate::program::{Code, Predicates};
 use crate::statistics::{Collection, Statistics};
 use crate::suspend::Registry;
+use crate::system::SystemGoals;
 use crate::waker::Waker;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
-use term::layout::ClassId;
 use term::symbol::{Atom, AtomTable};
 
 /// A word that a builtin's state keeps across collections: see [`Worker::root`].
@@ -31,22 +33,27 @@ use term::symbol::{Atom, AtomTable};
 pub struct Root(u32);
 
 /// Bytes that a builtin keeps outside the heap: they count against the heap limit until this is dropped.
-#[derive(Debug)]
 pub(crate) struct Kept {
     bytes: usize,
-    all: Rc<Cell<usize>>,
+    all: Arc<Shared>,
 }
 
 impl Kept {
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
-        self.all.set(self.all.get() + bytes);
+        self.all.kept.fetch_add(bytes, Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Kept({})", self.bytes)
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.all.set(self.all.get() - self.bytes);
+        self.all.kept.fetch_sub(self.bytes, Relaxed);
     }
 }
 
@@ -55,12 +62,18 @@ impl Drop for Kept {
 pub struct Worker {
     /// What generated code knows (R1).
     pub abi: WorkerAbi,
+    /// Its number: 0 is the worker that the outside world belongs to.
+    pub(crate) index: usize,
+    /// What it shares with the node's other workers.
+    pub(crate) shared: Arc<Shared>,
     /// Texts of atoms.
-    pub atoms: AtomTable,
+    pub atoms: Arc<AtomTable>,
     /// All predicates.
-    pub predicates: Predicates,
-    /// All classes of objects; more are added with [`Worker::add_class`].
-    pub(crate) classes: Classes,
+    pub predicates: Arc<Predicates>,
+    /// All classes of objects.
+    pub(crate) classes: Arc<Classes>,
+    /// How generated code is entered.
+    pub(crate) code: Code,
     /// The error that ends the program, found where it could not be returned.
     pub(crate) error: Option<Box<ProgramError>>,
     /// Set when the program asked to exit.
@@ -70,19 +83,17 @@ pub struct Worker {
     /// Its spaces.
     pub(crate) heap: Heap,
     /// The class table, as the collector reads it.
-    pub(crate) tagged_words: TaggedWords,
+    pub(crate) tagged_words: Arc<TaggedWords>,
     /// Records of waiting goals.
     pub(crate) registry: Registry,
     /// Ready goals.
     pub(crate) goals: Goals,
     /// What `abi.limit` is while nothing wants attention.
     pub(crate) limit: usize,
-    /// Bytes of young large objects above which a collection is due.
-    pub(crate) large_limit: usize,
+    /// Words that the next reduction needs at once.
+    pub(crate) need: usize,
     pub(crate) collection_wanted: bool,
     pub(crate) major_wanted: bool,
-    /// Collections in a row after which little was left.
-    pub(crate) quiet_collections: u32,
     pub(crate) options: Options,
     pub(crate) system_goals: SystemGoals,
     /// The goals that compute when generated code cannot, by operation.
@@ -96,16 +107,16 @@ pub struct Worker {
     /// Every collection so far, if somebody wants to know.
     pub(crate) collections: Option<Vec<Collection>>,
     pub(crate) roots: Vec<Word>,
-    /// Bytes that builtins keep outside the heap: see [`Kept`].
-    pub(crate) kept: Rc<Cell<usize>>,
     free_roots: Vec<u32>,
-    states: FxHashMap<TypeId, Box<dyn Any>>,
+    states: FxHashMap<TypeId, Box<dyn Any + Send>>,
     waker: Waker,
 }
 
 /// What a node may be told.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Workers, from 1 to [`WORKERS_MAX`].
+    pub workers: usize,
     /// Bytes of heap and goal stack at most; `None`: 45 % of the machine's memory. Less if the process may
     /// have less address space than usual.
     pub heap_bytes_max: Option<usize>,
@@ -115,35 +126,32 @@ pub struct Options {
     pub check_heap: bool,
 }
 
-/// Heap and goal stack, if the system gives the address space for them and for all else that a process needs.
-fn reserve(options: &Options, halvings: u32) -> Option<(Heap, Goals)> {
-    let heap = Heap::new(options, halvings)?;
-    let goals = Goals::new(PRIORITY_START, heap.bytes_max, halvings)?;
-    // Given back at once: compiler, code and threads take it.
-    Region::reserve(OTHER_BYTES, 4096)?;
-    Some((heap, goals))
-}
+/// Most workers of a node.
+pub const WORKERS_MAX: usize = crate::team::WORKERS_MAX;
+
+// SAFETY: a worker's pointers and addresses lead into regions and tables that live as long as it does, whichever thread uses it; only
+// the thread that has the worker does (W1 of `crew`).
+unsafe impl Send for Worker {}
 
 impl Drop for Worker {
     fn drop(&mut self) {
         self.waker.detach();
+        self.shared.team.detach(self.index);
     }
 }
 
 impl Worker {
-    /// A worker with an empty heap and an empty goal stack. `None` if the system refuses the address space.
-    pub(crate) fn new(options: Options, atoms: AtomTable, classes: Classes) -> Option<Box<Worker>> {
-        // Less address space (`ulimit -v`) is a smaller heap, not an error.
-        let (heap, goals) = (0..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings))?;
-        let base = heap.young.base();
+    /// A worker with an empty heap and an empty goal stack.
+    pub(crate) fn new(options: &Options, index: usize, shared: &Arc<Shared>, goals: Goals) -> Box<Worker> {
+        let heap = Heap::new(shared.spaces.clone(), index);
+        let base = heap.nursery();
         let limit = if options.collect_always { base } else { heap.limit(0) };
-        let tagged_words = tagged_words(&classes);
+        let classes = Arc::<Classes>::default();
         let abi = WorkerAbi {
             limit,
             goals_limit: goals.limit(),
             entries: std::ptr::null(),
             constants: std::ptr::null(),
-            young_mask: YOUNG_BYTES - 1,
             private_base: base,
             heap: at(base),
             goals: at(goals.start()),
@@ -157,55 +165,46 @@ impl Worker {
             operands: [Word(0); OPERANDS_MAX],
             helpers: crate::helpers::HELPERS,
         };
-        let mut worker = Box::new(Worker {
+        Box::new(Worker {
             abi,
-            atoms,
-            predicates: Predicates::default(),
+            index,
+            shared: shared.clone(),
+            atoms: shared.atoms.clone(),
+            predicates: Arc::default(),
+            tagged_words: Arc::new(crate::collect::tagged_words(&classes)),
             classes,
+            code: Code::default(),
             error: None,
             exit: None,
             resumed_later: Vec::new(),
             heap,
-            tagged_words,
-            large_limit: MAJOR_MIN,
+            need: 0,
             collection_wanted: false,
             major_wanted: false,
-            quiet_collections: 0,
-            options,
+            options: options.clone(),
             registry: Registry::default(),
             goals,
             limit,
-            system_goals: SystemGoals {
-                at_priority: BOTTOM,
-                at_node: BOTTOM,
-                at_position: BOTTOM,
-                unify: BOTTOM,
-                mark: BOTTOM,
-            },
+            system_goals: SystemGoals::default(),
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
             version_steps: 0,
             pending_more: Vec::new(),
             collections: None,
             roots: Vec::new(),
-            kept: Rc::default(),
             free_roots: Vec::new(),
             states: FxHashMap::default(),
             waker: Waker::default(),
-        });
-        worker.waker.attach(&raw mut worker.abi.limit);
-        Some(worker)
+        })
+    }
+    /// Where wakers find the limit; the worker does not move any more.
+    pub(crate) fn attach_limit(&mut self) {
+        self.waker.attach(&raw mut self.abi.limit);
     }
 
     /// The atom with this text.
     pub fn intern(&mut self, text: &str) -> Atom {
         self.atoms.intern(text.as_bytes())
-    }
-    /// Adds a class of objects.
-    pub fn add_class(&mut self, name: &'static str, contents: Contents) -> ClassId {
-        let class = self.classes.add(name, contents);
-        self.tagged_words = tagged_words(&self.classes);
-        class
     }
     /// The classes of objects.
     pub fn classes(&self) -> &Classes {
@@ -213,7 +212,7 @@ impl Worker {
     }
     /// The counters so far.
     pub fn statistics(&self) -> Statistics {
-        let used = (self.abi.heap as usize - self.heap.young.base()) as u64 / 8;
+        let used = (self.abi.heap as usize - self.heap.nursery()) as u64 / 8;
         let mut statistics = self.statistics.clone();
         statistics.words_allocated += used;
         statistics.suspensions += self.new_suspensions().count() as u64;
@@ -229,7 +228,7 @@ impl Worker {
         self.collections.as_deref().unwrap_or_default()
     }
     /// The state of a group of builtins (one value per type), made when it is first asked for.
-    pub fn state<T: Any + Default>(&mut self) -> &mut T {
+    pub fn state<T: Any + Default + Send>(&mut self) -> &mut T {
         let state = self.states.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
         state.downcast_mut().expect("states are entered under their own type")
     }
@@ -264,9 +263,17 @@ impl Worker {
     }
     /// Counts bytes that a builtin is going to keep outside the heap; it asks [`Worker::ensure`] first.
     pub(crate) fn keep(&self, bytes: usize) -> Kept {
-        let mut kept = Kept { bytes: 0, all: self.kept.clone() };
+        let mut kept = Kept { bytes: 0, all: self.shared.clone() };
         kept.add(bytes);
         kept
+    }
+    /// W3: what was allocated up to now may be taken by other workers.
+    pub(crate) fn publish(&mut self) {
+        self.set_private_base(self.abi.heap as usize);
+    }
+    pub(crate) fn set_private_base(&mut self, base: usize) {
+        self.abi.private_base = base;
+        self.shared.set_private_base(self.index, base);
     }
     /// A handle with which signals and other threads make this worker look at its [`Events`](crate::events::Events) soon.
     pub fn waker(&self) -> Waker {

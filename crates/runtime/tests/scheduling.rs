@@ -1,8 +1,8 @@
 //! Order of reductions, suspension, priorities and outcomes, with predicates implemented in Rust.
 
 use runtime::native::{Native, Outcome};
+use runtime::node::Node;
 use runtime::outcome::{ErrorKind, RunOutcome};
-use runtime::schedule::Node;
 use runtime::worker::{Options, PRIORITY_START, Worker};
 use term::Word;
 use term::abi::{Builtin, Place, PredicateId};
@@ -19,7 +19,7 @@ fn native(name: &str, modes: &str, run: runtime::native::Run) -> Native {
         place: Place::Goal,
         daemon: name.starts_with("daemon"),
     };
-    Native { signature, run }
+    Native { signature, run, home: false }
 }
 
 fn find(worker: &mut Worker, name: &str, arity: usize) -> PredicateId {
@@ -47,7 +47,7 @@ fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
         }),
         native("never", "a", |_, _, _| Outcome::No),
     ];
-    let options = Options { heap_bytes_max: None, collect_always: true, check_heap: true };
+    let options = Options { workers: 1, heap_bytes_max: None, collect_always: true, check_heap: true };
     let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
     let main = find(node.worker(), "main", 0);
     let outcome = node.run(main, &[]);

@@ -16,11 +16,7 @@ use term::symbol::{MAIN, NIL};
 use term::{Atom, AtomTable};
 
 /// Reads source files. With an error diagnostic the program is not complete and must not run.
-pub fn read_program(
-    sources: &SourceMap,
-    files: &[FileId],
-    atoms: &mut AtomTable,
-) -> (Program, Vec<Diagnostic>) {
+pub fn read_program(sources: &SourceMap, files: &[FileId], atoms: &AtomTable) -> (Program, Vec<Diagnostic>) {
     let ops = OpTable::source_table(atoms);
     let keys = Keys::new(atoms);
     let mut program = Program::default();

@@ -11,11 +11,11 @@ use term::AtomTable;
 
 /// Tokens are in order, do not overlap, and end (L1, L3).
 pub fn tokens(text: &[u8]) {
-    let mut atoms = AtomTable::new();
+    let atoms = AtomTable::new();
     let mut lexer = Lexer::new(text);
     let mut end = 0;
     loop {
-        let token = lexer.next(&mut atoms);
+        let token = lexer.next(&atoms);
         assert!(token.start >= end && token.end as usize <= text.len());
         end = token.end;
         if token.kind == TokenKind::EndOfText {
@@ -49,11 +49,11 @@ fn term_ends(text: &[u8], piece: usize) -> Vec<usize> {
 pub fn terms(text: &[u8], piece: usize) {
     let ends = term_ends(text, text.len().max(1));
     assert_eq!(ends, term_ends(text, piece.max(1)));
-    let mut atoms = AtomTable::new();
-    let ops = OpTable::default_table(&mut atoms);
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
     let mut from = 0;
     for end in ends {
-        if let Ok(tree) = parse_term(&text[from..end], &ops, &mut atoms) {
+        if let Ok(tree) = parse_term(&text[from..end], &ops, &atoms) {
             let tree = tree.expect("the scanner saw a token");
             let view = TreeView(&tree);
             let written = print_readable(&view, &atoms, &ops, view.root());
@@ -61,7 +61,7 @@ pub fn terms(text: &[u8], piece: usize) {
             print_limited(&view, &atoms, view.root(), Limits { depth: 3, length: 7, bytes: 80 });
             let mut again = written.clone();
             again.extend(b" .");
-            let reread = parse_term(&again, &ops, &mut atoms);
+            let reread = parse_term(&again, &ops, &atoms);
             let reread = reread.expect("what putt writes can be read").expect("a term");
             let view = TreeView(&reread);
             let rewritten = print_readable(&view, &atoms, &ops, view.root());
@@ -75,8 +75,8 @@ pub fn terms(text: &[u8], piece: usize) {
 pub fn program(text: &[u8]) {
     let mut sources = SourceMap::default();
     let file = sources.add("fuzz.kl1".to_string(), text.to_vec());
-    let mut atoms = AtomTable::new();
-    let (program, diagnostics) = crate::read_program(&sources, &[file], &mut atoms);
+    let atoms = AtomTable::new();
+    let (program, diagnostics) = crate::read_program(&sources, &[file], &atoms);
     dump_program(&program, &atoms);
     for diagnostic in diagnostics {
         assert!(diagnostic.span.end as usize <= text.len() && diagnostic.span.start <= diagnostic.span.end);

@@ -362,7 +362,7 @@ impl<'a> Lexer<'a> {
         self.text
     }
     /// The token `n` places ahead; `peek(0)` is what `next` would give.
-    pub fn peek(&mut self, n: usize, atoms: &mut AtomTable) -> &Token {
+    pub fn peek(&mut self, n: usize, atoms: &AtomTable) -> &Token {
         while self.ahead.len() <= n {
             let token = self.read(atoms);
             self.ahead.push_back(token);
@@ -370,7 +370,7 @@ impl<'a> Lexer<'a> {
         &self.ahead[n]
     }
     /// Takes the next token. At the end: `EndOfText`, again and again.
-    pub fn next(&mut self, atoms: &mut AtomTable) -> Token {
+    pub fn next(&mut self, atoms: &AtomTable) -> Token {
         match self.ahead.pop_front() {
             Some(token) => token,
             None => self.read(atoms),
@@ -392,7 +392,7 @@ impl<'a> Lexer<'a> {
             }
         }
     }
-    fn read(&mut self, atoms: &mut AtomTable) -> Token {
+    fn read(&mut self, atoms: &AtomTable) -> Token {
         while self.position < self.text.len() {
             let start = self.position;
             let (shape, end) = scan(self.text, start, 0, true).expect("a complete text needs no more bytes");
@@ -409,7 +409,7 @@ impl<'a> Lexer<'a> {
 }
 
 /// A token from its shape and text.
-fn value(shape: Shape, text: &[u8], atoms: &mut AtomTable) -> TokenKind {
+fn value(shape: Shape, text: &[u8], atoms: &AtomTable) -> TokenKind {
     match shape {
         Shape::Skip => unreachable!("skipped by the caller"),
         Shape::Name | Shape::Symbol => TokenKind::Atom(atoms.intern(text)),

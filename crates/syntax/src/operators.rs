@@ -116,7 +116,7 @@ pub fn default_operators() -> impl Iterator<Item = (OpType, u16, &'static str)> 
 
 impl OpTable {
     /// KL1's default operators.
-    pub fn default_table(atoms: &mut AtomTable) -> Self {
+    pub fn default_table(atoms: &AtomTable) -> Self {
         let mut table = OpTable::default();
         for (kind, priority, name) in default_operators() {
             table.add(atoms.intern(name.as_bytes()), kind, priority);
@@ -124,7 +124,7 @@ impl OpTable {
         table
     }
     /// The operators of source files: the default ones, and `daemon` for the library's directive.
-    pub fn source_table(atoms: &mut AtomTable) -> Self {
+    pub fn source_table(atoms: &AtomTable) -> Self {
         let mut table = Self::default_table(atoms);
         table.add(atoms.intern(b"daemon"), OpType::Fx, 1150);
         table

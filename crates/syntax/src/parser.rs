@@ -20,11 +20,7 @@ use term::{Atom, AtomTable};
 
 /// Reads the one term that `text` holds, end token included (see [`crate::lexer::TermScanner`]). `None`:
 /// only layout and comments.
-pub fn parse_term(
-    text: &[u8],
-    ops: &OpTable,
-    atoms: &mut AtomTable,
-) -> Result<Option<Tree>, Box<SyntaxError>> {
+pub fn parse_term(text: &[u8], ops: &OpTable, atoms: &AtomTable) -> Result<Option<Tree>, Box<SyntaxError>> {
     limit(text)?;
     Parser::new(text, ops).term(atoms)
 }
@@ -35,7 +31,7 @@ pub fn parse_tokens(
     text: &[u8],
     tokens: Vec<Token>,
     ops: &OpTable,
-    atoms: &mut AtomTable,
+    atoms: &AtomTable,
 ) -> Result<Option<Tree>, Box<SyntaxError>> {
     limit(text)?;
     let mut parser = Parser::new(text, ops);
@@ -118,7 +114,7 @@ impl<'a> Parser<'a> {
 
     /// The next term with its end token; `None` at the end of the text. After an error the text up to the
     /// next end token is skipped.
-    pub(crate) fn term(&mut self, atoms: &mut AtomTable) -> Result<Option<Tree>, Box<SyntaxError>> {
+    pub(crate) fn term(&mut self, atoms: &AtomTable) -> Result<Option<Tree>, Box<SyntaxError>> {
         if self.lexer.peek(0, atoms).kind == TokenKind::EndOfText {
             return Ok(None);
         }
@@ -140,7 +136,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn read(&mut self, atoms: &mut AtomTable) -> Result<(), Box<SyntaxError>> {
+    fn read(&mut self, atoms: &AtomTable) -> Result<(), Box<SyntaxError>> {
         loop {
             if !self.operand(atoms)? {
                 continue;
@@ -151,7 +147,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn take(&mut self, atoms: &mut AtomTable) -> Token {
+    fn take(&mut self, atoms: &AtomTable) -> Token {
         let token = self.lexer.next(atoms);
         self.last_end = token.end;
         self.ended = token.kind == TokenKind::End;
@@ -170,14 +166,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Is the token `n` ahead the character `byte`? With `at`: does it also start there?
-    fn is_punctuation(&mut self, n: usize, byte: u8, at: Option<u32>, atoms: &mut AtomTable) -> bool {
+    fn is_punctuation(&mut self, n: usize, byte: u8, at: Option<u32>, atoms: &AtomTable) -> bool {
         let token = self.lexer.peek(n, atoms);
         token.kind == TokenKind::Punctuation(byte) && at.is_none_or(|at| at == token.start)
     }
 
     /// At the start of a term: takes one primary (`true`), or the opening of one (`false`: an operand must
     /// follow).
-    fn operand(&mut self, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+    fn operand(&mut self, atoms: &AtomTable) -> Result<bool, Box<SyntaxError>> {
         let applied = {
             let end = self.lexer.peek(0, atoms).end;
             self.is_punctuation(1, b'(', Some(end), atoms)
@@ -234,7 +230,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    fn bracket(&mut self, start: u32, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+    fn bracket(&mut self, start: u32, atoms: &AtomTable) -> Result<bool, Box<SyntaxError>> {
         if !self.is_punctuation(0, b']', None, atoms) {
             self.push_frame(FrameKind::Items, NIL, start, 0, ARGUMENT_MAX);
             return Ok(false);
@@ -251,7 +247,7 @@ impl<'a> Parser<'a> {
         &mut self,
         name: Atom,
         start: u32,
-        atoms: &mut AtomTable,
+        atoms: &AtomTable,
     ) -> Result<bool, Box<SyntaxError>> {
         self.take(atoms);
         if self.is_punctuation(0, b')', None, atoms) {
@@ -265,7 +261,7 @@ impl<'a> Parser<'a> {
         Ok(false)
     }
 
-    fn adjacent_strings(&mut self, first: Box<[u8]>, atoms: &mut AtomTable) -> Box<[u8]> {
+    fn adjacent_strings(&mut self, first: Box<[u8]>, atoms: &AtomTable) -> Box<[u8]> {
         let mut bytes = first;
         if matches!(self.lexer.peek(0, atoms).kind, TokenKind::String(_)) {
             let mut all = Vec::from(bytes);
@@ -296,7 +292,7 @@ impl<'a> Parser<'a> {
         atom: Atom,
         start: u32,
         bare: bool,
-        atoms: &mut AtomTable,
+        atoms: &AtomTable,
     ) -> Result<bool, Box<SyntaxError>> {
         if bare && atom == MINUS && is_number(&self.lexer.peek(0, atoms).kind) {
             let number = match self.take(atoms).kind {
@@ -327,7 +323,7 @@ impl<'a> Parser<'a> {
     }
 
     /// After a prefix operator: is what follows its operand (or does the operator stand for itself)?
-    fn prefix_applies(&mut self, atom: Atom, atoms: &mut AtomTable) -> bool {
+    fn prefix_applies(&mut self, atom: Atom, atoms: &AtomTable) -> bool {
         let token = self.lexer.peek(0, atoms);
         let end = token.end;
         let next = match token.kind {
@@ -349,7 +345,7 @@ impl<'a> Parser<'a> {
 
     /// After a term: goes on with an operator (`false`: an operand must follow), or closes what encloses
     /// the term. `true`: the end token was taken.
-    fn continuation(&mut self, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+    fn continuation(&mut self, atoms: &AtomTable) -> Result<bool, Box<SyntaxError>> {
         let mut priority = 0;
         loop {
             if let Some((name, op, postfix)) = self.fitting_operator(priority, atoms) {
@@ -382,7 +378,7 @@ impl<'a> Parser<'a> {
 
     /// The next token as an infix or postfix operator (`true`) that may continue a term of this priority
     /// here.
-    fn fitting_operator(&mut self, priority: u16, atoms: &mut AtomTable) -> Option<(Atom, Op, bool)> {
+    fn fitting_operator(&mut self, priority: u16, atoms: &AtomTable) -> Option<(Atom, Op, bool)> {
         let (name, infix, postfix) = match self.lexer.peek(0, atoms).kind {
             TokenKind::Atom(name) | TokenKind::QuotedAtom(name) => {
                 (name, self.ops.infix(name), self.ops.postfix(name))
@@ -410,7 +406,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Finishes the frame with the value on top (`true`), or goes on inside it after a separator (`false`).
-    fn close(&mut self, frame: Frame, atoms: &mut AtomTable) -> Result<bool, Box<SyntaxError>> {
+    fn close(&mut self, frame: Frame, atoms: &AtomTable) -> Result<bool, Box<SyntaxError>> {
         let closer = match frame.kind {
             FrameKind::Infix => {
                 self.build_struct(frame.name, 2, frame.start);

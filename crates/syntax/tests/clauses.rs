@@ -10,8 +10,8 @@ use term::AtomTable;
 fn read(text: &str) -> (String, Vec<String>) {
     let mut sources = SourceMap::default();
     let file = sources.add("test.kl1".to_string(), text.as_bytes().to_vec());
-    let mut atoms = AtomTable::new();
-    let (program, diagnostics) = read_program(&sources, &[file], &mut atoms);
+    let atoms = AtomTable::new();
+    let (program, diagnostics) = read_program(&sources, &[file], &atoms);
     let lines = diagnostics.iter().map(|d| describe(d, &sources)).collect();
     (dump_program(&program, &atoms), lines)
 }

@@ -9,11 +9,11 @@ use syntax::views::TreeView;
 use term::AtomTable;
 
 fn check_tokens(text: &[u8], expected: Expect) {
-    let mut atoms = AtomTable::new();
+    let atoms = AtomTable::new();
     let mut lexer = Lexer::new(text);
     let mut lines = String::new();
     loop {
-        let token = lexer.next(&mut atoms);
+        let token = lexer.next(&atoms);
         let kind = match &token.kind {
             TokenKind::Atom(atom) => format!("atom {}", atoms.name(*atom)),
             TokenKind::QuotedAtom(atom) => format!("quoted {:?}", atoms.name(*atom)),
@@ -94,9 +94,9 @@ fn tokens_of_each_kind() {
 
 /// Reads a term and shows it in canonical form.
 fn canonical(text: &str) -> String {
-    let mut atoms = AtomTable::new();
-    let ops = OpTable::default_table(&mut atoms);
-    match parse_term(text.as_bytes(), &ops, &mut atoms) {
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
+    match parse_term(text.as_bytes(), &ops, &atoms) {
         Ok(None) => "nothing".to_string(),
         Ok(Some(tree)) => {
             let view = TreeView(&tree);
@@ -267,10 +267,10 @@ fn the_end_of_a_term_is_found_as_soon_as_it_arrives() {
 
 #[test]
 fn errors_of_gett_are_reported_with_their_place() {
-    let mut atoms = AtomTable::new();
-    let ops = OpTable::default_table(&mut atoms);
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
     let text = b"\nf(a,\n  b c, % comment\n d).";
-    let error = parse_term(text, &ops, &mut atoms).unwrap_err();
+    let error = parse_term(text, &ops, &atoms).unwrap_err();
     let report = error.report(text, 22);
     expect![[r#"
         {SYNTAX ERROR: in lines 21-23}
@@ -286,13 +286,13 @@ fn errors_of_gett_are_reported_with_their_place() {
 
 #[test]
 fn operators_can_be_changed() {
-    let mut atoms = AtomTable::new();
-    let mut ops = OpTable::default_table(&mut atoms);
+    let atoms = AtomTable::new();
+    let mut ops = OpTable::default_table(&atoms);
     let likes = atoms.intern(b"likes");
-    assert!(parse_term(b"a likes b.", &ops, &mut atoms).is_err());
+    assert!(parse_term(b"a likes b.", &ops, &atoms).is_err());
     assert!(ops.add(likes, OpType::Xfx, 700));
     assert!(!ops.add(likes, OpType::Xfx, 1201));
-    let tree = parse_term(b"a likes b.", &ops, &mut atoms).unwrap().unwrap();
+    let tree = parse_term(b"a likes b.", &ops, &atoms).unwrap().unwrap();
     let view = TreeView(&tree);
     assert_eq!(print_readable(&view, &atoms, &ops, view.root()), b"a likes b");
     ops.remove(likes, OpType::Xfx);

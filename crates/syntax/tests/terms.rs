@@ -65,9 +65,9 @@ fn putt() {
     ];
     let mut lines = String::new();
     for text in texts {
-        let mut atoms = AtomTable::new();
-        let ops = OpTable::default_table(&mut atoms);
-        let tree = parse_term(format!("{text} .").as_bytes(), &ops, &mut atoms).unwrap().unwrap();
+        let atoms = AtomTable::new();
+        let ops = OpTable::default_table(&atoms);
+        let tree = parse_term(format!("{text} .").as_bytes(), &ops, &atoms).unwrap().unwrap();
         let view = TreeView(&tree);
         let putt = print_readable(&view, &atoms, &ops, view.root());
         let print = print_plain(&view, &atoms, view.root());
@@ -133,10 +133,10 @@ fn putt() {
 
 #[test]
 fn limited_terms() {
-    let mut atoms = AtomTable::new();
-    let ops = OpTable::default_table(&mut atoms);
-    let mut show = |text: &str| {
-        let tree = parse_term(text.as_bytes(), &ops, &mut atoms).unwrap().unwrap();
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
+    let show = |text: &str| {
+        let tree = parse_term(text.as_bytes(), &ops, &atoms).unwrap().unwrap();
         let view = TreeView(&tree);
         print_limited(&view, &atoms, view.root(), Limits { depth: 3, length: 4, bytes: 40 })
     };
@@ -163,9 +163,9 @@ fn printing_stops_at_variables_and_when_the_buffer_is_full() {
             self.0.argument(term, index)
         }
     }
-    let mut atoms = AtomTable::new();
-    let ops = OpTable::default_table(&mut atoms);
-    let tree = parse_term(b"f(a,[b|X],c).", &ops, &mut atoms).unwrap().unwrap();
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
+    let tree = parse_term(b"f(a,[b|X],c).", &ops, &atoms).unwrap().unwrap();
     let view = Waiting(TreeView(&tree), false.into());
     let mut printer = Printer::readable(view.0.root());
     let mut out = vec![];
@@ -180,10 +180,10 @@ fn printing_stops_at_variables_and_when_the_buffer_is_full() {
 
 #[test]
 fn wrapped_terms_show_what_they_stand_for() {
-    let mut atoms = AtomTable::new();
-    let ops = OpTable::default_table(&mut atoms);
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
     let text = b"functor(f(variable(\"X\"),list([integer(1)|atom([])]),vector({string(\"s\")}),functor(+(atom(a),floating_point(1.5))))).";
-    let tree = parse_term(text, &ops, &mut atoms).unwrap().unwrap();
+    let tree = parse_term(text, &ops, &atoms).unwrap().unwrap();
     let inner = TreeView(&tree);
     let view = WrappedView::new(&inner, &atoms);
     let shown = print_readable(&view, &atoms, &ops, inner.root());
@@ -193,8 +193,8 @@ fn wrapped_terms_show_what_they_stand_for() {
 #[test]
 fn deep_and_long_terms() {
     const N: usize = 1_000_000;
-    let mut atoms = AtomTable::new();
-    let ops = OpTable::default_table(&mut atoms);
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
     let repeat = |open: &str, middle: &str, close: &str| {
         format!("{}{middle}{}.", open.repeat(N), close.repeat(N)).into_bytes()
     };
@@ -211,7 +211,7 @@ fn deep_and_long_terms() {
         format!("[{}a].", "a,".repeat(N)).into_bytes(),
     ];
     for text in &texts {
-        let Ok(tree) = parse_term(text, &ops, &mut atoms) else {
+        let Ok(tree) = parse_term(text, &ops, &atoms) else {
             assert!(text.ends_with(b"++."), "`xf` does not chain; everything else can be read");
             continue;
         };
@@ -222,7 +222,7 @@ fn deep_and_long_terms() {
         print_plain(&view, &atoms, view.root());
     }
     // Unclosed: an error, not an overflow.
-    assert!(parse_term("f(".repeat(N).as_bytes(), &ops, &mut atoms).is_err());
+    assert!(parse_term("f(".repeat(N).as_bytes(), &ops, &atoms).is_err());
 }
 
 /// A term of the test's own.
@@ -264,7 +264,7 @@ impl<'a> TermView for &'a Terms<'a> {
     }
 }
 
-fn enter(term: &T, atoms: &mut AtomTable) {
+fn enter(term: &T, atoms: &AtomTable) {
     match term {
         T::Atom(name) => {
             atoms.intern(name.as_bytes());
@@ -338,20 +338,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
     #[test]
     fn what_putt_writes_reads_back(term in term()) {
-        let mut atoms = AtomTable::new();
-        let mut ops = OpTable::default_table(&mut atoms);
+        let atoms = AtomTable::new();
+        let mut ops = OpTable::default_table(&atoms);
         ops.add(atoms.intern(b"likes"), OpType::Yfx, 300);
         ops.add(atoms.intern(b"very"), OpType::Fy, 300);
         ops.add(atoms.intern(b"indeed"), OpType::Yf, 400);
-        enter(&term, &mut atoms);
+        enter(&term, &atoms);
         let terms = Terms(&atoms);
         let mut text = print_readable(&&terms, &atoms, &ops, &term);
         let shown = String::from_utf8_lossy(&text).into_owned();
         text.extend(b" .");
-        let mut reading = atoms.clone();
-        let tree = parse_term(&text, &ops, &mut reading);
+        let reading = &atoms;
+        let tree = parse_term(&text, &ops, reading);
         prop_assert!(tree.is_ok(), "{shown}: {tree:?}");
         let tree = tree.unwrap().unwrap();
-        prop_assert_eq!(convert(&tree, tree.root(), &reading), term, "{}", shown);
+        prop_assert_eq!(convert(&tree, tree.root(), &atoms), term, "{}", shown);
     }
 }

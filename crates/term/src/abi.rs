@@ -37,7 +37,7 @@ pub const SLACK_WORDS: usize = 1024;
 /// Free goal-stack words above `WorkerAbi::goals_limit` (C5).
 pub const GOAL_SLACK_WORDS: usize = 4096;
 /// Bytes of the address range whose cells are private to a worker (C6).
-pub const PRIVATE_BYTES: usize = 128 << 20;
+pub const PRIVATE_BYTES: usize = 64 << 20;
 /// Operands that fit in `WorkerAbi::operands`: a goal's arguments, and behind them those of the helper itself.
 pub const OPERANDS_MAX: usize = 260;
 
@@ -188,9 +188,8 @@ pub struct WorkerAbi {
     pub entries: *const usize,
     /// Constants of the program (strings, floats, big integers, ground terms), by constant number.
     pub constants: *const Word,
-    /// The young generation is one aligned region: `cell ^ heap <= young_mask` iff `cell` is in it.
-    pub young_mask: usize,
-    /// C6: where the nursery begins.
+    /// The lowest address of a private cell (C6): the nursery's base, or what was its top when other workers last got to
+    /// see it.
     pub private_base: usize,
     /// C2: the allocation pointer while the runtime runs.
     pub heap: *mut Word,

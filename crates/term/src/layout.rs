@@ -12,6 +12,7 @@
 //! newest  [header][OBJECT store       ][INT -1   ][INT length]
 //! older   [header][OBJECT newer handle][INT index][value that the older version has there]
 //! literal [header][OBJECT store       ][INT -2   ][INT length]      a constant: an update copies the store first
+//! changing [header][..                ][INT -3   ][..        ]      some worker makes an older version of the newest one
 //! ```
 //! A store and the elements in it are shared by all versions; only the newest version is updated in place.
 //! A suspended goal is one record when it waits for one variable, and a record plus one hook per variable
@@ -25,6 +26,8 @@
 //! collection; after a collection it means nothing. `WorkerAbi::suspensions` leads to the newest: so every goal that waits is
 //! known, even if nothing else leads to it.
 //! An unbound cell that is waited for holds VAR|address of its newest record; `next` leads to older ones.
+
+use crate::word::Word;
 
 /// The class of an object; an index into the runtime's class table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,8 +56,17 @@ pub const BIGINT: ClassId = ClassId(8);
 pub const PREDICATE: ClassId = ClassId(9);
 /// A module object: `[header][ATOM name]`.
 pub const MODULE: ClassId = ClassId(10);
+/// What the processes of one merger share: `[tail of its output][INT number of open inputs]`.
+pub const MERGER: ClassId = ClassId(11);
 /// First class number free for the runtime's own classes.
-pub const FIRST_FREE: ClassId = ClassId(11);
+pub const FIRST_FREE: ClassId = ClassId(12);
+
+/// The index word of the newest version, of a literal, and of a version that is being changed.
+pub const NEWEST: Word = Word::small(-1);
+/// See [`NEWEST`].
+pub const LITERAL: Word = Word::small(-2);
+/// See [`NEWEST`].
+pub const CHANGING: Word = Word::small(-3);
 
 /// Payload words of a vector or string handle.
 pub const HANDLE_SIZE: usize = 3;

@@ -1,9 +1,11 @@
 //! Symbols: atoms are numbers, their texts live in one table per node.
 //!
-//! The first atoms are the same in every table, so that code may name them as constants.
+//! The first atoms are the same in every table, so that code may name them as constants. A table may be used by many
+//! threads: texts are read without a lock, finding or entering one takes a lock for a moment.
 
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// An atom: an index into an [`AtomTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,11 +32,11 @@ well_known! {
 }
 
 /// Texts of atoms (bytes, usually UTF-8), interned. Atoms are never freed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct AtomTable {
-    texts: Vec<Arc<[u8]>>,
-    numbers: FxHashMap<Arc<[u8]>, Atom>,
-    bytes: usize,
+    texts: boxcar::Vec<Arc<[u8]>>,
+    numbers: RwLock<FxHashMap<Arc<[u8]>, Atom>>,
+    bytes: AtomicUsize,
 }
 
 /// Bytes of an entry besides its text: the counters and lengths of the shared text, two pointers to it, the number.
@@ -49,7 +51,8 @@ impl Default for AtomTable {
 impl AtomTable {
     /// A table that holds the well-known atoms only.
     pub fn new() -> Self {
-        let mut table = AtomTable { texts: Vec::new(), numbers: FxHashMap::default(), bytes: 0 };
+        let table =
+            AtomTable { texts: boxcar::Vec::new(), numbers: RwLock::default(), bytes: AtomicUsize::new(0) };
         for (number, text) in WELL_KNOWN.iter().enumerate() {
             let atom = table.intern(text.as_bytes());
             debug_assert_eq!(atom.0 as usize, number);
@@ -57,21 +60,25 @@ impl AtomTable {
         table
     }
     /// The atom with this text, entered if it is new.
-    pub fn intern(&mut self, text: &[u8]) -> Atom {
-        if let Some(&atom) = self.numbers.get(text) {
+    pub fn intern(&self, text: &[u8]) -> Atom {
+        if let Some(atom) = self.lookup(text) {
             return atom;
         }
-        let atom =
-            Atom(u32::try_from(self.texts.len()).expect("an atom needs bytes; 2^32 of them exceed memory"));
+        // A panic while the lock is held leaves the map as it was, so a poisoned lock is as good as any.
+        let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&atom) = numbers.get(text) {
+            return atom;
+        }
         let text: Arc<[u8]> = text.into();
-        self.bytes += text.len() + ENTRY_BYTES;
-        self.texts.push(text.clone());
-        self.numbers.insert(text, atom);
+        self.bytes.fetch_add(text.len() + ENTRY_BYTES, Relaxed);
+        let number = self.texts.push(text.clone());
+        let atom = Atom(u32::try_from(number).expect("an atom needs bytes; 2^32 of them exceed memory"));
+        numbers.insert(text, atom);
         atom
     }
     /// The atom with this text, if it was entered.
     pub fn lookup(&self, text: &[u8]) -> Option<Atom> {
-        self.numbers.get(text).copied()
+        self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(text).copied()
     }
     /// The text of an atom. Panics for an atom of another table.
     pub fn text(&self, atom: Atom) -> &[u8] {
@@ -83,15 +90,15 @@ impl AtomTable {
     }
     /// Number of atoms.
     pub fn len(&self) -> usize {
-        self.texts.len()
+        self.texts.count()
     }
     /// Bytes that the table takes, about.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes.load(Relaxed)
     }
     /// Never true: the well-known atoms are always there.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.len() == 0
     }
 }
 
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn well_known_atoms_have_their_texts() {
-        let mut table = AtomTable::new();
+        let table = AtomTable::new();
         assert_eq!(table.text(NIL), b"[]");
         assert_eq!(table.text(MAIN), b"main");
         assert_eq!(table.text(EMPTY), b"");
@@ -109,5 +116,18 @@ mod tests {
         let new = table.intern(b"new");
         assert_eq!(table.lookup(b"new"), Some(new));
         assert_eq!(table.intern(b"new"), new);
+    }
+
+    #[test]
+    fn threads_agree_on_atoms() {
+        let table = AtomTable::new();
+        let atoms = std::thread::scope(|scope| {
+            let enter = || (0..1000).map(|n| table.intern(format!("a{n}").as_bytes())).collect::<Vec<_>>();
+            let threads = [scope.spawn(enter), scope.spawn(enter), scope.spawn(enter)];
+            threads.map(|thread| thread.join().expect("the thread ends"))
+        });
+        assert!(atoms.iter().all(|list| *list == atoms[0]));
+        assert!(atoms[0].iter().enumerate().all(|(n, &atom)| table.text(atom) == format!("a{n}").as_bytes()));
+        assert_eq!(table.len(), WELL_KNOWN.len() + 1000);
     }
 }

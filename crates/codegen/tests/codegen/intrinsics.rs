@@ -65,11 +65,11 @@ fn vector_updates_keep_the_older_version() {
     assert_eq!(handle[2..], [Word::small(-1), Word::small(3)]);
     assert_eq!(m.words(handle[1], 4)[2], Word::small(99));
     assert_eq!(m.words(old, 4)[1..], [new, Word::small(1), Word::small(11)]);
-    // Literals, older versions, an old handle and a full heap are the helper's.
+    // Literals, older versions, handles that are not private and a full heap are the helper's.
     let literal = vector(&mut m, -2, &[1, 2]);
     assert_eq!(run(&mut m, &[literal, Word::small(1), pair]).1[0], "builtin 2 Object");
     assert_eq!(run(&mut m, &[old, Word::small(1), pair]).1[0], "builtin 2 Object");
-    m.worker.young_mask = 0;
+    m.worker.private_base = 0;
     assert_eq!(run(&mut m, &[new, Word::small(1), pair]).1[0], "builtin 2 Object");
 }
 

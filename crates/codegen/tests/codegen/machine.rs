@@ -203,7 +203,6 @@ impl Machine {
             goals_limit: goals.as_ptr() as usize + 8 * (goals.len() - GOAL_SLACK_WORDS),
             entries: entries.as_ptr(),
             constants: constants.as_ptr(),
-            young_mask: usize::MAX,
             private_base: base as usize,
             heap: base.cast(),
             goals: goals.as_mut_ptr().cast(),

@@ -243,12 +243,12 @@ mod tests {
     fn execute(text: &str, schedule: Schedule) -> Report {
         let mut sources = SourceMap::default();
         let file = sources.add("fuzz.kl1".into(), text.as_bytes().to_vec());
-        let mut atoms = AtomTable::new();
-        let (program, diagnostics) = syntax::read_program(&sources, &[file], &mut atoms);
+        let atoms = AtomTable::new();
+        let (program, diagnostics) = syntax::read_program(&sources, &[file], &atoms);
         let errors: Vec<_> =
             diagnostics.iter().filter(|d| d.severity == syntax::diagnostic::Severity::Error).collect();
         assert!(errors.is_empty(), "{errors:?}\n{text}");
-        let report = run(&program, &mut atoms, Options { schedule, ..Options::bare(STEPS_MAX) });
+        let report = run(&program, &atoms, Options { schedule, ..Options::bare(STEPS_MAX) });
         assert!(report.outcome.exit_status().is_some(), "{:?}\n{text}", report.outcome);
         report
     }

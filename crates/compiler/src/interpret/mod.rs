@@ -130,6 +130,6 @@ pub struct Report {
 }
 
 /// Runs `main:main` of a program without error diagnostics. Library modules must be among its modules.
-pub fn run(program: &Program, atoms: &mut AtomTable, options: Options) -> Report {
+pub fn run(program: &Program, atoms: &AtomTable, options: Options) -> Report {
     scheduler::Machine::new(program, atoms, options).run()
 }

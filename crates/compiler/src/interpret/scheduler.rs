@@ -56,7 +56,7 @@ pub(super) struct Entry<'p> {
 /// A run.
 pub(super) struct Machine<'p> {
     pub(super) store: Store,
-    pub(super) atoms: &'p mut AtomTable,
+    pub(super) atoms: &'p AtomTable,
     pub(super) world: World,
     pub(super) entries: Vec<Entry<'p>>,
     pub(super) predicates: HashMap<(Atom, Atom, usize), usize>,
@@ -84,7 +84,7 @@ pub(super) struct Machine<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(program: &'p Program, atoms: &'p mut AtomTable, options: Options) -> Machine<'p> {
+    pub(super) fn new(program: &'p Program, atoms: &'p AtomTable, options: Options) -> Machine<'p> {
         let mut entries = Vec::new();
         let mut predicates = HashMap::new();
         for module in &program.modules {

@@ -12,10 +12,10 @@ fn execute_all(texts: &[&str], options: Options) -> Report {
     let mut sources = SourceMap::default();
     let files: Vec<_> =
         texts.iter().map(|text| sources.add("test.kl1".into(), text.as_bytes().to_vec())).collect();
-    let mut atoms = AtomTable::new();
-    let (program, diagnostics) = syntax::read_program(&sources, &files, &mut atoms);
+    let atoms = AtomTable::new();
+    let (program, diagnostics) = syntax::read_program(&sources, &files, &atoms);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
-    run(&program, &mut atoms, options)
+    run(&program, &atoms, options)
 }
 
 /// Runs the clauses of module main with the library's modules for input and output.

@@ -13,7 +13,7 @@ use term::{Atom, AtomTable};
 const NESTING_MAX: u32 = 1_000;
 
 /// The program that a text describes, or what is wrong with it (`line 3: ...`).
-pub fn parse(text: &str, atoms: &mut AtomTable) -> Result<Program, String> {
+pub fn parse(text: &str, atoms: &AtomTable) -> Result<Program, String> {
     let mut parser = Parser { text: text.as_bytes(), at: 0, atoms, depth: 0 };
     parser.program().map_err(|message| {
         let line = parser.text[..parser.at].iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -24,7 +24,7 @@ pub fn parse(text: &str, atoms: &mut AtomTable) -> Result<Program, String> {
 struct Parser<'p> {
     text: &'p [u8],
     at: usize,
-    atoms: &'p mut AtomTable,
+    atoms: &'p AtomTable,
     depth: u32,
 }
 

@@ -56,8 +56,8 @@ pub(crate) struct Compiled {
 pub(crate) fn compile(text: &str, one_worker: bool) -> Compiled {
     let mut sources = SourceMap::default();
     let file = sources.add("test.kl1".into(), text.as_bytes().to_vec());
-    let mut atoms = AtomTable::new();
-    let (program, mut diagnostics) = syntax::read_program(&sources, &[file], &mut atoms);
+    let atoms = AtomTable::new();
+    let (program, mut diagnostics) = syntax::read_program(&sources, &[file], &atoms);
     let builtins = builtins();
     let earlier = FxHashMap::default();
     let options = Options {
@@ -67,7 +67,7 @@ pub(crate) fn compile(text: &str, one_worker: bool) -> Compiled {
         roots: None,
         one_worker,
     };
-    let (program, more) = compiler::compile(&program, &sources, &mut atoms, &options);
+    let (program, more) = compiler::compile(&program, &sources, &atoms, &options);
     diagnostics.extend(more);
     Compiled { program, diagnostics, atoms }
 }

@@ -182,11 +182,11 @@ pub(crate) fn interpreted_texts(
     stdin: &[u8],
 ) -> Result<Execution, String> {
     let mut sources = SourceMap::default();
-    let mut atoms = AtomTable::new();
+    let atoms = AtomTable::new();
     let mut files: Vec<_> = texts.into_iter().map(|(name, text)| sources.add(name, text)).collect();
     let mut tried = BTreeSet::new();
     let program = loop {
-        let (program, _) = syntax::read_program(&sources, &files, &mut atoms);
+        let (program, _) = syntax::read_program(&sources, &files, &atoms);
         let given: BTreeSet<_> = program.modules.iter().map(|module| module.name).collect();
         let missing: Vec<String> = compiler::modules_needed(&program)
             .into_iter()
@@ -213,7 +213,7 @@ pub(crate) fn interpreted_texts(
     let mut options = Options::bare(STEPS_MAX);
     options.arguments = arguments.iter().map(|argument| argument.as_bytes().to_vec()).collect();
     options.stdin = stdin.to_vec();
-    let report = run(&program, &mut atoms, options);
+    let report = run(&program, &atoms, options);
     let ending = match &report.outcome {
         Outcome::Success | Outcome::Exit(_) => Ending::Success,
         Outcome::Failure { .. } => Ending::Failure,

@@ -1,6 +1,6 @@
 //! Module `builtin`, and console output in guards.
 
-use super::{Row, attempt, error, goal, guard, integer, out_of_range};
+use super::{Row, attempt, error, goal, guard, home, integer, out_of_range};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::worker::Worker;
@@ -92,13 +92,13 @@ fn idle(_: &mut Worker, _: &[Word], _: &mut [Word]) -> Outcome {
 }
 
 pub(super) const NATIVES: &[Row] = &[
-    goal("builtin", "print", "a", print_line),
-    goal("builtin", "print", "ao", print),
-    goal("builtin", "putc", "io", putc),
-    goal("builtin", "readint", "o", read_integer),
-    goal("builtin", "start_measure", "", start_measure),
-    goal("builtin", "report_measure", "o", report_measure),
-    goal("builtin", "idle", "", idle),
+    home(goal("builtin", "print", "a", print_line)),
+    home(goal("builtin", "print", "ao", print)),
+    home(goal("builtin", "putc", "io", putc)),
+    home(goal("builtin", "readint", "o", read_integer)),
+    home(goal("builtin", "start_measure", "", start_measure)),
+    home(goal("builtin", "report_measure", "o", report_measure)),
+    home(goal("builtin", "idle", "", idle)),
     guard("guard", "display_console", "i", print_line),
     guard("guard", "put_console", "i", print_line),
 ];

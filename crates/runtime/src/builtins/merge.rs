@@ -4,6 +4,7 @@
 //! - G1 The tail is an unbound variable or what the program bound it to; only the merger extends it.
 //! - G2 Every open input is counted and has one place: the process that waits for it, or the work list of the running
 //!   one. So Out ends when the last input does, and a message costs O(1).
+//! - G3 A process has the merger for itself while the number of open inputs is `BUSY`; another one comes again later.
 
 use super::{Row, attempt, body, daemon, error, predicates, wrong};
 use crate::memory::write;
@@ -12,9 +13,9 @@ use crate::outcome::ErrorKind;
 use crate::terms::View;
 use crate::walk::Stack;
 use crate::worker::Worker;
-use term::Word;
 use term::symbol::NIL;
 use term::word::{Tag, UNBOUND};
+use term::{Word, layout};
 
 /// Messages that are forwarded at once: a merger whose output is its own input has no end, and other goals and the
 /// collector must get their turn.
@@ -22,10 +23,7 @@ const BATCH: usize = 4096;
 
 const TAIL: usize = 0;
 const OPEN: usize = 1;
-
-/// The class of merger objects, entered on first use.
-#[derive(Default)]
-struct Class(Option<term::layout::ClassId>);
+const BUSY: Word = Word::small(-1);
 
 /// A new cons whose cdr is a new variable: the cons and that variable.
 pub(super) fn open_cons(worker: &mut Worker, car: Word) -> (Word, Word) {
@@ -37,22 +35,20 @@ pub(super) fn open_cons(worker: &mut Worker, car: Word) -> (Word, Word) {
 
 /// A new merger with one input.
 pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
-    let class = match worker.state::<Class>().0 {
-        Some(class) => class,
-        None => {
-            let class = worker.add_class("merger", crate::classes::Contents::Tagged);
-            worker.state::<Class>().0 = Some(class);
-            class
-        }
-    };
-    let merger = worker.object(class, &[output, Word::small(1)]);
+    let merger = worker.object(layout::MERGER, &[output, Word::small(1)]);
     forward(worker, input, merger)
 }
 
 /// Forwards what `input` (an open input of `merger`) has, and leaves processes where it must wait.
 fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
+    let open = worker.object_word(merger, OPEN);
+    if open == BUSY || !worker.claim_object_word(merger, OPEN, open, BUSY) {
+        let process = predicates::library(worker, "gcmerge", "in", 2);
+        worker.spawn(process, &[input, merger]);
+        return Outcome::Done;
+    }
+    let mut open = open.as_int();
     let mut tail = worker.object_word(merger, TAIL);
-    let mut open = worker.object_word(merger, OPEN).as_int();
     let mut inputs = Stack::new();
     inputs.push(input);
     let mut waiting = Vec::new();
@@ -116,8 +112,7 @@ fn merge(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 }
 
 fn input(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    let class = worker.state::<Class>().0;
-    if class.is_none() || worker.class_of(inputs[1]) != class {
+    if worker.class_of(inputs[1]) != Some(layout::MERGER) {
         return wrong(worker, 2, "a merger", inputs[1]);
     }
     forward(worker, inputs[0], inputs[1])

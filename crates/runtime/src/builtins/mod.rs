@@ -72,6 +72,7 @@ pub(crate) struct Row {
     modes: &'static str,
     place: Place,
     daemon: bool,
+    home: bool,
     run: Run,
 }
 
@@ -86,12 +87,13 @@ impl Row {
                 daemon: self.daemon,
             },
             run: self.run,
+            home: self.home,
         }
     }
 }
 
 const fn row(place: Place, module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
-    Row { module, name, modes, place, daemon: false, run }
+    Row { module, name, modes, place, daemon: false, home: false, run }
 }
 /// A guard builtin.
 const fn guard(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
@@ -109,6 +111,12 @@ const fn goal(module: &'static str, name: &'static str, modes: &'static str, run
 const fn daemon(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
     let mut row = goal(module, name, modes, run);
     row.daemon = true;
+    row
+}
+
+/// The same builtin where the outside world is.
+const fn home(mut row: Row) -> Row {
+    row.home = true;
     row
 }
 

@@ -191,6 +191,7 @@ pub(super) fn calls() -> impl Iterator<Item = Native> {
             daemon: false,
         },
         run: call,
+        home: false,
     })
 }
 

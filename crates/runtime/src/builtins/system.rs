@@ -1,7 +1,7 @@
 //! Modules `unix` (the predicates that need no stream) and `system_control`.
 
 use super::io::Io;
-use super::{Row, attempt, error, goal, integer, wrong};
+use super::{Row, attempt, error, goal, home, integer, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
@@ -51,8 +51,8 @@ fn collect(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
 
 /// `system_control:words(N)`: heap words in use.
 fn words(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
-    let young = worker.abi.heap as usize - worker.heap.young.base();
-    outputs[0] = Word::small(((worker.heap.old_bytes() + young) / 8) as i64);
+    let young = worker.abi.heap as usize - worker.heap.nursery();
+    outputs[0] = Word::small(((worker.heap.spaces.old_bytes() + young) / 8) as i64);
     Outcome::Done
 }
 
@@ -94,9 +94,9 @@ pub fn take_postmortem(worker: &mut Worker) -> Option<(PredicateId, Vec<Word>)> 
 pub(super) const NATIVES: &[Row] = &[
     goal("system_control", "collect", "o", collect),
     goal("system_control", "words", "o", words),
-    goal("system_control", "postmortem", "iio", register_postmortem),
+    home(goal("system_control", "postmortem", "iio", register_postmortem)),
     goal("unix", "exit", "i", exit),
-    goal("unix", "argc", "o", argc),
-    goal("unix", "argv", "o", argv),
+    home(goal("unix", "argc", "o", argc)),
+    home(goal("unix", "argv", "o", argv)),
     goal("unix", "times", "oooo", times),
 ];

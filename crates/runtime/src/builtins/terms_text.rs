@@ -6,7 +6,7 @@
 //! Invariant X1: the codes of a term that has not come completely are read once; [`Scan`] keeps them between calls.
 
 use super::io::{Table, read, requests::reply, streams};
-use super::{Row, attempt, ensure_readable, error, goal, integer, list_items, out_of_range, wrong};
+use super::{Row, attempt, ensure_readable, error, goal, home, integer, list_items, out_of_range, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::print;
@@ -120,7 +120,7 @@ fn tokens(worker: &mut Worker, text: &[u8]) -> Word {
     let mut items = Vec::new();
     let mut last_end = None;
     loop {
-        let token = lexer.next(&mut worker.atoms);
+        let token = lexer.next(&worker.atoms);
         let glued = last_end == Some(token.start);
         last_end = Some(token.end);
         let last = matches!(token.kind, TokenKind::End | TokenKind::EndOfText);
@@ -275,7 +275,7 @@ fn parse(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
         tokens.push(attempt!(write_token(worker, *item, &mut text)));
     }
     let starts: Vec<u32> = tokens.iter().map(|token| token.start).collect();
-    outputs[0] = match syntax::parse_tokens(&text, tokens, &ops, &mut worker.atoms) {
+    outputs[0] = match syntax::parse_tokens(&text, tokens, &ops, &worker.atoms) {
         Ok(Some(tree)) => {
             let term = read::build(worker, &tree, wrapped);
             worker.structure(NORMAL, &[term])
@@ -340,11 +340,11 @@ fn codes(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
 const MODULE: &str = "terms_text";
 
 pub(super) const NATIVES: &[Row] = &[
-    goal(MODULE, "scan", "iio", scan),
-    goal(MODULE, "parse", "iiio", parse),
-    goal(MODULE, "report", "iiio", report),
+    home(goal(MODULE, "scan", "iio", scan)),
+    home(goal(MODULE, "parse", "iiio", parse)),
+    home(goal(MODULE, "report", "iiio", report)),
     goal(MODULE, "ground", "io", ground),
-    goal(MODULE, "codes", "iiiao", codes),
+    home(goal(MODULE, "codes", "iiiao", codes)),
     goal("scanner", "chartype", "io", chartype),
 ];
 
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn every_text_up_to_its_end_gives_tokens_that_parse_like_the_text() {
         let worker = worker();
-        let ops = OpTable::default_table(&mut worker.atoms);
+        let ops = OpTable::default_table(&worker.atoms);
         let mut out = [Word::NIL];
         assert!(matches!(read::default_operators(worker, &[], &mut out), Outcome::Done));
         let table = out[0];
@@ -410,7 +410,7 @@ mod tests {
             let tokens = worker.arg(state, 0);
             assert!(matches!(parse(worker, &[tokens, table, Word::small(0)], &mut out), Outcome::Done));
             let got = worker.arg(out[0], 0);
-            match syntax::parse_term(text, &ops, &mut worker.atoms) {
+            match syntax::parse_term(text, &ops, &worker.atoms) {
                 Ok(tree) => {
                     let tree = tree.expect("the texts are not empty");
                     let expected = read::build(worker, &tree, false);

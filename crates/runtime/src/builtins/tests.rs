@@ -2,8 +2,8 @@
 
 use super::natives;
 use crate::native::Outcome;
+use crate::node::Node;
 use crate::outcome::{ErrorKind, RunOutcome};
-use crate::schedule::Node;
 use crate::worker::{Options, Worker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -11,7 +11,8 @@ use term::abi::PredicateId;
 use term::{AtomTable, Word};
 
 pub(crate) fn node() -> Node {
-    let options = Options { heap_bytes_max: Some(256 << 20), collect_always: false, check_heap: false };
+    let options =
+        Options { workers: 1, heap_bytes_max: Some(256 << 20), collect_always: false, check_heap: false };
     let mut node = Node::new(options, AtomTable::new(), natives()).expect("address space");
     let outside = super::io::events::Outside::of(node.worker());
     node.set_events(Box::new(outside));

@@ -2,7 +2,7 @@
 //! the rest.
 
 use super::io::events;
-use super::{Row, attempt, error, goal, integer};
+use super::{Row, attempt, error, goal, home, integer};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
@@ -123,6 +123,6 @@ pub(super) const NATIVES: &[Row] = &[
     goal("timer", "add", "iio", |w, i, o| calculate(w, i, o, i64::checked_add)),
     goal("timer", "sub", "iio", |w, i, o| calculate(w, i, o, i64::checked_sub)),
     goal("timer", "compare", "iio", compare),
-    goal("timer", "instantiate_after", "ia", after),
-    goal("timer", "instantiate_at", "ia", at),
+    home(goal("timer", "instantiate_after", "ia", after)),
+    home(goal("timer", "instantiate_at", "ia", at)),
 ];

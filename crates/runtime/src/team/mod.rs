@@ -172,6 +172,16 @@ impl Team {
             spins: workers <= processors && cfg!(not(all(test, loom))),
         }
     }
+    /// Number of workers.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.seats.len()
+    }
+    /// Whether a running worker has something to attend to, but hungry ones that have not poked it. Relaxed looks, all of them.
+    #[inline(always)]
+    pub(crate) fn wants(&self, me: usize) -> bool {
+        self.stop_wanted() || self.seats[me].waiting.load(Relaxed) || self.over() || self.hungry() != 0
+    }
     /// The address of the worker's `abi.limit`, where pokes store 0. It must stay valid until `detach`.
     pub(crate) fn attach(&self, me: usize, limit: *mut usize) {
         self.mailbox(me).limit = AtomicPtr::new(limit);

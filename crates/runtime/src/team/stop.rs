@@ -119,6 +119,10 @@ impl Team {
             world = self.wait(world, me, None);
         }
     }
+    /// Whether somebody is stopped, not only at rest.
+    pub(crate) fn stopped_any(&self) -> bool {
+        self.world().stop.stopped != 0
+    }
     /// The leader lets others take part in what follows.
     pub(crate) fn open_share(&self, me: usize, sharers: Sharers) {
         let mut world = self.led_by(me);

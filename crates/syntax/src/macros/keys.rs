@@ -47,7 +47,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(table: &mut AtomTable) -> Self {
+    pub(crate) fn new(table: &AtomTable) -> Self {
         let atoms: Vec<Atom> = KEYS.iter().map(|(_, text)| table.intern(text.as_bytes())).collect();
         let by_atom = atoms.iter().zip(KEYS).map(|(&atom, &(key, _))| (atom, key)).collect();
         Keys { by_atom, atoms }

@@ -41,7 +41,7 @@ pub(crate) struct With {
 
 /// What the clauses of a file share.
 pub(crate) struct Context<'a> {
-    pub(crate) atoms: &'a mut AtomTable,
+    pub(crate) atoms: &'a AtomTable,
     pub(crate) keys: &'a Keys,
     pub(crate) file: FileId,
     pub(crate) withs: Vec<With>,

@@ -73,7 +73,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(atoms: &mut AtomTable) -> Table {
+    pub(super) fn new(atoms: &AtomTable) -> Table {
         let mut table = Table {
             guards: HashMap::new(),
             guard_methods: HashMap::new(),
@@ -103,7 +103,7 @@ impl Table {
         table
     }
 
-    fn enter(&mut self, atoms: &mut AtomTable, native: Native) {
+    fn enter(&mut self, atoms: &AtomTable, native: Native) {
         let (module, name) = (atoms.intern(native.module.as_bytes()), atoms.intern(native.name.as_bytes()));
         let arity = native.modes.len();
         let inputs = native.modes.bytes().filter(|mode| *mode != b'o').count();

@@ -9,15 +9,16 @@
 
 use super::buffers::{Direction, Fd};
 use crate::builtins::merge::open_cons;
+use crate::crew::lock;
 use crate::events::Events;
 use crate::worker::{Root, Worker};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use std::cell::RefCell;
+
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::rc::Rc;
-use std::sync::Arc;
+
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use term::Word;
 
@@ -53,14 +54,14 @@ struct Sources {
 /// The outside world of one worker.
 #[derive(Clone, Default)]
 pub struct Outside {
-    sources: Rc<RefCell<Sources>>,
+    sources: Arc<Mutex<Sources>>,
 }
 
 /// A variable that is bound when the descriptor is ready.
 pub(crate) fn when_ready(worker: &mut Worker, fd: Fd, direction: Direction) -> Word {
     let variable = worker.new_variable();
     let root = worker.root(variable);
-    worker.state::<Outside>().sources.borrow_mut().fds.push((fd, direction, root));
+    worker.state::<Outside>().sources().fds.push((fd, direction, root));
     worker.waker().wake();
     variable
 }
@@ -68,7 +69,7 @@ pub(crate) fn when_ready(worker: &mut Worker, fd: Fd, direction: Direction) -> W
 /// Binds `variable` to `[]` at an instant.
 pub(crate) fn bind_at(worker: &mut Worker, at: Instant, variable: Word) {
     let root = worker.root(variable);
-    let mut sources = worker.state::<Outside>().sources.borrow_mut();
+    let mut sources = worker.state::<Outside>().sources();
     sources.timer_count += 1;
     let key = (at, sources.timer_count);
     sources.timers.insert(key, root);
@@ -86,7 +87,7 @@ pub(crate) fn when_ended(
     let pid = Pid::from_child(&process);
     let ended = Fd::Owned(Arc::new(pidfd_open(pid, PidfdFlags::empty())?));
     let status = worker.root(status);
-    worker.state::<Outside>().sources.borrow_mut().children.push(Child { process, ended, status });
+    worker.state::<Outside>().sources().children.push(Child { process, ended, status });
     worker.waker().wake();
     Ok(())
 }
@@ -94,7 +95,7 @@ pub(crate) fn when_ended(
 /// The list of occurrences of a signal, from now on; `None` if the signal cannot be caught.
 pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     let outside = worker.state::<Outside>().clone();
-    if let Some(signal) = outside.sources.borrow().signals.iter().find(|signal| signal.number == number) {
+    if let Some(signal) = outside.sources().signals.iter().find(|signal| signal.number == number) {
         return Some(worker.root_word(&signal.tail));
     }
     if number <= 0 || signal_hook::consts::FORBIDDEN.contains(&number) {
@@ -106,7 +107,7 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     signal_hook::low_level::pipe::register(number, handler).ok()?;
     let list = worker.new_variable();
     let tail = worker.root(list);
-    outside.sources.borrow_mut().signals.push(Signal { number, occurrences, fd, tail });
+    outside.sources().signals.push(Signal { number, occurrences, fd, tail });
     worker.waker().claim(number);
     worker.waker().wake();
     Some(list)
@@ -130,11 +131,14 @@ pub fn end_on_interrupt(worker: &mut Worker) -> std::io::Result<()> {
         signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
     }
     let fd = Fd::Owned(Arc::new(wakeups.try_clone()?.into()));
-    worker.state::<Outside>().sources.borrow_mut().interrupts = Some((wakeups, fd));
+    worker.state::<Outside>().sources().interrupts = Some((wakeups, fd));
     Ok(())
 }
 
 impl Outside {
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        lock(&self.sources)
+    }
     /// The outside world of this worker.
     pub fn of(worker: &mut Worker) -> Outside {
         worker.state::<Outside>().clone()
@@ -142,7 +146,7 @@ impl Outside {
     /// Waits until something is ready, at most `timeout`, then takes out what is: variables to bind, with values.
     fn collect(&self, worker: &mut Worker, timeout: Option<Duration>, blocked: &[Fd]) -> Vec<(Root, Word)> {
         let ready = self.wait(timeout, blocked);
-        let mut sources = self.sources.borrow_mut();
+        let mut sources = self.sources();
         if let Some((wakeups, _)) = &mut sources.interrupts {
             // The waker knows of the interrupt: the bytes have done their work.
             let _ = std::io::Read::read(wakeups, &mut [0; 64]);
@@ -175,7 +179,7 @@ impl Outside {
     /// Indices of ready descriptors: first those of `fds`, then of children, then of signals; in ascending order. Waiting ends
     /// also when a `blocked` one takes output.
     fn wait(&self, timeout: Option<Duration>, blocked: &[Fd]) -> Vec<usize> {
-        let sources = self.sources.borrow();
+        let sources = self.sources();
         let next_timer = (sources.timers.first_key_value())
             .map(|((at, _), _)| at.saturating_duration_since(Instant::now()));
         let timeout = match (timeout, next_timer) {
@@ -220,7 +224,7 @@ fn extend_signal(worker: &mut Worker, signal: &mut Signal, fired: &mut Vec<(Root
 
 impl Events for Outside {
     fn has_pending(&self, _: &Worker) -> bool {
-        let sources = self.sources.borrow();
+        let sources = self.sources();
         !(sources.fds.is_empty()
             && sources.timers.is_empty()
             && sources.children.is_empty()

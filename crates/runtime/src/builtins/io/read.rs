@@ -25,7 +25,7 @@ pub(super) fn get_term(worker: &mut Worker, place: usize, answer: Word, wrapped:
         let Some(text) = text else { return answer_term(worker, answer, None, wrapped) };
         step!(ensure_readable(worker, text.len()));
         let ops = take_ops(worker, place);
-        let parsed = syntax::parse_term(&text, &ops, &mut worker.atoms);
+        let parsed = syntax::parse_term(&text, &ops, &worker.atoms);
         give_ops(worker, place, ops);
         match parsed {
             Ok(Some(tree)) => return answer_term(worker, answer, Some(&tree), wrapped),
@@ -160,7 +160,7 @@ fn take_ops(worker: &mut Worker, place: usize) -> Box<OpTable> {
     let stream = worker.state::<Io>().streams.get_mut(place);
     match stream.and_then(|stream| stream.ops.take()) {
         Some(ops) => ops,
-        None => Box::new(OpTable::default_table(&mut worker.atoms)),
+        None => Box::new(OpTable::default_table(&worker.atoms)),
     }
 }
 

@@ -18,7 +18,7 @@ use super::buffers::{Fd, File};
 use super::sockets::Wanted;
 use super::streams::Kind;
 use super::{Io, STDERR, STDIN, STDOUT, events, processes, sockets};
-use crate::builtins::{Row, attempt, bytes, error, goal, integer, wrong};
+use crate::builtins::{Row, attempt, bytes, error, goal, home, integer, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
@@ -298,9 +298,9 @@ fn simple_open(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
 }
 
 pub(in crate::builtins) const NATIVES: &[Row] = &[
-    goal("file_io", "request", "io", request),
-    goal("file_io", "simple_standard", "io", simple_standard),
-    goal("file_io", "simple_open", "iio", simple_open),
-    goal("file_io", "connected", "io", sockets::connected),
-    goal("file_io", "accept", "iio", sockets::accept),
+    home(goal("file_io", "request", "io", request)),
+    home(goal("file_io", "simple_standard", "io", simple_standard)),
+    home(goal("file_io", "simple_open", "iio", simple_open)),
+    home(goal("file_io", "connected", "io", sockets::connected)),
+    home(goal("file_io", "accept", "iio", sockets::accept)),
 ];

@@ -13,7 +13,7 @@
 
 use super::buffers::{File, IoError, Ready};
 use super::{Io, events, read};
-use crate::builtins::{Row, describe, error, goal, integer, list_items};
+use crate::builtins::{Row, describe, error, goal, home, integer, list_items};
 use crate::native::Outcome;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
@@ -531,7 +531,7 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
 }
 
 pub(in crate::builtins) const NATIVES: &[Row] = &[
-    goal("file_io", "serve", "iio", serve),
-    goal("file_io", "resume", "iaaio", resume),
-    goal("klicio", "default_operator_table", "o", read::default_operators),
+    home(goal("file_io", "serve", "iio", serve)),
+    home(goal("file_io", "resume", "iaaio", resume)),
+    home(goal("klicio", "default_operator_table", "o", read::default_operators)),
 ];

@@ -1,0 +1,261 @@
+//! Copying: what takes the place of a live word (F1, F2, F6).
+
+use super::{BUSY, Collector, SHARED_WORDS, SLICE_WORDS, forwarding, forwarding_cell, forwards_all, target};
+use crate::heap::Range;
+use crate::memory::{compare_exchange, copy, read, write};
+use crate::spaces::{NURSERY_RANGE, SURVIVOR_RANGE, mark_large};
+use term::Word;
+use term::word::{self, Tag};
+
+impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
+    /// True for addresses in the space that is evacuated.
+    #[inline(always)]
+    pub(super) fn in_from(&self, address: usize) -> bool {
+        let offset = address.wrapping_sub(self.young.start);
+        if self.young.contains(address) {
+            return offset / SURVIVOR_RANGE % 4 != self.common.to_area;
+        }
+        MAJOR && self.common.from_blocks.contains(address)
+    }
+    #[inline(always)]
+    pub(super) fn is_young(&self, address: usize) -> bool {
+        self.young.contains(address)
+    }
+    /// F6: puts `new` in the place of `old`; false if another collector was first.
+    #[inline(always)]
+    pub(super) fn claim(&self, address: usize, old: Word, new: Word) -> bool {
+        if SHARED {
+            return compare_exchange(address, old, new);
+        }
+        write(address, new);
+        true
+    }
+    /// F6: claims what begins at `address`; the first word, or where it is already.
+    #[inline(always)]
+    pub(super) fn claim_all(&self, address: usize) -> Result<Word, usize> {
+        loop {
+            let first = read(address);
+            if forwards_all(first) {
+                if SHARED && first == BUSY {
+                    std::hint::spin_loop();
+                    continue;
+                }
+                return Err(target(first));
+            }
+            if !SHARED || compare_exchange(address, first, BUSY) {
+                return Ok(first);
+            }
+        }
+    }
+    /// The content of a cell that is being copied to `to` with what is around it (F1, F2).
+    #[inline(always)]
+    pub(super) fn moved_cell(&self, from: usize, to: usize) -> Word {
+        let content = read(from);
+        if content.tag() == Tag::Var {
+            if self.claim(from, content, forwarding_cell(to)) {
+                return content;
+            }
+            return Word::pointer(Tag::Ref, target(read(from)));
+        }
+        moved_content(content)
+    }
+
+    /// Room for the copy of something at `from`.
+    #[inline(always)]
+    pub(super) fn room(&mut self, from: usize, words: usize) -> usize {
+        if !MAJOR && self.young.contains(from) && from.wrapping_sub(self.young.start) / NURSERY_RANGE % 4 >= 2
+        {
+            let address = self.survivor_top;
+            if address + 8 * words <= self.survivor_end {
+                self.survivor_top = address + 8 * words;
+                return address;
+            }
+        }
+        self.old_words += words;
+        if self.old.start + 8 * words > self.old.end {
+            self.next_block(8 * words);
+        }
+        let address = self.old.start;
+        self.old.start += 8 * words;
+        address
+    }
+    #[cold]
+    pub(super) fn next_block(&mut self, bytes: usize) {
+        if self.old_scan < self.old.start {
+            self.grey.push(Range { start: self.old_scan, end: self.old.start });
+        }
+        self.old = self.common.spaces.old.take_block(bytes);
+        self.old_scan = self.old.start;
+    }
+
+    /// Room for the copy of an unbound cell alone. Some of them stay young however long they wait: once old, such a cell keeps
+    /// what it is bound to alive even if nobody needs it any more, and with a list all that follows.
+    pub(super) fn room_for_variable(&mut self, from: usize) -> usize {
+        if self.variables_to_keep > 0 && self.survivor_top + 8 <= self.survivor_end {
+            self.variables_to_keep -= 1;
+            self.survivor_top += 8;
+            return self.survivor_top - 8;
+        }
+        self.room(from, 1)
+    }
+
+    /// The word that takes the place of a live word (F1, F2).
+    #[inline(always)]
+    pub(super) fn evacuate(&mut self, word: Word) -> Word {
+        match word.tag() {
+            Tag::Int | Tag::Atom | Tag::Header => word,
+            Tag::Ref => self.evacuate_ref(word),
+            Tag::Cons if self.in_from(word.address()) => self.evacuate_list(word.address()),
+            Tag::Cons => word,
+            Tag::Struct | Tag::Object | Tag::Var => self.evacuate_headed(word),
+        }
+    }
+    pub(super) fn evacuate_ref(&mut self, mut word: Word) -> Word {
+        while word.tag() == Tag::Ref {
+            let cell = word.address();
+            if !self.in_from(cell) {
+                return word;
+            }
+            let content = read(cell);
+            match content.tag() {
+                Tag::Var => {
+                    let to = self.room_for_variable(cell);
+                    write(to, content);
+                    if self.claim(cell, content, forwarding_cell(to)) {
+                        return Word::pointer(Tag::Ref, to);
+                    }
+                    // The room is lost until the next collection; it must not look like a cell that waits.
+                    write(to, Word::small(0));
+                }
+                // The cell is at its new place, alone or as the car of a copied cons.
+                Tag::Header if SHARED && content == BUSY => std::hint::spin_loop(),
+                Tag::Header => {
+                    let to = target(content);
+                    let content = read(to);
+                    if content.tag() == Tag::Var {
+                        return Word::pointer(Tag::Ref, to);
+                    }
+                    word = content;
+                }
+                _ => word = content,
+            }
+        }
+        self.evacuate(word)
+    }
+    /// Copies a cons at `from`, and the conses that follow it in its list, one after the other.
+    pub(super) fn evacuate_list(&mut self, from: usize) -> Word {
+        let car = match self.claim_all(from) {
+            Ok(car) => car,
+            Err(to) => return Word::pointer(Tag::Cons, to),
+        };
+        let (first, mut cdr) = self.copy_cons(from, car);
+        let (mut last, mut until_shared) = (first, SHARED_WORDS);
+        loop {
+            match cdr.tag() {
+                Tag::Cons => {
+                    let next = cdr.address();
+                    if !self.in_from(next) {
+                        break;
+                    }
+                    let car = match self.claim_all(next) {
+                        Ok(car) => car,
+                        Err(to) => {
+                            write(last + 8, Word::pointer(Tag::Cons, to));
+                            break;
+                        }
+                    };
+                    let to;
+                    (to, cdr) = self.copy_cons(next, car);
+                    write(last + 8, Word::pointer(Tag::Cons, to));
+                    last = to;
+                    if SHARED {
+                        until_shared -= 1;
+                        if until_shared == 0 {
+                            until_shared = SHARED_WORDS;
+                            self.share_until(last);
+                        }
+                    }
+                }
+                // A bound cell in between is left out; anything else is left to the scan.
+                Tag::Ref if self.in_from(cdr.address()) => {
+                    let content = read(cdr.address());
+                    if matches!(content.tag(), Tag::Var | Tag::Header) {
+                        break;
+                    }
+                    cdr = content;
+                    write(last + 8, cdr);
+                }
+                _ => break,
+            }
+        }
+        Word::pointer(Tag::Cons, first)
+    }
+    /// Answers the copy and its cdr.
+    #[inline(always)]
+    pub(super) fn copy_cons(&mut self, from: usize, car: Word) -> (usize, Word) {
+        let to = self.room(from, 2);
+        let cdr = self.moved_cell(from + 8, to + 8);
+        write(to, moved_content(car));
+        write(to + 8, cdr);
+        write(from, forwarding(to));
+        (to, cdr)
+    }
+    /// A structure, object, or the record that a VAR word leads to.
+    pub(super) fn evacuate_headed(&mut self, word: Word) -> Word {
+        let from = word.address();
+        if !self.in_from(from) {
+            if self.common.spaces.large_range.contains(from) {
+                self.mark_large(from);
+            }
+            return word;
+        }
+        let header = match self.claim_all(from) {
+            Ok(header) => header,
+            Err(to) => return Word(to as u64 | word.tag() as u64),
+        };
+        debug_assert!(header.is_header());
+        let to = if word.tag() == Tag::Struct {
+            self.copy_structure(from, header)
+        } else {
+            let words = word::header_size(header);
+            let to = self.room(from, 1 + words);
+            copy(from + 8, to + 8, words);
+            to
+        };
+        write(to, header);
+        write(from, forwarding(to));
+        Word(to as u64 | word.tag() as u64)
+    }
+    pub(super) fn copy_structure(&mut self, from: usize, header: Word) -> usize {
+        let arity = word::header_arity(header);
+        let to = self.room(from, 1 + arity);
+        for i in 1..=arity {
+            let cell = self.moved_cell(from + 8 * i, to + 8 * i);
+            write(to + 8 * i, cell);
+        }
+        to
+    }
+    /// Marks a large object, and makes what is tagged in it grey, in slices.
+    pub(super) fn mark_large(&mut self, object: usize) {
+        if !mark_large(object, !MAJOR) {
+            return;
+        }
+        let header = read(object);
+        let mut words = word::header_words(header);
+        if word::header_is_object(header) {
+            words = words.min(self.common.tagged_words[word::header_class(header).0 as usize]);
+        }
+        let (mut start, end) = (object + 8, object + 8 + 8 * words);
+        while start < end {
+            let slice = Range { start, end: end.min(start + 8 * SLICE_WORDS) };
+            self.grey.push(slice);
+            start = slice.end;
+        }
+    }
+}
+
+/// A cell's bound content, as it is copied with its cons or structure.
+#[inline(always)]
+fn moved_content(content: Word) -> Word {
+    if content.is_forwarding() { Word::pointer(Tag::Ref, target(content)) } else { content }
+}

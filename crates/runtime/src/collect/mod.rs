@@ -1,0 +1,254 @@
+//! The collector: copying, generational, Cheney's scan over whatever was copied; any number of workers take part.
+//!
+//! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
+//! survived once goes to old space. A *major* one evacuates young and old together into fresh blocks of old space, and sweeps
+//! the large objects; only unbound variables may be young afterwards. Both happen between reductions only, while no worker
+//! reduces.
+//!
+//! Who takes part (a *collector*) copies into the survivor area of its own lane and into old blocks of its own. It takes the
+//! roots of whole workers, and grey ranges: its own first, then those that others put into a pool when somebody is out of work.
+//!
+//! Invariants:
+//! - F1 A copied structure or object has a forwarding word in its header's place, a copied cons in its car's. A cell that was
+//!   copied alone, because a REF led to it before its cons or structure was met, has a forwarding word with `CELL` set, and
+//!   so have unbound arguments and cdrs of what was copied.
+//! - F2 An unbound cell is copied once: whoever meets it later gets a REF to the copy. A REF to a bound cell becomes the value.
+//! - F3 Everything between a scan pointer and its space's top is grey: copied, its words not looked at. Grey ranges are lists of
+//!   addresses in words, never of objects, so any number of scanners could share one large object.
+//! - F4 Every word of a grey range is self-describing (W3); raw payloads are passed over by their header.
+//! - F5 No goals wait to be made ready (H3): goals are on stacks, in buckets, or in records.
+//! - F6 With several collectors, whoever copies a cons, structure or object claims it first: a compare-and-swap of its first
+//!   word to `BUSY`. A cell is claimed by the compare-and-swap that forwards it. The forwarding word is written last, so whoever
+//!   sees it may read the copy.
+
+mod copy;
+mod roots;
+mod scan;
+
+use crate::classes::Contents;
+use crate::crew::{Crew, lock};
+use crate::heap::{LARGE_WORDS, Range};
+use crate::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use term::layout::SUSPENSION_PREDICATE;
+use term::word::{Tag, UNBOUND};
+use term::{Word, layout::ClassId};
+
+/// In a forwarding word: it forwards this cell alone, not the cons that begins here (F1).
+const CELL: u64 = 1 << 62;
+/// In the place of a forwarding word while the copy is being made (F6).
+const BUSY: Word = Word(Tag::Header as u64);
+/// One word in so many of the nursery may be an unbound cell that stays young.
+const KEPT_SHARE: usize = 32;
+/// Words of a large object that are scanned at once.
+const SLICE_WORDS: usize = 8192;
+/// A collector gives grey words away when it has at least so many, and looks for somebody to give them to as often.
+const SHARED_WORDS: usize = 1024;
+
+#[inline(always)]
+fn forwarding(to: usize) -> Word {
+    Word::pointer(Tag::Header, to)
+}
+#[inline(always)]
+fn forwarding_cell(to: usize) -> Word {
+    Word(forwarding(to).0 | CELL)
+}
+#[inline(always)]
+fn target(forwarding: Word) -> usize {
+    Word(forwarding.0 & !CELL).address()
+}
+/// True for the forwarding word of a whole cons, structure or object.
+#[inline(always)]
+fn forwards_all(word: Word) -> bool {
+    word.is_forwarding() && word.0 & CELL == 0
+}
+
+/// Payload words after which an object's words are raw, by class: `usize::MAX` for none.
+pub(crate) type TaggedWords = [usize; 256];
+
+/// What all who take part in one collection share.
+pub(crate) struct Collection {
+    spaces: Arc<Spaces>,
+    tagged_words: Arc<TaggedWords>,
+    pub(crate) major: bool,
+    /// Whether others may join the one who leads it.
+    shared: bool,
+    /// The survivor areas that are copied to: 0 or 1.
+    to_area: usize,
+    from_blocks: Blocks,
+    variables_to_keep: usize,
+    /// What each worker had left of its block of old space.
+    old_blocks: Vec<Range>,
+    /// Workers whose roots, records, and lists of records are taken.
+    taken: [Box<[AtomicBool]>; 3],
+    pool: Mutex<Pool>,
+    /// Ranges in the pool, and collectors without work: hints.
+    pooled: AtomicUsize,
+    searching: AtomicUsize,
+    parts: Mutex<Vec<Part>>,
+}
+
+/// Grey ranges that anybody may take.
+#[derive(Default)]
+struct Pool {
+    ranges: Vec<Range>,
+    /// Those who take part.
+    collectors: usize,
+    /// Those of them who have come to the end of the first and the second trace, and have not found work since.
+    done: [usize; 2],
+}
+
+/// What one collector did.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) collector: usize,
+    pub(crate) words: usize,
+    survivor_top: usize,
+    old: Range,
+    remembered: Vec<usize>,
+}
+
+impl Collection {
+    /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`.
+    pub(crate) fn new(crew: &Crew, major: bool, shared: bool) -> Self {
+        let taken = || (0..crew.len()).map(|_| AtomicBool::new(false)).collect();
+        let mut old_blocks = Vec::new();
+        crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
+        crew.with(0, |worker| {
+            let spaces = worker.heap.spaces.clone();
+            Collection {
+                major,
+                shared,
+                to_area: 1 - spaces.area(),
+                from_blocks: if major { spaces.old.used_blocks() } else { Blocks::default() },
+                variables_to_keep: worker.heap.nursery_bytes / 8 / KEPT_SHARE,
+                old_blocks,
+                taken: [taken(), taken(), taken()],
+                pool: Mutex::default(),
+                pooled: AtomicUsize::new(0),
+                searching: AtomicUsize::new(0),
+                parts: Mutex::default(),
+                tagged_words: worker.tagged_words.clone(),
+                spaces,
+            }
+        })
+    }
+    /// One collector's whole part.
+    pub(crate) fn take_part(&self, crew: &Crew, me: usize) {
+        lock(&self.pool).collectors += 1;
+        match (self.major, self.shared) {
+            (false, false) => Collector::<false, false>::new(self, me).run(crew, me),
+            (false, true) => Collector::<false, true>::new(self, me).run(crew, me),
+            (true, false) => Collector::<true, false>::new(self, me).run(crew, me),
+            (true, true) => Collector::<true, true>::new(self, me).run(crew, me),
+        }
+    }
+    /// After everybody's part. Answers who did what.
+    pub(crate) fn end(&self, crew: &Crew) -> Vec<Part> {
+        let mut parts = std::mem::take(&mut *lock(&self.parts));
+        self.spaces.flip();
+        crew.each(|worker| worker.heap.survivor_top = worker.heap.survivor_base(self.to_area));
+        if self.major {
+            crew.each(|worker| worker.heap.old = Range::default());
+            self.spaces.free_blocks(&self.from_blocks);
+        }
+        for part in &mut parts {
+            crew.with(part.collector, |worker| {
+                worker.heap.survivor_top = part.survivor_top;
+                worker.heap.old = part.old;
+                worker.heap.remembered.append(&mut part.remembered);
+            });
+        }
+        let freed = self.spaces.sweep_large(!self.major);
+        if !self.major && !freed.is_empty() {
+            let dead = |slot: usize| {
+                let next = freed.partition_point(|range| range.start <= slot);
+                next > 0 && slot < freed[next - 1].end
+            };
+            crew.each(|worker| worker.heap.remembered.retain(|&slot| !dead(slot)));
+        }
+        parts
+    }
+}
+
+/// One who takes part in a collection.
+struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
+    common: &'a Collection,
+    young: Range,
+    /// The survivor area that is copied to: its grey words, and its end.
+    survivor_scan: usize,
+    survivor_top: usize,
+    survivor_end: usize,
+    variables_to_keep: usize,
+    /// What is left of the block of old space that is copied to, and its first grey word.
+    old: Range,
+    old_scan: usize,
+    /// Further grey ranges.
+    grey: Vec<Range>,
+    remembered: Vec<usize>,
+    /// Words copied to old space, and to survivor areas.
+    old_words: usize,
+    survivor_base: usize,
+    /// The trace it is in: 0, and after the records 1.
+    trace: usize,
+}
+
+impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
+    fn new(common: &'a Collection, me: usize) -> Self {
+        let old = common.old_blocks[me];
+        let survivor_base = common.spaces.lane(me) + common.to_area * SURVIVOR_RANGE;
+        Collector {
+            common,
+            young: common.spaces.young,
+            survivor_scan: survivor_base,
+            survivor_top: survivor_base,
+            survivor_end: survivor_base + SURVIVOR_RANGE,
+            variables_to_keep: common.variables_to_keep,
+            old_scan: old.start,
+            old,
+            grey: Vec::new(),
+            remembered: Vec::new(),
+            old_words: 0,
+            survivor_base,
+            trace: 0,
+        }
+    }
+    fn run(mut self, crew: &Crew, me: usize) {
+        while let Some(index) = self.next_worker(0, me) {
+            crew.with(index, |worker| self.roots_of(worker));
+        }
+        self.trace();
+        while let Some(index) = self.next_worker(1, me) {
+            crew.with(index, |worker| self.keep_records(worker));
+        }
+        self.trace = 1;
+        self.trace();
+        while let Some(index) = self.next_worker(2, me) {
+            crew.with(index, |worker| self.survivors(worker));
+        }
+        let part = Part {
+            collector: me,
+            words: self.old_words + (self.survivor_top - self.survivor_base) / 8,
+            survivor_top: self.survivor_top,
+            old: self.old,
+            remembered: self.remembered,
+        };
+        lock(&self.common.parts).push(part);
+    }
+}
+
+/// How many payload words of each class are tagged.
+pub(crate) fn tagged_words(classes: &crate::classes::Classes) -> TaggedWords {
+    let mut table = [usize::MAX; 256];
+    for (number, words) in table.iter_mut().enumerate().take(classes.len()) {
+        *words = match classes.get(ClassId(number as u8)).contents {
+            Contents::Tagged => usize::MAX,
+            Contents::Raw => 0,
+            Contents::TaggedPrefix(words) => words,
+        };
+    }
+    table
+}
+
+const _: () = assert!(UNBOUND.0 == Tag::Var as u64 && LARGE_WORDS > SUSPENSION_PREDICATE);

@@ -1,0 +1,227 @@
+//! The node: loads programs and runs goals to an outcome.
+
+use crate::arith;
+use crate::classes::Classes;
+use crate::constants::Constants;
+use crate::crew::{Shared, Workers};
+use crate::events::Events;
+use crate::goals::Goals;
+use crate::heap::{HALVINGS_MAX, OTHER_BYTES};
+use crate::memory::Region;
+use crate::native::{Native, Outcome};
+use crate::outcome::{ErrorKind, ProgramError, RunOutcome};
+use crate::program::{Code, Constant, Enter, Load, Mode, NativeCode, PredicateInfo, Predicates};
+use crate::schedule::{self, Home};
+use crate::spaces::Spaces;
+use crate::statistics::Statistics;
+use crate::system::{self, SystemGoals};
+use crate::worker::{Options, PRIORITY_START, Worker};
+use std::sync::Arc;
+use term::Word;
+use term::abi::{BOTTOM, Builtin, PredicateId};
+use term::symbol::AtomTable;
+
+/// One node: a program, its terms and goals, and the workers that reduce them.
+pub struct Node {
+    workers: Workers,
+    shared: Arc<Shared>,
+    home: Home,
+    code: Code,
+    constants: Constants,
+    builtins: Vec<(PredicateId, Builtin)>,
+}
+
+/// The node could not be made.
+#[derive(Debug)]
+pub struct NoAddressSpace;
+
+impl std::fmt::Display for NoAddressSpace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the system refuses the address space for heap and goal stack: at least 1 GiB is needed; \
+             `ulimit -v` shows what this shell allows (in KiB)"
+        )
+    }
+}
+
+impl Node {
+    /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read).
+    pub fn new(options: Options, atoms: AtomTable, natives: Vec<Native>) -> Result<Node, NoAddressSpace> {
+        // Less address space (`ulimit -v`) is a smaller heap, not an error.
+        let reserved = (0..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
+        let (spaces, goals) = reserved.ok_or(NoAddressSpace)?;
+        let shared = Arc::new(Shared::new(&options, atoms, spaces));
+        let mut predicates = Predicates::default();
+        let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
+        let bottom = add(system::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
+        assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
+        let [at_priority, at_node, at_position, unify, mark] = system::natives().map(&mut add);
+        let system_goals = SystemGoals { at_priority, at_node, at_position, unify, mark };
+        let mut builtins = Vec::new();
+        for native in natives {
+            let signature = native.signature.clone();
+            builtins.push((add(native), signature));
+        }
+        let module = shared.atoms.intern(arith::MODULE.as_bytes());
+        let arithmetic_goals = arith::GOALS.map(|(name, modes)| {
+            let name = shared.atoms.intern(name.as_bytes());
+            // A node without arithmetic (tests) has no code that calls it either.
+            predicates.lookup(module, name, modes.len()).unwrap_or(BOTTOM)
+        });
+        let predicates = Arc::new(predicates);
+        let mut workers = Vec::new();
+        for (index, goals) in goals.into_iter().enumerate() {
+            let mut worker = Worker::new(&options, index, &shared, goals);
+            worker.system_goals = system_goals;
+            worker.arithmetic_goals = arithmetic_goals;
+            worker.predicates = predicates.clone();
+            let base = worker.heap.nursery();
+            worker.set_private_base(base);
+            workers.push(worker);
+        }
+        let mut workers = Workers::new(workers);
+        for (index, worker) in workers.iter_mut().enumerate() {
+            worker.attach_limit();
+            shared.team.attach(index, &raw mut worker.abi.limit);
+        }
+        shared.set_crew(workers.crew());
+        let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
+        Ok(Node { workers, shared, home, code, constants, builtins })
+    }
+    /// The builtins given to `new`, with their numbers.
+    pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
+        &self.builtins
+    }
+    /// The worker that the outside world belongs to: atoms, predicates, terms.
+    pub fn worker(&mut self) -> &mut Worker {
+        self.workers.get(0)
+    }
+    /// The counters so far, of all workers.
+    pub fn statistics(&self) -> Statistics {
+        let mut sum = Statistics::default();
+        self.workers.iter().for_each(|worker| sum.add(&worker.statistics()));
+        sum
+    }
+    /// Where outside events come from.
+    pub fn set_events(&mut self, events: Box<dyn Events>) {
+        self.home.events = Some(events);
+    }
+    /// Adds a class of objects.
+    pub fn add_class(
+        &mut self,
+        name: &'static str,
+        contents: crate::classes::Contents,
+    ) -> term::layout::ClassId {
+        let mut classes = Classes::clone(&self.worker().classes);
+        let class = classes.add(name, contents);
+        let (classes, tagged) = (Arc::new(classes.clone()), Arc::new(crate::collect::tagged_words(&classes)));
+        for worker in self.workers.iter_mut() {
+            (worker.classes, worker.tagged_words) = (classes.clone(), tagged.clone());
+        }
+        class
+    }
+    /// How generated code is entered, and the address of the entry that answers
+    /// [`Status::Native`](term::abi::Status::Native).
+    pub fn set_code(&mut self, enter: Enter, native_entry: usize) {
+        self.code.enter = Some(enter);
+        // Each program loaded has such an entry of its own; one of them stands for all.
+        let old = std::mem::replace(&mut self.code.native_entry, native_entry);
+        let entries = Arc::make_mut(&mut self.code.entries);
+        entries.iter_mut().filter(|entry| **entry == old).for_each(|entry| *entry = native_entry);
+    }
+    /// Adds a program. Panics if its numbers do not continue the node's.
+    pub fn load(&mut self, load: Load) {
+        let mut predicates = Predicates::clone(&self.worker().predicates);
+        for info in load.predicates {
+            predicates.add(info);
+        }
+        let entries = Arc::make_mut(&mut self.code.entries);
+        entries.resize(predicates.len(), self.code.native_entry);
+        for (predicate, address) in load.entries {
+            entries[predicate.0 as usize] = address;
+        }
+        for constant in &load.constants {
+            self.constants.add(constant);
+        }
+        let predicates = Arc::new(predicates);
+        for worker in self.workers.iter_mut() {
+            worker.predicates = predicates.clone();
+            worker.code = self.code.clone();
+            worker.abi.entries = worker.code.entries.as_ptr();
+            worker.abi.constants = self.constants.table();
+        }
+    }
+    /// Number of constants loaded so far.
+    pub fn constant_count(&self) -> usize {
+        self.constants.len()
+    }
+    /// Makes a ground term of the program text, outside the heap.
+    pub fn constant(&mut self, constant: &Constant) -> Word {
+        self.constants.make(constant)
+    }
+
+    /// Collects between runs, for tests: the nursery then takes `need` words.
+    #[cfg(test)]
+    pub(crate) fn collect(&mut self, need: usize) {
+        self.worker().need = need;
+        let shared = self.shared.clone();
+        crate::policy::collect(&shared, 0);
+    }
+
+    /// Runs a goal, and all that follows from it, to the end.
+    pub fn run(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
+        let Node { workers, shared, home, .. } = self;
+        let waker = workers.get(0).waker();
+        waker.set_running(true);
+        workers.get(0).spawn(predicate, args);
+        shared.team.begin_run();
+        std::thread::scope(|scope| {
+            let shared = &**shared;
+            for index in 1..shared.team.len() {
+                let thread = std::thread::Builder::new().name(format!("fifth-{index}"));
+                if thread.spawn_scoped(scope, move || schedule::work(shared, index, None)).is_err() {
+                    let message = format!("the system refuses a thread for worker {index}");
+                    let error = ProgramError::new(ErrorKind::Other, message);
+                    shared
+                        .finish(RunOutcome::Failed(error.detail("`--workers N` asks for fewer".to_owned())));
+                }
+            }
+            schedule::work(shared, 0, Some(home));
+        });
+        waker.set_running(false);
+        workers.iter_mut().for_each(|worker| worker.clear_goals());
+        shared.take_outcome().unwrap_or(RunOutcome::Success)
+    }
+}
+
+/// The spaces and a goal stack for each worker, if the system gives the address space for them and for all else that a
+/// process needs.
+fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
+    let spaces = Spaces::new(options, halvings)?;
+    let stacks = (0..options.workers).map(|_| Goals::new(PRIORITY_START, spaces.bytes_max(), halvings));
+    let stacks: Option<Vec<Goals>> = stacks.collect();
+    // Given back at once: compiler, code and threads take it.
+    Region::reserve(OTHER_BYTES, 4096)?;
+    Some((spaces, stacks?))
+}
+
+fn info(native: Native, atoms: &AtomTable) -> PredicateInfo {
+    let Native { signature, run, home } = native;
+    let mode = |letter| match letter {
+        b'i' => Mode::Input,
+        b'o' => Mode::Output,
+        _ => Mode::Any,
+    };
+    let modes: Box<[Mode]> = signature.modes.bytes().map(mode).collect();
+    PredicateInfo {
+        module: atoms.intern(signature.module.as_bytes()),
+        name: atoms.intern(signature.name.as_bytes()),
+        arity: modes.len() as u32,
+        file: "".into(),
+        line: 0,
+        daemon: signature.daemon,
+        auxiliary: false,
+        native: Some(NativeCode { run, modes, place: signature.place, home }),
+    }
+}
