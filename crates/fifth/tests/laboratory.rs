@@ -81,7 +81,7 @@ fn a_small_experiment_runs_and_writes_its_files() {
 fn figures_of_a_run_are_complete() {
     let file = std::env::temp_dir().join(format!("fifth-figures-{}.json", std::process::id()));
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
-    command.args(["run", "--stats", "--stats-file"]).arg(&file).arg(bench("kl1cmp")).args(["--", "2"]);
+    command.args(["run", "--stats", "--stats-file"]).arg(&file).arg(bench("prodcons"));
     let output = command.output().expect("the command starts");
     let text = String::from_utf8_lossy(&output.stderr);
     let json: serde_json::Value =

@@ -223,8 +223,9 @@ mod tests {
     #[test]
     fn a_deep_term_needs_no_stack() {
         let worker = worker();
+        worker.heap.spaces.set_bytes_max(1 << 30);
         let name = worker.intern("s");
-        let deep = (0..200_000).fold(Word::small(0), |term, _| worker.structure(name, &[term]));
-        assert_eq!(plain(worker, deep).expect("it is finite").len(), 3 * 200_000 + 1);
+        let deep = (0..10_000_000).fold(Word::small(0), |term, _| worker.structure(name, &[term]));
+        assert_eq!(plain(worker, deep).expect("it is finite").len(), 3 * 10_000_000 + 1);
     }
 }

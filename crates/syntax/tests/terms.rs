@@ -192,7 +192,7 @@ fn wrapped_terms_show_what_they_stand_for() {
 
 #[test]
 fn deep_and_long_terms() {
-    const N: usize = 1_000_000;
+    const N: usize = if cfg!(miri) { 100 } else { 1_000_000 };
     let atoms = AtomTable::new();
     let ops = OpTable::default_table(&atoms);
     let repeat = |open: &str, middle: &str, close: &str| {
