@@ -29,6 +29,12 @@ enum Top {
     Wait(Word),
 }
 
+/// The end of the piece of a string or vector that is compared next: pieces grow, so that strings that differ early are hardly
+/// copied, and old versions seldom searched.
+fn next_piece(from: usize) -> usize {
+    2 * from + 64
+}
+
 /// The order of kinds of terms.
 fn rank(word: Word, class: Option<ClassId>) -> i64 {
     match word.tag() {
@@ -136,18 +142,29 @@ impl Worker {
     fn compare_atoms(&self, a: Atom, b: Atom) -> Ordering {
         if a == b { Ordering::Equal } else { self.atoms.text(a).cmp(self.atoms.text(b)) }
     }
+    /// The order of two strings by their bytes, and how many bytes they have in common at the start; `None` if one is no string.
+    pub(crate) fn compare_strings(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {
+        let (length_a, length_b) = (self.string_length(a)?, self.string_length(b)?);
+        let length = length_a.min(length_b);
+        let mut same = 0;
+        while same < length {
+            let piece = same..length.min(next_piece(same));
+            let (part_a, part_b) = (self.string_part(a, piece.clone()), self.string_part(b, piece.clone()));
+            if part_a != part_b {
+                let more = part_a.iter().zip(&part_b).take_while(|(a, b)| a == b).count();
+                return Some((part_a[more].cmp(&part_b[more]), same + more));
+            }
+            same = piece.end;
+        }
+        Some((length_a.cmp(&length_b), length))
+    }
     /// Two objects of one class.
     fn compare_objects(&self, a: Word, b: Word, class: ClassId) -> Top {
         match class {
-            layout::STRING => {
-                let (a, b) = (self.string_bytes(a), self.string_bytes(b));
-                let (a, b) = (a.expect("a string"), b.expect("a string"));
-                let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-                match a.get(same).cmp(&b.get(same)) {
-                    Ordering::Equal => Top::Equal,
-                    ordering => Top::Differ(sign(ordering) * (same as i64 + 1)),
-                }
-            }
+            layout::STRING => match self.compare_strings(a, b).expect("two strings") {
+                (Ordering::Equal, _) => Top::Equal,
+                (ordering, same) => Top::Differ(sign(ordering) * (same as i64 + 1)),
+            },
             layout::VECTOR => {
                 let ordering = self.vector_length(a).cmp(&self.vector_length(b));
                 // The size of the answer for different lengths is KLIC's.

@@ -126,7 +126,10 @@ impl Worker {
                 }
                 same
             }
-            layout::STRING => self.string_bytes(a) == self.string_bytes(b),
+            layout::STRING => {
+                self.string_length(a) == self.string_length(b)
+                    && self.compare_strings(a, b).is_some_and(|(ordering, _)| ordering.is_eq())
+            }
             layout::FLOAT => self.float_value(a) == self.float_value(b),
             layout::BIGINT | layout::PREDICATE | layout::MODULE => same_words(a.address(), b.address()),
             ClassId(_) => false,

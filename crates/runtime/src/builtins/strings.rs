@@ -155,7 +155,7 @@ fn search(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
 
 /// Byte order of two strings; `None` if one is none.
 fn order(worker: &Worker, inputs: &[Word]) -> Option<Ordering> {
-    Some(worker.string_bytes(inputs[0])?.cmp(&worker.string_bytes(inputs[1])?))
+    worker.compare_strings(inputs[0], inputs[1]).map(|(ordering, _)| ordering)
 }
 
 fn less_than(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {

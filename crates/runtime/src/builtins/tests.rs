@@ -334,7 +334,7 @@ proptest! {
     /// The same for strings; splitting and joining give back the string.
     #[test]
     fn string_versions_are_values(
-        bytes in proptest::collection::vec(any::<u8>(), 1..40),
+        bytes in proptest::collection::vec(any::<u8>(), 1..400),
         updates in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..40),
         at in any::<prop::sample::Index>(),
     ) {
@@ -350,7 +350,12 @@ proptest! {
             model[index] = value;
             versions.push((out[0], model));
         }
-        for (string, model) in versions {
+        for (string, model) in versions.clone() {
+            for (other, bytes) in &versions {
+                let same = model.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+                let order = worker.compare_strings(string, *other);
+                prop_assert_eq!(order, Some((model.cmp(bytes), same)));
+            }
             prop_assert_eq!(worker.string_bytes(string).expect("a string"), model.clone());
             let at = at.index(bytes.len() + 1);
             let mut parts = [Word::NIL; 2];
