@@ -13,6 +13,45 @@ use term::layout::{self, ClassId};
 use term::word::{self, Tag};
 use term::{Atom, Word};
 
+/// Two terms that are to be compared or unified; of two vectors, their elements from a number on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pair {
+    pub(crate) a: Word,
+    pub(crate) b: Word,
+    from: usize,
+}
+
+impl Pair {
+    #[inline(always)]
+    pub(crate) fn new(a: Word, b: Word) -> Pair {
+        Pair { a, b, from: 0 }
+    }
+    /// The same terms at their tops.
+    #[inline(always)]
+    pub(crate) fn deref(self) -> Pair {
+        Pair { a: deref(self.a), b: deref(self.b), from: self.from }
+    }
+}
+
+impl Stack<Pair> {
+    /// Pushes cells that lie side by side, the first ones on top.
+    #[inline(always)]
+    pub(crate) fn push_cells(&mut self, a: usize, b: usize, count: usize) {
+        self.extend((0..count).rev().map(|i| Pair::new(cell(a + 8 * i), cell(b + 8 * i))));
+    }
+    /// Pushes some elements of two vectors of one length, the first ones on top, and below them what comes after.
+    pub(crate) fn push_elements(&mut self, worker: &Worker, vectors: Pair) {
+        let Pair { a, b, from } = vectors;
+        let length = worker.vector_length(a).expect("two vectors");
+        let piece = from..length.min(next_piece(from));
+        if piece.end < length {
+            self.push(Pair { a, b, from: piece.end });
+        }
+        let elements = worker.vector_part(a, piece.clone()).into_iter().zip(worker.vector_part(b, piece));
+        self.extend(elements.map(|(a, b)| Pair::new(a, b)).rev());
+    }
+}
+
 /// What two subterms that are compared have left to compare.
 enum Top {
     Equal,
@@ -57,15 +96,16 @@ impl Worker {
     pub fn equal_terms(&self, a: Word, b: Word) -> Outcome {
         let mut wait = None;
         let mut stack = Stack::new();
-        let mut next = Some((a, b));
-        while let Some((a, b)) = next {
-            match self.compare_tops(deref(a), deref(b)) {
+        let mut next = Some(Pair::new(a, b));
+        while let Some(pair) = next.map(Pair::deref) {
+            match self.compare_tops(pair.a, pair.b) {
                 Top::Equal => {}
                 Top::Differ(_) => return Outcome::No,
                 Top::Wait(variable) => {
                     wait.get_or_insert(variable);
                 }
-                top => self.push_parts(&mut stack, top, deref(a), deref(b)),
+                Top::Cells { a, b, count } => stack.push_cells(a, b, count),
+                Top::Vectors => stack.push_elements(self, pair),
             }
             next = match stack.pop_unseen(self) {
                 Ok(next) => next,
@@ -78,29 +118,18 @@ impl Worker {
     /// (from 1) of the first difference. `Err` is a variable to wait for, or an error.
     pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
         let mut stack = Stack::new();
-        let mut next = Some((a, b));
-        while let Some((a, b)) = next {
-            match self.compare_tops(deref(a), deref(b)) {
+        let mut next = Some(Pair::new(a, b));
+        while let Some(pair) = next.map(Pair::deref) {
+            match self.compare_tops(pair.a, pair.b) {
                 Top::Equal => {}
                 Top::Differ(order) => return Ok(order),
                 Top::Wait(variable) => return Err(Outcome::Wait(variable)),
-                top => self.push_parts(&mut stack, top, deref(a), deref(b)),
+                Top::Cells { a, b, count } => stack.push_cells(a, b, count),
+                Top::Vectors => stack.push_elements(self, pair),
             }
             next = stack.pop_unseen(self).map_err(Outcome::Error)?;
         }
         Ok(0)
-    }
-    fn push_parts(&self, stack: &mut Stack<(Word, Word)>, top: Top, a: Word, b: Word) {
-        match top {
-            Top::Cells { a, b, count } => {
-                stack.extend((0..count).rev().map(|i| (cell(a + 8 * i), cell(b + 8 * i))));
-            }
-            _ => {
-                let a = self.vector_elements(a).expect("two vectors");
-                let b = self.vector_elements(b).expect("two vectors");
-                stack.extend(a.into_iter().zip(b).rev());
-            }
-        }
     }
     /// Two dereferenced words.
     fn compare_tops(&self, a: Word, b: Word) -> Top {

@@ -10,6 +10,7 @@
 //!   alone may do otherwise.
 
 use crate::memory::{compare_exchange, read, write};
+use crate::order::Pair;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::walk::Stack;
@@ -45,9 +46,9 @@ impl Worker {
     /// Two subterms that differ, or `None` when the terms are one now. An error ends the walk through the terms.
     fn unify_terms(&mut self, a: Word, b: Word) -> Result<Option<(Word, Word)>, Box<ProgramError>> {
         let mut stack = Stack::new();
-        let mut next = Some((a, b));
-        while let Some((a, b)) = next {
-            let (a, b) = (deref(a), deref(b));
+        let mut next = Some(Pair::new(a, b));
+        while let Some(pair) = next.map(Pair::deref) {
+            let Pair { a, b, .. } = pair;
             let same = match (a.tag(), b.tag()) {
                 _ if a == b => true,
                 (Tag::Ref, _) if self.has_generator(read(a.address())) => self.generate(&mut stack, a, b),
@@ -55,18 +56,19 @@ impl Worker {
                 (Tag::Ref, Tag::Ref) => self.alias(&mut stack, a, b),
                 (Tag::Ref, _) => self.bind_or_retry(&mut stack, a, b),
                 (_, Tag::Ref) => self.bind_or_retry(&mut stack, b, a),
-                (Tag::Cons, Tag::Cons) => push_cells(&mut stack, a.address(), b.address(), 2),
+                (Tag::Cons, Tag::Cons) => {
+                    stack.push_cells(a.address(), b.address(), 2);
+                    true
+                }
                 (Tag::Struct, Tag::Struct) => {
                     let header = read(a.address());
-                    header == read(b.address())
-                        && push_cells(
-                            &mut stack,
-                            a.address() + 8,
-                            b.address() + 8,
-                            word::header_arity(header),
-                        )
+                    let same = header == read(b.address());
+                    if same {
+                        stack.push_cells(a.address() + 8, b.address() + 8, word::header_arity(header));
+                    }
+                    same
                 }
-                (Tag::Object, Tag::Object) => self.unify_objects(a, b, &mut stack),
+                (Tag::Object, Tag::Object) => self.unify_objects(pair, &mut stack),
                 _ => false,
             };
             if !same {
@@ -78,7 +80,7 @@ impl Worker {
     }
 
     /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first.
-    fn generate(&mut self, stack: &mut Stack<(Word, Word)>, variable: Word, other: Word) -> bool {
+    fn generate(&mut self, stack: &mut Stack<Pair>, variable: Word, other: Word) -> bool {
         if other.tag() == Tag::Ref && read(other.address()) == UNBOUND {
             let written = self.replace(other.address(), UNBOUND, variable);
             return self.unless_written(written, stack, other, variable);
@@ -86,7 +88,7 @@ impl Worker {
         if let Some(owner) = self.run_generator(variable.address()) {
             self.post_unify(owner, variable, other);
         } else {
-            stack.push((variable, other));
+            stack.push(Pair::new(variable, other));
         }
         true
     }
@@ -94,13 +96,13 @@ impl Worker {
     fn unless_written(
         &mut self,
         written: Written,
-        stack: &mut Stack<(Word, Word)>,
+        stack: &mut Stack<Pair>,
         variable: Word,
         other: Word,
     ) -> bool {
         match written {
             Written::Yes => {}
-            Written::Changed => stack.push((variable, other)),
+            Written::Changed => stack.push(Pair::new(variable, other)),
             Written::Foreign(owner) => self.post_unify(owner, variable, other),
         }
         true
@@ -111,18 +113,17 @@ impl Worker {
     }
 
     /// Compares objects by class; what remains to be unified goes onto the stack.
-    fn unify_objects(&self, a: Word, b: Word, stack: &mut Stack<(Word, Word)>) -> bool {
+    fn unify_objects(&self, pair: Pair, stack: &mut Stack<Pair>) -> bool {
+        let Pair { a, b, .. } = pair;
         let class = word::header_class(read(a.address()));
         if class != word::header_class(read(b.address())) {
             return false;
         }
         match class {
             layout::VECTOR => {
-                let a = self.vector_elements(a).expect("class tested");
-                let b = self.vector_elements(b).expect("class tested");
-                let same = a.len() == b.len();
+                let same = self.vector_length(a) == self.vector_length(b);
                 if same {
-                    stack.extend(a.into_iter().zip(b).rev());
+                    stack.push_elements(self, pair);
                 }
                 same
             }
@@ -150,17 +151,17 @@ impl Worker {
         }
         written
     }
-    fn bind_or_retry(&mut self, stack: &mut Stack<(Word, Word)>, variable: Word, value: Word) -> bool {
+    fn bind_or_retry(&mut self, stack: &mut Stack<Pair>, variable: Word, value: Word) -> bool {
         let written = self.bind(variable.address(), value);
         self.unless_written(written, stack, variable, value)
     }
 
     /// Makes two different unbound cells one variable (U2, U3).
-    fn alias(&mut self, stack: &mut Stack<(Word, Word)>, a: Word, b: Word) -> bool {
+    fn alias(&mut self, stack: &mut Stack<Pair>, a: Word, b: Word) -> bool {
         let (from, to) = if a.address() > b.address() { (a, b) } else { (b, a) };
         let (wait_from, wait_to) = (read(from.address()), read(to.address()));
         if wait_from.tag() != Tag::Var || wait_to.tag() != Tag::Var {
-            stack.push((a, b));
+            stack.push(Pair::new(a, b));
             return true;
         }
         if self.is_alone() && wait_from != UNBOUND {
@@ -244,13 +245,6 @@ impl Worker {
         let owner = self.heap.nursery_of(cell).filter(|&owner| owner != self.index)?;
         (cell >= self.shared.private_base(owner)).then_some(owner)
     }
-}
-
-fn push_cells(stack: &mut Stack<(Word, Word)>, a: usize, b: usize, count: usize) -> bool {
-    for i in (0..count).rev() {
-        stack.push((crate::terms::cell(a + 8 * i), crate::terms::cell(b + 8 * i)));
-    }
-    true
 }
 
 fn same_words(a: usize, b: usize) -> bool {

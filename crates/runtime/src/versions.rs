@@ -45,12 +45,22 @@ impl Worker {
     /// All elements of a vector; `None` for anything else.
     pub fn vector_elements(&self, word: Word) -> Option<Vec<Word>> {
         let length = self.vector_length(word)?;
-        let stored = |store| (0..length).map(|i| read(store + 8 + 8 * i)).collect::<Vec<_>>();
+        Some(self.vector_part(word, 0..length))
+    }
+    /// Some elements of a vector. Panics if it is not a vector or has not so many.
+    pub(crate) fn vector_part(&self, word: Word, range: Range<usize>) -> Vec<Word> {
+        assert!(
+            self.vector_length(word).is_some_and(|length| range.end <= length),
+            "vector part out of range"
+        );
+        let stored = |store| range.clone().map(|i| read(store + 8 + 8 * i)).collect::<Vec<_>>();
         let (mut elements, differences) = collect_versions(deref(word).address(), stored);
         for &(index, value) in differences.iter().rev() {
-            elements[index] = value;
+            if range.contains(&index) {
+                elements[index - range.start] = value;
+            }
         }
-        Some(elements)
+        elements
     }
     /// All bytes of a string; `None` for anything else.
     pub fn string_bytes(&self, word: Word) -> Option<Vec<u8>> {

@@ -307,7 +307,7 @@ proptest! {
     /// Every version of a vector keeps its elements, whichever versions are updated.
     #[test]
     fn vector_versions_are_values(
-        length in 1usize..20,
+        length in 1usize..200,
         updates in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0i64..100), 0..60),
     ) {
         let mut node = node();
@@ -324,7 +324,13 @@ proptest! {
             model[index] = value;
             versions.push((out[1], model));
         }
-        for (vector, model) in versions {
+        for (vector, model) in versions.clone() {
+            for (other, numbers) in &versions {
+                let order = worker.compare_terms(vector, *other);
+                prop_assert!(matches!(order, Ok(order) if order.signum() == model.cmp(numbers) as i64));
+                let equal = matches!(worker.equal_terms(vector, *other), Outcome::Done);
+                prop_assert_eq!(equal, model == *numbers);
+            }
             let elements = worker.vector_elements(vector).expect("a vector");
             let elements: Vec<i64> = elements.into_iter().map(Word::as_int).collect();
             prop_assert_eq!(elements, model);
