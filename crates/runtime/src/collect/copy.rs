@@ -11,15 +11,20 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// True for addresses in the space that is evacuated.
     #[inline(always)]
     pub(super) fn in_from(&self, address: usize) -> bool {
-        let offset = address.wrapping_sub(self.young.start);
-        if self.young.contains(address) {
-            return offset / SURVIVOR_RANGE % 4 != self.common.to_area;
+        let offset = self.young_offset(address);
+        if offset < self.young_bytes {
+            return offset / SURVIVOR_RANGE % 4 != self.to_area;
         }
         MAJOR && self.common.from_blocks.contains(address)
     }
+    /// How far an address is from the young region's start; at least `young_bytes` for one outside.
+    #[inline(always)]
+    fn young_offset(&self, address: usize) -> usize {
+        address.wrapping_sub(self.young_start)
+    }
     #[inline(always)]
     pub(super) fn is_young(&self, address: usize) -> bool {
-        self.young.contains(address)
+        self.young_offset(address) < self.young_bytes
     }
     /// F6: puts `new` in the place of `old`; false if another collector was first.
     #[inline(always)]
@@ -60,11 +65,12 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         moved_content(content)
     }
 
-    /// Room for the copy of something at `from`.
+    /// Room for the copy of something at `from`, which is evacuated.
     #[inline(always)]
     pub(super) fn room(&mut self, from: usize, words: usize) -> usize {
-        if !MAJOR && self.young.contains(from) && from.wrapping_sub(self.young.start) / NURSERY_RANGE % 4 >= 2
-        {
+        debug_assert!(self.in_from(from));
+        // A minor collection evacuates nothing but lanes.
+        if !MAJOR && self.young_offset(from) / NURSERY_RANGE % 4 >= 2 {
             let address = self.survivor_top;
             if address + 8 * words <= self.survivor_end {
                 self.survivor_top = address + 8 * words;
@@ -243,7 +249,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         let header = read(object);
         let mut words = word::header_words(header);
         if word::header_is_object(header) {
-            words = words.min(self.common.tagged_words[word::header_class(header).0 as usize]);
+            words = words.min(self.tagged_words[word::header_class(header).0 as usize]);
         }
         let (mut start, end) = (object + 8, object + 8 + 8 * words);
         while start < end {

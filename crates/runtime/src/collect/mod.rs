@@ -175,7 +175,11 @@ impl Collection {
 /// One who takes part in a collection.
 struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     common: &'a Collection,
-    young: Range,
+    tagged_words: &'a TaggedWords,
+    to_area: usize,
+    /// The young region.
+    young_start: usize,
+    young_bytes: usize,
     /// The survivor area that is copied to: its grey words, and its end.
     survivor_scan: usize,
     survivor_top: usize,
@@ -196,11 +200,14 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
 
 impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
     fn new(common: &'a Collection, me: usize) -> Self {
-        let old = common.old_blocks[me];
+        let (old, young) = (common.old_blocks[me], common.spaces.young);
         let survivor_base = common.spaces.lane(me) + common.to_area * SURVIVOR_RANGE;
         Collector {
             common,
-            young: common.spaces.young,
+            tagged_words: &common.tagged_words,
+            to_area: common.to_area,
+            young_start: young.start,
+            young_bytes: young.end - young.start,
             survivor_scan: survivor_base,
             survivor_top: survivor_base,
             survivor_end: survivor_base + SURVIVOR_RANGE,

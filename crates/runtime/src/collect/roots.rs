@@ -34,7 +34,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 // A slot that is here several times is changed by its first turn only. Were it kept each time, slots that are
                 // written often and lead to variables that stay young would pile up for ever.
                 let word = read(slot);
-                if self.update(slot) && read(slot) != word {
+                if self.update_from(slot, word) && read(slot) != word {
                     self.remembered.push(slot);
                 }
             }

@@ -4,13 +4,18 @@ use super::{Collector, SHARED_WORDS, lock};
 use crate::heap::Range;
 use crate::memory::{read, write};
 use std::sync::atomic::Ordering;
+use term::Word;
 use term::word::{self, Tag};
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Evacuates what a slot leads to; true if that is young afterwards.
     #[inline(always)]
     pub(super) fn update(&mut self, slot: usize) -> bool {
-        let word = read(slot);
+        self.update_from(slot, read(slot))
+    }
+    /// The same, for a slot that was just read: the compiler may not leave out a second reading.
+    #[inline(always)]
+    pub(super) fn update_from(&mut self, slot: usize, word: Word) -> bool {
         let new = self.evacuate(word);
         if new != word {
             write(slot, new);
@@ -25,7 +30,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 Tag::Int | Tag::Atom => {}
                 Tag::Header => {
                     if word::header_is_object(word) {
-                        let tagged = self.common.tagged_words[word::header_class(word).0 as usize];
+                        let tagged = self.tagged_words[word::header_class(word).0 as usize];
                         let size = word::header_size(word);
                         if tagged < size {
                             for i in 1..=tagged {
@@ -39,7 +44,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                     }
                 }
                 _ => {
-                    let young = self.update(at);
+                    let young = self.update_from(at, word);
                     if OLD && young {
                         self.remembered.push(at);
                     }
