@@ -224,7 +224,7 @@ impl Lower<'_, '_> {
 
     /// Leaves for `slow` if the condition is not zero.
     pub(crate) fn unless(&mut self, condition: Value, slow: Block) {
-        let go = self.b.create_block();
+        let go = self.next_block();
         self.b.ins().brif(condition, slow, &[], go, &[]);
         self.enter_block(go);
     }

@@ -259,6 +259,11 @@ impl Lower<'_, '_> {
         self.b.set_cold_block(block);
         block
     }
+    /// A new block that the current one goes on in: off the hot path if that is.
+    pub(crate) fn next_block(&mut self) -> ir::Block {
+        let cold = self.b.current_block().is_some_and(|block| self.b.func.layout.is_cold(block));
+        if cold { self.cold_block() } else { self.b.create_block() }
+    }
     /// Continues in a block that has all its predecessors.
     pub(crate) fn enter_block(&mut self, block: ir::Block) {
         self.b.switch_to_block(block);

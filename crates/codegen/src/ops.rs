@@ -7,7 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
 use term::abi::{PRIVATE_BYTES, Position, PredicateId, SLACK_WORDS};
 use term::layout::GENERATOR;
-use term::word::{Tag, UNBOUND, Word};
+use term::word::{TAG_BITS, Tag, UNBOUND, Word};
 
 /// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that is pushed
 /// back or passed on (at most 256 words).
@@ -188,19 +188,28 @@ impl Lower<'_, '_> {
         self.read(var);
         let value = self.operand(other);
         let (start, slow, done) = (self.b.create_block(), self.cold_block(), self.b.create_block());
-        let (reference, check, bind) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let (taken, bind) = (self.cold_block(), self.b.create_block());
+        let elsewhere = if other_reg.is_some() { self.cold_block() } else { slow };
         self.b.ins().jump(start, &[]);
         self.b.switch_to_block(start);
         let cell = self.read_raw(var);
-        let differs = self.tag_differs(cell, Tag::Ref);
-        self.b.ins().brif(differs, slow, &[], reference, &[]);
-        self.enter_block(reference);
+        self.unless_private_reference(cell, elsewhere);
         let content = self.load(cell, -(Tag::Ref as i64));
-        let chain = self.cold_block();
-        let unbound = self.is_word(content, UNBOUND);
-        self.b.ins().brif(unbound, check, &[], chain, &[]);
-        // A bound variable: go on from its value.
-        self.enter_block(chain);
+        let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        self.unless(is_taken, taken);
+        let value = match other_reg {
+            Some(reg) => self.value_to_bind(reg, cell, [start, slow, bind, done]),
+            None => {
+                self.b.ins().jump(bind, &[]);
+                value
+            }
+        };
+        self.enter_block(bind);
+        self.store(value, cell, -(Tag::Ref as i64));
+        self.b.ins().jump(done, &[]);
+
+        // Goals wait for it, or it is bound: then all goes on from its value.
+        self.enter_block(taken);
         let (follow, waited_for) = (self.cold_block(), self.cold_block());
         let is_value = self.tag_differs(content, Tag::Var);
         self.b.ins().brif(is_value, follow, &[], waited_for, &[]);
@@ -208,7 +217,7 @@ impl Lower<'_, '_> {
         let waiting_value = other_reg.map_or(value, |reg| self.read_raw(reg));
         if other_reg.is_some() {
             let differs = self.tag_differs(waiting_value, Tag::Ref);
-            let no_reference = self.b.create_block();
+            let no_reference = self.cold_block();
             self.b.ins().brif(differs, no_reference, &[], slow, &[]);
             self.enter_block(no_reference);
         }
@@ -217,24 +226,12 @@ impl Lower<'_, '_> {
         self.enter_block(follow);
         self.redefine(var, content);
         self.b.ins().jump(start, &[]);
-
-        self.enter_block(check);
-        self.unless_public(cell, slow);
-        let value = match other_reg {
-            Some(reg) => {
-                let value = self.read_raw(reg);
-                self.value_to_bind(reg, cell, [start, slow, bind, done]);
-                value
-            }
-            None => {
-                self.b.ins().jump(bind, &[]);
-                value
-            }
-        };
+        if let Some(reg) = other_reg {
+            self.enter_block(elsewhere);
+            self.bind_to_public(reg, var, [start, slow, done]);
+        }
         self.b.seal_block(start);
-        self.enter_block(bind);
-        self.store(value, cell, -(Tag::Ref as i64));
-        self.b.ins().jump(done, &[]);
+
         self.enter_block(slow);
         let cell = self.read_raw(var);
         let value = other_reg.map_or(value, |reg| self.read_raw(reg));
@@ -249,20 +246,17 @@ impl Lower<'_, '_> {
         let (word, cell) = (self.operand(value), self.read(var));
         self.flush();
         let (done, other) = (self.edge(done, None), self.edge(other, None));
-        let differs = self.tag_differs(cell, Tag::Ref);
-        self.unless(differs, other);
+        self.unless_private_reference(cell, other);
         let content = self.load(cell, -(Tag::Ref as i64));
         let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
         self.unless(taken, other);
-        self.unless_public(cell, other);
         self.store(word, cell, -(Tag::Ref as i64));
         self.b.ins().jump(done, &[]);
     }
 
-    /// Binds a variable that goals wait for, and makes the next poll attend to them (`WorkerAbi::resumed`); to `slow` if that is not
-    /// all. `content` is the cell's: VAR and the address of a record.
+    /// Binds a private variable that goals wait for, and makes the next poll attend to them (`WorkerAbi::resumed`); to `slow` if
+    /// that is not all. `content` is the cell's: VAR and the address of a record.
     fn bind_and_resume(&mut self, cell: Value, content: Value, value: Value, slow: Block) {
-        self.unless_public(cell, slow);
         let others = self.worker_field(field!(resumed));
         self.unless(others, slow);
         let header = self.load(content, -(Tag::Var as i64));
@@ -285,11 +279,28 @@ impl Lower<'_, '_> {
         self.unless(public, other);
     }
 
+    /// C6: goes on if a word is a REF to a cell that may be written, else to `other`. One comparison for both: without the tag of a
+    /// REF the distance is a multiple of 8, and the low bits of any other are rotated to where they make it far too great.
+    fn unless_private_reference(&mut self, word: Value, other: Block) {
+        let address = self.offset(word, -(Tag::Ref as i64));
+        let base = self.worker_field(field!(private_base));
+        let distance = self.b.ins().isub(address, base);
+        let words = self.b.ins().rotr_imm_u(distance, i64::from(TAG_BITS));
+        let end = (PRIVATE_BYTES >> TAG_BITS) as i64;
+        let differs = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, words, end);
+        self.unless(differs, other);
+    }
+
     /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`; of two unbound
-    /// variables one becomes a reference to the other; else to `slow`. The cell is private.
-    fn value_to_bind(&mut self, reg: Reg, cell: Value, [start, slow, bind, done]: [Block; 4]) {
+    /// variables one becomes a reference to the other; else to `slow`. The cell is private. Answers what `bind` stores.
+    fn value_to_bind(&mut self, reg: Reg, cell: Value, [start, slow, bind, done]: [Block; 4]) -> Value {
         let value = self.read_raw(reg);
-        let (reference, follow, variable) = (self.cold_block(), self.cold_block(), self.cold_block());
+        let (odd, reference, follow, variable) =
+            (self.cold_block(), self.cold_block(), self.cold_block(), self.cold_block());
+        // Integers, conses and objects have even tags: one bit tells that they are no references.
+        let is_odd = self.b.ins().band_imm_s(value, 1);
+        self.b.ins().brif(is_odd, odd, &[], bind, &[]);
+        self.enter_block(odd);
         let differs = self.tag_differs(value, Tag::Ref);
         self.b.ins().brif(differs, bind, &[], reference, &[]);
         self.enter_block(reference);
@@ -314,6 +325,26 @@ impl Lower<'_, '_> {
         self.enter_block(other);
         let lower = self.b.ins().icmp(IntCC::UnsignedLessThan, value, cell);
         self.b.ins().brif(lower, bind, &[], slow, &[]);
+        value
+    }
+
+    /// `var` is not a private variable. If it is one that is not, and the register leads to a private variable that nobody waits
+    /// for, that one becomes a reference to it: outputs that are passed on are often older than those of the goals between.
+    fn bind_to_public(&mut self, reg: Reg, var: Reg, [start, slow, done]: [Block; 3]) {
+        let variable = self.cold_block();
+        self.follow_reference(var, start, variable, None);
+        self.b.ins().jump(slow, &[]);
+        self.enter_block(variable);
+        let (cell, private) = (self.read_raw(var), self.read_raw(reg));
+        self.unless_private_reference(private, slow);
+        let content = self.load(private, -(Tag::Ref as i64));
+        let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        self.unless(taken, slow);
+        // U3 of the runtime's `unify`.
+        let later = self.b.ins().icmp(IntCC::UnsignedGreaterThan, cell, private);
+        self.unless(later, slow);
+        self.store(cell, private, -(Tag::Ref as i64));
+        self.b.ins().jump(done, &[]);
     }
 
     // ---- builtins ------------------------------------------------------------------------------
