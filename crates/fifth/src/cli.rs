@@ -119,6 +119,10 @@ pub(crate) struct Run {
 /// How a program is run.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Engine {
+    /// Workers that reduce goals at the same time, 1 to 64. More than one is new: answers are the same, programs that search use them well,
+    /// long chains of processes may take longer, priorities hold within each worker.
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) workers: u32,
     /// Prints reductions, suspensions, collections, words and times to standard error at the end.
     #[arg(long)]
     pub(crate) stats: bool,
@@ -136,7 +140,7 @@ pub(crate) struct Engine {
 impl Engine {
     /// As without options.
     pub(crate) const PLAIN: Engine =
-        Engine { stats: false, stats_file: None, heap_limit: None, check_heap: false };
+        Engine { workers: 1, stats: false, stats_file: None, heap_limit: None, check_heap: false };
 
     /// Whether reductions must be counted.
     pub(crate) fn counts(&self) -> bool {
@@ -200,7 +204,7 @@ pub(crate) struct LabRun {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Numbers of workers to measure with, separated by commas.
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) workers: Vec<u32>,
     /// Runs of each program with each number of workers.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]

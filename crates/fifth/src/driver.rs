@@ -30,7 +30,7 @@ pub(crate) struct Machine {
 /// The node could not be made: not the program's fault.
 fn new_node(engine: &Engine, own: Vec<Native>) -> anyhow::Result<Node> {
     let options = runtime::worker::Options {
-        workers: 1,
+        workers: engine.workers as usize,
         heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         collect_always: engine.check_heap,
         check_heap: engine.check_heap,
@@ -128,7 +128,9 @@ impl Machine {
         program: compiler::ir::Program,
         engine: &Engine,
     ) -> anyhow::Result<Compiled> {
-        let options = codegen::Options { count_reductions: engine.counts(), ..codegen::Options::default() };
+        let workers = if engine.workers == 1 { codegen::Workers::One } else { codegen::Workers::Several };
+        let options =
+            codegen::Options { count_reductions: engine.counts(), workers, ..codegen::Options::default() };
         let image = codegen::generate(&program, &self.builtins(), &options)?;
         Ok(Compiled { program, image })
     }

@@ -29,7 +29,8 @@ pub(crate) fn on_panic() {
 
 /// Runs `main:main`, reports its end, and gives the exit code.
 pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result<u8> {
-    let record = engine.stats_file.as_deref().map(|path| recording::Recording::start(machine, path));
+    let record =
+        engine.stats_file.as_deref().map(|path| recording::Recording::start(machine, path, engine.workers));
     let record = record.transpose()?;
     let started = Instant::now();
     let outcome = machine.run("main", "main").expect("the compiler checked that main:main/0 is there");

@@ -2,7 +2,6 @@
 
 use crate::cli::{self, Lab, LabRun};
 use crate::output;
-use crate::recording::WORKERS_MAX;
 use anyhow::{Context, bail};
 use lab::report::Report;
 use lab::{Config, EXPERIMENTS, Experiment, Finished, Host, Job, Scale};
@@ -32,9 +31,6 @@ fn list() -> String {
 
 fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
     let experiments = chosen(&options.names)?;
-    if let Some(workers) = options.workers.iter().find(|&&workers| workers > WORKERS_MAX) {
-        bail!("a node has one worker so far: {workers} cannot be measured");
-    }
     let scale = match options.scale {
         cli::Scale::Full => Scale::Full,
         cli::Scale::Small => Scale::Small,
@@ -131,7 +127,15 @@ impl Processes {
         write_file(&program, job.program.text)?;
         let figures = self.folder.join("record.json");
         let mut command = Command::new(&self.executable);
-        command.arg("run").arg("--stats-file").arg(&figures).arg(&program).arg("--").args(&job.arguments);
+        command
+            .arg("run")
+            .arg("--workers")
+            .arg(job.workers.to_string())
+            .arg("--stats-file")
+            .arg(&figures)
+            .arg(&program)
+            .arg("--")
+            .args(&job.arguments);
         let output = command.stdin(Stdio::null()).output().context("cannot start a process")?;
         if !output.status.success() {
             bail!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end());

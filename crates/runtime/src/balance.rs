@@ -3,6 +3,9 @@
 //! Invariants:
 //! - B1 What is given away are the oldest goals of the highest priority that has any to spare: they lie at the bottom of the top
 //!   segment, or first in a bucket, and are usually the largest. The goal on top of the stack stays.
+//! - B3 A goal that was given away and would have to wait for what its giver is about to make comes back, to run after everything
+//!   that is ready there: as if it had not been given away. Otherwise it would be resumed for each element of a list that the
+//!   giver makes in one go.
 //! - B2 The worker publishes (W3 of `crew`) before it gives goals away and before it runs goals that others sent: what those
 //!   lead to is shared.
 
@@ -19,15 +22,19 @@ impl Worker {
             return;
         }
         self.publish();
-        for Mail { priority, words } in mails {
-            self.push_goals(priority, &words);
+        for Mail { priority, back, words } in mails {
+            if back {
+                self.push_later(priority, &words);
+            } else {
+                self.push_goals(priority, &words);
+            }
         }
     }
     /// Sends a goal to another worker.
     pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
         let mut words = args.to_vec();
         words.push(predicate.goal_word());
-        self.shared.team.post(to, Mail { priority: self.abi.priority, words });
+        self.shared.team.post(to, Mail { priority: self.abi.priority, back: false, words });
     }
     /// Gives goals to those who ask, as long as there are some to spare.
     #[cold]
@@ -43,7 +50,7 @@ impl Worker {
             if shared.team.claim(asker) {
                 self.publish();
                 let (priority, words) = self.take_oldest();
-                shared.team.post(asker, Mail { priority, words });
+                shared.team.post(asker, Mail { priority, back: false, words });
             }
         }
     }

@@ -39,6 +39,8 @@ pub(crate) struct Goals {
     buckets: BTreeMap<i64, Vec<Word>>,
     /// The highest priority of a bucket; -1 when there is none. Asked for at every resumption.
     best: i64,
+    /// Goals that came back (B3 of `balance`); not higher than the running priority when they came.
+    later: BTreeMap<i64, Vec<Word>>,
     /// Empty vectors of former buckets.
     spare: Vec<Vec<Word>>,
     /// P4.
@@ -70,8 +72,8 @@ impl Goals {
         let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
         let clean = region.base() + BOTTOM_BYTES;
         let bytes_max = bytes_max.clamp(1 << 20, bytes) & !7;
-        let (buckets, spare, marks) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Some(Goals { region, segments, buckets, best: NO_PRIORITY, spare, marks, clean, bytes_max })
+        let (buckets, later, spare, marks) = (BTreeMap::new(), BTreeMap::new(), Vec::new(), Vec::new());
+        Some(Goals { region, segments, buckets, best: NO_PRIORITY, later, spare, marks, clean, bytes_max })
     }
     /// The top of an empty stack.
     pub(crate) fn start(&self) -> usize {
@@ -87,11 +89,11 @@ impl Goals {
     }
     /// The goals in the buckets.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
-        self.buckets.values()
+        self.buckets.values().chain(self.later.values())
     }
     /// Words in the buckets.
     pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
-        self.buckets.values_mut()
+        self.buckets.values_mut().chain(self.later.values_mut())
     }
     fn best(&self) -> Option<i64> {
         (self.best != NO_PRIORITY).then_some(self.best)
@@ -200,15 +202,19 @@ impl Worker {
     pub(crate) fn next_segment(&mut self) -> bool {
         let segment = *self.goals.segments.last().expect("the lowest segment stays");
         debug_assert_eq!(self.abi.goals as usize, segment.base);
+        if !self.goals.later.is_empty() {
+            self.now_is_later();
+        }
         let best = self.goals.best();
         if self.goals.segments.len() == 1 {
             // Where goals were given away is free again.
             let base = segment.floor + BOTTOM_BYTES;
             write(segment.floor, BOTTOM.goal_word());
             self.goals.clean = self.goals.clean.min(base);
+            self.goals.segments[0].base = base;
             self.abi.goals = at(base);
             let Some(priority) = best else { return false };
-            self.goals.segments[0] = Segment { priority, base, ..segment };
+            self.goals.segments[0].priority = priority;
             self.fill_segment(priority, base);
             return true;
         }
@@ -241,6 +247,7 @@ impl Worker {
         self.goals.segments[0] = Segment { priority: PRIORITY_START, floor, base: floor + BOTTOM_BYTES };
         write(floor, BOTTOM.goal_word());
         self.goals.buckets.clear();
+        self.goals.later.clear();
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
         self.goals.clean = self.goals.start();
@@ -248,6 +255,7 @@ impl Worker {
         self.abi.priority = PRIORITY_START;
         self.abi.resumed = 0;
         self.resumed_later.clear();
+        self.unify_wanted.clear();
         self.forget_waiting();
         (self.error, self.exit) = (None, None);
     }
@@ -263,6 +271,36 @@ impl Worker {
             self.abi.goals = at(top + 8 * words.len());
         }
     }
+    /// The same for goals that came back: they run after what is ready, unless their priority is higher.
+    pub(crate) fn push_later(&mut self, priority: i64, words: &[Word]) {
+        if priority > self.abi.priority {
+            return self.push_goals(priority, words);
+        }
+        self.goals.later.entry(priority).or_default().extend_from_slice(words);
+    }
+    /// A goal of the running priority that came back goes onto the stack; true if there was one.
+    pub(crate) fn later_is_now(&mut self) -> bool {
+        let priority = self.abi.priority;
+        let Some(mut words) = self.goals.later.remove(&priority) else { return false };
+        let (end, goal) = (words.len(), words[words.len() - 1]);
+        let record = words.split_off(end - 1 - self.predicates.arity(PredicateId::of_goal_word(goal)));
+        if !words.is_empty() {
+            self.goals.later.insert(priority, words);
+        }
+        // Below the goal on top, so that exchanging the two makes it the next one.
+        self.push_goals(priority, &record);
+        self.swap_top_goals();
+        true
+    }
+    /// Nothing of the running priority is ready: the goals that came back are.
+    #[cold]
+    fn now_is_later(&mut self) {
+        for (priority, mut words) in std::mem::take(&mut self.goals.later) {
+            let bucket = self.bucket(priority);
+            words.append(bucket);
+            *bucket = words;
+        }
+    }
     /// B1: whether there are goals that another worker may have.
     pub(crate) fn has_spare_goals(&self) -> bool {
         let segment = self.goals.segments.last().expect("the lowest segment stays");
@@ -270,7 +308,7 @@ impl Worker {
         self.goals.best().is_some() || top > segment.base && self.below_top(top) > segment.base
     }
     /// The address of the record under the one that ends at `top`.
-    fn below_top(&self, top: usize) -> usize {
+    pub(crate) fn below_top(&self, top: usize) -> usize {
         let predicate = PredicateId::of_goal_word(read(top - 8));
         top - 8 * (self.predicates.arity(predicate) + 1)
     }

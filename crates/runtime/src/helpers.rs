@@ -56,7 +56,9 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
     {
         return;
     }
+    worker.in_code = true;
     worker.unify_at(a, b, position);
+    worker.in_code = false;
 }
 
 unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {

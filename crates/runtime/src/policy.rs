@@ -149,6 +149,7 @@ impl Worker {
         self.abi.heap = at(base);
         self.limit =
             if self.options.collect_always { base } else { self.heap.limit(std::mem::take(&mut self.need)) };
+        self.collected = true;
         // The worker attends again before it reduces.
         self.abi.limit = 0;
         self.set_private_base(base);

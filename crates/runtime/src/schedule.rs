@@ -224,12 +224,16 @@ impl Worker {
             || self.abi.heap as usize > self.limit
             || self.abi.need != 0
             || self.collection_wanted
+            || !self.unify_wanted.is_empty()
             || self.error.is_some()
             || self.exit.is_some()
             || self.wants_other_priority();
         if other || !self.has_resumed() {
             self.abi.limit = 0;
             return false;
+        }
+        if !self.is_alone() {
+            return self.push_resumed_below();
         }
         self.push_one_resumed() || self.push_resumed()
     }
@@ -247,7 +251,15 @@ impl Worker {
         {
             home.look_outside(self);
         }
-        self.push_resumed();
+        if !self.unify_wanted.is_empty() {
+            self.unify_now();
+        }
+        if crowd {
+            self.push_resumed_below();
+            self.take_turns();
+        } else {
+            self.push_resumed();
+        }
         self.need = self.need.max(std::mem::take(&mut self.abi.need));
         if self.error.is_some() || self.exit.is_some() {
             self.finish_run();
@@ -265,6 +277,9 @@ impl Worker {
             return Some(Pause::Collect);
         }
         if crowd {
+            if std::mem::take(&mut self.publish_wanted) {
+                self.publish();
+            }
             self.open_mail();
             if self.shared.team.hungry() != 0 {
                 self.feed();

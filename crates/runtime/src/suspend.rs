@@ -9,7 +9,7 @@
 //! - H4 Every record that still waits is in `registry`, or in the list that begins at `abi.suspensions` (so are some that do not
 //!   wait any more).
 //! - H5 With several workers, what a goal that waits for a shared variable holds may be taken by others: so the worker
-//!   publishes when it hooks one. A goal that would wait for a variable private to another worker is sent there, and tried again.
+//!   publishes at the next attention. (Not at once: the running goal may know that a cell is private.) A goal that would wait for a variable private to another worker is sent there, and tried again.
 //!   Whoever replaces VAR by a value has the variable's records for himself; a record with hooks on several variables belongs to
 //!   whoever replaces its predicate by INT -1.
 
@@ -19,9 +19,9 @@ use crate::terms::deref;
 use crate::unify::Written;
 use crate::worker::Worker;
 use term::Word;
-use term::abi::{OPERANDS_MAX, PredicateId};
+use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId};
 use term::layout::{
-    self, ClassId, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT,
+    self, ClassId, GOAL_ARITY_MAX, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT,
     SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
 use term::word::{self, Tag, UNBOUND};
@@ -130,12 +130,11 @@ impl Worker {
                 Asked::Waits(cell) if !cells.contains(&cell) => cells.push(cell),
                 Asked::Waits(_) => {}
                 Asked::Bound => return self.try_again(),
-                Asked::Foreign(owner) => {
-                    let goal = self.take_top_goal();
-                    let priority = self.abi.priority;
-                    return self.shared.team.post(owner, Mail { priority, words: goal });
-                }
+                Asked::Foreign(owner) => return self.send_top_goal(owner, false),
             }
+        }
+        if let Some(owner) = self.maker(&cells) {
+            return self.send_top_goal(owner, true);
         }
         let hooks = cells.len() > 1;
         let record = self.make_record(UNBOUND);
@@ -162,21 +161,28 @@ impl Worker {
                     Written::Foreign(_) => unreachable!("a shared cell stays shared between collections"),
                 }
             }
-            if !self.is_private(cell) && !self.is_alone() {
-                self.publish();
-            }
+            self.publish_wanted |= !self.is_private(cell);
         }
     }
     /// The goal on top of the stack is tried again at once: some variable has a value.
     fn try_again(&mut self) {
         self.abi.limit = 0;
     }
-    fn take_top_goal(&mut self) -> Vec<Word> {
+    fn send_top_goal(&mut self, to: usize, back: bool) {
         let top = self.abi.goals as usize;
         let arity = self.predicates.arity(PredicateId::of_goal_word(read(top - 8)));
         let base = top - 8 * (arity + 1);
         self.abi.goals = at(base);
-        (base..top).step_by(8).map(read).collect()
+        let words = (base..top).step_by(8).map(read).collect();
+        self.shared.team.post(to, Mail { priority: self.abi.priority, back, words });
+    }
+    /// B3 of `balance`: the other worker in whose nursery a cell lies, if none lies in the own one or in a place that is nobody's.
+    fn maker(&self, cells: &[usize]) -> Option<usize> {
+        let mut makers = cells.iter().map(|&cell| self.heap.nursery_of(cell));
+        let first = makers.next()??;
+        let others =
+            first != self.index && makers.all(|maker| maker.is_some_and(|maker| maker != self.index));
+        others.then_some(first)
     }
 
     /// Looks at a variable that a goal is to wait for, after its generator (if it has one) was run.
@@ -276,6 +282,72 @@ impl Worker {
             self.push_list(first);
         }
         true
+    }
+    /// With several workers: the same, but the goals come below the one on top of the stack. It goes on making what they wait for;
+    /// they get their turn when it waits or ends, or after a collection. (A goal that is resumed for each element of a list
+    /// that is being made costs ten times as much as one that gets it in pieces; it may happen because goals that one worker
+    /// would reduce one after the other are reduced at the same time.)
+    #[inline(always)]
+    pub(crate) fn push_resumed_below(&mut self) -> bool {
+        if !self.has_resumed() {
+            return true;
+        }
+        let top = self.abi.goals as usize;
+        let goal = read(top - 8);
+        if goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word() {
+            return self.push_resumed();
+        }
+        let start = self.below_top(top);
+        self.resumed_below = true;
+        if top - start <= 8 * 8 {
+            self.push_resumed_between::<8>(start, top)
+        } else {
+            self.push_resumed_between::<{ GOAL_ARITY_MAX + 1 }>(start, top)
+        }
+    }
+    /// The same, the goal on top being the words from `start` to `top`: at most `N`.
+    fn push_resumed_between<const N: usize>(&mut self, start: usize, top: usize) -> bool {
+        let mut record = [Word(0); N];
+        let words = (top - start) / 8;
+        for (i, word) in record[..words].iter_mut().enumerate() {
+            *word = read(start + 8 * i);
+        }
+        self.abi.goals = at(start);
+        let _ = self.push_one_resumed() || self.push_resumed();
+        let top = self.abi.goals as usize;
+        for (i, &word) in record[..words].iter().enumerate() {
+            write(top + 8 * i, word);
+        }
+        self.abi.goals = at(top + 8 * words);
+        true
+    }
+    /// After a collection: the goal below the top one has its turn, if it may be one that was resumed, or came back.
+    #[inline(always)]
+    pub(crate) fn take_turns(&mut self) {
+        if std::mem::take(&mut self.collected) {
+            let came_back = self.later_is_now();
+            if std::mem::take(&mut self.resumed_below) || came_back {
+                self.swap_top_goals();
+            }
+        }
+    }
+    #[cold]
+    pub(crate) fn swap_top_goals(&mut self) {
+        let top = self.abi.goals as usize;
+        let special = |goal: Word| goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word();
+        if special(read(top - 8)) {
+            return;
+        }
+        let middle = self.below_top(top);
+        if special(read(middle - 8)) {
+            return;
+        }
+        let start = self.below_top(middle);
+        let below: Vec<Word> = (start..middle).step_by(8).map(read).collect();
+        let above = (middle..top).step_by(8).map(read);
+        for (i, word) in above.chain(below).collect::<Vec<Word>>().into_iter().enumerate() {
+            write(start + 8 * i, word);
+        }
     }
     /// The same if it is one goal, of the running priority, as it most often is; otherwise false.
     #[inline(always)]

@@ -25,6 +25,13 @@ impl Worker {
     pub fn unify(&mut self, a: Word, b: Word) {
         self.unify_at(a, b, Position::NONE);
     }
+    /// The unifications that were put off to the end of the reduction.
+    #[cold]
+    pub(crate) fn unify_now(&mut self) {
+        for (a, b) in std::mem::take(&mut self.unify_wanted) {
+            self.unify(a, b);
+        }
+    }
     /// The same for a goal that stands there in the text.
     pub(crate) fn unify_at(&mut self, a: Word, b: Word, position: Position) {
         let error = match self.unify_terms(a, b) {
@@ -79,11 +86,18 @@ impl Worker {
         Ok(None)
     }
 
-    /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first.
+    /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first: after this
+    /// reduction, if generated code waits for the answer (its allocation pointer and goal stack may not change).
     fn generate(&mut self, stack: &mut Stack<Pair>, variable: Word, other: Word) -> bool {
-        if other.tag() == Tag::Ref && read(other.address()) == UNBOUND {
+        let plain = other.tag() == Tag::Ref && read(other.address()) == UNBOUND;
+        if plain && (self.is_alone() || other.address() > variable.address()) {
             let written = self.replace(other.address(), UNBOUND, variable);
             return self.unless_written(written, stack, other, variable);
+        }
+        if self.in_code {
+            self.unify_wanted.push((variable, other));
+            self.abi.limit = 0;
+            return true;
         }
         if let Some(owner) = self.run_generator(variable.address()) {
             self.post_unify(owner, variable, other);

@@ -90,6 +90,14 @@ pub struct Worker {
     pub(crate) goals: Goals,
     /// What `abi.limit` is while nothing wants attention.
     pub(crate) limit: usize,
+    /// What others may take is to be published at the next attention (H5 of `suspend`).
+    pub(crate) publish_wanted: bool,
+    /// Since the last collection goals were resumed that have not had their turn; there was a collection.
+    pub(crate) resumed_below: bool,
+    pub(crate) collected: bool,
+    /// Generated code waits for a unification, and those that were put off meanwhile.
+    pub(crate) in_code: bool,
+    pub(crate) unify_wanted: Vec<(Word, Word)>,
     /// Words that the next reduction needs at once.
     pub(crate) need: usize,
     pub(crate) collection_wanted: bool,
@@ -178,6 +186,11 @@ impl Worker {
             exit: None,
             resumed_later: Vec::new(),
             heap,
+            publish_wanted: false,
+            resumed_below: false,
+            collected: false,
+            in_code: false,
+            unify_wanted: Vec::new(),
             need: 0,
             collection_wanted: false,
             major_wanted: false,
@@ -267,7 +280,8 @@ impl Worker {
         kept.add(bytes);
         kept
     }
-    /// W3: what was allocated up to now may be taken by other workers.
+    /// W3: what was allocated up to now may be taken by other workers. Between reductions only: generated code that runs knows which
+    /// cells it has made itself.
     pub(crate) fn publish(&mut self) {
         self.set_private_base(self.abi.heap as usize);
     }

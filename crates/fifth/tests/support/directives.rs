@@ -12,6 +12,7 @@
 //! | `% stdin: TEXT`, `% args: A B`, `% files: F G` | input lines, program arguments, further files of the same folder |
 //! | `% skip-interpreter: WHY` | only the compiled program is run |
 //! | `% skip-check-heap: WHY` | it is not run with a collection at every reduction |
+//! | `% one-worker: WHY` | what it does depends on the order in which one worker reduces |
 
 use super::execute::{self, Ending, Execution};
 use std::collections::BTreeSet;
@@ -34,6 +35,8 @@ pub(crate) struct Directives {
     pub(crate) arguments: Vec<String>,
     pub(crate) files: Vec<String>,
     pub(crate) skip_interpreter: bool,
+    /// Several workers may do something else.
+    pub(crate) one_worker: bool,
     /// Too many reductions for a collection at each of them.
     pub(crate) skip_check_heap: bool,
     is_test: bool,
@@ -77,6 +80,7 @@ impl Directives {
             "args" => self.arguments.extend(words()),
             "files" => self.files.extend(words()),
             "skip-interpreter" => self.skip_interpreter = true,
+            "one-worker" => self.one_worker = true,
             "skip-check-heap" => self.skip_check_heap = true,
             _ if !self.is_test => {}
             _ => return Err(format!("unknown directive {name}")),
@@ -172,7 +176,7 @@ fn take<'p>(next: &AtomicUsize, programs: &'p [Program]) -> Option<(usize, &'p P
 fn check(program: &Program) -> Vec<String> {
     let directives = &program.directives;
     let mut wrong = Vec::new();
-    match execute::compiled(&[], &program.files(), &directives.arguments, &directives.stdin) {
+    match execute::compiled(&["--workers", "1"], &program.files(), &directives.arguments, &directives.stdin) {
         Err(error) => wrong.push(format!("compiled: {error}")),
         Ok((execution, diagnostics)) => {
             let name = program.path.display().to_string();
@@ -198,10 +202,13 @@ fn check(program: &Program) -> Vec<String> {
         }
     }
     if directives.errors.is_empty() && !directives.skip_check_heap {
-        let options = ["--check-heap"];
-        match execute::compiled(&options, &program.files(), &directives.arguments, &directives.stdin) {
-            Err(error) => wrong.push(format!("collecting: {error}")),
-            Ok((execution, _)) => compare("collecting", directives, &execution, &mut wrong),
+        run("collecting", &["--workers", "1", "--check-heap"], program, &mut wrong);
+    }
+    if directives.errors.is_empty() && !directives.one_worker {
+        run_with_workers("4 workers", &["--workers", "4"], program, &mut wrong);
+        if !directives.skip_check_heap {
+            let options = ["--workers", "2", "--check-heap"];
+            run_with_workers("2 workers, collecting", &options, program, &mut wrong);
         }
     }
     if directives.errors.is_empty() && !directives.skip_interpreter {
@@ -211,6 +218,86 @@ fn check(program: &Program) -> Vec<String> {
         }
     }
     wrong
+}
+
+fn run(who: &str, options: &[&str], program: &Program, wrong: &mut Vec<String>) {
+    let directives = &program.directives;
+    match execute::compiled(options, &program.files(), &directives.arguments, &directives.stdin) {
+        Err(error) => wrong.push(format!("{who}: {error}")),
+        Ok((execution, _)) => compare(who, directives, &execution, wrong),
+    }
+}
+
+/// With several workers a goal may print before another one prints, or before another one has bound what it prints: lines may come in
+/// any order, and show variables. If the text differs in more than that it has a few more tries; how the run ends has none.
+fn run_with_workers(who: &str, options: &[&str], program: &Program, wrong: &mut Vec<String>) {
+    const TRIES: usize = 5;
+    for attempt in 1..=TRIES {
+        let mut found = Vec::new();
+        let directives = &program.directives;
+        match execute::compiled(options, &program.files(), &directives.arguments, &directives.stdin) {
+            Err(error) => found.push(format!("{who}: {error}")),
+            Ok((mut execution, _)) => {
+                if same_but_for_order(&directives.stdout, &execution.stdout) {
+                    execution.stdout.clone_from(&directives.stdout);
+                }
+                compare(who, directives, &execution, &mut found);
+            }
+        }
+        let only_text = found.iter().all(|text| text.contains(": standard output "));
+        if found.is_empty() || attempt == TRIES || !only_text {
+            return wrong.append(&mut found);
+        }
+    }
+}
+
+/// Whether there are the same lines in any order, variables (`_1`) standing for anything.
+fn same_but_for_order(expected: &[u8], given: &[u8]) -> bool {
+    let (expected, given) = (String::from_utf8_lossy(expected), String::from_utf8_lossy(given));
+    let mut expected: Vec<&str> = expected.lines().collect();
+    let (with_variables, plain): (Vec<&str>, Vec<&str>) =
+        given.lines().partition(|line| pieces(line).len() > 1);
+    let mut take = |matches: &dyn Fn(&str) -> bool| {
+        let found = expected.iter().position(|line| matches(line));
+        found.map(|at| expected.swap_remove(at)).is_some()
+    };
+    plain.iter().all(|line| take(&|other| other == *line))
+        && with_variables.iter().all(|line| take(&|other| fits(&pieces(line), other)))
+        && expected.is_empty()
+}
+
+/// What stands between the variables of a line.
+fn pieces(line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = line;
+    let mut from = 0;
+    while let Some(at) = rest[from..].find('_').map(|at| at + from) {
+        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            from = at + 1;
+            continue;
+        }
+        pieces.push(&rest[..at]);
+        rest = &rest[at + 1 + digits..];
+        from = 0;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// Whether a line begins and ends as the pieces do, and has the others in between, in order.
+fn fits(pieces: &[&str], line: &str) -> bool {
+    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return false };
+    let Some(mut rest) = line.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else {
+        return false;
+    };
+    pieces[1..pieces.len() - 1].iter().all(|piece| match rest.find(piece) {
+        Some(at) => {
+            rest = &rest[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
 }
 
 fn compare(who: &str, directives: &Directives, execution: &Execution, wrong: &mut Vec<String>) {

@@ -57,6 +57,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn moved_cell(&self, from: usize, to: usize) -> Word {
         let content = read(from);
         if content.tag() == Tag::Var {
+            // Before the claim: whoever sees it reads the copy.
+            write(to, content);
             if self.claim(from, content, forwarding_cell(to)) {
                 return content;
             }

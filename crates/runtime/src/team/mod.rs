@@ -53,6 +53,8 @@ const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug th
 #[derive(Debug)]
 pub(crate) struct Mail {
     pub(crate) priority: i64,
+    /// They come back, because they would have had to wait: they are to run after what is ready there.
+    pub(crate) back: bool,
     pub(crate) words: Vec<Word>,
 }
 
