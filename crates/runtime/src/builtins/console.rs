@@ -1,6 +1,6 @@
 //! Module `builtin`, and console output in guards.
 
-use super::{Row, attempt, error, goal, guard, home, integer, out_of_range};
+use super::{Row, attempt, error, goal, guard, home, integer, out_of_range, predicates};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::worker::Worker;
@@ -21,8 +21,13 @@ fn write(worker: &mut Worker, bytes: &[u8]) -> Outcome {
     }
 }
 
-/// A term as it is now, and a newline.
+/// A term as it is now, and a newline. A guard of another worker than the one that has the console sends a goal there.
 fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    if worker.index != 0 {
+        let print = predicates::library(worker, "builtin", "print", 1);
+        worker.post(0, print, &[inputs[0]]);
+        return Outcome::Done;
+    }
     let mut text = attempt!(plain(worker, inputs[0]));
     text.push(b'\n');
     write(worker, &text)

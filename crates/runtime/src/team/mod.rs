@@ -179,7 +179,8 @@ impl Team {
     pub(crate) fn len(&self) -> usize {
         self.seats.len()
     }
-    /// Whether a running worker has something to attend to, but hungry ones that have not poked it. Relaxed looks, all of them.
+    /// Whether a running worker has something to attend to: a stop, mail, the end of the run, or somebody who asks for goals. Relaxed
+    /// looks, all of them.
     #[inline(always)]
     pub(crate) fn wants(&self, me: usize) -> bool {
         self.stop_wanted() || self.seats[me].waiting.load(Relaxed) || self.over() || self.hungry() != 0
