@@ -20,8 +20,6 @@ pub(crate) struct Surroundings<'s, 'a> {
     pub(crate) versions: &'s mut Versions,
     pub(crate) bound: &'s Bound,
     pub(crate) computing: &'s Computing,
-    /// One worker only: a variable in the heap that nobody waits for can be bound by a plain store.
-    pub(crate) alone: bool,
     /// Parameters of this version that are fresh variables.
     pub(crate) fresh: FxHashSet<ValueId>,
 }
@@ -167,10 +165,7 @@ impl<'a> Emitter<'_, '_, 'a> {
     fn hands_on(&self, value: Side<'a>) -> bool {
         let Some(first) = self.plan.goals.first() else { return false };
         let Target::User(callee) = first.target else { return false };
-        if !first.pragmas.is_empty()
-            || self.around.versions.parameters(callee).is_none()
-            || !self.around.alone
-        {
+        if !first.pragmas.is_empty() || self.around.versions.parameters(callee).is_none() {
             return false;
         }
         let plan = self.plan;
@@ -196,9 +191,6 @@ impl<'a> Emitter<'_, '_, 'a> {
         if self.fresh.remove(&var) {
             self.ops.push(Op::BindFresh { var, value });
             return;
-        }
-        if !self.around.alone {
-            return self.unify(operand, value, *at);
         }
         let (done, other) = (self.code.block(), self.code.block());
         self.detour(other, (var, value, *at), &late[1..]);

@@ -228,8 +228,8 @@ pub enum End {
         unbound: BlockId,
         wait: Reg,
     },
-    /// If `var` is a REF to a cell that holds `UNBOUND` (nobody waits for it): stores `value` there (with the barrier for old
-    /// cells) and goes to `done`; in all other cases changes nothing and goes to `other`, which unifies. Only for one worker.
+    /// If `var` is a REF to a private cell (C6 of `term::abi`) that holds `UNBOUND` (nobody waits for it): stores `value` there and
+    /// goes to `done`; in all other cases changes nothing and goes to `other`, which unifies.
     TryBind { var: Reg, value: Operand, done: BlockId, other: BlockId },
     /// To another block.
     Goto(BlockId),

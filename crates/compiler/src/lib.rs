@@ -77,8 +77,6 @@ pub struct Options<'a> {
     pub first_constant: u32,
     /// Only what these reach is compiled (all is checked); `None`: everything. A root that does not exist is an error.
     pub roots: Option<Vec<PredicateKey>>,
-    /// The code runs on one worker only: a variable that nobody waits for may then be bound by a plain store.
-    pub one_worker: bool,
 }
 
 /// Checks a program and compiles it. With an error among the diagnostics the result is empty (K1).
@@ -106,8 +104,7 @@ pub fn compile(
         return (result, diagnostics);
     }
     result.predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
-    let alone = options.one_worker;
-    let mut compilation = Compilation { names: &names, sources, atoms, pool, compiled: &compiled, alone };
+    let mut compilation = Compilation { names: &names, sources, atoms, pool, compiled: &compiled };
     let (units, plans) = compilation.units(prepared);
     let computing = Computing::new(&plans, options.first_predicate + compiled.len() as u32);
     result.components = compilation.components(&units, &plans, &computing);
@@ -217,7 +214,6 @@ struct Compilation<'c, 'a> {
     atoms: &'c AtomTable,
     pool: Pool,
     compiled: &'c [Index],
-    alone: bool,
 }
 
 impl<'a> Compilation<'_, 'a> {
@@ -320,7 +316,6 @@ impl<'a> Compilation<'_, 'a> {
             versions,
             bound: &program.bound,
             computing: program.computing,
-            alone: self.alone,
             fresh: fresh.iter().filter_map(|&position| unit.table.parameter(position)).collect(),
         };
         let mut bodies = Bodies { around, table: &unit.table, plans: &program.plans[at], need: 0 };

@@ -8,8 +8,7 @@
 //! Why it is right: between making the cell and binding it, only operations that neither bind nor wait for variables run
 //! (`body` forgets freshness at all others), and a poll that gives up control pushes the goal back, whose ordinary version
 //! goes on later. The cell is initialised, so whoever reads it through another reference in the meantime sees an
-//! unbound variable. With several workers a cell that was published is not fresh, so only cells that nobody else can
-//! reach count (see `body`).
+//! unbound variable. Other workers do not bind it either: it is private (C6 of `term::abi`) until a poll that gives up control.
 
 use crate::code::Code;
 use crate::ir::{BlockId, Reg};

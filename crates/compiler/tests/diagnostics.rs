@@ -5,7 +5,7 @@ mod common;
 use expect_test::{Expect, expect};
 
 fn check(text: &str, expected: Expect) {
-    let compiled = common::compile(&format!(":- module main.\n{text}\n"), true);
+    let compiled = common::compile(&format!(":- module main.\n{text}\n"));
     let mut shown = String::new();
     for diagnostic in &compiled.diagnostics {
         let before = &text.as_bytes()[..(diagnostic.span.start as usize).saturating_sub(16).min(text.len())];

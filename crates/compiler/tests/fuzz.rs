@@ -109,15 +109,13 @@ fn random_programs_compile_to_code_that_verifies() {
     let mut compiled_well = 0;
     arbtest::arbtest(|u| {
         let text = program(u)?;
-        for one_worker in [false, true] {
-            let compiled = common::compile(&text, one_worker);
-            let problems = compiler::verify::verify(&compiled.program);
-            let printed = compiler::text::print(&compiled.program, &compiled.atoms);
-            assert!(problems.is_empty(), "{problems:#?}\n{text}\n{printed}");
-            let again = compiler::text::parse(&printed, &compiled.atoms).expect("printed text parses");
-            assert_eq!(compiler::text::print(&again, &compiled.atoms), printed);
-            compiled_well += usize::from(!compiled.program.predicates.is_empty());
-        }
+        let compiled = common::compile(&text);
+        let problems = compiler::verify::verify(&compiled.program);
+        let printed = compiler::text::print(&compiled.program, &compiled.atoms);
+        assert!(problems.is_empty(), "{problems:#?}\n{text}\n{printed}");
+        let again = compiler::text::parse(&printed, &compiled.atoms).expect("printed text parses");
+        assert_eq!(compiler::text::print(&again, &compiled.atoms), printed);
+        compiled_well += usize::from(!compiled.program.predicates.is_empty());
         Ok(())
     })
     .budget_ms(4_000);

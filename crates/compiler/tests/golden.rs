@@ -13,7 +13,7 @@ fn programs_compile_to_their_golden_text() {
     assert!(!names.is_empty());
     for path in names {
         let text = std::fs::read_to_string(&path).unwrap();
-        let printed = common::ir(&text, true);
+        let printed = common::ir(&text);
         expect_test::expect_file![path.with_extension("ir")].assert_eq(&printed);
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use std::fmt::Write;
 
 fn blocks(text: &str) -> usize {
-    let compiled = common::compile(text, true);
+    let compiled = common::compile(text);
     let errors = compiled.diagnostics.iter().filter(|d| d.severity == syntax::diagnostic::Severity::Error);
     assert_eq!(errors.count(), 0);
     assert_eq!(compiler::verify::verify(&compiled.program), [""; 0]);

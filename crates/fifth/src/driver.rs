@@ -105,7 +105,6 @@ impl Machine {
             first_predicate: self.node.worker().predicates.len() as u32,
             first_constant: self.node.constant_count() as u32,
             roots,
-            one_worker: true,
         };
         let (program, diagnostics) =
             compiler::compile(&read.program, &read.sources, &self.node.worker().atoms, &options);

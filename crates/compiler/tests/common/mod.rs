@@ -51,9 +51,9 @@ pub(crate) struct Compiled {
     pub(crate) atoms: AtomTable,
 }
 
-/// Compiles a text; for one worker or several.
+/// Compiles a text.
 #[allow(dead_code, reason = "each test file uses some of these")]
-pub(crate) fn compile(text: &str, one_worker: bool) -> Compiled {
+pub(crate) fn compile(text: &str) -> Compiled {
     let mut sources = SourceMap::default();
     let file = sources.add("test.kl1".into(), text.as_bytes().to_vec());
     let atoms = AtomTable::new();
@@ -65,7 +65,6 @@ pub(crate) fn compile(text: &str, one_worker: bool) -> Compiled {
         first_predicate: 100,
         first_constant: 0,
         roots: None,
-        one_worker,
     };
     let (program, more) = compiler::compile(&program, &sources, &atoms, &options);
     diagnostics.extend(more);
@@ -74,8 +73,8 @@ pub(crate) fn compile(text: &str, one_worker: bool) -> Compiled {
 
 /// The IR text of a text, which must be right; the verifier must accept it.
 #[allow(dead_code, reason = "each test file uses some of these")]
-pub(crate) fn ir(text: &str, one_worker: bool) -> String {
-    let compiled = compile(text, one_worker);
+pub(crate) fn ir(text: &str) -> String {
+    let compiled = compile(text);
     assert_eq!(compiled.diagnostics, [], "diagnostics");
     let problems = compiler::verify::verify(&compiled.program);
     let printed = compiler::text::print(&compiled.program, &compiled.atoms);
