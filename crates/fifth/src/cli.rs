@@ -129,6 +129,9 @@ pub(crate) struct Engine {
     /// Writes the same figures and every collection to a file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) stats_file: Option<PathBuf>,
+    /// Writes a timeline to a file: what each worker did when, to be opened at ui.perfetto.dev. Executables of `fifth build` take this option too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Ends the program with an error when its data need more than this (bytes; k, m, g for powers of 1024).
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) heap_limit: Option<u64>,
@@ -139,8 +142,14 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// As without options.
-    pub(crate) const PLAIN: Engine =
-        Engine { workers: 1, stats: false, stats_file: None, heap_limit: None, check_heap: false };
+    pub(crate) const PLAIN: Engine = Engine {
+        workers: 1,
+        stats: false,
+        stats_file: None,
+        trace: None,
+        heap_limit: None,
+        check_heap: false,
+    };
 
     /// Whether reductions must be counted.
     pub(crate) fn counts(&self) -> bool {

@@ -34,6 +34,7 @@ fn new_node(engine: &Engine, own: Vec<Native>) -> anyhow::Result<Node> {
         heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         collect_always: engine.check_heap,
         check_heap: engine.check_heap,
+        trace: engine.trace.is_some(),
     };
     let mut natives = runtime::builtins::natives();
     natives.extend(own);

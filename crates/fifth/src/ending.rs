@@ -3,6 +3,7 @@
 use crate::cli::Engine;
 use crate::driver::Machine;
 use crate::report::{displayable, harmless};
+use crate::timeline::Timeline;
 use crate::{library, recording, sources};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::statistics::Statistics;
@@ -32,6 +33,7 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result
     let record =
         engine.stats_file.as_deref().map(|path| recording::Recording::start(machine, path, engine.workers));
     let record = record.transpose()?;
+    let timeline = engine.trace.as_deref().map(Timeline::start).transpose()?;
     let started = Instant::now();
     let outcome = machine.run("main", "main").expect("the compiler checked that main:main/0 is there");
     let outcome = match runtime::builtins::io::flush(machine.node.worker()) {
@@ -49,6 +51,9 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result
     drop(err);
     if let Some(record) = record {
         record.finish(machine)?;
+    }
+    if let Some(timeline) = timeline {
+        timeline.finish(machine)?;
     }
     if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
         return Ok(0);

@@ -14,6 +14,7 @@ mod repl;
 mod report;
 mod sources;
 mod standalone;
+mod timeline;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command, Engine, MessageFormat, Stage};

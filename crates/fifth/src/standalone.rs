@@ -135,8 +135,9 @@ fn options(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<(Engine,
                 engine.heap_limit =
                     Some(crate::cli::size(&size.to_string_lossy()).map_err(anyhow::Error::msg)?);
             }
+            "--trace" => engine.trace = Some(arguments.next().context("--trace needs a file")?.into()),
             other => bail!(
-                "unknown option {other}; this program's own options are --stats and --heap-limit SIZE, and `--` ends them"
+                "unknown option {other}; this program's own options are --stats, --trace FILE and --heap-limit SIZE, and `--` ends them"
             ),
         }
     }
@@ -229,6 +230,7 @@ mod tests {
         assert!(engine.stats && engine.heap_limit == Some(64 << 20));
         assert_eq!(arguments, ["in.txt", "--stats"]);
         assert_eq!(parse("-- -x").expect("well-formed").1, ["-x"]);
-        assert!(parse("-x").is_err() && parse("--heap-limit").is_err());
+        assert_eq!(parse("--trace t.json").expect("well-formed").0.trace, Some("t.json".into()));
+        assert!(parse("-x").is_err() && parse("--heap-limit").is_err() && parse("--trace").is_err());
     }
 }

@@ -10,6 +10,7 @@
 //!   lead to is shared.
 
 use crate::team::Mail;
+use crate::trace::What;
 use crate::worker::Worker;
 use term::Word;
 use term::abi::PredicateId;
@@ -22,7 +23,10 @@ impl Worker {
             return;
         }
         self.publish();
-        for Mail { priority, back, words } in mails {
+        for Mail { priority, back, gift, words } in mails {
+            if gift != 0 {
+                self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
+            }
             if back {
                 self.push_later(priority, &words);
             } else {
@@ -34,7 +38,7 @@ impl Worker {
     pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
         let mut words = args.to_vec();
         words.push(predicate.goal_word());
-        self.shared.team.post(to, Mail { priority: self.abi.priority, back: false, words });
+        self.shared.team.post(to, Mail { priority: self.abi.priority, back: false, gift: 0, words });
     }
     /// Gives goals to those who ask, as long as there are some to spare.
     #[cold]
@@ -50,7 +54,9 @@ impl Worker {
             if shared.team.claim(asker) {
                 self.publish();
                 let (priority, words) = self.take_oldest();
-                shared.team.post(asker, Mail { priority, back: false, words });
+                let gift = shared.next_gift();
+                shared.note(self.index, || What::Giving { worker: asker, words: words.len(), gift });
+                shared.team.post(asker, Mail { priority, back: false, gift, words });
             }
         }
     }

@@ -124,7 +124,8 @@ impl Builder {
         };
         let natives =
             vec![native("one", "a", false), native("three", "aaa", false), native("daemon", "a", true)];
-        let options = Options { workers: 1, heap_bytes_max, collect_always: false, check_heap: true };
+        let options =
+            Options { workers: 1, heap_bytes_max, collect_always: false, check_heap: true, trace: false };
         let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
         let goal = [0, 1, 2].map(|i| node.builtins()[i].0);
         let cell_class = node.add_class("cell", Contents::Tagged);

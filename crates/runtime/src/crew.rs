@@ -13,6 +13,7 @@ use crate::collect::Collection;
 use crate::outcome::RunOutcome;
 use crate::spaces::Spaces;
 use crate::team::Team;
+use crate::trace::Trace;
 use crate::worker::{Options, Worker};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     /// How the run ended.
     outcome: Mutex<Option<RunOutcome>>,
     pub(crate) policy: Mutex<crate::policy::Policy>,
+    pub(crate) trace: Option<Trace>,
     crew: OnceLock<Crew>,
 }
 
@@ -49,6 +51,7 @@ impl Shared {
             kept: AtomicUsize::new(0),
             outcome: Mutex::default(),
             policy: Mutex::default(),
+            trace: options.trace.then(|| Trace::new(options.workers)),
             crew: OnceLock::new(),
             spaces: Arc::new(spaces),
         }

@@ -38,6 +38,7 @@ mod suspend;
 mod system;
 mod team;
 pub mod terms;
+pub mod trace;
 pub mod unify;
 mod versions;
 pub mod waker;

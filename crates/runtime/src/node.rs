@@ -15,6 +15,7 @@ use crate::schedule::{self, Home};
 use crate::spaces::Spaces;
 use crate::statistics::Statistics;
 use crate::system::{self, SystemGoals};
+use crate::trace::Track;
 use crate::worker::{Options, PRIORITY_START, Worker};
 use std::sync::Arc;
 use term::Word;
@@ -103,6 +104,10 @@ impl Node {
         self.workers.iter().for_each(|worker| sum.add(&worker.statistics()));
         sum
     }
+    /// What each worker did in the runs since this was last asked for; `None` unless [`Options`] asked for it.
+    pub fn take_trace(&mut self) -> Option<Vec<Track>> {
+        self.shared.take_trace()
+    }
     /// Where outside events come from.
     pub fn set_events(&mut self, events: Box<dyn Events>) {
         self.home.events = Some(events);
@@ -190,7 +195,10 @@ impl Node {
             schedule::work(shared, 0, Some(home));
         });
         waker.set_running(false);
-        workers.iter_mut().for_each(|worker| worker.clear_goals());
+        workers.iter_mut().for_each(|worker| {
+            worker.note_figures(true);
+            worker.clear_goals();
+        });
         shared.take_outcome().unwrap_or(RunOutcome::Success)
     }
 }

@@ -12,6 +12,7 @@ use crate::outcome::{ErrorKind, ProgramError};
 use crate::spaces::NURSERY_RANGE;
 use crate::statistics::{self as noted, Collected};
 use crate::team::Sharers;
+use crate::trace::What;
 use crate::worker::Worker;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -54,9 +55,9 @@ pub(crate) fn collect(shared: &Shared, me: usize) {
         *lock(&shared.collection) = Some(collection.clone());
         shared.team.open_share(me, sharers);
     }
-    collection.take_part(crew, me);
+    take_part(shared, &collection, me);
     if others {
-        shared.team.wait_shares(me);
+        shared.noted(me, || shared.team.wait_shares(me), |()| What::Waiting);
         *lock(&shared.collection) = None;
     }
     let parts = collection.end(crew);
@@ -69,6 +70,7 @@ pub(crate) fn collect(shared: &Shared, me: usize) {
         worker.statistics.collected(kind, copied, time);
         worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
     });
+    shared.note_collection(me, start, major, copied);
     let nursery_bytes = if major {
         // With less than a tenth to spare, collections would take nearly all the time.
         if in_use > spaces.bytes_max() - spaces.bytes_max() / 10 {
@@ -99,13 +101,17 @@ pub(crate) fn collect(shared: &Shared, me: usize) {
     });
 }
 
+/// A worker's part in a collection.
+pub(crate) fn take_part(shared: &Shared, collection: &Collection, me: usize) {
+    shared.noted(me, || collection.take_part(shared.crew(), me), |&words| What::Copying { words });
+}
+
 /// Notes a collection. Walks the records of waiting goals, and so is called only if somebody asked for it.
 #[cold]
 fn note(shared: &Shared, kind: Collected, words_copied: usize, pause: Duration) {
     let (mut ready_words, mut waiting_words, mut young_words, mut unfilled) = (0, 0, 0, 0);
     shared.crew().each(|worker| {
-        let on_stack = (worker.abi.goals as usize - worker.goals.start()) / 8;
-        ready_words += on_stack + worker.goals.buckets().map(Vec::len).sum::<usize>();
+        ready_words += worker.ready_words();
         waiting_words += worker.waiting_words();
         young_words += worker.heap.survivor_words();
         unfilled += (worker.heap.old.end - worker.heap.old.start) / 8;

@@ -11,6 +11,7 @@ use crate::memory::read;
 use crate::outcome::{ErrorKind, RunOutcome};
 use crate::policy;
 use crate::team::{Phase, Wake};
+use crate::trace::What;
 use crate::waker::Ticker;
 use crate::walk::interrupted;
 use crate::worker::Worker;
@@ -51,21 +52,27 @@ pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
     let crew = shared.crew();
     let mut idle = Idle::new(crew.len(), me);
     loop {
-        match crew.with(me, |worker| worker.reduce(home.as_deref_mut())) {
-            Pause::Rest => match idle.rest(shared, home.as_deref_mut()) {
-                Wake::Over => return,
-                Wake::Quiescent => quiescent(shared, home.as_deref_mut().expect("worker 0 is told (T2)")),
-                Wake::Mail | Wake::Timeout => {}
-                Wake::Share => unreachable!("a rest takes part in shares itself"),
-            },
-            Pause::Collect if shared.team.stop_others(me) => {
+        let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
+        match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
+            Pause::Rest => {
+                match shared.noted(me, || idle.rest(shared, home.as_deref_mut()), |_| What::Resting) {
+                    Wake::Over => return,
+                    Wake::Quiescent => quiescent(shared, home.as_deref_mut().expect("worker 0 is told (T2)")),
+                    Wake::Mail | Wake::Timeout => {}
+                    Wake::Share => unreachable!("a rest takes part in shares itself"),
+                }
+            }
+            Pause::Collect if shared.noted(me, || shared.team.stop_others(me), |_| What::Stopping) => {
                 policy::collect(shared, me);
                 shared.team.resume_others(me);
             }
             Pause::Collect | Pause::Stopped => {
-                while shared.team.stopped(me) == Phase::Share {
-                    take_part(shared, me);
-                }
+                let stopped = || {
+                    while shared.team.stopped(me) == Phase::Share {
+                        take_part(shared, me);
+                    }
+                };
+                shared.noted(me, stopped, |()| What::Stopped);
             }
             Pause::Over => return,
         }
@@ -76,7 +83,7 @@ pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
 fn take_part(shared: &Shared, me: usize) {
     let collection = lock(&shared.collection).clone();
     if let Some(collection) = collection {
-        collection.take_part(shared.crew(), me);
+        policy::take_part(shared, &collection, me);
     }
 }
 
@@ -88,7 +95,7 @@ fn quiescent(shared: &Shared, home: &mut Home) {
     crew.each(|worker| waiting.extend(worker.waiting_goals()));
     let outcome = crew.with(0, |worker| {
         if !waiting.is_empty() && home.has_pending(worker) {
-            home.poll(worker, None);
+            shared.noted(0, || home.poll(worker, None), |()| What::Outside);
             return None;
         }
         Some(worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
@@ -160,6 +167,9 @@ impl Idle {
             }
             self.asked
         });
+        if let Some(worker) = ask {
+            shared.note(self.me, || What::Asking { worker });
+        }
         let mut timeout = self.patience;
         if home.is_some() {
             timeout = timeout.min(crate::waker::TICK);

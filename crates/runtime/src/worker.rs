@@ -132,6 +132,8 @@ pub struct Options {
     pub collect_always: bool,
     /// Check the whole heap after every collection (tests).
     pub check_heap: bool,
+    /// Note what each worker does when.
+    pub trace: bool,
 }
 
 /// Most workers of a node.

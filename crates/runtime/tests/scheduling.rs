@@ -47,7 +47,8 @@ fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
         }),
         native("never", "a", |_, _, _| Outcome::No),
     ];
-    let options = Options { workers: 1, heap_bytes_max: None, collect_always: true, check_heap: true };
+    let options =
+        Options { workers: 1, heap_bytes_max: None, collect_always: true, check_heap: true, trace: false };
     let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
     let main = find(node.worker(), "main", 0);
     let outcome = node.run(main, &[]);

@@ -11,8 +11,13 @@ use term::abi::PredicateId;
 use term::{AtomTable, Word};
 
 pub(crate) fn node() -> Node {
-    let options =
-        Options { workers: 1, heap_bytes_max: Some(256 << 20), collect_always: false, check_heap: false };
+    let options = Options {
+        workers: 1,
+        heap_bytes_max: Some(256 << 20),
+        collect_always: false,
+        check_heap: false,
+        trace: false,
+    };
     let mut node = Node::new(options, AtomTable::new(), natives()).expect("address space");
     let outside = super::io::events::Outside::of(node.worker());
     node.set_events(Box::new(outside));

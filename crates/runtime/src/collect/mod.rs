@@ -134,8 +134,8 @@ impl Collection {
             }
         })
     }
-    /// One collector's whole part.
-    pub(crate) fn take_part(&self, crew: &Crew, me: usize) {
+    /// One collector's whole part. Answers how many words it copied.
+    pub(crate) fn take_part(&self, crew: &Crew, me: usize) -> usize {
         lock(&self.pool).collectors += 1;
         match (self.major, self.shared) {
             (false, false) => Collector::<false, false>::new(self, me).run(crew, me),
@@ -221,7 +221,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             trace: 0,
         }
     }
-    fn run(mut self, crew: &Crew, me: usize) {
+    fn run(mut self, crew: &Crew, me: usize) -> usize {
         while let Some(index) = self.next_worker(0, me) {
             crew.with(index, |worker| self.roots_of(worker));
         }
@@ -234,14 +234,16 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
         while let Some(index) = self.next_worker(2, me) {
             crew.with(index, |worker| self.survivors(worker));
         }
+        let words = self.old_words + (self.survivor_top - self.survivor_base) / 8;
         let part = Part {
             collector: me,
-            words: self.old_words + (self.survivor_top - self.survivor_base) / 8,
+            words,
             survivor_top: self.survivor_top,
             old: self.old,
             remembered: self.remembered,
         };
         lock(&self.common.parts).push(part);
+        words
     }
 }
 

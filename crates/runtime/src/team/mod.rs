@@ -55,6 +55,8 @@ pub(crate) struct Mail {
     pub(crate) priority: i64,
     /// They come back, because they would have had to wait: they are to run after what is ready there.
     pub(crate) back: bool,
+    /// What was asked for has a number if the run is traced, otherwise 0.
+    pub(crate) gift: u32,
     pub(crate) words: Vec<Word>,
 }
 
