@@ -1,5 +1,6 @@
 //! The command line: what may be said, and the help that teaches it.
 
+use crate::workers::Workers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,7 +41,9 @@ pub(crate) enum Command {
     /// Reports the errors and warnings of a program without running it.
     Check(Check),
     /// Writes a stand-alone executable.
-    #[command(after_help = "Example:\n    fifth build examples/queens.kl1 -o queens && ./queens")]
+    #[command(
+        after_help = "Example:\n    fifth build examples/queens.kl1 -o queens && ./queens\n\nThe executable has options of its own: `./queens --help` lists them."
+    )]
     Build(Build),
     /// Defines clauses and runs goals interactively.
     #[command(
@@ -119,10 +122,8 @@ pub(crate) struct Run {
 /// How a program is run.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Engine {
-    /// Workers that reduce goals at the same time, 1 to 64. More than one is new: answers are the same, programs that search use them well,
-    /// long chains of processes may take longer, priorities hold within each worker.
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) workers: u32,
+    #[command(flatten)]
+    pub(crate) workers: Workers,
     /// Prints reductions, suspensions, collections, words and times to standard error at the end.
     #[arg(long)]
     pub(crate) stats: bool,
@@ -141,15 +142,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// As without options.
-    pub(crate) const PLAIN: Engine = Engine {
-        workers: 1,
-        stats: false,
-        stats_file: None,
-        trace: None,
-        heap_limit: None,
-        check_heap: false,
-    };
+    /// For a node that runs nothing.
+    pub(crate) const PLAIN: Engine = Engine::with(Workers { given: Some(1) });
+
+    /// As without other options.
+    pub(crate) const fn with(workers: Workers) -> Engine {
+        Engine { workers, stats: false, stats_file: None, trace: None, heap_limit: None, check_heap: false }
+    }
 
     /// Whether reductions must be counted.
     pub(crate) fn counts(&self) -> bool {
@@ -177,7 +176,24 @@ pub(crate) struct Repl {
     /// Files to define first.
     #[arg(value_name = "FILE.kl1")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) workers: Workers,
 }
+
+/// What an executable that `fifth build` wrote may be told before its program's own arguments.
+#[derive(Parser, Debug)]
+#[command(about = None, after_help = EXECUTABLE_HELP)]
+pub(crate) struct Executable {
+    #[command(flatten)]
+    pub(crate) engine: Engine,
+    /// Arguments for the program (unix:argv).
+    #[arg(trailing_var_arg = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+const EXECUTABLE_HELP: &str = "\
+These options are Fifth's, which compiled this program. They end at the first argument without a dash, or at `--`: what follows is the \
+program's own.";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Lab {
@@ -213,7 +229,7 @@ pub(crate) struct LabRun {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Numbers of workers to measure with, separated by commas.
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1", value_parser = crate::workers::parse)]
     pub(crate) workers: Vec<u32>,
     /// Runs of each program with each number of workers.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]

@@ -28,17 +28,25 @@ pub(crate) struct Machine {
 }
 
 /// The node could not be made: not the program's fault.
-fn new_node(engine: &Engine, own: Vec<Native>) -> anyhow::Result<Node> {
-    let options = runtime::worker::Options {
-        workers: engine.workers as usize,
-        heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-        collect_always: engine.check_heap,
-        check_heap: engine.check_heap,
-        trace: engine.trace.is_some(),
+fn new_node(engine: &Engine, own: &[Native]) -> anyhow::Result<Node> {
+    let mut candidates = engine.workers.candidates()?.into_iter();
+    let mut node = loop {
+        let workers = candidates.next().expect("the last candidate is returned or refused");
+        let options = runtime::worker::Options {
+            workers: workers as usize,
+            heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            collect_always: engine.check_heap,
+            check_heap: engine.check_heap,
+            trace: engine.trace.is_some(),
+        };
+        let mut natives = runtime::builtins::natives();
+        natives.extend_from_slice(own);
+        match Node::new(options, AtomTable::new(), natives) {
+            Ok(node) => break node,
+            Err(error) if candidates.len() == 0 => anyhow::bail!("{error}"),
+            Err(_) => {}
+        }
     };
-    let mut natives = runtime::builtins::natives();
-    natives.extend(own);
-    let mut node = Node::new(options, AtomTable::new(), natives).map_err(|e| anyhow::anyhow!("{e}"))?;
     // Without handlers an interrupt ends the process all the same, only less politely.
     let _ = runtime::builtins::io::events::end_on_interrupt(node.worker());
     let outside = runtime::builtins::io::events::Outside::of(node.worker());
@@ -49,11 +57,11 @@ fn new_node(engine: &Engine, own: Vec<Native>) -> anyhow::Result<Node> {
 impl Machine {
     /// A node that knows the builtins only.
     pub(crate) fn new(engine: &Engine) -> anyhow::Result<Machine> {
-        Machine::with_natives(engine, Vec::new())
+        Machine::with_natives(engine, &[])
     }
 
     /// The same with more builtins.
-    pub(crate) fn with_natives(engine: &Engine, natives: Vec<Native>) -> anyhow::Result<Machine> {
+    pub(crate) fn with_natives(engine: &Engine, natives: &[Native]) -> anyhow::Result<Machine> {
         Ok(Machine { node: new_node(engine, natives)?, code: Vec::new() })
     }
 
@@ -122,16 +130,20 @@ impl Machine {
             .collect()
     }
 
+    /// What code for this node is like.
+    pub(crate) fn code_options(&self, engine: &Engine) -> codegen::Options {
+        let workers =
+            if self.node.worker_count() == 1 { codegen::Workers::One } else { codegen::Workers::Several };
+        codegen::Options { count_reductions: engine.counts(), workers, ..codegen::Options::default() }
+    }
+
     /// IR to machine code.
     pub(crate) fn generate(
         &mut self,
         program: compiler::ir::Program,
-        engine: &Engine,
+        options: &codegen::Options,
     ) -> anyhow::Result<Compiled> {
-        let workers = if engine.workers == 1 { codegen::Workers::One } else { codegen::Workers::Several };
-        let options =
-            codegen::Options { count_reductions: engine.counts(), workers, ..codegen::Options::default() };
-        let image = codegen::generate(&program, &self.builtins(), &options)?;
+        let image = codegen::generate(&program, &self.builtins(), options)?;
         Ok(Compiled { program, image })
     }
 

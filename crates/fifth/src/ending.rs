@@ -30,8 +30,7 @@ pub(crate) fn on_panic() {
 
 /// Runs `main:main`, reports its end, and gives the exit code.
 pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result<u8> {
-    let record =
-        engine.stats_file.as_deref().map(|path| recording::Recording::start(machine, path, engine.workers));
+    let record = engine.stats_file.as_deref().map(|path| recording::Recording::start(machine, path));
     let record = record.transpose()?;
     let timeline = engine.trace.as_deref().map(Timeline::start).transpose()?;
     let started = Instant::now();

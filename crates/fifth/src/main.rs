@@ -15,6 +15,7 @@ mod report;
 mod sources;
 mod standalone;
 mod timeline;
+mod workers;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command, Engine, MessageFormat, Stage};
@@ -135,7 +136,8 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     if let Some(stage) = options.dump {
         return output::write(&machine.dump(&program, stage)?).map(|()| 0);
     }
-    let compiled = machine.generate(program, &options.engine)?;
+    let code = machine.code_options(&options.engine);
+    let compiled = machine.generate(program, &code)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
     ending::run_main(&mut machine, &options.engine)
@@ -163,7 +165,9 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
         return Ok(USAGE);
     };
-    let compiled = machine.generate(program, &Engine::PLAIN)?;
+    // Its user says how many workers run it.
+    let code = codegen::Options { workers: codegen::Workers::Several, ..codegen::Options::default() };
+    let compiled = machine.generate(program, &code)?;
     let waker = machine.node.worker().waker();
     // An interrupt must leave neither half an executable nor its parts.
     waker.hold_interrupts();

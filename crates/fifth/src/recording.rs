@@ -15,26 +15,22 @@ pub(crate) struct Recording<'p> {
     file: File,
     started: Instant,
     cpu: Duration,
-    workers: u32,
 }
 
 impl<'p> Recording<'p> {
     /// Begins. The file is opened first: a name that cannot be written should not cost a run.
-    pub(crate) fn start(
-        machine: &mut Machine,
-        path: &'p Path,
-        workers: u32,
-    ) -> anyhow::Result<Recording<'p>> {
+    pub(crate) fn start(machine: &mut Machine, path: &'p Path) -> anyhow::Result<Recording<'p>> {
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         machine.node.worker().note_collections();
-        Ok(Recording { path, file, started: Instant::now(), cpu: cpu_time(), workers })
+        Ok(Recording { path, file, started: Instant::now(), cpu: cpu_time() })
     }
     /// Writes what was measured.
     pub(crate) fn finish(self, machine: &mut Machine) -> anyhow::Result<()> {
         let (wall, cpu) = (self.started.elapsed(), cpu_time().saturating_sub(self.cpu));
         let statistics = machine.node.statistics();
+        let workers = machine.node.worker_count() as u32;
         let collections = machine.node.worker().collections();
-        let record = Record::new(self.workers, &statistics, collections, self.started, wall, cpu);
+        let record = Record::new(workers, &statistics, collections, self.started, wall, cpu);
         let mut out = BufWriter::new(self.file);
         serde_json::to_writer(&mut out, &record)
             .map_err(anyhow::Error::from)

@@ -22,7 +22,6 @@ use term::Word;
 use term::abi::{Builtin, Place};
 
 const MODULE: &str = "repl";
-const ENGINE: Engine = Engine::PLAIN;
 const HELP: &str = "\
 p(X) :- G | B.     defines a clause (of the module `repl`); further clauses of p/1 are added to it
 otherwise.         stands before the next clause that is typed; so does alternatively.
@@ -54,7 +53,7 @@ struct Shown(Vec<(String, String)>);
 
 /// Runs the REPL until the end of its input; gives the exit code.
 pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
-    let mut machine = Machine::with_natives(&ENGINE, vec![show()])?;
+    let mut machine = Machine::with_natives(&Engine::with(options.workers), &[show()])?;
     let mut definitions = Definitions::default();
     for path in &options.files {
         load(&mut definitions, &mut machine, path)?;
@@ -298,7 +297,8 @@ fn query(
     }
     let errors = Typed { text: entry, place, skip }.report(&read.diagnostics, &read.sources, read.given[0]);
     let Some(program) = program.filter(|_| !errors) else { return Ok(None) };
-    let compiled = machine.generate(program, &ENGINE)?;
+    let code = machine.code_options(&Engine::PLAIN);
+    let compiled = machine.generate(program, &code)?;
     machine.load(&compiled)?;
     run_query(machine, key, &variables, &read.sources)
 }

@@ -6,13 +6,13 @@
 //! An executable that finds a bundle at its own end runs it and is nothing else. The copy is the same build of Fifth, so the numbers of
 //! builtins and their atoms are the same; the bundle has the atoms of the program, in order, and they are checked.
 
-use crate::cli::Engine;
+use crate::cli::Executable;
 use crate::driver::{Compiled, Machine};
 use crate::ending;
 use anyhow::{Context, bail};
+use clap::Parser;
 use compiler::ir;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -106,9 +106,12 @@ fn own_bundle() -> Option<Vec<u8>> {
 }
 
 fn start(bytes: &[u8]) -> anyhow::Result<u8> {
-    let (engine, arguments) = options(std::env::args_os().skip(1))?;
+    let options = match Executable::try_parse() {
+        Ok(options) => options,
+        Err(error) => return crate::told(&error),
+    };
     let bundle: Bundle = postcard::from_bytes(bytes).context("the program in this executable is damaged")?;
-    let mut machine = Machine::new(&engine)?;
+    let mut machine = Machine::new(&options.engine)?;
     for (number, text) in bundle.atoms.iter().enumerate() {
         if machine.atoms().intern(text).0 as usize != number {
             bail!("the program in this executable is damaged: its atoms do not fit");
@@ -116,32 +119,8 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     }
     let compiled = unbundle(bundle)?;
     machine.load(&compiled)?;
-    runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(arguments));
-    ending::run_main(&mut machine, &engine)
-}
-
-/// Options of the executable itself come first, up to `--` or the first argument without a dash.
-fn options(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<(Engine, Vec<OsString>)> {
-    let mut engine = Engine::PLAIN;
-    let mut arguments = arguments.peekable();
-    while let Some(option) =
-        arguments.next_if(|argument| argument.as_encoded_bytes().starts_with(b"-") && argument.len() > 1)
-    {
-        match &*option.to_string_lossy() {
-            "--" => break,
-            "--stats" => engine.stats = true,
-            "--heap-limit" => {
-                let size = arguments.next().context("--heap-limit needs a size")?;
-                engine.heap_limit =
-                    Some(crate::cli::size(&size.to_string_lossy()).map_err(anyhow::Error::msg)?);
-            }
-            "--trace" => engine.trace = Some(arguments.next().context("--trace needs a file")?.into()),
-            other => bail!(
-                "unknown option {other}; this program's own options are --stats, --trace FILE and --heap-limit SIZE, and `--` ends them"
-            ),
-        }
-    }
-    Ok((engine, arguments.collect()))
+    runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(options.arguments));
+    ending::run_main(&mut machine, &options.engine)
 }
 
 fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {
@@ -225,12 +204,16 @@ mod tests {
 
     #[test]
     fn options_end_at_the_first_argument_without_a_dash() {
-        let parse = |line: &str| options(line.split_whitespace().map(OsString::from));
-        let (engine, arguments) = parse("--stats --heap-limit 64m in.txt --stats").expect("well-formed");
-        assert!(engine.stats && engine.heap_limit == Some(64 << 20));
-        assert_eq!(arguments, ["in.txt", "--stats"]);
-        assert_eq!(parse("-- -x").expect("well-formed").1, ["-x"]);
-        assert_eq!(parse("--trace t.json").expect("well-formed").0.trace, Some("t.json".into()));
-        assert!(parse("-x").is_err() && parse("--heap-limit").is_err() && parse("--trace").is_err());
+        let parse =
+            |line: &str| Executable::try_parse_from(["exe"].into_iter().chain(line.split_whitespace()));
+        let options = parse("--stats -w 4 --heap-limit 64m in.txt --stats -- -x").expect("well-formed");
+        assert!(options.engine.stats && options.engine.heap_limit == Some(64 << 20));
+        assert_eq!(options.engine.workers.given, Some(4));
+        assert_eq!(options.arguments, ["in.txt", "--stats", "--", "-x"]);
+        assert_eq!(parse("-- -x -- y").expect("well-formed").arguments, ["-x", "--", "y"]);
+        assert_eq!(parse("- -x").expect("well-formed").arguments, ["-", "-x"]);
+        let traced = parse("--trace t.json").expect("well-formed");
+        assert_eq!(traced.engine.trace, Some("t.json".into()));
+        assert!(parse("-x").is_err() && parse("--heap-limit").is_err() && parse("--workers 0").is_err());
     }
 }

@@ -1,58 +1,16 @@
 //! The world outside misbehaves: odd bytes, closed pipes, full disks, signals, too little memory.
 
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
 use std::io::{Read, Write};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use support::process::{Text, end, error};
 
 const LOOP: &str = ":- module main.\nmain :- io:outstream([print(started), nl]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
 const WRITER: &str = ":- module main.\nmain :- io:outstream(S), count(0, S).\ncount(N, S) :- N < 200000 | S = [print(N), nl | S1], N1 := N + 1, count(N1, S1).\ncount(N, S) :- N >= 200000 | S = [].\n";
 const INFINITE: &str = ":- module main.\nmain :- numbers(0, Ns), keep(Ns, Ns).\nnumbers(N, Ns) :- Ns = [N|Ns1], N1 := N + 1, numbers(N1, Ns1).\nkeep([_|Ns], All) :- keep(Ns, All).\n";
-
-/// A file with a program, removed at the end.
-struct Text(PathBuf);
-
-impl Text {
-    fn new(name: &str, bytes: &[u8]) -> Text {
-        let path = std::env::temp_dir().join(format!("fifth-outside-{}-{name}.kl1", std::process::id()));
-        std::fs::write(&path, bytes).expect("a temporary file");
-        Text(path)
-    }
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
-        command
-            .args(arguments)
-            .arg(&self.0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    }
-}
-
-impl Drop for Text {
-    fn drop(&mut self) {
-        // What cannot be removed is only litter.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn error(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Waits for the end, at most a minute.
-fn end(mut child: Child) -> Output {
-    let start = Instant::now();
-    while child.try_wait().expect("a child").is_none() {
-        if start.elapsed() > Duration::from_secs(60) {
-            child.kill().expect("a child");
-            panic!("no end after a minute");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().expect("a child")
-}
 
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_text() {
@@ -83,19 +41,40 @@ fn signals_end_a_run_and_its_output_is_kept() {
     }
 }
 
+/// Also if another worker runs the builtin than the one that is told of signals: three such goals are there to be taken.
 #[test]
-fn a_builtin_that_works_on_an_infinite_term_is_interrupted() {
-    // Two to the power of 100 steps.
-    let program = ":- module main.\nmain :- true | X=[X|X], go(X,S), io:outstream(S).\n\
-        go(X,S) :- hash(X,100,H) | S=[print(H)].\n";
-    let text = Text::new("infinite", program.as_bytes());
-    let mut child = text.command(&["run"]).spawn().expect("it starts");
+fn builtins_that_work_on_an_infinite_term_are_interrupted() {
+    // Two to the power of 100 steps each.
+    let program = ":- module main.\nmain :- true | X=[X|X], loop(0), go(X), go(X), go(X).\n\
+        loop(N) :- N < LAST | N1 := N + 1, loop(N1).\ngo(X) :- hash(X,100,_) | true.\n";
+    let endless = Text::new("infinite", program.replace("LAST", "1000000000000").as_bytes());
+    let failing = Text::new("infinite-failing", program.replace("LAST", "1000000000").as_bytes());
+    let alone = Text::new("infinite-alone", program.replace("loop(0), go(X), go(X),", "").as_bytes());
+    let start = |text: &Text, workers| text.command(&["run", "-w", workers]).spawn().expect("it starts");
+    let mut children = [
+        start(&endless, "1"),
+        start(&endless, "2"),
+        start(&endless, "8"),
+        start(&alone, "1"),
+        start(&alone, "4"),
+    ];
     std::thread::sleep(Duration::from_secs(3));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(sent.success() && child.try_wait().is_ok_and(|status| status.is_none()));
-    let output = end(child);
-    assert_eq!(output.status.code(), Some(130), "{}", error(&output));
-    assert!(error(&output).contains("interrupted"), "{}", error(&output));
+    for child in &mut children {
+        assert!(child.try_wait().is_ok_and(|status| status.is_none()), "it should not have ended");
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+    }
+    for child in children {
+        let output = end(child);
+        assert_eq!(output.status.code(), Some(130), "{}", error(&output));
+        assert!(error(&output).contains("interrupted"), "{}", error(&output));
+    }
+    // The failure of another goal ends them, too.
+    for workers in ["2", "8"] {
+        let output = end(start(&failing, workers));
+        assert_eq!(output.status.code(), Some(255), "{}", error(&output));
+        assert!(error(&output).contains("main:loop(1000000000)"), "{}", error(&output));
+    }
 }
 
 #[test]

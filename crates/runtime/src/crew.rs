@@ -14,6 +14,7 @@ use crate::outcome::RunOutcome;
 use crate::spaces::Spaces;
 use crate::team::Team;
 use crate::trace::Trace;
+use crate::waker::Waker;
 use crate::worker::{Options, Worker};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) collection: Mutex<Option<Arc<Collection>>>,
     /// Bytes that builtins keep outside the heap: see [`Kept`](crate::worker::Kept).
     pub(crate) kept: AtomicUsize,
+    /// Of worker 0, to whom the outside belongs.
+    pub(crate) waker: Waker,
     /// How the run ended.
     outcome: Mutex<Option<RunOutcome>>,
     pub(crate) policy: Mutex<crate::policy::Policy>,
@@ -49,6 +52,7 @@ impl Shared {
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
             collection: Mutex::default(),
             kept: AtomicUsize::new(0),
+            waker: Waker::default(),
             outcome: Mutex::default(),
             policy: Mutex::default(),
             trace: options.trace.then(|| Trace::new(options.workers)),
@@ -75,6 +79,11 @@ impl Shared {
     pub(crate) fn finish(&self, outcome: RunOutcome) {
         lock(&self.outcome).get_or_insert(outcome);
         self.team.finish();
+    }
+    /// Whether somebody has ended the run, or asks to.
+    pub(crate) fn is_ending(&self) -> bool {
+        // Between runs the team is over, but there is no outcome.
+        self.waker.is_interrupted() || self.team.over() && lock(&self.outcome).is_some()
     }
     /// How the run ended.
     pub(crate) fn take_outcome(&self) -> Option<RunOutcome> {

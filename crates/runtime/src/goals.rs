@@ -14,6 +14,7 @@
 //!   `clean` is not above it. So a minor collection costs what was pushed since the last one, however deep the stack is.
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
 
+use crate::heap::sizes::GOAL_BYTES;
 use crate::memory::{Region, at, copy, copy_few, read, write};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
@@ -53,10 +54,6 @@ pub(crate) struct Goals {
 /// Goals of at least so many words are above the last mark when a collection makes a new one.
 const MARK_WORDS: usize = if cfg!(test) { 4 } else { 4096 };
 
-#[cfg(not(miri))]
-const GOAL_BYTES: usize = 1 << 36;
-#[cfg(miri)]
-const GOAL_BYTES: usize = 1 << 20;
 const BOTTOM_BYTES: usize = 8;
 /// Lower than any priority.
 const NO_PRIORITY: i64 = -1;

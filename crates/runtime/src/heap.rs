@@ -17,27 +17,43 @@ pub(crate) const LARGE_WORDS: usize = 1024;
 pub(crate) mod sizes {
     pub(crate) const LANE_BYTES: usize = 4 * term::abi::PRIVATE_BYTES;
     pub(crate) const SPACE_BYTES: usize = 1 << 40;
+    pub(crate) const GOAL_BYTES: usize = 1 << 36;
     pub(crate) const BLOCK_BYTES: usize = 256 << 10;
     pub(crate) const NURSERY_MIN: usize = 512 << 10;
     pub(crate) const NURSERY_MAX: usize = 16 << 20;
     pub(crate) const MAJOR_MIN: usize = 32 << 20;
     pub(crate) const HALVINGS_MAX: u32 = 13;
     pub(crate) const OTHER_BYTES: usize = 256 << 20;
+    /// A stack, and what the C library reserves for allocations of a thread.
+    pub(crate) const THREAD_BYTES: usize = 68 << 20;
 }
 #[cfg(miri)]
 pub(crate) mod sizes {
     pub(crate) const LANE_BYTES: usize = 1 << 20;
     pub(crate) const SPACE_BYTES: usize = 4 << 20;
+    pub(crate) const GOAL_BYTES: usize = 1 << 20;
     pub(crate) const BLOCK_BYTES: usize = 32 << 10;
     pub(crate) const NURSERY_MIN: usize = 64 << 10;
     pub(crate) const NURSERY_MAX: usize = 128 << 10;
     pub(crate) const MAJOR_MIN: usize = 256 << 10;
     pub(crate) const HALVINGS_MAX: u32 = 0;
     pub(crate) const OTHER_BYTES: usize = 4096;
+    pub(crate) const THREAD_BYTES: usize = 0;
 }
-/// How small the spaces may become, and what must be left of a process's address space beside them.
-pub(crate) use sizes::{HALVINGS_MAX, OTHER_BYTES};
+/// How small the spaces may become.
+pub(crate) use sizes::HALVINGS_MAX;
 pub(crate) use sizes::{NURSERY_MAX, NURSERY_MIN};
+
+/// What must be left of a process's address space beside the spaces: for code, the compiler, and the threads.
+pub(crate) fn other_bytes(workers: usize) -> usize {
+    sizes::OTHER_BYTES + (workers - 1) * sizes::THREAD_BYTES
+}
+
+/// Address space that a process needs at least.
+pub(crate) fn address_space_min(workers: usize) -> usize {
+    let worker = sizes::LANE_BYTES + (sizes::GOAL_BYTES >> HALVINGS_MAX);
+    2 * (sizes::SPACE_BYTES >> HALVINGS_MAX) + workers * worker + other_bytes(workers)
+}
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, Default)]

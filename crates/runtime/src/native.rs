@@ -31,6 +31,7 @@ impl From<Box<ProgramError>> for Outcome {
 pub type Run = fn(&mut Worker, &[Word], &mut [Word]) -> Outcome;
 
 /// A builtin with its code.
+#[derive(Clone)]
 pub struct Native {
     /// Module, name, modes, place.
     pub signature: term::abi::Builtin,

@@ -6,7 +6,7 @@ use crate::constants::Constants;
 use crate::crew::{Shared, Workers};
 use crate::events::Events;
 use crate::goals::Goals;
-use crate::heap::{HALVINGS_MAX, OTHER_BYTES};
+use crate::heap::{HALVINGS_MAX, address_space_min, other_bytes};
 use crate::memory::Region;
 use crate::native::{Native, Outcome};
 use crate::outcome::{ErrorKind, ProgramError, RunOutcome};
@@ -32,17 +32,23 @@ pub struct Node {
     builtins: Vec<(PredicateId, Builtin)>,
 }
 
-/// The node could not be made.
+/// The node could not be made with so many workers.
 #[derive(Debug)]
-pub struct NoAddressSpace;
+pub struct NoAddressSpace(usize);
 
 impl std::fmt::Display for NoAddressSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mebibytes = address_space_min(self.0).div_ceil(1 << 20);
         write!(
             f,
-            "the system refuses the address space for heap and goal stack: at least 1 GiB is needed; \
+            "the system refuses the address space for heap and goal stacks: at least {mebibytes} MiB are needed; \
              `ulimit -v` shows what this shell allows (in KiB)"
-        )
+        )?;
+        if self.0 > 1 {
+            write!(f, ", and `--workers N` asks for fewer than {} workers", self.0)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -51,7 +57,7 @@ impl Node {
     pub fn new(options: Options, atoms: AtomTable, natives: Vec<Native>) -> Result<Node, NoAddressSpace> {
         // Less address space (`ulimit -v`) is a smaller heap, not an error.
         let reserved = (0..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
-        let (spaces, goals) = reserved.ok_or(NoAddressSpace)?;
+        let (spaces, goals) = reserved.ok_or(NoAddressSpace(options.workers))?;
         let shared = Arc::new(Shared::new(&options, atoms, spaces));
         let mut predicates = Predicates::default();
         let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
@@ -93,6 +99,10 @@ impl Node {
     /// The builtins given to `new`, with their numbers.
     pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
         &self.builtins
+    }
+    /// How many workers it has.
+    pub fn worker_count(&self) -> usize {
+        self.shared.team.len()
     }
     /// The worker that the outside world belongs to: atoms, predicates, terms.
     pub fn worker(&mut self) -> &mut Worker {
@@ -210,7 +220,7 @@ fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
     let stacks = (0..options.workers).map(|_| Goals::new(PRIORITY_START, spaces.bytes_max(), halvings));
     let stacks: Option<Vec<Goals>> = stacks.collect();
     // Given back at once: compiler, code and threads take it.
-    Region::reserve(OTHER_BYTES, 4096)?;
+    Region::reserve(other_bytes(options.workers), 4096)?;
     Some((spaces, stacks?))
 }
 

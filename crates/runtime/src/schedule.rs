@@ -120,7 +120,7 @@ impl Home {
     /// may come.
     #[cold]
     fn look_outside(&mut self, worker: &mut Worker) {
-        if worker.waker().take_interrupt() {
+        if worker.waker().is_interrupted() {
             worker.error.get_or_insert_with(interrupted);
             return;
         }

@@ -79,21 +79,16 @@ impl Waker {
     /// The opposite. True if an interrupt came meanwhile.
     pub fn release_interrupts(&self) -> bool {
         self.shared.held.store(false, Ordering::SeqCst);
-        self.take_interrupt()
+        self.shared.interrupted.swap(false, Ordering::SeqCst)
     }
     /// A run begins or has ended.
     pub(crate) fn set_running(&self, running: bool) {
         self.shared.interrupted.store(false, Ordering::SeqCst);
         self.shared.running.store(running, Ordering::SeqCst);
     }
-    /// True once after `interrupt`.
-    pub(crate) fn take_interrupt(&self) -> bool {
-        // Relaxed: it orders nothing; whoever asks was woken.
-        self.shared.interrupted.swap(false, Ordering::Relaxed)
-    }
-    /// True after `interrupt`, until somebody takes it.
+    /// True after `interrupt`, until the run has ended.
     pub(crate) fn is_interrupted(&self) -> bool {
-        // Relaxed: as `take_interrupt`.
+        // Relaxed: it orders nothing.
         self.shared.interrupted.load(Ordering::Relaxed)
     }
     /// The program handles this signal itself from now on.

@@ -209,7 +209,8 @@ impl Worker {
             roots: Vec::new(),
             free_roots: Vec::new(),
             states: FxHashMap::default(),
-            waker: Waker::default(),
+            // Nobody wakes the others: they are poked.
+            waker: if index == 0 { shared.waker.clone() } else { Waker::default() },
         })
     }
     /// Where wakers find the limit; the worker does not move any more.
@@ -295,9 +296,9 @@ impl Worker {
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
-    /// True while an interrupt waits to be attended to.
+    /// Whether what takes long is to be given up.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.waker.is_interrupted()
+        self.shared.is_ending()
     }
     /// True once after a [`Waker`] was used.
     pub(crate) fn woken(&self) -> bool {

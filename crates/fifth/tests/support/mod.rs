@@ -2,3 +2,4 @@
 
 pub(crate) mod directives;
 pub(crate) mod execute;
+pub(crate) mod process;

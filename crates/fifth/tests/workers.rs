@@ -1,0 +1,169 @@
+//! What a user sees of several workers: the option and the variable that say how many, executables, the REPL.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Output, Stdio};
+use support::process::{Text, end, error};
+
+/// Sums the leaves of a tree of goals, which all workers can share, and prints the sum and the arguments.
+const TREE: &str = ":- module main.\n\
+    main :- unix:argv(As), tree(14, N), io:outstream([print(N), nl, print(As), nl]).\n\
+    tree(0, N) :- N = 1.\n\
+    tree(D, N) :- D > 0 | D1 := D - 1, tree(D1, A), tree(D1, B), N := A + B.\n";
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn an_option_or_the_environment_says_how_many_workers() {
+    let text = Text::new("tree", TREE.as_bytes());
+    let exe = text.0.with_extension("exe");
+    let build =
+        text.command(&["build", "-o", exe.to_str().expect("a plain path")]).output().expect("it starts");
+    assert_eq!(build.status.code(), Some(0), "{}", error(&build));
+    let run = |variable: &str, arguments: &[&str]| {
+        let executable = Command::new(&exe).args(arguments).env("FIFTH_WORKERS", variable).output();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        let (options, own): (Vec<&str>, Vec<&str>) = arguments.iter().partition(|word| word.contains('w'));
+        command.arg("run").args(options).arg(&text.0).arg("--").args(own).env("FIFTH_WORKERS", variable);
+        [executable.expect("it starts"), command.output().expect("it starts")]
+    };
+    for (variable, arguments) in [
+        ("", &[][..]),
+        ("1", &["-w4"]),
+        ("4", &[]),
+        ("many", &["--workers=4", "in.txt"]),
+        ("64", &["in.txt"]),
+    ] {
+        for output in run(variable, arguments) {
+            let own = if arguments.contains(&"in.txt") { "[\"in.txt\"]" } else { "[]" };
+            assert_eq!(
+                stdout(&output),
+                format!("16384\n{own}\n"),
+                "{variable} {arguments:?} {}",
+                error(&output)
+            );
+        }
+    }
+    for variable in ["0", "65", "many"] {
+        for output in run(variable, &[]) {
+            let told = format!("error: FIFTH_WORKERS is `{variable}`: the number of workers is from 1 to 64");
+            assert_eq!((output.status.code(), error(&output).trim()), (Some(2), told.as_str()));
+        }
+    }
+    std::fs::remove_file(exe).expect("it is there");
+}
+
+/// The program's arguments are its own, whatever they look like.
+#[test]
+fn an_executable_leaves_its_programs_arguments_alone() {
+    let text = Text::new("own", TREE.replace("14", "4").as_bytes());
+    let exe = text.0.with_extension("exe");
+    let build =
+        text.command(&["build", "-o", exe.to_str().expect("a plain path")]).output().expect("it starts");
+    assert_eq!(build.status.code(), Some(0), "{}", error(&build));
+    let cases: [(&[&str], &str); 4] = [
+        (&["a", "-w", "--workers"], r#"["a","-w","--workers"]"#),
+        (&["--", "--workers", "x"], r#"["--workers","x"]"#),
+        (&["-w", "2", "--", "--", "--help"], r#"["--","--help"]"#),
+        (&["-", "--"], r#"["-","--"]"#),
+    ];
+    for (arguments, seen) in cases {
+        let output = Command::new(&exe).args(arguments).output().expect("it starts");
+        assert_eq!(stdout(&output), format!("16\n{seen}\n"), "{arguments:?} {}", error(&output));
+    }
+    for (arguments, code) in [(["--help"], 0), (["--unknown"], 2), (["--workers"], 2)] {
+        let output = Command::new(&exe).args(arguments).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?} {}", error(&output));
+    }
+    std::fs::remove_file(exe).expect("it is there");
+}
+
+/// Predicates, atoms and constants are added between queries; each query leaves nothing behind for the next.
+#[test]
+fn the_repl_has_as_many_workers_as_one_likes() {
+    let typed = "\
+tree(0, N) :- true | N = 1.
+tree(D, N) :- D > 0 | D1 := D - 1, tree(D1, A), tree(D1, B), N := A + B.
+?- tree(12, X).
+?- tree(14, _X), tree(x, _Y).
+leaf(X) :- true | X = new_atom([a, \"text\", {1, 2}]).
+?- leaf(X).
+leaves(0, Ls) :- true | Ls = [].
+leaves(N, Ls) :- N > 0 | leaf(L), check(L, R), Ls = [R|Ls1], N1 := N - 1, leaves(N1, Ls1).
+check(new_atom([a, S, {1, 2}]), R) :- string(S, L, 8) | R = L.
+sum([], S0, S) :- true | S = S0.
+sum([L|Ls], S0, S) :- S1 := S0 + L, sum(Ls, S1, S).
+total(N, X) :- true | leaves(N, Ls), sum(Ls, 0, X).
+?- total(20000, X).
+?- tree(12, Z), tree(12, Z1), Y := Z + Z1.
+?- tree(10, _X), _X = 3.
+?- wait_for(_X).
+wait_for(1) :- true | true.
+?- wait_for(_X).
+?- tree(14, X).
+finish(8192) :- true | unix:exit(7).
+?- tree(13, X), finish(X).
+";
+    let run = |workers: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        command.args(["repl", "--workers", workers]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        child.stdin.take().expect("piped").write_all(typed.as_bytes()).expect("it reads");
+        let output = end(child);
+        let mut lines: Vec<String> = stdout(&output).lines().map(str::to_string).collect();
+        // The variables of one query come in any order.
+        lines.sort();
+        (output.status.code(), lines, error(&output))
+    };
+    let (code, lines, told) = run("1");
+    assert_eq!(code, Some(7), "{told}");
+    assert!(lines.contains(&"X = 80000".to_string()) && lines.contains(&"Y = 8192".to_string()), "{lines:?}");
+    for workers in ["2", "4", "64"] {
+        let (other_code, others, other_told) = run(workers);
+        assert_eq!((other_code, &others), (code, &lines), "{workers} workers: {other_told}");
+        for word in ["reduction failure", "unification failure", "perpetual suspension", "wait_for(_1)"] {
+            assert_eq!(told.matches(word).count(), other_told.matches(word).count(), "{word}: {other_told}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_query_and_not_the_repl() {
+    for workers in ["1", "4"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        command.args(["repl", "--workers", workers]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut input = child.stdin.take().expect("piped");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut answer = || lines.next().expect("a line").expect("text");
+        input.write_all(b"loop(N) :- N1 := N + 1, loop(N1).\n").expect("it reads");
+        for round in 1..=3 {
+            let query = format!("?- X = {round}, loop(0), loop(1), loop(2).\n");
+            input.write_all(query.as_bytes()).expect("it reads");
+            // The query runs: its first binding has arrived.
+            assert_eq!(answer(), format!("X = {round}"));
+            let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+            assert!(sent.success());
+            input.write_all(b"?- Y := 6 * 7.\n").expect("it reads");
+            assert_eq!(answer(), "Y = 42");
+        }
+        drop(input);
+        let output = end(child);
+        assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+        assert_eq!(error(&output).matches("fifth: interrupted").count(), 3, "{}", error(&output));
+    }
+}
