@@ -136,9 +136,10 @@ pub(crate) struct Engine {
     /// Ends the program with an error when its data need more than this (bytes; k, m, g for powers of 1024).
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) heap_limit: Option<u64>,
-    /// Collects garbage at every opportunity and checks the heap after it (to find bugs in Fifth).
-    #[arg(long, hide = true)]
-    pub(crate) check_heap: bool,
+    /// Collects garbage at every opportunity and checks the heap after it (to find bugs in Fifth). With a number: at random ones, and
+    /// goals change workers at random.
+    #[arg(long, hide = true, value_name = "SEED", require_equals = true, num_args = 0..=1)]
+    pub(crate) check_heap: Option<Option<u64>>,
 }
 
 impl Engine {
@@ -147,7 +148,7 @@ impl Engine {
 
     /// As without other options.
     pub(crate) const fn with(workers: Workers) -> Engine {
-        Engine { workers, stats: false, stats_file: None, trace: None, heap_limit: None, check_heap: false }
+        Engine { workers, stats: false, stats_file: None, trace: None, heap_limit: None, check_heap: None }
     }
 
     /// Whether reductions must be counted.

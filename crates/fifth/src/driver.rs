@@ -7,6 +7,7 @@ use runtime::native::Native;
 use runtime::node::Node;
 use runtime::outcome::RunOutcome;
 use runtime::program::{Load, PredicateInfo};
+use runtime::worker::Collect;
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::Diagnostic;
 use term::AtomTable;
@@ -35,8 +36,12 @@ fn new_node(engine: &Engine, own: &[Native]) -> anyhow::Result<Node> {
         let options = runtime::worker::Options {
             workers: workers as usize,
             heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-            collect_always: engine.check_heap,
-            check_heap: engine.check_heap,
+            collect: match engine.check_heap {
+                None => Collect::WhenFull,
+                Some(None) => Collect::Always,
+                Some(Some(seed)) => Collect::AtRandom(seed),
+            },
+            check_heap: engine.check_heap.is_some(),
             trace: engine.trace.is_some(),
         };
         let mut natives = runtime::builtins::natives();

@@ -52,12 +52,16 @@ impl Worker {
                 return;
             }
             if shared.team.claim(asker) {
-                self.publish();
-                let (priority, words) = self.take_oldest();
-                let gift = shared.next_gift();
-                shared.note(self.index, || What::Giving { worker: asker, words: words.len(), gift });
-                shared.team.post(asker, Mail { priority, back: false, gift, words });
+                self.give(asker);
             }
         }
+    }
+    /// Gives spare goals to a worker; there are some.
+    pub(crate) fn give(&mut self, to: usize) {
+        self.publish();
+        let (priority, words) = self.take_oldest();
+        let gift = self.shared.next_gift();
+        self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
+        self.shared.team.post(to, Mail { priority, back: false, gift, words });
     }
 }

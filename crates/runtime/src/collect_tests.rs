@@ -6,7 +6,7 @@ use crate::memory::{at, read, write};
 use crate::native::{Native, Outcome};
 use crate::node::Node;
 use crate::terms::deref;
-use crate::worker::{Options, Root, Worker};
+use crate::worker::{Collect, Options, Root, Worker};
 use num_bigint::BigInt;
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
@@ -124,8 +124,13 @@ impl Builder {
         };
         let natives =
             vec![native("one", "a", false), native("three", "aaa", false), native("daemon", "a", true)];
-        let options =
-            Options { workers: 1, heap_bytes_max, collect_always: false, check_heap: true, trace: false };
+        let options = Options {
+            workers: 1,
+            heap_bytes_max,
+            collect: Collect::WhenFull,
+            check_heap: true,
+            trace: false,
+        };
         let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
         let goal = [0, 1, 2].map(|i| node.builtins()[i].0);
         let cell_class = node.add_class("cell", Contents::Tagged);

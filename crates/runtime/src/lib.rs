@@ -32,6 +32,7 @@ mod policy;
 mod print;
 pub mod program;
 mod schedule;
+mod shake;
 mod spaces;
 pub mod statistics;
 mod suspend;

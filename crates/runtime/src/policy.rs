@@ -153,8 +153,7 @@ impl Worker {
             self.heap.spaces.discard(base + NURSERY_MAX, base + NURSERY_RANGE);
         }
         self.abi.heap = at(base);
-        self.limit =
-            if self.options.collect_always { base } else { self.heap.limit(std::mem::take(&mut self.need)) };
+        self.limit = self.first_limit();
         self.collected = true;
         // The worker attends again before it reduces.
         self.abi.limit = 0;

@@ -291,6 +291,9 @@ impl Worker {
                 self.publish();
             }
             self.open_mail();
+            if self.shaker.is_some() {
+                self.shake();
+            }
             if self.shared.team.hungry() != 0 {
                 self.feed();
                 let soon = self.abi.heap as usize + LOOK_AGAIN_BYTES;

@@ -16,6 +16,7 @@ use crate::heap::Heap;
 use crate::memory::at;
 use crate::outcome::ProgramError;
 use crate::program::{Code, Predicates};
+use crate::shake::Shaker;
 use crate::statistics::{Collection, Statistics};
 use crate::suspend::Registry;
 use crate::system::SystemGoals;
@@ -103,6 +104,7 @@ pub struct Worker {
     pub(crate) collection_wanted: bool,
     pub(crate) major_wanted: bool,
     pub(crate) options: Options,
+    pub(crate) shaker: Option<Shaker>,
     pub(crate) system_goals: SystemGoals,
     /// The goals that compute when generated code cannot, by operation.
     pub(crate) arithmetic_goals: [PredicateId; 12],
@@ -128,12 +130,23 @@ pub struct Options {
     /// Bytes of heap and goal stack at most; `None`: 45 % of the machine's memory. Less if the process may
     /// have less address space than usual.
     pub heap_bytes_max: Option<usize>,
-    /// Collect at every opportunity: finds words that the collector does not know (tests).
-    pub collect_always: bool,
+    /// When to collect.
+    pub collect: Collect,
     /// Check the whole heap after every collection (tests).
     pub check_heap: bool,
     /// Note what each worker does when.
     pub trace: bool,
+}
+
+/// When a node collects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collect {
+    /// When a nursery is full.
+    WhenFull,
+    /// At every opportunity: finds words that the collector does not know (tests).
+    Always,
+    /// At random safe points, and goals change workers at random; by this seed (tests).
+    AtRandom(u64),
 }
 
 /// Most workers of a node.
@@ -155,7 +168,11 @@ impl Worker {
     pub(crate) fn new(options: &Options, index: usize, shared: &Arc<Shared>, goals: Goals) -> Box<Worker> {
         let heap = Heap::new(shared.spaces.clone(), index);
         let base = heap.nursery();
-        let limit = if options.collect_always { base } else { heap.limit(0) };
+        let limit = if options.collect == Collect::WhenFull { heap.limit(0) } else { base };
+        let shaker = match options.collect {
+            Collect::AtRandom(seed) => Some(Shaker::new(seed, index)),
+            Collect::WhenFull | Collect::Always => None,
+        };
         let classes = Arc::<Classes>::default();
         let abi = WorkerAbi {
             limit,
@@ -197,6 +214,7 @@ impl Worker {
             collection_wanted: false,
             major_wanted: false,
             options: options.clone(),
+            shaker,
             registry: Registry::default(),
             goals,
             limit,

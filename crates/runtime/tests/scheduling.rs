@@ -3,7 +3,7 @@
 use runtime::native::{Native, Outcome};
 use runtime::node::Node;
 use runtime::outcome::{ErrorKind, RunOutcome};
-use runtime::worker::{Options, PRIORITY_START, Worker};
+use runtime::worker::{Collect, Options, PRIORITY_START, Worker};
 use term::Word;
 use term::abi::{Builtin, Place, PredicateId};
 use term::symbol::{AtomTable, NIL};
@@ -47,8 +47,13 @@ fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
         }),
         native("never", "a", |_, _, _| Outcome::No),
     ];
-    let options =
-        Options { workers: 1, heap_bytes_max: None, collect_always: true, check_heap: true, trace: false };
+    let options = Options {
+        workers: 1,
+        heap_bytes_max: None,
+        collect: Collect::Always,
+        check_heap: true,
+        trace: false,
+    };
     let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
     let main = find(node.worker(), "main", 0);
     let outcome = node.run(main, &[]);

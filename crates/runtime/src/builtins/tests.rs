@@ -4,7 +4,7 @@ use super::natives;
 use crate::native::Outcome;
 use crate::node::Node;
 use crate::outcome::{ErrorKind, RunOutcome};
-use crate::worker::{Options, Worker};
+use crate::worker::{Collect, Options, Worker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use term::abi::PredicateId;
@@ -14,7 +14,7 @@ pub(crate) fn node() -> Node {
     let options = Options {
         workers: 1,
         heap_bytes_max: Some(256 << 20),
-        collect_always: false,
+        collect: Collect::WhenFull,
         check_heap: false,
         trace: false,
     };
