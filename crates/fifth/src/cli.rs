@@ -219,6 +219,7 @@ Exit codes:
 Examples:
     fifth lab run tr448
     fifth lab run tr448 --runs 1 --scale small
+    fifth lab run tr448 --workers 1,2,4
     fifth lab run all --out results";
 
 #[derive(Args, Debug)]
@@ -229,8 +230,8 @@ pub(crate) struct LabRun {
     /// Writes tables, charts and a page with everything to this folder, and makes it if necessary.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Numbers of workers to measure with, separated by commas.
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1", value_parser = crate::workers::parse)]
+    /// Numbers of workers to measure with, separated by commas. Without it: up to the number of processors, each of the first eight, then doubling.
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = crate::workers::parse)]
     pub(crate) workers: Vec<u32>,
     /// Runs of each program with each number of workers.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]

@@ -35,7 +35,7 @@ fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
         cli::Scale::Full => Scale::Full,
         cli::Scale::Small => Scale::Small,
     };
-    let mut workers = options.workers.clone();
+    let mut workers = if options.workers.is_empty() { up_to(processors()) } else { options.workers.clone() };
     workers.sort_unstable();
     workers.dedup();
     let config = Config { workers, runs: options.runs, scale };
@@ -61,6 +61,16 @@ fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
     let texts: Vec<String> = reports.iter().map(lab::text::report).collect();
     output::write(&texts.join("\n"))?;
     Ok(0)
+}
+
+/// Numbers of workers that show how speed grows, without runs that show no more.
+fn up_to(processors: u32) -> Vec<u32> {
+    let most = processors.min(runtime::worker::WORKERS_MAX as u32);
+    (1..=most).filter(|&n| n <= 8 || n.is_power_of_two() || n == most).collect()
+}
+
+fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
@@ -171,8 +181,20 @@ impl Host for Processes {
     fn machine(&self) -> String {
         let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = processors();
         let cores = if cores == 1 { "1 core".into() } else { format!("{cores} cores") };
         format!("{}, {cores}", model.map_or("an unknown processor", |(_, model)| model.trim()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::up_to;
+
+    #[test]
+    fn workers_go_up_to_the_processors() {
+        assert_eq!((up_to(1), up_to(2)), (vec![1], vec![1, 2]));
+        assert_eq!(up_to(24), [1, 2, 3, 4, 5, 6, 7, 8, 16, 24]);
+        assert_eq!(up_to(1000), [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64]);
     }
 }

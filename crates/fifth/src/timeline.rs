@@ -8,7 +8,7 @@ use anyhow::Context;
 use runtime::trace::{Event, Track, What};
 use serde::{Serialize, Serializer};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// The file of a run that is being traced.
@@ -26,8 +26,7 @@ impl<'p> Timeline<'p> {
     /// Writes what was noted.
     pub(crate) fn finish(self, machine: &mut Machine) -> anyhow::Result<()> {
         let tracks = machine.node.take_trace().unwrap_or_default();
-        write(&tracks, BufWriter::new(self.file))
-            .with_context(|| format!("cannot write {}", self.path.display()))
+        write(&tracks, self.file).with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
@@ -64,26 +63,31 @@ fn object<S: Serializer>(args: &[(&str, Value)], serializer: S) -> Result<S::Ok,
     serializer.collect_map(args.iter().copied())
 }
 
+/// So many bytes are written at once.
+const PIECE: usize = 1 << 16;
+
 /// The events of a file, one a line.
 struct Lines<W> {
     out: W,
+    /// What is not written yet. Events are small: to hand each of their tokens to a writer would take longer than to make it.
+    text: Vec<u8>,
     /// The worker whose events are being written.
     worker: usize,
     empty: bool,
 }
 
-fn write(tracks: &[Track], mut out: impl Write) -> std::io::Result<()> {
+fn write(tracks: &[Track], out: impl Write) -> std::io::Result<()> {
+    let mut lines = Lines { out, text: Vec::with_capacity(2 * PIECE), worker: 0, empty: true };
     let left_out: u64 = tracks.iter().map(|track| track.left_out).sum();
-    writeln!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events left out\":{left_out}}},")?;
-    writeln!(out, "\"traceEvents\":[")?;
-    let mut lines = Lines { out, worker: 0, empty: true };
+    writeln!(lines.text, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events left out\":{left_out}}},")?;
+    writeln!(lines.text, "\"traceEvents\":[")?;
     lines.about("process_name", ("name", Value::Text("fifth")))?;
     for (worker, track) in tracks.iter().enumerate() {
         lines.worker = worker;
         lines.track(track)?;
     }
-    writeln!(lines.out, "\n]}}")?;
-    lines.out.flush()
+    lines.text.extend_from_slice(b"\n]}\n");
+    lines.out.write_all(&lines.text)
 }
 
 impl<W: Write> Lines<W> {
@@ -162,9 +166,14 @@ impl<W: Write> Lines<W> {
     }
     fn line(&mut self, line: &Line) -> std::io::Result<()> {
         if !std::mem::replace(&mut self.empty, false) {
-            self.out.write_all(b",\n")?;
+            self.text.extend_from_slice(b",\n");
         }
-        Ok(serde_json::to_writer(&mut self.out, line)?)
+        serde_json::to_writer(&mut self.text, line)?;
+        if self.text.len() >= PIECE {
+            self.out.write_all(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
     }
 }
 

@@ -13,7 +13,11 @@ pub fn table(table: &Table) -> String {
 pub fn chart(chart: &Chart) -> String {
     let heads = vec!["series".to_string(), quoted(&chart.x), quoted(&chart.y)];
     let points = chart.series.iter().flat_map(|series| {
-        series.points.iter().map(|(x, y)| vec![quoted(&series.name), x.to_string(), y.to_string()])
+        series.points.iter().map(|(x, y)| {
+            let group = chart.groups.get(*x as usize);
+            let x = group.map_or(x.to_string(), |group| quoted(&group.name));
+            vec![quoted(&series.name), x, y.to_string()]
+        })
     });
     lines(std::iter::once(heads).chain(points))
 }

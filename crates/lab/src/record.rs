@@ -1,6 +1,6 @@
 //! What one run of a program measured: the figures that `fifth run --stats-file` writes and experiments read.
 
-use runtime::statistics::{Collected, Collection, Statistics};
+use runtime::statistics::{self, Collected, Collection, Statistics};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,12 @@ pub struct Record {
     pub resumptions: u64,
     /// Words allocated.
     pub words_allocated: u64,
+    /// Writes to unbound cells that other workers may write too: each one compare-and-swap.
+    pub shared_writes: u64,
+    /// Those of them where another worker was first.
+    pub shared_writes_lost: u64,
+    /// Mails with goals from worker to worker.
+    pub mails: u64,
     /// Every collection, in order.
     pub collections: Vec<Sample>,
 }
@@ -52,6 +58,19 @@ pub struct Sample {
     pub ready_words: u64,
     /// Words of the records of waiting goals.
     pub waiting_words: u64,
+    /// What each worker did that took part.
+    pub shares: Vec<Share>,
+}
+
+/// One worker's part in a collection.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Share {
+    /// The worker.
+    pub worker: u32,
+    /// Words it copied.
+    pub words_copied: u64,
+    /// How long it had work.
+    pub busy_seconds: f64,
 }
 
 impl Record {
@@ -72,12 +91,16 @@ impl Record {
             suspensions: statistics.suspensions,
             resumptions: statistics.resumptions,
             words_allocated: statistics.words_allocated,
+            shared_writes: statistics.shared_writes,
+            shared_writes_lost: statistics.shared_writes_lost,
+            mails: statistics.mails,
             collections: collections.iter().map(|collection| sample(collection, started)).collect(),
         }
     }
     /// Time in collections.
     pub fn pause_seconds(&self) -> f64 {
-        self.collections.iter().map(|sample| sample.pause_seconds).sum()
+        // The sum of nothing would be -0.
+        self.collections.iter().map(|sample| sample.pause_seconds).fold(0.0, |sum, pause| sum + pause)
     }
     /// Time in which goals were reduced.
     pub fn reducing_seconds(&self) -> f64 {
@@ -124,5 +147,14 @@ fn sample(collection: &Collection, started: Instant) -> Sample {
         heap_words: collection.heap_words as u64,
         ready_words: collection.ready_words as u64,
         waiting_words: collection.waiting_words as u64,
+        shares: collection.shares.iter().map(share).collect(),
+    }
+}
+
+fn share(share: &statistics::Share) -> Share {
+    Share {
+        worker: share.worker as u32,
+        words_copied: share.words_copied as u64,
+        busy_seconds: share.busy.as_secs_f64(),
     }
 }

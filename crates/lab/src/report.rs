@@ -96,7 +96,7 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     format!("{sign}{digits}{fraction}")
 }
 
-/// A chart of lines.
+/// A chart of lines, or of bars in groups.
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// Names its file.
@@ -107,11 +107,22 @@ pub struct Chart {
     pub x: String,
     /// As `x`.
     pub y: String,
-    /// The lines.
+    /// Groups of bars; none: the series are lines.
+    pub groups: Vec<Group>,
+    /// The lines, or the bars of one colour.
     pub series: Vec<Series>,
 }
 
-/// A line of a chart: all points that were measured, x ascending.
+/// A group of bars.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What stands below it.
+    pub name: String,
+    /// Whether its values are published ones.
+    pub published: bool,
+}
+
+/// A line of a chart: all points that were measured, x ascending. Of bars, x is the number of the group.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// What the line is.

@@ -2,8 +2,8 @@
 //! `UPDATE_EXPECT=1` writes down what they write now.
 
 use expect_test::expect_file;
-use lab::record::{Kind, Record, Sample};
-use lab::report::{Cell, Chart, Report, Series, Table};
+use lab::record::{Kind, Record, Sample, Share};
+use lab::report::{Cell, Chart, Group, Report, Series, Table};
 use lab::{Config, Finished, Host, Job, Scale};
 
 fn report() -> Report {
@@ -37,6 +37,7 @@ fn report() -> Report {
             title: "words in use".into(),
             x: "seconds".into(),
             y: "words".into(),
+            groups: Vec::new(),
             series: vec![
                 Series { name: "run 1".into(), points: points(1000.0) },
                 Series { name: "run 2".into(), points: points(900.0) },
@@ -63,6 +64,39 @@ fn svg() {
 }
 
 #[test]
+fn bars() {
+    let group = |(name, published): (&str, bool)| Group { name: name.into(), published };
+    let chart = Chart {
+        id: "bars".into(),
+        title: "Speed-up".into(),
+        x: "workers".into(),
+        y: "times".into(),
+        groups: [("1", false), ("2, \"twice\"", false), ("8*", true)].map(group).to_vec(),
+        series: vec![
+            Series { name: "one".into(), points: vec![(0.0, 1.0), (1.0, 1.9), (2.0, 7.5)] },
+            Series { name: "two".into(), points: vec![(1.0, 12.25)] },
+        ],
+    };
+    expect_file!["golden/bars.svg"].assert_eq(&lab::svg::chart(&chart));
+    expect_file!["golden/bars.csv"].assert_eq(&lab::csv::chart(&chart));
+}
+
+#[test]
+fn a_legend_goes_on_in_a_new_line() {
+    let series = (0..64).map(|n| Series { name: format!("worker {n}"), points: vec![(0.0, 1.0)] }).collect();
+    let groups = vec![Group { name: "all".into(), published: false }];
+    let chart = Chart { id: "c".into(), title: "t".into(), x: "x".into(), y: "y".into(), groups, series };
+    let svg = lab::svg::chart(&chart);
+    let places = svg.match_indices("start\">worker ").count();
+    let height: f64 = svg
+        .split("height=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next()?.parse().ok())
+        .expect("it has a height");
+    assert!(places == 64 && height > 400.0, "{places} {height}");
+}
+
+#[test]
 fn html() {
     expect_file!["golden/report.html"].assert_eq(&lab::html::page(&[report()]));
 }
@@ -71,7 +105,7 @@ fn html() {
 fn long_lines_keep_their_peaks_and_empty_ones_their_axes() {
     let chart = |points| {
         let series = vec![Series { name: "line".into(), points }];
-        Chart { id: "c".into(), title: "t".into(), x: "x".into(), y: "y".into(), series }
+        Chart { id: "c".into(), title: "t".into(), x: "x".into(), y: "y".into(), groups: Vec::new(), series }
     };
     let mut points: Vec<(f64, f64)> = (0..100_000).map(|n| (f64::from(n), 1.0)).collect();
     points[54_321].1 = 1_000_000.0;
@@ -88,6 +122,12 @@ struct Fixed {
 
 impl Host for Fixed {
     fn run(&mut self, job: &Job) -> Result<Finished, String> {
+        // Worker 0 copies all of the first collection; then each has its part.
+        let share = |n: u64, worker: u32| Share {
+            worker,
+            words_copied: 100 * n / u64::from(job.workers.min(n as u32)),
+            busy_seconds: if worker == 0 { 0.01 * n as f64 } else { 0.005 * n as f64 },
+        };
         let sample = |n: u64| Sample {
             kind: if n == 3 { Kind::Major } else { Kind::Minor },
             at_seconds: n as f64 * 0.25,
@@ -96,6 +136,7 @@ impl Host for Fixed {
             heap_words: 1000 * n,
             ready_words: 10 * n,
             waiting_words: n,
+            shares: (0..job.workers.min(n as u32)).map(|worker| share(n, worker)).collect(),
         };
         let record = Record {
             workers: job.workers,
@@ -105,6 +146,9 @@ impl Host for Fixed {
             suspensions: 1000,
             resumptions: 1000,
             words_allocated: 500_000,
+            shared_writes: 2000 * u64::from(job.workers - 1),
+            shared_writes_lost: 10 * u64::from(job.workers - 1),
+            mails: 500 * u64::from(job.workers - 1),
             collections: (1..=3).map(sample).collect(),
         };
         let scales = [Scale::Small, Scale::Full].map(|scale| job.program.size(scale));
@@ -128,7 +172,7 @@ fn an_experiment_computes_what_its_columns_say() {
     expect_file!["golden/tr448.txt"].assert_eq(&lab::text::report(&report));
     assert_eq!(host.asked.len(), 18);
     assert_eq!(host.asked[17], "18 of 18: triangle, 2 workers, run 3");
-    assert_eq!(report.charts.len(), 12);
+    assert_eq!(report.charts.len(), 6 + 12);
     for table in &report.tables {
         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
     }

@@ -38,6 +38,7 @@ impl Worker {
     pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
         let mut words = args.to_vec();
         words.push(predicate.goal_word());
+        self.statistics.mails += 1;
         self.shared.team.post(to, Mail { priority: self.abi.priority, back: false, gift: 0, words });
     }
     /// Gives goals to those who ask, as long as there are some to spare.
@@ -62,6 +63,7 @@ impl Worker {
         let (priority, words) = self.take_oldest();
         let gift = self.shared.next_gift();
         self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
+        self.statistics.mails += 1;
         self.shared.team.post(to, Mail { priority, back: false, gift, words });
     }
 }

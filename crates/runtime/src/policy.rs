@@ -4,13 +4,13 @@
 //! more time to die), and shrinks again when little does for long. A major collection comes when old and large objects have
 //! doubled since the last one. Running out means that live data alone exceeds what was allowed.
 
-use crate::collect::Collection;
+use crate::collect::{Collection, Part};
 use crate::crew::{Shared, lock};
 use crate::heap::{NURSERY_MAX, NURSERY_MIN};
 use crate::memory::at;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::spaces::NURSERY_RANGE;
-use crate::statistics::{self as noted, Collected};
+use crate::statistics::{self as noted, Collected, Share};
 use crate::team::Sharers;
 use crate::trace::What;
 use crate::worker::Worker;
@@ -92,7 +92,7 @@ pub(crate) fn collect(shared: &Shared, me: usize) {
         worker.empty_nursery();
     });
     if crew.with(0, |worker| worker.collections.is_some()) {
-        note(shared, kind, copied, time);
+        note(shared, kind, &parts, time);
     }
     crew.with(me, |worker| {
         if worker.options.check_heap {
@@ -108,7 +108,7 @@ pub(crate) fn take_part(shared: &Shared, collection: &Collection, me: usize) {
 
 /// Notes a collection. Walks the records of waiting goals, and so is called only if somebody asked for it.
 #[cold]
-fn note(shared: &Shared, kind: Collected, words_copied: usize, pause: Duration) {
+fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration) {
     let (mut ready_words, mut waiting_words, mut young_words, mut unfilled) = (0, 0, 0, 0);
     shared.crew().each(|worker| {
         ready_words += worker.ready_words();
@@ -118,8 +118,18 @@ fn note(shared: &Shared, kind: Collected, words_copied: usize, pause: Duration) 
     });
     let heap_words = young_words + shared.spaces.old_bytes() / 8 - unfilled;
     let ended = Instant::now();
-    let collection =
-        noted::Collection { kind, ended, pause, words_copied, heap_words, ready_words, waiting_words };
+    let shares: Vec<Share> = parts.iter().map(Part::share).collect();
+    let words_copied = shares.iter().map(|share| share.words_copied).sum();
+    let collection = noted::Collection {
+        kind,
+        ended,
+        pause,
+        words_copied,
+        heap_words,
+        ready_words,
+        waiting_words,
+        shares,
+    };
     shared.crew().with(0, |worker| worker.collections.get_or_insert_default().push(collection));
 }
 

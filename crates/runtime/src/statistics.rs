@@ -11,6 +11,12 @@ pub struct Statistics {
     pub suspensions: u64,
     /// Goals that were resumed.
     pub resumptions: u64,
+    /// Writes to unbound cells that other workers may write too: each one compare-and-swap.
+    pub shared_writes: u64,
+    /// Those of them where another worker was first.
+    pub shared_writes_lost: u64,
+    /// Mails with goals for other workers: those who asked, and owners of variables.
+    pub mails: u64,
     /// Minor collections.
     pub minor_collections: u64,
     /// Major collections.
@@ -37,6 +43,9 @@ impl Statistics {
         self.reductions += other.reductions;
         self.suspensions += other.suspensions;
         self.resumptions += other.resumptions;
+        self.shared_writes += other.shared_writes;
+        self.shared_writes_lost += other.shared_writes_lost;
+        self.mails += other.mails;
         self.minor_collections += other.minor_collections;
         self.major_collections += other.major_collections;
         self.words_allocated += other.words_allocated;
@@ -152,6 +161,19 @@ pub struct Collection {
     pub ready_words: usize,
     /// Words of the records of waiting goals, which are in the heap.
     pub waiting_words: usize,
+    /// Who took part.
+    pub shares: Vec<Share>,
+}
+
+/// What one worker did in a collection.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// The worker.
+    pub worker: usize,
+    /// Words it copied.
+    pub words_copied: usize,
+    /// How long it had work.
+    pub busy: Duration,
 }
 
 #[cfg(test)]

@@ -248,7 +248,9 @@ impl Worker {
         if let Some(owner) = self.owner(cell) {
             return Written::Foreign(owner);
         }
+        self.statistics.shared_writes += 1;
         if !compare_exchange(cell, old, new) {
+            self.statistics.shared_writes_lost += 1;
             return Written::Changed;
         }
         self.remember_if_old(cell, new);

@@ -29,8 +29,10 @@ use crate::classes::Contents;
 use crate::crew::{Crew, lock};
 use crate::heap::{LARGE_WORDS, Range};
 use crate::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
+use crate::statistics::Share;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use term::layout::SUSPENSION_PREDICATE;
 use term::word::{Tag, UNBOUND};
 use term::{Word, layout::ClassId};
@@ -107,6 +109,13 @@ pub(crate) struct Part {
     survivor_top: usize,
     old: Range,
     remembered: Vec<usize>,
+    busy: Duration,
+}
+
+impl Part {
+    pub(crate) fn share(&self) -> Share {
+        Share { worker: self.collector, words_copied: self.words, busy: self.busy }
+    }
 }
 
 impl Collection {
@@ -196,6 +205,9 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     survivor_base: usize,
     /// The trace it is in: 0, and after the records 1.
     trace: usize,
+    /// When it began, and how long it has been out of work since.
+    started: Instant,
+    out_of_work: Duration,
 }
 
 impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
@@ -219,6 +231,8 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             old_words: 0,
             survivor_base,
             trace: 0,
+            started: Instant::now(),
+            out_of_work: Duration::ZERO,
         }
     }
     fn run(mut self, crew: &Crew, me: usize) -> usize {
@@ -241,6 +255,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             survivor_top: self.survivor_top,
             old: self.old,
             remembered: self.remembered,
+            busy: self.started.elapsed() - self.out_of_work,
         };
         lock(&self.common.parts).push(part);
         words

@@ -4,6 +4,7 @@ use super::{Collector, SHARED_WORDS, lock};
 use crate::heap::Range;
 use crate::memory::{read, write};
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use term::Word;
 use term::word::{self, Tag};
 
@@ -135,6 +136,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// nothing to do in it.)
     #[cold]
     pub(super) fn search(&mut self) -> bool {
+        let begin = Instant::now();
         self.common.searching.fetch_add(1, Ordering::Relaxed);
         let mut waits = false;
         let found = loop {
@@ -160,6 +162,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
         };
         self.common.searching.fetch_sub(1, Ordering::Relaxed);
+        self.out_of_work += begin.elapsed();
         self.grey.extend(found);
         found.is_some()
     }
