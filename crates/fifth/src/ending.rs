@@ -45,7 +45,8 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result
     // A closed standard error leaves nobody to tell.
     let _ = report(&outcome, &file_line, &mut err);
     if engine.stats {
-        let _ = statistics(&machine.node.statistics(), started.elapsed(), &mut err);
+        let _ =
+            statistics(&machine.node.statistics(), machine.node.worker_count(), started.elapsed(), &mut err);
     }
     drop(err);
     if let Some(record) = record {
@@ -206,13 +207,18 @@ fn deadlock(
 }
 
 /// `--stats`: one figure a line, name first.
-fn statistics(figures: &Statistics, total: Duration, out: &mut impl Write) -> std::io::Result<()> {
+fn statistics(
+    figures: &Statistics,
+    workers: usize,
+    total: Duration,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let collecting = figures.minor_time + figures.major_time;
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
     let milliseconds = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1e3);
     let pauses = &figures.pauses;
     let megabytes = |bytes: usize| format!("{:.1} MB", bytes as f64 / (1 << 20) as f64);
-    let rows: [(&str, String); 17] = [
+    let mut rows: Vec<(&str, String)> = vec![
         ("reductions", figures.reductions.to_string()),
         ("suspensions", figures.suspensions.to_string()),
         ("resumptions", figures.resumptions.to_string()),
@@ -231,5 +237,18 @@ fn statistics(figures: &Statistics, total: Duration, out: &mut impl Write) -> st
         ("longest pause", milliseconds(pauses.longest)),
         ("peak data", megabytes(figures.bytes_peak)),
     ];
+    if workers > 1 {
+        let counts = [
+            ("rests", figures.rests),
+            ("requests for goals", figures.requests),
+            ("gifts of goals", figures.gifts),
+            ("words given", figures.words_given),
+            ("goals back", figures.goals_back),
+            ("goals sent", figures.mails - figures.gifts - figures.goals_back),
+            ("shared writes", figures.shared_writes),
+            ("shared writes lost", figures.shared_writes_lost),
+        ];
+        rows.extend(counts.map(|(name, count)| (name, count.to_string())));
+    }
     rows.iter().try_for_each(|(name, value)| writeln!(out, "{name:<22}{value}"))
 }

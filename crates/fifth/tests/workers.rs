@@ -167,3 +167,24 @@ fn an_interrupt_ends_a_query_and_not_the_repl() {
         assert_eq!(error(&output).matches("fifth: interrupted").count(), 3, "{}", error(&output));
     }
 }
+
+/// The counts of what workers have to do with each other are part of `--stats`, where there are several.
+#[test]
+fn stats_count_what_workers_have_to_do_with_each_other() {
+    let text = Text::new("counted", TREE.replace("14", "18").as_bytes());
+    let stats = |workers| {
+        let output = end(text.command(&["run", "--stats", "-w", workers]).spawn().expect("it starts"));
+        assert_eq!(stdout(&output), "262144\n[]\n", "{}", error(&output));
+        error(&output)
+    };
+    assert!(!stats("1").contains("gifts of goals"));
+    let told = stats("8");
+    let count = |name: &str| -> u64 {
+        let line = told.lines().find(|line| line.starts_with(name)).expect("a line for each count");
+        line.rsplit(' ').next().and_then(|count| count.parse().ok()).expect("a number")
+    };
+    // Somebody was idle when the run ended, if not before.
+    assert!(count("rests") > 0 && count("requests for goals") <= count("rests"), "{told}");
+    assert!(count("words given") >= count("gifts"), "{told}");
+    assert!(count("shared writes lost") <= count("shared writes  "), "{told}");
+}

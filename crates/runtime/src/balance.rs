@@ -64,6 +64,8 @@ impl Worker {
         let gift = self.shared.next_gift();
         self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
         self.statistics.mails += 1;
+        self.statistics.gifts += 1;
+        self.statistics.words_given += words.len() as u64;
         self.shared.team.post(to, Mail { priority, back: false, gift, words });
     }
 }

@@ -167,6 +167,10 @@ impl Idle {
             }
             self.asked
         });
+        shared.crew().with(self.me, |worker| {
+            worker.statistics.rests += 1;
+            worker.statistics.requests += u64::from(ask.is_some());
+        });
         if let Some(worker) = ask {
             shared.note(self.me, || What::Asking { worker });
         }

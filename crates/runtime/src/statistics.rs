@@ -17,6 +17,16 @@ pub struct Statistics {
     pub shared_writes_lost: u64,
     /// Mails with goals for other workers: those who asked, and owners of variables.
     pub mails: u64,
+    /// Mails to those who asked, and words in them.
+    pub gifts: u64,
+    /// See `gifts`.
+    pub words_given: u64,
+    /// Goals that went back to the worker that makes what they need.
+    pub goals_back: u64,
+    /// Times that it had nothing to do.
+    pub rests: u64,
+    /// Times that it asked another worker for goals.
+    pub requests: u64,
     /// Minor collections.
     pub minor_collections: u64,
     /// Major collections.
@@ -46,6 +56,11 @@ impl Statistics {
         self.shared_writes += other.shared_writes;
         self.shared_writes_lost += other.shared_writes_lost;
         self.mails += other.mails;
+        self.gifts += other.gifts;
+        self.words_given += other.words_given;
+        self.goals_back += other.goals_back;
+        self.rests += other.rests;
+        self.requests += other.requests;
         self.minor_collections += other.minor_collections;
         self.major_collections += other.major_collections;
         self.words_allocated += other.words_allocated;

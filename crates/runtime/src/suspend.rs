@@ -175,6 +175,7 @@ impl Worker {
         self.abi.goals = at(base);
         let words = (base..top).step_by(8).map(read).collect();
         self.statistics.mails += 1;
+        self.statistics.goals_back += u64::from(back);
         self.shared.team.post(to, Mail { priority: self.abi.priority, back, gift: 0, words });
     }
     /// B3 of `balance`: the other worker in whose nursery a cell lies, if none lies in the own one or in a place that is nobody's.
