@@ -6,7 +6,7 @@
 use crate::driver::Machine;
 use anyhow::Context;
 use runtime::trace::{Event, Track, What};
-use serde::{Serialize, Serializer};
+use std::fmt::{Arguments, Write as _};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -30,154 +30,141 @@ impl<'p> Timeline<'p> {
     }
 }
 
-/// An event of the format.
-#[derive(Serialize)]
-struct Line<'a> {
-    name: &'a str,
-    ph: &'a str,
-    pid: u32,
-    tid: usize,
-    ts: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dur: Option<f64>,
-    /// Of an instant: its scope.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    s: Option<&'a str>,
-    /// Of the end of a flow: it leads to the event around it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bp: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u32>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "object")]
-    args: &'a [(&'a str, Value<'a>)],
-}
-
-#[derive(Clone, Copy, Serialize)]
-#[serde(untagged)]
-enum Value<'a> {
-    Number(u64),
-    Text(&'a str),
-}
-
-fn object<S: Serializer>(args: &[(&str, Value)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(args.iter().copied())
-}
-
 /// So many bytes are written at once.
 const PIECE: usize = 1 << 16;
 
-/// The events of a file, one a line.
+/// The events of a file, one a line. They are formatted as text: to make a tree of values of each would take longer than all else that a
+/// trace costs. No name of ours has to be escaped.
 struct Lines<W> {
     out: W,
-    /// What is not written yet. Events are small: to hand each of their tokens to a writer would take longer than to make it.
-    text: Vec<u8>,
+    /// What is not written yet.
+    text: String,
     /// The worker whose events are being written.
     worker: usize,
-    empty: bool,
 }
 
 fn write(tracks: &[Track], out: impl Write) -> std::io::Result<()> {
-    let mut lines = Lines { out, text: Vec::with_capacity(2 * PIECE), worker: 0, empty: true };
+    let mut lines = Lines { out, text: String::with_capacity(2 * PIECE), worker: 0 };
     let left_out: u64 = tracks.iter().map(|track| track.left_out).sum();
-    writeln!(lines.text, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events left out\":{left_out}}},")?;
-    writeln!(lines.text, "\"traceEvents\":[")?;
-    lines.about("process_name", ("name", Value::Text("fifth")))?;
+    lines.text = format!(
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events left out\":{left_out}}},\n\"traceEvents\":[\n\
+         {{\"pid\":1,\"tid\":0,\"ph\":\"M\",\"name\":\"process_name\",\"ts\":0,\"args\":{{\"name\":\"fifth\"}}}}"
+    );
     for (worker, track) in tracks.iter().enumerate() {
         lines.worker = worker;
         lines.track(track)?;
     }
-    lines.text.extend_from_slice(b"\n]}\n");
-    lines.out.write_all(&lines.text)
+    lines.text.push_str("\n]}\n");
+    lines.out.write_all(lines.text.as_bytes())
 }
 
 impl<W: Write> Lines<W> {
     fn track(&mut self, track: &Track) -> std::io::Result<()> {
         let worker = self.worker;
-        let name = format!("worker {worker}");
-        self.about("thread_name", ("name", Value::Text(&name)))?;
-        self.about("thread_sort_index", ("sort_index", Value::Number(worker as u64)))?;
-        track.events.iter().try_for_each(|event| self.event(event, &name))?;
+        self.line("M", "thread_name", 0, format_args!(",\"args\":{{\"name\":\"worker {worker}\"}}"));
+        self.line("M", "thread_sort_index", 0, format_args!(",\"args\":{{\"sort_index\":{worker}}}"));
+        let counters = format!("worker {worker}");
+        for event in &track.events {
+            self.event(event, &counters);
+            if self.text.len() >= PIECE {
+                self.out.write_all(self.text.as_bytes())?;
+                self.text.clear();
+            }
+        }
         if track.left_out > 0 {
             let last = track.events.last().map_or(0, |event| event.at + event.lasted);
-            let text = "the trace of this worker is cut off: no room for more events";
-            let args = [("events left out", Value::Number(track.left_out))];
-            self.line(&Line { s: Some("t"), ..self.new_line(text, "i", last, &args) })?;
+            let name = "the trace of this worker is cut off: no room for more events";
+            self.moment(name, last, format_args!("\"events left out\":{}", track.left_out));
         }
         Ok(())
     }
-    fn event(&mut self, event: &Event, worker: &str) -> std::io::Result<()> {
-        let number = |number: usize| Value::Number(number as u64);
+    fn event(&mut self, event: &Event, counters: &str) {
+        let at = event.at;
         match event.what {
-            What::Reducing => self.span("reducing", event, &[]),
-            What::Resting => self.span("resting", event, &[]),
-            What::Outside => self.span("waiting for events outside", event, &[]),
-            What::Stopping => self.span("stopping the others", event, &[]),
-            What::Stopped => self.span("stopped", event, &[]),
-            What::Collecting { major, words } => {
-                let name = if major { "major collection" } else { "minor collection" };
-                self.span(name, event, &[("words copied", number(words))])
-            }
-            What::Copying { words } => self.span("copying", event, &[("words copied", number(words))]),
-            What::Waiting => self.span("waiting for the others", event, &[]),
-            What::Asking { worker } => self.moment("asks for goals", event, &[("worker", number(worker))]),
+            What::Reducing => self.span("reducing", event, None),
+            What::Resting => self.span("resting", event, None),
+            What::Outside => self.span("waiting for events outside", event, None),
+            What::Stopping => self.span("stopping the others", event, None),
+            What::Stopped => self.span("stopped", event, None),
+            What::Collecting { major: false, words } => self.span("minor collection", event, Some(words)),
+            What::Collecting { major: true, words } => self.span("major collection", event, Some(words)),
+            What::Copying { words } => self.span("copying", event, Some(words)),
+            What::Waiting => self.span("waiting for the others", event, None),
+            What::Asking { worker } => self.moment("asks for goals", at, format_args!("\"worker\":{worker}")),
             What::Giving { worker, words, gift } => {
-                let args = [("worker", number(worker)), ("words", number(words))];
-                self.moment("gives goals", event, &args)?;
-                self.line(&Line { id: Some(gift), ..self.new_line("goals", "s", event.at, &[]) })
+                self.moment("gives goals", at, format_args!("\"worker\":{worker},\"words\":{words}"));
+                self.line("s", "goals", at, format_args!(",\"id\":{gift}"));
             }
             What::Receiving { words, gift } => {
-                self.moment("receives goals", event, &[("words", number(words))])?;
-                let end = self.new_line("goals", "f", event.at, &[]);
-                self.line(&Line { id: Some(gift), bp: Some("e"), ..end })
+                self.moment("receives goals", at, format_args!("\"words\":{words}"));
+                // It leads to the span around it.
+                self.line("f", "goals", at, format_args!(",\"bp\":\"e\",\"id\":{gift}"));
             }
             What::Figures { suspensions, resumptions, ready_words } => {
-                let args = [
-                    ("suspensions", Value::Number(suspensions)),
-                    ("resumptions", Value::Number(resumptions)),
-                    ("words of ready goals", number(ready_words)),
-                ];
-                self.line(&self.new_line(worker, "C", event.at, &args))
+                let values = format_args!(
+                    ",\"args\":{{\"suspensions\":{suspensions},\"resumptions\":{resumptions},\
+                     \"words of ready goals\":{ready_words}}}"
+                );
+                self.line("C", counters, at, values);
             }
             What::Heap { words } => {
-                self.line(&self.new_line("heap", "C", event.at, &[("words in use", number(words))]))
+                self.line("C", "heap", at, format_args!(",\"args\":{{\"words in use\":{words}}}"));
             }
         }
     }
-    fn span(&mut self, name: &str, event: &Event, args: &[(&str, Value)]) -> std::io::Result<()> {
-        let dur = Some(microseconds(event.lasted));
-        self.line(&Line { dur, ..self.new_line(name, "X", event.at, args) })
-    }
-    fn moment(&mut self, name: &str, event: &Event, args: &[(&str, Value)]) -> std::io::Result<()> {
-        self.line(&Line { s: Some("t"), ..self.new_line(name, "i", event.at, args) })
-    }
-    /// What the format calls metadata.
-    fn about(&mut self, what: &str, arg: (&str, Value)) -> std::io::Result<()> {
-        self.line(&self.new_line(what, "M", 0, &[arg]))
-    }
-    fn new_line<'a>(
-        &self,
-        name: &'a str,
-        ph: &'a str,
-        at: u64,
-        args: &'a [(&'a str, Value<'a>)],
-    ) -> Line<'a> {
-        let ts = microseconds(at);
-        Line { name, ph, pid: 1, tid: self.worker, ts, dur: None, s: None, bp: None, id: None, args }
-    }
-    fn line(&mut self, line: &Line) -> std::io::Result<()> {
-        if !std::mem::replace(&mut self.empty, false) {
-            self.text.extend_from_slice(b",\n");
+    fn span(&mut self, name: &str, event: &Event, words_copied: Option<usize>) {
+        let dur = Microseconds(event.lasted);
+        match words_copied {
+            None => self.line("X", name, event.at, format_args!(",\"dur\":{dur}")),
+            Some(words) => self.line(
+                "X",
+                name,
+                event.at,
+                format_args!(",\"dur\":{dur},\"args\":{{\"words copied\":{words}}}"),
+            ),
         }
-        serde_json::to_writer(&mut self.text, line)?;
-        if self.text.len() >= PIECE {
-            self.out.write_all(&self.text)?;
-            self.text.clear();
-        }
-        Ok(())
+    }
+    fn moment(&mut self, name: &str, at: u64, args: Arguments) {
+        self.line("i", name, at, format_args!(",\"s\":\"t\",\"args\":{{{args}}}"));
+    }
+    /// An event of the format. All of them follow another one.
+    fn line(&mut self, phase: &str, name: &str, at: u64, rest: Arguments) {
+        let (tid, ts) = (self.worker, Microseconds(at));
+        write!(
+            self.text,
+            ",\n{{\"pid\":1,\"tid\":{tid},\"ph\":\"{phase}\",\"name\":\"{name}\",\"ts\":{ts}{rest}}}"
+        )
+        .expect("a text takes what is written");
     }
 }
 
-/// Exact to the nanosecond for a hundred days.
-fn microseconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e3
+/// Nanoseconds as they are to be written.
+struct Microseconds(u64);
+
+impl std::fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_track_without_room_says_so() {
+        let events = vec![Event { at: 1, lasted: 2_345_678, what: What::Reducing }];
+        let mut track = Track::default();
+        (track.events, track.left_out) = (events, 7);
+        let mut out = Vec::new();
+        write(&[Track::default(), track], &mut out).expect("a vector takes what is written");
+        let json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+        assert_eq!(json["otherData"]["events left out"], 7);
+        let events = json["traceEvents"].as_array().expect("a list");
+        let last: Vec<_> = events.iter().rev().take(2).collect();
+        assert!(last[0]["name"].as_str().is_some_and(|name| name.contains("cut off")));
+        assert_eq!(last[0]["args"]["events left out"], 7);
+        assert_eq!((last[0]["tid"].as_u64(), last[0]["ts"].as_f64()), (Some(1), Some(2345.679)));
+        assert_eq!((last[1]["ts"].as_f64(), last[1]["dur"].as_f64()), (Some(0.001), Some(2345.678)));
+    }
 }

@@ -103,7 +103,12 @@ pub(crate) fn collect(shared: &Shared, me: usize) {
 
 /// A worker's part in a collection.
 pub(crate) fn take_part(shared: &Shared, collection: &Collection, me: usize) {
-    shared.noted(me, || collection.take_part(shared.crew(), me), |&words| What::Copying { words });
+    let part = || collection.take_part(shared.crew(), me);
+    if collection.shared {
+        shared.noted(me, part, |&words| What::Copying { words });
+    } else {
+        part();
+    }
 }
 
 /// Notes a collection. Walks the records of waiting goals, and so is called only if somebody asked for it.

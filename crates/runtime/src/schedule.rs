@@ -62,7 +62,7 @@ pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
                     Wake::Share => unreachable!("a rest takes part in shares itself"),
                 }
             }
-            Pause::Collect if shared.noted(me, || shared.team.stop_others(me), |_| What::Stopping) => {
+            Pause::Collect if stop_others(shared, me) => {
                 policy::collect(shared, me);
                 shared.team.resume_others(me);
             }
@@ -77,6 +77,12 @@ pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
             Pause::Over => return,
         }
     }
+}
+
+/// True if worker `me` leads from now on.
+fn stop_others(shared: &Shared, me: usize) -> bool {
+    let stop = || shared.team.stop_others(me);
+    if shared.team.len() == 1 { stop() } else { shared.noted(me, stop, |_| What::Stopping) }
 }
 
 /// Helps whoever leads a collection, unless it has come to its end.

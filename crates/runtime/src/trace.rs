@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Events of all workers together: 100 MB.
 const EVENTS_MAX: usize = 2_000_000;
-/// Figures of a worker are noted at most so often.
+/// Figures are noted at most so often by a worker.
 const FIGURES_EVERY: Duration = Duration::from_millis(1);
 
 /// What happened.
@@ -34,7 +34,7 @@ pub enum What {
         /// Words that all workers copied.
         words: usize,
     },
-    /// Its own part in a collection.
+    /// Its own part in a collection in which several may take part.
     Copying {
         /// Words that it copied.
         words: usize,
@@ -96,8 +96,9 @@ pub struct Track {
     pub events: Vec<Event>,
     /// Number of later events for which there was no room.
     pub left_out: u64,
-    /// When the figures are to be noted again.
+    /// When its figures, and those of the heap, are to be noted again.
     figures_at: u64,
+    heap_at: u64,
 }
 
 /// The tracks of a node that is being traced.
@@ -132,6 +133,16 @@ impl Trace {
         } else {
             track.left_out += 1;
         }
+    }
+    /// Whether it is time to note figures again.
+    fn is_time(&self, worker: usize, now: u64, next: impl FnOnce(&mut Track) -> &mut u64) -> bool {
+        let mut track = lock(&self.tracks[worker].0);
+        let next = next(&mut track);
+        let due = now >= *next;
+        if due {
+            *next = now + FIGURES_EVERY.as_nanos() as u64;
+        }
+        due
     }
     /// The tracks so far, which begin anew.
     fn take(&self) -> Vec<Track> {
@@ -183,9 +194,11 @@ impl Shared {
         let Some(trace) = &self.trace else { return };
         let (at, end) = (trace.since_start(start), trace.since_start(Instant::now()));
         trace.add(me, at, end - at, What::Collecting { major, words });
-        let mut in_use = self.spaces.old_bytes() / 8;
-        self.crew().each(|worker| in_use += worker.heap.survivor_words());
-        trace.add(me, end, 0, What::Heap { words: in_use });
+        if major || trace.is_time(me, end, |track| &mut track.heap_at) {
+            let mut in_use = self.spaces.old_bytes() / 8;
+            self.crew().each(|worker| in_use += worker.heap.survivor_words());
+            trace.add(me, end, 0, What::Heap { words: in_use });
+        }
     }
     /// What was noted so far, by worker; `None` without a trace.
     pub(crate) fn take_trace(&self) -> Option<Vec<Track>> {
@@ -203,14 +216,29 @@ impl Worker {
     pub(crate) fn note_figures(&self, over: bool) {
         let Some(trace) = &self.shared.trace else { return };
         let now = trace.since_start(Instant::now());
-        let mut track = lock(&trace.tracks[self.index].0);
-        if now < track.figures_at && !over {
+        if !over && !trace.is_time(self.index, now, |track| &mut track.figures_at) {
             return;
         }
-        track.figures_at = now + FIGURES_EVERY.as_nanos() as u64;
-        drop(track);
         let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
         let ready_words = self.ready_words();
         trace.add(self.index, now, 0, What::Figures { suspensions, resumptions, ready_words });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_within_comes_after_and_what_has_no_room_is_counted() {
+        let mut trace = Trace::new(2);
+        trace.events_max = 4;
+        for (at, lasted) in [(105, 0), (110, 5), (110, 20), (100, 30), (131, 1)] {
+            trace.add(1, at, lasted, What::Reducing);
+        }
+        let tracks = trace.take();
+        let times: Vec<(u64, u64)> = tracks[1].events.iter().map(|event| (event.at, event.lasted)).collect();
+        assert_eq!(times, [(0, 30), (5, 0), (10, 20), (10, 5)]);
+        assert_eq!((tracks[1].left_out, tracks[0].events.len()), (1, 0));
     }
 }

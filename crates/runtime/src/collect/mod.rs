@@ -75,7 +75,7 @@ pub(crate) struct Collection {
     tagged_words: Arc<TaggedWords>,
     pub(crate) major: bool,
     /// Whether others may join the one who leads it.
-    shared: bool,
+    pub(crate) shared: bool,
     /// The survivor areas that are copied to: 0 or 1.
     to_area: usize,
     from_blocks: Blocks,
