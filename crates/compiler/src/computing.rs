@@ -49,6 +49,7 @@ impl Computing {
                 line: 0,
                 daemon: false,
                 auxiliary: true,
+                awaits: 0,
             };
             all.push((predicate, component(op, id, builtin, arity - 1)));
         }

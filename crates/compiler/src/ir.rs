@@ -60,6 +60,8 @@ pub struct Predicate {
     pub daemon: bool,
     /// Made by the compiler (conditionals): named `owner/n$k`.
     pub auxiliary: bool,
+    /// The arguments (a bit each, of the first 64) without whose values its goal waits. A hint for the scheduler.
+    pub awaits: u64,
 }
 
 /// Predicates compiled together.

@@ -20,6 +20,7 @@ pub mod text;
 pub mod verify;
 
 mod arithmetic;
+mod awaits;
 mod body;
 mod cells;
 mod check;
@@ -112,6 +113,12 @@ pub fn compile(
         result.predicates.push(predicate);
         result.components.push(component);
     }
+    for component in &result.components {
+        for entry in &component.entries {
+            let position = (entry.predicate.0 - options.first_predicate) as usize;
+            result.predicates[position].awaits = awaits::awaits(component, entry);
+        }
+    }
     result.constants = compilation.pool.into_constants();
     debug_assert_eq!(verify::verify(&result), [""; 0], "the code breaks an invariant of the IR");
     (result, diagnostics)
@@ -197,6 +204,7 @@ fn describe(names: &Names<'_>, sources: &SourceMap, index: Index) -> ir::Predica
         line: sources.line(predicate.span.file, predicate.span.start),
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
+        awaits: 0,
     }
 }
 

@@ -194,6 +194,7 @@ fn predicate_info(predicate: &compiler::ir::Predicate) -> PredicateInfo {
         line: predicate.line,
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
+        awaits: predicate.awaits,
         native: None,
     }
 }

@@ -42,6 +42,7 @@ struct Predicate {
     line: u32,
     daemon: bool,
     auxiliary: bool,
+    awaits: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -150,6 +151,7 @@ fn from_predicate(predicate: &ir::Predicate) -> Predicate {
         line: predicate.line,
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
+        awaits: predicate.awaits,
     }
 }
 
@@ -163,6 +165,7 @@ fn to_predicate((id, predicate): (u32, Predicate)) -> ir::Predicate {
         line: predicate.line,
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
+        awaits: predicate.awaits,
     }
 }
 

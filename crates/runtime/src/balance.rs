@@ -1,19 +1,46 @@
-//! Load balance: goals from workers that have many to workers that ask. Mail of goals.
+//! Load balance: goals from workers that have many to workers that ask. Mail of goals. Goals that wait for what another worker makes.
 //!
-//! Invariants:
-//! - B1 What is given away are the oldest goals of the highest priority that has any to spare: they lie at the bottom of the top
-//!   segment, or first in a bucket, and are usually the largest. The goal on top of the stack stays.
-//! - B3 A goal that was given away and would have to wait for what its giver is about to make comes back, to run after everything
-//!   that is ready there: as if it had not been given away. Otherwise it would be resumed for each element of a list that the
-//!   giver makes in one go.
+//! Invariants (B1 and B4 are those of `surplus`):
 //! - B2 The worker publishes (W3 of `crew`) before it gives goals away and before it runs goals that others sent: what those
 //!   lead to is shared.
+//! - B3 A goal that would have to wait for what another worker is about to make is not hooked there: it would be resumed for each
+//!   element of a list that is made in one go. Its worker *polls* the variable, and does nothing else: what it could do are
+//!   mostly goals that read what this one makes, a bit at a time. If little comes of that, or a goal that was given away waits at once, it goes to the worker that makes what it
+//!   waits for, to run after everything that is ready there: as if it had not been given away.
+//! - B5 While all other workers rest (T10 of `team`), this one is *alone*: every cell of its nursery is private to it again, and it
+//!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
 
+use crate::surplus::Surplus;
 use crate::team::Mail;
+use crate::terms::deref;
 use crate::trace::What;
 use crate::worker::Worker;
+use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::PredicateId;
+use term::word::Tag;
+
+/// A goal that was given away is sent back if it waits so soon.
+const AT_ONCE: Duration = Duration::from_micros(50);
+/// Polls in a row that bring little before a goal is sent back (B3).
+const POLLS_IN_VAIN: u32 = 3;
+/// What a polled goal does in less time than this is little.
+const LITTLE_POLLED: Duration = Duration::from_micros(10);
+
+/// Polling (B3).
+#[derive(Debug)]
+pub(crate) struct Polling {
+    /// When the last polled goal was made ready.
+    since: Option<Instant>,
+    /// How often in a row little came of it.
+    in_vain: u32,
+    /// Goals were sent back since the worker was last asked.
+    pub(crate) sent_back: bool,
+}
+
+impl Polling {
+    pub(crate) const NEW: Polling = Polling { since: None, in_vain: 0, sent_back: false };
+}
 
 impl Worker {
     /// Makes the goals ready that other workers sent.
@@ -23,6 +50,7 @@ impl Worker {
             return;
         }
         self.publish();
+        self.fed = Some(Instant::now());
         for Mail { priority, back, gift, words } in mails {
             if gift != 0 {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
@@ -39,7 +67,37 @@ impl Worker {
         let mut words = args.to_vec();
         words.push(predicate.goal_word());
         self.statistics.mails += 1;
+        self.end_solo();
         self.shared.team.post(to, Mail { priority: self.abi.priority, back: false, gift: 0, words });
+    }
+    /// Begins and ends being alone (B5); publishes what is to be published. Between reductions.
+    pub(crate) fn look_at_others(&mut self) {
+        if self.solo && self.shared.team.solo_interrupted() {
+            self.end_solo();
+        } else if !self.solo && self.shared.team.go_solo(self.index) {
+            (self.solo, self.publish_wanted) = (true, false);
+            self.set_private_base(self.heap.nursery());
+        }
+        if std::mem::take(&mut self.publish_wanted) {
+            self.publish();
+        }
+    }
+    /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next attention.)
+    fn end_solo(&mut self) {
+        if std::mem::take(&mut self.solo) {
+            self.shared.team.end_solo(self.index);
+            self.publish_wanted = true;
+            self.abi.limit = 0;
+        }
+    }
+    /// Before a rest. True if goals were sent back since the last one (B3).
+    pub(crate) fn go_to_rest(&mut self) -> bool {
+        debug_assert!(self.goals.polled.is_empty(), "polled goals are looked at before anything is reduced");
+        self.end_solo();
+        if std::mem::take(&mut self.publish_wanted) {
+            self.publish();
+        }
+        std::mem::replace(&mut self.polling, Polling::NEW).sent_back
     }
     /// Gives goals to those who ask, as long as there are some to spare.
     #[cold]
@@ -49,23 +107,61 @@ impl Worker {
         while hungry != 0 {
             let asker = hungry.trailing_zeros() as usize;
             hungry &= hungry - 1;
-            if !self.has_spare_goals() {
-                return;
-            }
+            let Some(surplus) = self.surplus(shared.team.appetite(asker)) else { return };
             if shared.team.claim(asker) {
-                self.give(asker);
+                self.give(asker, surplus);
             }
         }
     }
-    /// Gives spare goals to a worker; there are some.
-    pub(crate) fn give(&mut self, to: usize) {
+    /// Gives goals to a worker.
+    pub(crate) fn give(&mut self, to: usize, surplus: Surplus) {
+        self.end_solo();
         self.publish();
-        let (priority, words) = self.take_oldest();
+        let (priority, words) = self.take_surplus(surplus);
         let gift = self.shared.next_gift();
         self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
         self.statistics.mails += 1;
         self.statistics.gifts += 1;
         self.statistics.words_given += words.len() as u64;
         self.shared.team.post(to, Mail { priority, back: false, gift, words });
+    }
+
+    /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
+    pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
+        if self.polling.since.take().is_some_and(|since| since.elapsed() >= LITTLE_POLLED) {
+            self.polling.in_vain = 0;
+        }
+        let fed = self.fed.is_some_and(|fed| fed.elapsed() < AT_ONCE);
+        if fed || self.polling.in_vain >= POLLS_IN_VAIN {
+            return self.send_top_goal(maker);
+        }
+        let (priority, goal) = (self.abi.priority, self.pop_goal());
+        let words = std::iter::once(variable).chain(goal).collect();
+        self.goals.polled.push((priority, words));
+        self.abi.limit = 0;
+    }
+    /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if there are others.
+    pub(crate) fn poll_variables(&mut self) -> bool {
+        let enough = self.polling.in_vain >= POLLS_IN_VAIN;
+        let ready = |(_, words): &mut (i64, Vec<Word>)| enough || deref(words[0]).tag() != Tag::Ref;
+        for (priority, words) in self.goals.polled.extract_if(.., ready).collect::<Vec<_>>() {
+            self.polling.since = Some(Instant::now());
+            self.push_goals(priority, &words[1..]);
+        }
+        self.goals.polled.is_empty()
+    }
+    /// B3: counts a poll, which is in vain until more is known.
+    pub(crate) fn count_poll(&mut self) {
+        self.polling.in_vain += 1;
+        self.abi.limit = 0;
+    }
+    /// B3: the goal on top of the stack goes to who makes what it waits for.
+    pub(crate) fn send_top_goal(&mut self, to: usize) {
+        let (priority, words) = (self.abi.priority, self.pop_goal());
+        self.polling.sent_back = true;
+        self.end_solo();
+        self.statistics.mails += 1;
+        self.statistics.goals_back += 1;
+        self.shared.team.post(to, Mail { priority, back: true, gift: 0, words });
     }
 }

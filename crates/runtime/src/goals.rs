@@ -17,6 +17,7 @@
 use crate::heap::sizes::GOAL_BYTES;
 use crate::memory::{Region, at, copy, copy_few, read, write};
 use crate::outcome::{ErrorKind, ProgramError};
+use crate::surplus::Seen;
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
 use std::collections::BTreeMap;
 use term::Word;
@@ -25,27 +26,31 @@ use term::layout::GOAL_ARITY_MAX;
 
 /// One segment of the goal stack.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    priority: i64,
+pub(crate) struct Segment {
+    pub(crate) priority: i64,
     /// The first address it may use. From here to its BOTTOM record lie zeros, where goals were that were given away.
-    floor: usize,
+    pub(crate) floor: usize,
     /// The address after its BOTTOM record.
-    base: usize,
+    pub(crate) base: usize,
 }
 
 /// Everything about ready goals except the stack's top, which is `abi.goals`.
 pub(crate) struct Goals {
     region: Region,
-    segments: Vec<Segment>,
-    buckets: BTreeMap<i64, Vec<Word>>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) buckets: BTreeMap<i64, Vec<Word>>,
     /// The highest priority of a bucket; -1 when there is none. Asked for at every resumption.
     best: i64,
     /// Goals that came back (B3 of `balance`); not higher than the running priority when they came.
     later: BTreeMap<i64, Vec<Word>>,
+    /// Goals that wait for what other workers make (B3), by priority: the variable, and the goal.
+    pub(crate) polled: Vec<(i64, Vec<Word>)>,
+    /// B4 of `surplus`.
+    pub(crate) seen: Seen,
     /// Empty vectors of former buckets.
     spare: Vec<Vec<Word>>,
     /// P4.
-    marks: Vec<usize>,
+    pub(crate) marks: Vec<usize>,
     pub(crate) clean: usize,
     /// Most bytes of the stack.
     bytes_max: usize,
@@ -69,8 +74,19 @@ impl Goals {
         let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
         let clean = region.base() + BOTTOM_BYTES;
         let bytes_max = bytes_max.clamp(1 << 20, bytes) & !7;
-        let (buckets, later, spare, marks) = (BTreeMap::new(), BTreeMap::new(), Vec::new(), Vec::new());
-        Some(Goals { region, segments, buckets, best: NO_PRIORITY, later, spare, marks, clean, bytes_max })
+        Some(Goals {
+            region,
+            segments,
+            buckets: BTreeMap::new(),
+            best: NO_PRIORITY,
+            later: BTreeMap::new(),
+            polled: Vec::new(),
+            seen: Seen::default(),
+            spare: Vec::new(),
+            marks: Vec::new(),
+            clean,
+            bytes_max,
+        })
     }
     /// The top of an empty stack.
     pub(crate) fn start(&self) -> usize {
@@ -84,20 +100,25 @@ impl Goals {
     fn last_mark(&self) -> usize {
         self.marks.last().copied().unwrap_or(self.region.base())
     }
-    /// The goals in the buckets.
+    /// The goals beside the stack.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
-        self.buckets.values().chain(self.later.values())
+        self.buckets.values().chain(self.later.values()).chain(self.polled.iter().map(|(_, words)| words))
     }
-    /// Words in the buckets.
+    /// Words beside the stack.
     pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
-        self.buckets.values_mut().chain(self.later.values_mut())
+        let polled = self.polled.iter_mut().map(|(_, words)| words);
+        self.buckets.values_mut().chain(self.later.values_mut()).chain(polled)
     }
-    fn best(&self) -> Option<i64> {
+    pub(crate) fn best(&self) -> Option<i64> {
         (self.best != NO_PRIORITY).then_some(self.best)
     }
-    fn take_bucket(&mut self, priority: i64, top: usize) -> usize {
-        let mut goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
+    pub(crate) fn forget_bucket(&mut self, priority: i64) -> Vec<Word> {
+        let goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
         self.best = self.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
+        goals
+    }
+    fn take_bucket(&mut self, priority: i64, top: usize) -> usize {
+        let mut goals = self.forget_bucket(priority);
         copy(goals.as_ptr().expose_provenance(), top, goals.len());
         let top = top + 8 * goals.len();
         goals.clear();
@@ -250,6 +271,8 @@ impl Worker {
         write(floor, BOTTOM.goal_word());
         self.goals.buckets.clear();
         self.goals.later.clear();
+        self.goals.polled.clear();
+        self.solo = false;
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
         self.goals.clean = self.goals.start();
@@ -303,83 +326,17 @@ impl Worker {
             *bucket = words;
         }
     }
-    /// B1: whether there are goals that another worker may have.
-    pub(crate) fn has_spare_goals(&self) -> bool {
-        let segment = self.goals.segments.last().expect("the lowest segment stays");
-        let top = self.abi.goals as usize;
-        self.goals.best().is_some() || top > segment.base && self.below_top(top) > segment.base
-    }
     /// The address of the record under the one that ends at `top`.
     pub(crate) fn below_top(&self, top: usize) -> usize {
         let predicate = PredicateId::of_goal_word(read(top - 8));
         top - 8 * (self.predicates.arity(predicate) + 1)
     }
-    /// B1: takes the older half of the spare goals of the highest priority; there are some.
-    pub(crate) fn take_oldest(&mut self) -> (i64, Vec<Word>) {
-        let segment = *self.goals.segments.last().expect("the lowest segment stays");
+    /// Pops the goal on top of the stack: its words.
+    pub(crate) fn pop_goal(&mut self) -> Vec<Word> {
         let top = self.abi.goals as usize;
-        let mut ends = Vec::new();
-        let mut end = top;
-        while end > segment.base {
-            ends.push(end);
-            end = self.below_top(end);
-        }
-        if ends.len() < 2 {
-            return self.take_from_bucket();
-        }
-        // The end of the last record that goes: half of them, and never the one on top.
-        let cut = ends[ends.len().div_ceil(2)];
-        let mark = self.system_goals.mark.goal_word();
-        let mut words = Vec::with_capacity((cut - segment.base) / 8);
-        let mut start = segment.base;
-        for &end in ends[ends.len().div_ceil(2)..].iter().rev() {
-            if read(end - 8) != mark || end - start != 8 {
-                words.extend((start..end).step_by(8).map(read));
-            }
-            start = end;
-        }
-        self.cut_segment(cut);
-        if words.is_empty() { self.take_from_bucket() } else { (segment.priority, words) }
-    }
-    /// The words of the top segment below `cut` were taken.
-    fn cut_segment(&mut self, cut: usize) {
-        let top = self.abi.goals as usize;
-        let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
-        (segment.floor..cut - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
-        write(cut - 8, BOTTOM.goal_word());
-        segment.base = cut;
-        let floor = segment.floor;
-        self.goals.marks.retain(|&mark| mark < floor || mark >= cut);
-        // A gap as large as what lies above it is closed, so that the stack does not creep upwards.
-        let (from, words) = (cut - 8, (top - cut) / 8 + 1);
-        if from - floor >= 8 * words {
-            copy(from, floor, words);
-            let down = from - floor;
-            let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
-            segment.base = cut - down;
-            self.abi.goals = at(top - down);
-            self.goals.marks.iter_mut().filter(|mark| **mark >= cut).for_each(|mark| *mark -= down);
-            self.goals.clean =
-                if self.goals.clean >= cut { self.goals.clean - down } else { self.goals.clean.min(floor) };
-        }
-    }
-    /// The older half of the best bucket's goals, or all if it has one.
-    fn take_from_bucket(&mut self) -> (i64, Vec<Word>) {
-        let Some(priority) = self.goals.best() else { return (self.abi.priority, Vec::new()) };
-        let bucket = self.goals.buckets.get_mut(&priority).expect("`best` has a bucket");
-        let mut ends = Vec::new();
-        let mut end = bucket.len();
-        while end > 0 {
-            ends.push(end);
-            end -= self.predicates.arity(PredicateId::of_goal_word(bucket[end - 1])) + 1;
-        }
-        let cut = ends[ends.len() / 2];
-        let words: Vec<Word> = bucket.drain(..cut).collect();
-        if bucket.is_empty() {
-            self.goals.buckets.remove(&priority);
-            self.goals.best = self.goals.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
-        }
-        (priority, words)
+        let start = self.below_top(top);
+        self.abi.goals = at(start);
+        (start..top).step_by(8).map(read).collect()
     }
     /// The goal stack is at its limit (C5); it does not grow.
     pub(crate) fn grow_goals(&mut self) {

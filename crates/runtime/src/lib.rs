@@ -35,6 +35,7 @@ mod schedule;
 mod shake;
 mod spaces;
 pub mod statistics;
+mod surplus;
 mod suspend;
 mod system;
 mod team;

@@ -170,6 +170,8 @@ impl Worker {
         self.abi.heap = at(base);
         self.limit = self.first_limit();
         self.collected = true;
+        self.soon = usize::MAX;
+        self.goals.seen.forget();
         // The worker attends again before it reduces.
         self.abi.limit = 0;
         self.set_private_base(base);

@@ -63,6 +63,8 @@ pub struct PredicateInfo {
     pub daemon: bool,
     /// Made by the compiler.
     pub auxiliary: bool,
+    /// The arguments (a bit each, of the first 64) without whose values its goals wait.
+    pub awaits: u64,
     /// Implemented in the runtime.
     pub native: Option<NativeCode>,
 }

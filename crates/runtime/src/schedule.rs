@@ -12,7 +12,7 @@ use crate::outcome::{ErrorKind, RunOutcome};
 use crate::policy;
 use crate::team::{Phase, Wake};
 use crate::trace::What;
-use crate::waker::Ticker;
+use crate::waker::{Ticker, Waker};
 use crate::walk::interrupted;
 use crate::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
@@ -24,8 +24,13 @@ const LOOK_AGAIN_BYTES: usize = 16 << 10;
 /// An idle worker asks again after so long, and ever later as long as what it gets gives little work.
 const PATIENCE_MIN: Duration = Duration::from_micros(100);
 const PATIENCE_MAX: Duration = Duration::from_millis(10);
-/// Goals that took less time than this were little work.
+/// Goals that took less time than this were little work; goals that took more than that, much.
 const LITTLE_WORK: Duration = Duration::from_micros(50);
+const MUCH_WORK: Duration = Duration::from_millis(1);
+/// How many goals a worker asks for at most.
+const APPETITE_MAX: usize = 32;
+/// A worker whose goals wait for what others make looks again after so long: so there is a batch to work on.
+const POLL: Duration = Duration::from_micros(50);
 
 /// What only worker 0 has: the outside world.
 #[derive(Default)]
@@ -39,6 +44,8 @@ pub(crate) struct Home {
 enum Pause {
     /// Goals.
     Rest,
+    /// What other workers make.
+    Poll,
     /// Everybody else to stop, for a collection.
     Collect,
     /// The end of somebody else's stop.
@@ -50,16 +57,17 @@ enum Pause {
 /// Reduces for worker `me` until the run is over.
 pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
     let crew = shared.crew();
-    let mut idle = Idle::new(crew.len(), me);
+    let mut idle = Idle::new(crew.len(), me, crew.with(me, |worker| worker.waker()));
     loop {
         let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
         match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
+            Pause::Poll => shared.noted(me, || idle.poll(shared), |_| What::Resting),
             Pause::Rest => {
                 match shared.noted(me, || idle.rest(shared, home.as_deref_mut()), |_| What::Resting) {
                     Wake::Over => return,
                     Wake::Quiescent => quiescent(shared, home.as_deref_mut().expect("worker 0 is told (T2)")),
                     Wake::Mail | Wake::Timeout => {}
-                    Wake::Share => unreachable!("a rest takes part in shares itself"),
+                    Wake::Share | Wake::Solo => unreachable!("a rest looks after these itself"),
                 }
             }
             Pause::Collect if stop_others(shared, me) => {
@@ -144,35 +152,61 @@ struct Idle {
     workers: usize,
     /// How long it waits before it asks (again).
     patience: Duration,
+    /// How many goals it asks for.
+    appetite: usize,
     /// Whom it asked last.
     asked: usize,
     /// When it got goals.
     busy_since: Instant,
     asking: bool,
+    /// Its worker's.
+    waker: Waker,
 }
 
 impl Idle {
-    fn new(workers: usize, me: usize) -> Idle {
-        let busy_since = Instant::now();
-        Idle { me, workers, patience: PATIENCE_MIN, asked: me, busy_since, asking: true }
+    fn new(workers: usize, me: usize, waker: Waker) -> Idle {
+        Idle {
+            me,
+            workers,
+            waker,
+            patience: PATIENCE_MIN,
+            appetite: 1,
+            asked: me,
+            busy_since: Instant::now(),
+            asking: true,
+        }
+    }
+    /// Whom to ask next.
+    fn next_to_ask(&mut self, shared: &Shared) -> usize {
+        self.asked = (self.asked + 1) % self.workers;
+        if self.asked == self.me {
+            self.asked = (self.asked + 1) % self.workers;
+        }
+        shared.team.set_appetite(self.me, self.appetite);
+        self.asked
+    }
+    /// Goals wait for what others make (B3 of `balance`).
+    fn poll(&self, shared: &Shared) {
+        shared.team.pause(self.me, POLL);
+        shared.crew().with(self.me, Worker::count_poll);
     }
     fn rest(&mut self, shared: &Shared, home: Option<&mut Home>) -> Wake {
         if self.workers == 1 {
             return shared.team.rest(self.me, None, None);
         }
-        if self.busy_since.elapsed() < LITTLE_WORK {
+        let sent_back = shared.crew().with(self.me, Worker::go_to_rest);
+        let busy = self.busy_since.elapsed();
+        if busy < LITTLE_WORK || sent_back {
             self.patience = (self.patience * 2).min(PATIENCE_MAX);
+            self.appetite = (self.appetite * 2).min(APPETITE_MAX);
         } else {
             self.patience = PATIENCE_MIN;
             self.asking = true;
-        }
-        let ask = self.asking.then(|| {
-            self.asked = (self.asked + 1) % self.workers;
-            if self.asked == self.me {
-                self.asked = (self.asked + 1) % self.workers;
+            if busy > MUCH_WORK {
+                self.appetite = 1;
             }
-            self.asked
-        });
+        }
+        let ask = self.asking.then(|| self.next_to_ask(shared));
         shared.crew().with(self.me, |worker| {
             worker.statistics.rests += 1;
             worker.statistics.requests += u64::from(ask.is_some());
@@ -187,6 +221,11 @@ impl Idle {
         let wake = loop {
             match shared.team.rest(self.me, ask, Some(timeout)) {
                 Wake::Share => take_part(shared, self.me),
+                Wake::Solo if home.is_some() && self.waker.is_set() => shared.team.interrupt_solo(),
+                Wake::Solo => {
+                    self.patience = (self.patience * 2).min(PATIENCE_MAX);
+                    timeout = timeout.max(self.patience);
+                }
                 wake => break wake,
             }
         };
@@ -237,11 +276,12 @@ impl Worker {
     /// `attend` is to look.
     #[inline(always)]
     pub(crate) fn attend_to_resumed(&mut self) -> bool {
-        self.abi.limit = self.limit;
+        let limit = self.limit.min(self.soon);
+        self.abi.limit = limit;
         // K2, T7: after the limit was restored.
         let other = self.is_woken()
-            || !self.is_alone() && self.shared.team.wants(self.index)
-            || self.abi.heap as usize > self.limit
+            || !self.is_single() && (self.shared.team.wants(self.index) || self.is_asked())
+            || self.abi.heap as usize > limit
             || self.abi.need != 0
             || self.collection_wanted
             || !self.unify_wanted.is_empty()
@@ -252,7 +292,7 @@ impl Worker {
             self.abi.limit = 0;
             return false;
         }
-        if !self.is_alone() {
+        if !self.is_single() {
             return self.push_resumed_below();
         }
         self.push_one_resumed() || self.push_resumed()
@@ -261,7 +301,7 @@ impl Worker {
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
     fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
         self.abi.limit = self.limit;
-        let crowd = !self.is_alone();
+        let crowd = !self.is_single();
         if crowd {
             // T7: what is looked at now may not be older than the limit's new value.
             fence(Ordering::SeqCst);
@@ -276,7 +316,6 @@ impl Worker {
         }
         if crowd {
             self.push_resumed_below();
-            self.take_turns();
         } else {
             self.push_resumed();
         }
@@ -297,21 +336,34 @@ impl Worker {
             return Some(Pause::Collect);
         }
         if crowd {
-            if std::mem::take(&mut self.publish_wanted) {
-                self.publish();
-            }
+            self.look_at_others();
             self.open_mail();
+            if self.abi.heap as usize >= self.soon || self.collected {
+                self.soon = usize::MAX;
+                self.take_turns();
+            }
+            if std::mem::take(&mut self.collected) && self.later_is_now() {
+                self.swap_top_goals();
+            }
+            if !self.goals.polled.is_empty() && !self.poll_variables() {
+                return Some(Pause::Poll);
+            }
+            if self.is_asked() {
+                self.feed();
+                self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
+            }
             if self.shaker.is_some() {
                 self.shake();
             }
-            if self.shared.team.hungry() != 0 {
-                self.feed();
-                let soon = self.abi.heap as usize + LOOK_AGAIN_BYTES;
-                self.abi.limit = self.abi.limit.min(soon);
-            }
+            self.abi.limit = self.abi.limit.min(self.soon);
         }
         self.switch_priority();
         None
+    }
+    /// Somebody asks for goals, and this worker is not going to look soon anyway.
+    #[inline(always)]
+    fn is_asked(&self) -> bool {
+        self.soon == usize::MAX && self.shared.team.hungry() != 0
     }
     /// The program failed or wants to exit.
     fn finish_run(&mut self) {

@@ -65,8 +65,10 @@ impl Worker {
         if shaker.one_in(4) {
             self.publish();
         }
-        if shaker.one_in(2) && self.has_spare_goals() {
-            self.give((self.index + 1 + shaker.below(others)) % (others + 1));
+        if shaker.one_in(2)
+            && let Some(surplus) = self.surplus(2)
+        {
+            self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus);
         }
         match shaker.below(64) {
             0 => std::thread::sleep(Duration::from_micros(20)),
@@ -77,8 +79,7 @@ impl Worker {
         if shaker.one_in(64 * (others + 1)) {
             self.collect_soon();
         }
-        let soon = self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX);
-        self.abi.limit = self.abi.limit.min(soon);
+        self.soon = self.soon.min(self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX));
         self.shaker = Some(shaker);
     }
 }

@@ -14,7 +14,6 @@
 //!   whoever replaces its predicate by INT -1.
 
 use crate::memory::{at, compare_exchange, copy, copy_few, read, write};
-use crate::team::Mail;
 use crate::terms::deref;
 use crate::unify::Written;
 use crate::worker::Worker;
@@ -28,6 +27,14 @@ use term::word::{self, Tag, UNBOUND};
 
 /// What a record's predicate word says once its goal was resumed (H3).
 pub(crate) const RESUMED: Word = Word::small(-1);
+/// With several workers: goals that were resumed have their turn after so much was allocated: large batches, which still fit
+/// in the nursery.
+const TURN_BYTES: usize = 128 << 10;
+/// When goals are resumed more often in a row than `TALK_SIGNS`, each after so few bytes were allocated, then two goals talk to each other, and
+/// none makes much for another: the next `TALKS` resumed goals come on top, which is cheaper.
+const TALK_BYTES: usize = 512;
+const TALK_SIGNS: u32 = 8;
+const TALKS: u32 = 4096;
 const HOOK_HEADER: Word = word::object_header(layout::HOOK, 2);
 
 /// Records of waiting goals, by address (H4).
@@ -46,6 +53,8 @@ enum Asked {
     Bound,
     /// It is private to another worker.
     Foreign(usize),
+    /// The same, and it has a generator, which that worker must run.
+    Generator(usize),
 }
 
 #[inline(always)]
@@ -130,11 +139,12 @@ impl Worker {
                 Asked::Waits(cell) if !cells.contains(&cell) => cells.push(cell),
                 Asked::Waits(_) => {}
                 Asked::Bound => return self.try_again(),
-                Asked::Foreign(owner) => return self.send_top_goal(owner, false),
+                Asked::Foreign(owner) => return self.poll_or_send(variable, owner),
+                Asked::Generator(owner) => return self.send_top_goal(owner),
             }
         }
         if let Some(owner) = self.maker(&cells) {
-            return self.send_top_goal(owner, true);
+            return self.poll_or_send(Word::pointer(Tag::Ref, cells[0]), owner);
         }
         let hooks = cells.len() > 1;
         let record = self.make_record(UNBOUND);
@@ -161,25 +171,18 @@ impl Worker {
                     Written::Foreign(_) => unreachable!("a shared cell stays shared between collections"),
                 }
             }
-            self.publish_wanted |= !self.is_private(cell);
+            self.publish_wanted |= !self.is_alone() && !self.is_private(cell);
         }
     }
     /// The goal on top of the stack is tried again at once: some variable has a value.
     fn try_again(&mut self) {
         self.abi.limit = 0;
     }
-    fn send_top_goal(&mut self, to: usize, back: bool) {
-        let top = self.abi.goals as usize;
-        let arity = self.predicates.arity(PredicateId::of_goal_word(read(top - 8)));
-        let base = top - 8 * (arity + 1);
-        self.abi.goals = at(base);
-        let words = (base..top).step_by(8).map(read).collect();
-        self.statistics.mails += 1;
-        self.statistics.goals_back += u64::from(back);
-        self.shared.team.post(to, Mail { priority: self.abi.priority, back, gift: 0, words });
-    }
     /// B3 of `balance`: the other worker in whose nursery a cell lies, if none lies in the own one or in a place that is nobody's.
     fn maker(&self, cells: &[usize]) -> Option<usize> {
+        if self.solo {
+            return None;
+        }
         let mut makers = cells.iter().map(|&cell| self.heap.nursery_of(cell));
         let first = makers.next()??;
         let others =
@@ -192,7 +195,7 @@ impl Worker {
         let mut variable = deref(variable);
         if variable.tag() == Tag::Ref && self.has_generator(read(variable.address())) {
             if let Some(owner) = self.run_generator(variable.address()) {
-                return Asked::Foreign(owner);
+                return Asked::Generator(owner);
             }
             variable = deref(variable);
         }
@@ -285,8 +288,8 @@ impl Worker {
         }
         true
     }
-    /// With several workers: the same, but the goals come below the one on top of the stack. It goes on making what they wait for;
-    /// they get their turn when it waits or ends, or after a collection. (A goal that is resumed for each element of a list
+    /// With several workers: the same, but unless goals just talk to each other, those resumed come below the one on top of the stack. It goes on making what they wait for;
+    /// they get their turn when it waits or ends, or after [`TURN_BYTES`]. (A goal that is resumed for each element of a list
     /// that is being made costs ten times as much as one that gets it in pieces; it may happen because goals that one worker
     /// would reduce one after the other are reduced at the same time.)
     #[inline(always)]
@@ -294,13 +297,27 @@ impl Worker {
         if !self.has_resumed() {
             return true;
         }
+        if self.talks > 0 {
+            self.talks -= 1;
+            return self.push_one_resumed() || self.push_resumed();
+        }
+        let heap = self.abi.heap as usize;
+        let close = heap.wrapping_sub(self.resumed_at) < TALK_BYTES;
+        self.resumed_at = heap;
+        self.resumed_close = if close { self.resumed_close + 1 } else { 0 };
+        if self.resumed_close > TALK_SIGNS {
+            (self.resumed_close, self.talks) = (0, TALKS);
+        }
         let top = self.abi.goals as usize;
-        let goal = read(top - 8);
-        if goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word() {
+        if self.is_special(top) {
             return self.push_resumed();
         }
         let start = self.below_top(top);
-        self.resumed_below = true;
+        if start < self.resumed_floor {
+            self.resumed_floor = start;
+            self.soon = self.soon.min(self.abi.heap as usize + TURN_BYTES);
+            self.abi.limit = self.abi.limit.min(self.soon);
+        }
         if top - start <= 8 * 8 {
             self.push_resumed_between::<8>(start, top)
         } else {
@@ -323,25 +340,39 @@ impl Worker {
         self.abi.goals = at(top + 8 * words);
         true
     }
-    /// After a collection: the goal below the top one has its turn, if it may be one that was resumed, or came back.
-    #[inline(always)]
+    /// The goals that were resumed since the last turn have theirs: the one on top, which made what they waited for, goes below them.
+    #[cold]
     pub(crate) fn take_turns(&mut self) {
-        if std::mem::take(&mut self.collected) {
-            let came_back = self.later_is_now();
-            if std::mem::take(&mut self.resumed_below) || came_back {
-                self.swap_top_goals();
-            }
+        let floor = std::mem::replace(&mut self.resumed_floor, usize::MAX);
+        let top = self.abi.goals as usize;
+        if floor >= top || self.is_special(top) {
+            return;
         }
+        let middle = self.below_top(top);
+        let mut start = middle;
+        // The stack may have been lower meanwhile: then there is no goal at `floor`.
+        while start > floor && !self.is_special(start) {
+            start = self.below_top(start);
+        }
+        let below: Vec<Word> = (start..middle).step_by(8).map(read).collect();
+        let above = (middle..top).step_by(8).map(read);
+        for (i, word) in above.chain(below).collect::<Vec<Word>>().into_iter().enumerate() {
+            write(start + 8 * i, word);
+        }
+    }
+    /// True if no goal of the program ends there.
+    fn is_special(&self, end: usize) -> bool {
+        let goal = read(end - 8);
+        goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word()
     }
     #[cold]
     pub(crate) fn swap_top_goals(&mut self) {
         let top = self.abi.goals as usize;
-        let special = |goal: Word| goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word();
-        if special(read(top - 8)) {
+        if self.is_special(top) {
             return;
         }
         let middle = self.below_top(top);
-        if special(read(middle - 8)) {
+        if self.is_special(middle) {
             return;
         }
         let start = self.below_top(middle);

@@ -221,10 +221,15 @@ pub(crate) enum Written {
 }
 
 impl Worker {
-    /// True if no other worker can be in the way.
+    /// True if the node has no other worker.
+    #[inline(always)]
+    pub(crate) fn is_single(&self) -> bool {
+        self.shared.team.len() == 1
+    }
+    /// True if no other worker can be in the way: there is none, or all others rest (B5 of `balance`).
     #[inline(always)]
     pub(crate) fn is_alone(&self) -> bool {
-        self.shared.team.len() == 1
+        self.solo || self.is_single()
     }
     /// W2: true if only this worker writes the cell.
     #[inline(always)]
@@ -258,7 +263,7 @@ impl Worker {
     }
     /// The other worker to whom a cell is private.
     pub(crate) fn owner(&self, cell: usize) -> Option<usize> {
-        let owner = self.heap.nursery_of(cell).filter(|&owner| owner != self.index)?;
+        let owner = self.heap.nursery_of(cell).filter(|&owner| owner != self.index && !self.solo)?;
         (cell >= self.shared.private_base(owner)).then_some(owner)
     }
 }

@@ -8,6 +8,7 @@
 //! - R3 Nothing collects while a builtin or helper runs: words that they hold in Rust variables stay valid until they
 //!   return. What must live longer is a [`Root`].
 
+use crate::balance::Polling;
 use crate::classes::Classes;
 use crate::collect::TaggedWords;
 use crate::crew::Shared;
@@ -25,6 +26,7 @@ use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 use term::Word;
 use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
 use term::symbol::{Atom, AtomTable};
@@ -93,9 +95,23 @@ pub struct Worker {
     pub(crate) limit: usize,
     /// What others may take is to be published at the next attention (H5 of `suspend`).
     pub(crate) publish_wanted: bool,
-    /// Since the last collection goals were resumed that have not had their turn; there was a collection.
-    pub(crate) resumed_below: bool,
+    /// The lowest address on the goal stack where goals were resumed that have not had their turn; the largest number if there are none.
+    pub(crate) resumed_floor: usize,
+    /// How much had been allocated when goals were last resumed, how often in a row that was little, and how many resumed goals are
+    /// going to come on top (`suspend::TALKS`).
+    pub(crate) resumed_at: usize,
+    pub(crate) resumed_close: u32,
+    pub(crate) talks: u32,
+    /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
+    /// somebody asks for some.
+    pub(crate) soon: usize,
+    /// There was a collection.
     pub(crate) collected: bool,
+    pub(crate) polling: Polling,
+    /// B5 of `balance`.
+    pub(crate) solo: bool,
+    /// When goals of others last came.
+    pub(crate) fed: Option<Instant>,
     /// Generated code waits for a unification, and those that were put off meanwhile.
     pub(crate) in_code: bool,
     pub(crate) unify_wanted: Vec<(Word, Word)>,
@@ -206,7 +222,14 @@ impl Worker {
             resumed_later: Vec::new(),
             heap,
             publish_wanted: false,
-            resumed_below: false,
+            resumed_floor: usize::MAX,
+            resumed_at: 0,
+            resumed_close: 0,
+            talks: 0,
+            soon: usize::MAX,
+            polling: Polling::NEW,
+            solo: false,
+            fed: None,
             collected: false,
             in_code: false,
             unify_wanted: Vec::new(),

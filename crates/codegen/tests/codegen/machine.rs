@@ -303,6 +303,7 @@ pub(crate) fn program(components: Vec<Component>) -> Program {
         line: 1,
         daemon: false,
         auxiliary: false,
+        awaits: 0,
     });
     Program { first_constant: 0, constants: Vec::new(), predicates: predicates.collect(), components }
 }

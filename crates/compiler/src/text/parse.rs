@@ -225,7 +225,8 @@ impl<'p> Parser<'p> {
         let line = self.number()?;
         let daemon = self.takes_word("daemon");
         let auxiliary = self.takes_word("auxiliary");
-        Ok(Predicate { id, module, name, arity, file, line, daemon, auxiliary })
+        let awaits = if self.takes_word("awaits") { self.number()? } else { 0 };
+        Ok(Predicate { id, module, name, arity, file, line, daemon, auxiliary, awaits })
     }
     fn component(&mut self) -> Parsed<Component> {
         let mut component = Component { entries: Vec::new(), registers: self.number()?, blocks: Vec::new() };

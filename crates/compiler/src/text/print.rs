@@ -21,8 +21,11 @@ pub fn print(program: &Program, atoms: &AtomTable) -> String {
         let file = bytes(p.file.as_bytes(), '"');
         let daemon = if p.daemon { " daemon" } else { "" };
         let auxiliary = if p.auxiliary { " auxiliary" } else { "" };
+        let awaits = if p.awaits == 0 { String::new() } else { format!(" awaits {}", p.awaits) };
         let (id, arity, line) = (p.id.0, p.arity, p.line);
-        printer.line(format_args!("predicate {id} {module}:{name}/{arity} {file} {line}{daemon}{auxiliary}"));
+        printer.line(format_args!(
+            "predicate {id} {module}:{name}/{arity} {file} {line}{daemon}{auxiliary}{awaits}"
+        ));
     }
     for component in &program.components {
         printer.component(component);

@@ -23,6 +23,7 @@
 
 #[cfg(all(test, loom))]
 mod models;
+mod solo;
 mod stop;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -71,6 +72,8 @@ pub(crate) enum Wake {
     Quiescent,
     /// A leader wants help: take part, then rest again. The worker still rests, and must not post or take mail.
     Share,
+    /// The time is over, but another worker is solo (T10); the worker still rests.
+    Solo,
     /// The run is over.
     Over,
 }
@@ -85,6 +88,8 @@ pub(crate) struct Team {
     hungry: AtomicU64,
     /// Whether there is a leader. Relaxed, like `over`: a hint to come and take the lock.
     stop: AtomicBool,
+    /// The solo worker is to end that (T10). Relaxed: a hint to come and take the lock.
+    solo_interrupted: AtomicBool,
     /// Written under the lock of `world`.
     over: AtomicBool,
     world: Mutex<World>,
@@ -96,6 +101,8 @@ pub(crate) struct Team {
 #[derive(Debug)]
 #[repr(align(128))]
 struct Seat {
+    /// How many goals the worker asks for. Relaxed: a wish.
+    appetite: AtomicUsize,
     /// Whether the mailbox holds mail; written under its lock. Relaxed: a hint for the owner to take that lock.
     waiting: AtomicBool,
     mailbox: Mutex<Mailbox>,
@@ -123,6 +130,8 @@ struct World {
     parked: u64,
     /// T2.
     calm: bool,
+    /// T10.
+    solo: Option<usize>,
     stop: stop::Stop,
 }
 
@@ -157,6 +166,7 @@ impl Team {
         assert!((1..=WORKERS_MAX).contains(&workers), "a team of {workers} workers");
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let seat = |_| Seat {
+            appetite: AtomicUsize::new(1),
             waiting: AtomicBool::new(false),
             mailbox: Mutex::new(Mailbox {
                 mails: Vec::new(),
@@ -171,6 +181,7 @@ impl Team {
             active: AtomicUsize::new(workers),
             hungry: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            solo_interrupted: AtomicBool::new(false),
             over: AtomicBool::new(false),
             world: Mutex::new(World::default()),
             spins: workers <= processors && cfg!(not(all(test, loom))),
@@ -181,11 +192,11 @@ impl Team {
     pub(crate) fn len(&self) -> usize {
         self.seats.len()
     }
-    /// Whether a running worker has something to attend to: a stop, mail, the end of the run, or somebody who asks for goals. Relaxed
+    /// Whether a running worker has something to attend to: a stop, mail, the end of being solo or of the run. Relaxed
     /// looks, all of them.
     #[inline(always)]
     pub(crate) fn wants(&self, me: usize) -> bool {
-        self.stop_wanted() || self.seats[me].waiting.load(Relaxed) || self.over() || self.hungry() != 0
+        self.stop_wanted() || self.seats[me].waiting.load(Relaxed) || self.over() || self.solo_interrupted()
     }
     /// The address of the worker's `abi.limit`, where pokes store 0. It must stay valid until `detach`.
     pub(crate) fn attach(&self, me: usize, limit: *mut usize) {
@@ -233,13 +244,31 @@ impl Team {
     pub(crate) fn hungry(&self) -> u64 {
         self.hungry.load(Relaxed)
     }
+    /// How many goals a worker asks for.
+    pub(crate) fn appetite(&self, of: usize) -> usize {
+        self.seats[of].appetite.load(Relaxed)
+    }
+    pub(crate) fn set_appetite(&self, me: usize, goals: usize) {
+        self.seats[me].appetite.store(goals, Relaxed);
+    }
+    /// A running worker waits: until it has something to attend to, or for so long.
+    pub(crate) fn pause(&self, me: usize, time: Duration) {
+        let begin = Instant::now();
+        while !self.wants(me) && begin.elapsed() < time {
+            if self.spins {
+                std::hint::spin_loop();
+            } else {
+                std::thread::sleep(time);
+            }
+        }
+    }
     /// True for one giver: it then posts goals to the worker that asked.
     pub(crate) fn claim(&self, hungry_worker: usize) -> bool {
         let asked = bit(hungry_worker);
         self.hungry.fetch_and(!asked, Relaxed) & asked != 0
     }
 
-    /// Waits until there is something to do; with `ask`, asks for goals meanwhile and pokes that worker.
+    /// Waits until there is something to do; with `ask`, asks for goals meanwhile and pokes that worker, or the next one that runs.
     pub(crate) fn rest(&self, me: usize, ask: Option<usize>, timeout: Option<Duration>) -> Wake {
         let mut world = self.world();
         if world.at_rest & bit(me) != 0 {
@@ -251,7 +280,9 @@ impl Team {
         }
         if let Some(asked) = ask {
             self.hungry.fetch_or(bit(me), Relaxed);
-            self.mailbox(asked).poke();
+            if let Some(asked) = self.next_running(&world, asked) {
+                self.mailbox(asked).poke();
+            }
         }
         let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut expired = false;
@@ -263,6 +294,9 @@ impl Team {
                 return Wake::Share;
             }
             if let Some(wake) = self.reason(&world, me, expired) {
+                if wake == Wake::Timeout && world.solo.is_some() {
+                    return Wake::Solo;
+                }
                 let calm = world.calm || self.active.load(Relaxed) == 0;
                 if world.stop.leader().is_none() && !(wake == Wake::Timeout && calm) {
                     self.get_up(world, me, wake);
@@ -272,6 +306,11 @@ impl Team {
             }
             world = self.wait(world, me, deadline);
         }
+    }
+    /// The first worker from this one on that runs.
+    fn next_running(&self, world: &World, first: usize) -> Option<usize> {
+        let running = self.everybody() & !world.at_rest;
+        members(running & u64::MAX << first).next().or(members(running).next())
     }
     /// T3. False if there is mail already.
     fn listen(&self, me: usize) -> bool {
@@ -348,6 +387,7 @@ impl Team {
         }
         self.active.store(self.seats.len(), Relaxed);
         self.hungry.store(0, Relaxed);
+        self.solo_interrupted.store(false, Relaxed);
         self.over.store(false, Relaxed);
     }
     /// T7: pokes workers again that have mail or do not leave the run.

@@ -67,7 +67,7 @@ impl Node {
                     return mails;
                 }
                 Wake::Over => return mails,
-                Wake::Timeout => unreachable!("no time was set"),
+                Wake::Timeout | Wake::Solo => unreachable!("no time was set"),
             }
         }
     }
@@ -150,6 +150,33 @@ fn a_timeout_does_not_disturb_quiescence() {
         node.work(1, None)
     };
     model(4, [worker_0, other], |_| ());
+}
+
+#[test]
+fn nobody_reduces_beside_a_solo_worker() {
+    let worker_0 = |node: &Node| {
+        if node.team.go_solo(0) {
+            node.collect();
+            node.team.end_solo(0);
+        }
+        node.reduce();
+        node.work(0, None)
+    };
+    let other = |node: &Node| {
+        loop {
+            match node.team.rest(1, None, Some(Duration::ZERO)) {
+                Wake::Solo => node.team.interrupt_solo(),
+                Wake::Timeout => break node.reduce(),
+                wake => {
+                    assert_eq!(wake, Wake::Over);
+                    return 0;
+                }
+            }
+            thread::yield_now();
+        }
+        node.work(1, None)
+    };
+    model(3, [worker_0, other], |_| ());
 }
 
 #[test]

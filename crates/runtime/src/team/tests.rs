@@ -243,6 +243,16 @@ impl Stress {
         if goals.len() > 1 && hungry != 0 && team.claim(hungry.trailing_zeros() as usize) {
             team.post(hungry.trailing_zeros() as usize, mail(goals.drain(..1)));
         }
+        if random.below(4) == 0 && team.go_solo(me) {
+            self.alone();
+            if random.below(2) == 0 && team.stop_others(me) {
+                self.lead(me, random);
+            }
+            while random.below(4) != 0 && !team.solo_interrupted() {
+                self.alone();
+            }
+            team.end_solo(me);
+        }
         if random.below(200) == 0 && team.stop_others(me) {
             self.lead(me, random);
         } else if team.stop_wanted() {
@@ -287,6 +297,7 @@ impl Stress {
         loop {
             match self.team.rest(me, ask, timeout) {
                 Wake::Share => self.share(),
+                Wake::Solo => self.team.interrupt_solo(),
                 Wake::Quiescent => return self.quiescent(me, random),
                 Wake::Mail | Wake::Timeout | Wake::Over => return,
             }
@@ -308,6 +319,26 @@ impl Stress {
         }
         self.team.post(random.below(WORKERS as u64) as usize, mail([WEIGHT]));
     }
+}
+
+#[test]
+fn whoever_is_solo_ends_that_when_asked() {
+    let team = Team::new(2);
+    thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut asked = 0;
+            while team.rest(1, None, Some(SHORT)) == Wake::Solo {
+                team.interrupt_solo();
+                asked += 1;
+            }
+            asked
+        });
+        while !team.go_solo(0) {}
+        while !team.solo_interrupted() {}
+        team.end_solo(0);
+        assert!(other.join().expect("no worker panics") > 0);
+        assert!(!team.go_solo(0), "the other one runs");
+    });
 }
 
 #[test]
