@@ -45,8 +45,7 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result
     // A closed standard error leaves nobody to tell.
     let _ = report(&outcome, &file_line, &mut err);
     if engine.stats {
-        let _ =
-            statistics(&machine.node.statistics(), machine.node.worker_count(), started.elapsed(), &mut err);
+        let _ = statistics(&machine.node.statistics_by_worker(), started.elapsed(), &mut err);
     }
     drop(err);
     if let Some(record) = record {
@@ -207,17 +206,14 @@ fn deadlock(
 }
 
 /// `--stats`: one figure a line, name first.
-fn statistics(
-    figures: &Statistics,
-    workers: usize,
-    total: Duration,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    let collecting = figures.minor_time + figures.major_time;
+fn statistics(workers: &[Statistics], total: Duration, out: &mut impl Write) -> std::io::Result<()> {
+    let figures = Statistics::sum(workers);
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
     let milliseconds = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1e3);
-    let pauses = &figures.pauses;
     let megabytes = |bytes: usize| format!("{:.1} MB", bytes as f64 / (1 << 20) as f64);
+    // Nothing of nothing is nothing.
+    let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let (pauses, stops, collecting) = (&figures.pauses, &figures.stops, figures.collecting());
     let mut rows: Vec<(&str, String)> = vec![
         ("reductions", figures.reductions.to_string()),
         ("suspensions", figures.suspensions.to_string()),
@@ -227,17 +223,37 @@ fn statistics(
         ("major collections", figures.major_collections.to_string()),
         ("words copied, minor", figures.words_copied_minor.to_string()),
         ("words copied, major", figures.words_copied_major.to_string()),
+        ("words copied a second", {
+            let speed = ratio(figures.words_copied() as f64, collecting.as_secs_f64());
+            format!("{:.1} million", speed / 1e6)
+        }),
         ("time, minor", seconds(figures.minor_time)),
         ("time, major", seconds(figures.major_time)),
         ("time, reducing", seconds(total.saturating_sub(collecting))),
         ("pauses", pauses.count.to_string()),
         ("pauses, total", seconds(collecting)),
+        (
+            "pauses, share of time",
+            format!("{:.1} %", 100.0 * ratio(collecting.as_secs_f64(), total.as_secs_f64())),
+        ),
         ("pauses, 50 % within", milliseconds(pauses.percentile(50))),
         ("pauses, 99 % within", milliseconds(pauses.percentile(99))),
         ("longest pause", milliseconds(pauses.longest)),
-        ("peak data", megabytes(figures.bytes_peak)),
     ];
-    if workers > 1 {
+    if workers.len() > 1 {
+        let shares = |words: fn(&Statistics) -> u64| {
+            let all = words(&figures) as f64;
+            let shares =
+                workers.iter().map(|worker| format!("{:.0}", 100.0 * ratio(words(worker) as f64, all)));
+            shares.collect::<Vec<_>>().join(" ") + " %"
+        };
+        rows.extend([
+            ("stopping, 50 % within", milliseconds(stops.percentile(50))),
+            ("stopping, 99 % within", milliseconds(stops.percentile(99))),
+            ("longest stopping", milliseconds(stops.longest)),
+            ("copied by workers", shares(Statistics::words_copied)),
+            ("scanned by workers", shares(|worker| worker.words_scanned)),
+        ]);
         let counts = [
             ("rests", figures.rests),
             ("requests for goals", figures.requests),
@@ -250,5 +266,6 @@ fn statistics(
         ];
         rows.extend(counts.map(|(name, count)| (name, count.to_string())));
     }
+    rows.push(("peak data", megabytes(figures.bytes_peak)));
     rows.iter().try_for_each(|(name, value)| writeln!(out, "{name:<22}{value}"))
 }

@@ -50,6 +50,8 @@ pub struct Sample {
     pub at_seconds: f64,
     /// How long nothing was reduced.
     pub pause_seconds: f64,
+    /// How long the other workers took to stop before it.
+    pub stop_seconds: f64,
     /// Words it copied.
     pub words_copied: u64,
     /// Words in use in the heap, records of waiting goals included.
@@ -143,6 +145,7 @@ fn sample(collection: &Collection, started: Instant) -> Sample {
         },
         at_seconds: collection.ended.saturating_duration_since(started).as_secs_f64(),
         pause_seconds: collection.pause.as_secs_f64(),
+        stop_seconds: collection.stop.as_secs_f64(),
         words_copied: collection.words_copied as u64,
         heap_words: collection.heap_words as u64,
         ready_words: collection.ready_words as u64,

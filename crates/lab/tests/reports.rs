@@ -132,6 +132,7 @@ impl Host for Fixed {
             kind: if n == 3 { Kind::Major } else { Kind::Minor },
             at_seconds: n as f64 * 0.25,
             pause_seconds: 0.01 * n as f64,
+            stop_seconds: 0.0,
             words_copied: 100 * n,
             heap_words: 1000 * n,
             ready_words: 10 * n,

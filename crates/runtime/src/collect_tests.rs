@@ -17,7 +17,7 @@ use term::word::{self, Tag, UNBOUND};
 use term::{Atom, Word};
 
 /// Describes what is reachable: things are numbered as they are met, references are followed.
-struct Describe<'a> {
+pub(crate) struct Describe<'a> {
     worker: &'a Worker,
     numbers: FxHashMap<usize, u64>,
     stack: Vec<Word>,
@@ -25,7 +25,7 @@ struct Describe<'a> {
 }
 
 impl Describe<'_> {
-    fn all(worker: &Worker) -> Vec<u64> {
+    pub(crate) fn all(worker: &Worker) -> Vec<u64> {
         let mut describe =
             Describe { worker, numbers: FxHashMap::default(), stack: Vec::new(), tokens: Vec::new() };
         for &word in &worker.roots {
@@ -99,18 +99,18 @@ impl Describe<'_> {
     }
 }
 
-struct Builder {
-    node: Node,
+pub(crate) struct Builder {
+    pub(crate) node: Node,
     pool: Vec<Root>,
-    goal: [PredicateId; 3],
+    pub(crate) goal: [PredicateId; 3],
     cell_class: ClassId,
 }
 
 impl Builder {
     fn new() -> Builder {
-        Builder::with_limit(None)
+        Builder::with(1, None)
     }
-    fn with_limit(heap_bytes_max: Option<usize>) -> Builder {
+    pub(crate) fn with(workers: usize, heap_bytes_max: Option<usize>) -> Builder {
         let native = |name: &str, modes: &str, daemon| Native {
             signature: Builtin {
                 module: "main".into(),
@@ -124,13 +124,8 @@ impl Builder {
         };
         let natives =
             vec![native("one", "a", false), native("three", "aaa", false), native("daemon", "a", true)];
-        let options = Options {
-            workers: 1,
-            heap_bytes_max,
-            collect: Collect::WhenFull,
-            check_heap: true,
-            trace: false,
-        };
+        let options =
+            Options { workers, heap_bytes_max, collect: Collect::WhenFull, check_heap: true, trace: false };
         let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
         let goal = [0, 1, 2].map(|i| node.builtins()[i].0);
         let cell_class = node.add_class("cell", Contents::Tagged);
@@ -406,7 +401,7 @@ fn builtins_may_fill_the_nursery_and_go_on_in_old_space() {
 
 #[test]
 fn the_heap_limit_is_an_error_with_figures() {
-    let mut builder = Builder::with_limit(Some(4 << 20));
+    let mut builder = Builder::with(1, Some(4 << 20));
     let mut worker = builder.node.worker();
     worker.options.check_heap = false;
     let mut list = worker.root(Word::NIL);

@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     /// How the run ended.
     outcome: Mutex<Option<RunOutcome>>,
     pub(crate) policy: Mutex<crate::policy::Policy>,
+    /// Of the machine, as far as the process may use them.
+    pub(crate) processors: usize,
     pub(crate) trace: Option<Trace>,
     crew: OnceLock<Crew>,
 }
@@ -55,6 +57,7 @@ impl Shared {
             waker: Waker::default(),
             outcome: Mutex::default(),
             policy: Mutex::default(),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
             trace: options.trace.then(|| Trace::new(options.workers)),
             crew: OnceLock::new(),
             spaces: Arc::new(spaces),

@@ -4,7 +4,8 @@
 //! - M1 A `Region` is readable and writable from its base to its end for as long as it lives; pages cost memory once
 //!   they are touched, and cost nothing again after `discard`.
 //! - M2 Every address that `read` and `write` get is inside a live region (or inside a chunk of constants), and is a
-//!   multiple of 8. All heap addresses come from regions, so this is the memory safety of the whole runtime.
+//!   multiple of 8. All heap addresses come from regions, so this is the memory safety of the whole runtime. (During a collection also
+//!   addresses in vectors of goals that their worker, which stands still, keeps outside.)
 //! - M3 Whoever sees a word in a cell also sees what its writer had written before: processors of the x86 family keep the order
 //!   of stores and of loads, so these accesses are ordinary instructions, and generated code needs no others.
 
@@ -81,6 +82,19 @@ pub(crate) fn compare_exchange(address: usize, old: Word, new: Word) -> bool {
 /// Sets bits of a raw heap word; answers what it was.
 pub(crate) fn fetch_or(address: usize, bits: u64) -> u64 {
     shared(address).fetch_or(bits, Ordering::AcqRel)
+}
+
+/// Makes what a word leads to, if it leads anywhere, come near for somebody who is going to change it.
+#[inline(always)]
+pub(crate) fn prefetch(word: Word) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if !word.is_immediate() {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // SAFETY: a prefetch accesses nothing; every address will do.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(std::ptr::without_provenance(word.address())) };
+    }
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
+    let _ = word;
 }
 
 /// Copies a few words, upwards, one by one: a goal's arguments, for which a vectorised copy is too long a way round.

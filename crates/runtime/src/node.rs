@@ -110,9 +110,11 @@ impl Node {
     }
     /// The counters so far, of all workers.
     pub fn statistics(&self) -> Statistics {
-        let mut sum = Statistics::default();
-        self.workers.iter().for_each(|worker| sum.add(&worker.statistics()));
-        sum
+        Statistics::sum(&self.statistics_by_worker())
+    }
+    /// The counters so far, of each worker.
+    pub fn statistics_by_worker(&self) -> Vec<Statistics> {
+        self.workers.iter().map(|worker| worker.statistics()).collect()
     }
     /// What each worker did in the runs since this was last asked for; `None` unless [`Options`] asked for it.
     pub fn take_trace(&mut self) -> Option<Vec<Track>> {
@@ -176,12 +178,17 @@ impl Node {
         self.constants.make(constant)
     }
 
+    /// What the workers share, for tests between runs.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
     /// Collects between runs, for tests: the nursery then takes `need` words.
     #[cfg(test)]
     pub(crate) fn collect(&mut self, need: usize) {
         self.worker().need = need;
         let shared = self.shared.clone();
-        crate::policy::collect(&shared, 0);
+        crate::policy::collect(&shared, 0, std::time::Instant::now());
     }
 
     /// Runs a goal, and all that follows from it, to the end.

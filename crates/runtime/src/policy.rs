@@ -1,8 +1,9 @@
 //! When to collect, and how large the spaces are.
 //!
 //! The nursery starts at half a core's second-level cache. It doubles while much of it survives (then a larger one gives objects
-//! more time to die), and shrinks again when little does for long. A major collection comes when old and large objects have
-//! doubled since the last one. Running out means that live data alone exceeds what was allowed.
+//! more time to die), and shrinks again when little does for long. Those who fill their nurseries share what one alone would have, or
+//! half of what is live, but none gets less than the nursery that it started with. A major collection comes when old and large
+//! objects have doubled since the last one. Running out means that live data alone exceeds what was allowed.
 
 use crate::collect::{Collection, Part};
 use crate::crew::{Shared, lock};
@@ -24,81 +25,115 @@ const GROW_PERCENT: usize = 20;
 const SHRINK_PERCENT: usize = 3;
 /// So many collections in a row with little survival shrink it.
 const SHRINK_AFTER: u32 = 16;
+/// A worker that used less than one part in so many of its nursery allocates little.
+const LITTLE: usize = 8;
+/// Words from which on several workers copy them, and from which on those who rest are woken for it.
+const SHARED_FROM: usize = 2048;
+const WOKEN_FROM: usize = 32768;
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
 
 /// What is remembered from one collection to the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Policy {
+    /// Bytes of the nursery of a worker that fills it.
+    nursery: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
+    /// Words that the last minor collection copied: as many as the next one is expected to copy.
+    copied: usize,
 }
 
-/// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it needs.
-pub(crate) fn collect(shared: &Shared, me: usize) {
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { nursery: NURSERY_MIN, quiet_collections: 0, copied: 0 }
+    }
+}
+
+/// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it needs. The worker has
+/// waited for the others since `wanted`.
+pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let (crew, spaces) = (shared.crew(), &shared.spaces);
     let start = Instant::now();
     let in_use = crew.with(me, |worker| worker.bytes_in_use());
-    let (mut used, mut major) = (0, in_use > spaces.major_threshold());
+    let (mut used, mut busy, mut major) = (0, 0, in_use > spaces.major_threshold());
+    let (nursery, expected) = lock(&shared.policy).expected();
     crew.each(|worker| {
-        let words = (worker.abi.heap as usize - worker.heap.nursery()) / 8;
-        worker.statistics.words_allocated += words as u64;
-        used += words * 8;
+        let bytes = worker.nursery_used();
+        worker.statistics.words_allocated += bytes as u64 / 8;
+        used += bytes;
+        busy += usize::from(bytes >= nursery / LITTLE);
         major |= std::mem::take(&mut worker.major_wanted);
         worker.collection_wanted = false;
     });
-    // To wake who rests takes longer than a minor collection.
-    let sharers = if major { Sharers::Everybody } else { Sharers::Stopped };
-    let others = if major { crew.len() > 1 } else { shared.team.stopped_any() };
-    let collection = Arc::new(Collection::new(crew, major, others));
-    if others {
-        *lock(&shared.collection) = Some(collection.clone());
-        shared.team.open_share(me, sharers);
-    }
-    take_part(shared, &collection, me);
-    if others {
-        shared.noted(me, || shared.team.wait_shares(me), |()| What::Waiting);
-        *lock(&shared.collection) = None;
-    }
+    let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
+    let collection = match sharers(major, expected).filter(anybody) {
+        Some(sharers) if crew.len() > 1 => {
+            let collection = Arc::new(Collection::new(crew, major, true, nursery));
+            *lock(&shared.collection) = Some(collection.clone());
+            shared.team.open_share(me, sharers, shared.processors - 1);
+            take_part(shared, &collection, me);
+            shared.noted(me, || shared.team.wait_shares(me), |()| What::Waiting);
+            *lock(&shared.collection) = None;
+            collection
+        }
+        _ => {
+            let collection = Arc::new(Collection::new(crew, major, false, nursery));
+            take_part(shared, &collection, me);
+            collection
+        }
+    };
     let parts = collection.end(crew);
     let copied: usize = parts.iter().map(|part| part.words).sum();
-    let time = start.elapsed();
+    let pause = start.elapsed();
     let in_use = crew.with(me, |worker| worker.bytes_in_use());
     spaces.set_limits(major.then_some(in_use));
     let kind = if major { Collected::Everything } else { Collected::Young };
+    for part in &parts {
+        let counters = (part.words, part.scanned);
+        crew.with(part.collector, |worker| worker.statistics.copied(kind, counters));
+    }
+    let stop = start - wanted;
     crew.with(me, |worker| {
-        worker.statistics.collected(kind, copied, time);
+        let stop = (crew.len() > 1).then_some(stop);
+        worker.statistics.collected(kind, pause, stop);
         worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
     });
     shared.note_collection(me, start, major, copied);
-    let nursery_bytes = if major {
+    let nursery = if !major {
+        let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
+        lock(&shared.policy).collected(copied, used, most)
+    } else {
         // With less than a tenth to spare, collections would take nearly all the time.
         if in_use > spaces.bytes_max() - spaces.bytes_max() / 10 {
             crew.with(me, |worker| worker.heap_limit_reached(in_use));
         }
-        None
-    } else {
-        let nursery = crew.with(me, |worker| worker.heap.nursery_bytes);
-        let lanes = crew.len();
-        Some(lock(&shared.policy).nursery_bytes(
-            nursery,
-            copied * 8 / lanes,
-            used / lanes,
-            spaces.bytes_max() / lanes,
-        ))
+        nursery
     };
     crew.each(|worker| {
-        worker.heap.nursery_bytes = nursery_bytes.unwrap_or(worker.heap.nursery_bytes);
-        worker.empty_nursery();
+        // Who allocates little gets no more than it may need, so that many workers do not take much memory for nothing.
+        let enough = if worker.index == me { nursery } else { worker.nursery_used() * LITTLE };
+        worker.empty_nursery(enough.clamp(NURSERY_MIN, nursery));
     });
     if crew.with(0, |worker| worker.collections.is_some()) {
-        note(shared, kind, &parts, time);
+        note(shared, kind, &parts, pause, stop);
     }
     crew.with(me, |worker| {
         if worker.options.check_heap {
             crate::check::check_heap(crew, worker);
         }
     });
+}
+
+/// Who takes part in a collection beside its leader. What is copied faster than others can be told of it is copied by one, and those who
+/// rest are woken for long work only.
+fn sharers(major: bool, expected: usize) -> Option<Sharers> {
+    match expected {
+        _ if major => Some(Sharers::Everybody),
+        ..SHARED_FROM => None,
+        SHARED_FROM..WOKEN_FROM => Some(Sharers::Stopped),
+        WOKEN_FROM.. => Some(Sharers::Everybody),
+    }
 }
 
 /// A worker's part in a collection.
@@ -113,7 +148,7 @@ pub(crate) fn take_part(shared: &Shared, collection: &Collection, me: usize) {
 
 /// Notes a collection. Walks the records of waiting goals, and so is called only if somebody asked for it.
 #[cold]
-fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration) {
+fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop: Duration) {
     let (mut ready_words, mut waiting_words, mut young_words, mut unfilled) = (0, 0, 0, 0);
     shared.crew().each(|worker| {
         ready_words += worker.ready_words();
@@ -129,6 +164,7 @@ fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration) {
         kind,
         ended,
         pause,
+        stop,
         words_copied,
         heap_words,
         ready_words,
@@ -139,30 +175,42 @@ fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration) {
 }
 
 impl Policy {
-    /// The size of nurseries after a minor collection of nurseries of that size (bytes, for each worker).
-    fn nursery_bytes(&mut self, nursery: usize, survived: usize, used: usize, bytes_max: usize) -> usize {
-        if survived * 100 > used.max(nursery / 2) * GROW_PERCENT {
+    /// Bytes of nurseries, and words that a minor collection will copy.
+    fn expected(&self) -> (usize, usize) {
+        (self.nursery, self.copied)
+    }
+    /// After a minor collection that copied so many words, of `used` bytes of all nurseries. A nursery may have `most` bytes; answers
+    /// how many it gets.
+    fn collected(&mut self, copied: usize, used: usize, most: usize) -> usize {
+        self.copied = copied;
+        let survived = copied * 8;
+        // What survives a large nursery at once would go far beyond a small limit.
+        let most = most.clamp(NURSERY_MIN, NURSERY_MAX);
+        if survived * 100 > used.max(self.nursery / 2) * GROW_PERCENT {
             self.quiet_collections = 0;
-            // What survives a large nursery at once would go far beyond a small limit.
-            let most = NURSERY_MAX.min(bytes_max / 8).max(NURSERY_MIN);
-            return (nursery * 2).min(most);
-        }
-        if survived * 100 < used * SHRINK_PERCENT {
+            self.nursery *= 2;
+        } else if survived * 100 < used * SHRINK_PERCENT {
             self.quiet_collections += 1;
             if self.quiet_collections >= SHRINK_AFTER {
                 self.quiet_collections = 0;
-                return (nursery / 2).max(NURSERY_MIN);
+                self.nursery = (self.nursery / 2).max(NURSERY_MIN);
             }
         } else {
             self.quiet_collections = 0;
         }
-        nursery
+        self.nursery = self.nursery.min(most);
+        self.nursery
     }
 }
 
 impl Worker {
+    /// Bytes of its nursery in use.
+    fn nursery_used(&self) -> usize {
+        self.abi.heap as usize - self.heap.nursery()
+    }
     /// After a collection: the nursery is empty, and holds what the next reduction needs.
-    fn empty_nursery(&mut self) {
+    pub(crate) fn empty_nursery(&mut self, bytes: usize) {
+        self.heap.nursery_bytes = bytes;
         let base = self.heap.nursery();
         if self.abi.heap as usize - base > NURSERY_MAX {
             self.heap.spaces.discard(base + NURSERY_MAX, base + NURSERY_RANGE);

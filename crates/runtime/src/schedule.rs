@@ -70,11 +70,14 @@ pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
                     Wake::Share | Wake::Solo => unreachable!("a rest looks after these itself"),
                 }
             }
-            Pause::Collect if stop_others(shared, me) => {
-                policy::collect(shared, me);
-                shared.team.resume_others(me);
-            }
-            Pause::Collect | Pause::Stopped => {
+            pause @ (Pause::Collect | Pause::Stopped) => {
+                if pause == Pause::Collect
+                    && let Some(wanted) = stop_others(shared, me)
+                {
+                    policy::collect(shared, me, wanted);
+                    shared.team.resume_others(me);
+                    continue;
+                }
                 let stopped = || {
                     while shared.team.stopped(me) == Phase::Share {
                         take_part(shared, me);
@@ -87,10 +90,12 @@ pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
     }
 }
 
-/// True if worker `me` leads from now on.
-fn stop_others(shared: &Shared, me: usize) -> bool {
+/// If worker `me` leads from now on: since when it has waited for the others to stop.
+fn stop_others(shared: &Shared, me: usize) -> Option<Instant> {
+    let wanted = Instant::now();
     let stop = || shared.team.stop_others(me);
-    if shared.team.len() == 1 { stop() } else { shared.noted(me, stop, |_| What::Stopping) }
+    let leads = if shared.team.len() == 1 { stop() } else { shared.noted(me, stop, |_| What::Stopping) };
+    leads.then_some(wanted)
 }
 
 /// Helps whoever leads a collection, unless it has come to its end.

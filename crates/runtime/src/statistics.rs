@@ -33,23 +33,32 @@ pub struct Statistics {
     pub major_collections: u64,
     /// Words allocated in the nursery and by builtins elsewhere.
     pub words_allocated: u64,
-    /// Words copied by minor collections.
+    /// Words that it copied in minor collections, whoever led them.
     pub words_copied_minor: u64,
-    /// Words copied by major collections.
+    /// Words that it copied in major collections.
     pub words_copied_major: u64,
+    /// Copied words and parts of large objects that it scanned in collections of several workers.
+    pub words_scanned: u64,
     /// Time in minor collections.
     pub minor_time: Duration,
     /// Time in major collections.
     pub major_time: Duration,
     /// Lengths of all collections.
     pub pauses: Pauses,
+    /// How long the other workers took to stop for them; empty with one worker.
+    pub stops: Pauses,
     /// Most bytes in use outside the nursery after a collection.
     pub bytes_peak: usize,
 }
 
 impl Statistics {
-    /// Adds another worker's counters.
-    pub(crate) fn add(&mut self, other: &Statistics) {
+    /// What several workers counted together.
+    pub fn sum(workers: &[Statistics]) -> Statistics {
+        let mut sum = Statistics::default();
+        workers.iter().for_each(|worker| sum.add(worker));
+        sum
+    }
+    fn add(&mut self, other: &Statistics) {
         self.reductions += other.reductions;
         self.suspensions += other.suspensions;
         self.resumptions += other.resumptions;
@@ -66,25 +75,40 @@ impl Statistics {
         self.words_allocated += other.words_allocated;
         self.words_copied_minor += other.words_copied_minor;
         self.words_copied_major += other.words_copied_major;
+        self.words_scanned += other.words_scanned;
         self.minor_time += other.minor_time;
         self.major_time += other.major_time;
         self.pauses.add_all(&other.pauses);
+        self.stops.add_all(&other.stops);
         self.bytes_peak = self.bytes_peak.max(other.bytes_peak);
     }
-    /// Counts a collection.
-    pub(crate) fn collected(&mut self, kind: Collected, words_copied: usize, pause: Duration) {
-        let (collections, words, time) = match kind {
-            Collected::Young => {
-                (&mut self.minor_collections, &mut self.words_copied_minor, &mut self.minor_time)
-            }
-            Collected::Everything => {
-                (&mut self.major_collections, &mut self.words_copied_major, &mut self.major_time)
-            }
+    /// Words copied in all collections.
+    pub fn words_copied(&self) -> u64 {
+        self.words_copied_minor + self.words_copied_major
+    }
+    /// Time in all collections.
+    pub fn collecting(&self) -> Duration {
+        self.minor_time + self.major_time
+    }
+    /// Counts a worker's part in a collection: words copied, and scanned.
+    pub(crate) fn copied(&mut self, kind: Collected, (copied, scanned): (usize, usize)) {
+        let words = match kind {
+            Collected::Young => &mut self.words_copied_minor,
+            Collected::Everything => &mut self.words_copied_major,
+        };
+        *words += copied as u64;
+        self.words_scanned += scanned as u64;
+    }
+    /// Counts a collection that the worker led, and how long it waited for the others to stop.
+    pub(crate) fn collected(&mut self, kind: Collected, pause: Duration, stop: Option<Duration>) {
+        let (collections, time) = match kind {
+            Collected::Young => (&mut self.minor_collections, &mut self.minor_time),
+            Collected::Everything => (&mut self.major_collections, &mut self.major_time),
         };
         *collections += 1;
-        *words += words_copied as u64;
         *time += pause;
         self.pauses.add(pause);
+        stop.into_iter().for_each(|stop| self.stops.add(stop));
     }
 }
 
@@ -168,6 +192,8 @@ pub struct Collection {
     pub ended: Instant,
     /// How long it took.
     pub pause: Duration,
+    /// How long the other workers took to stop before it.
+    pub stop: Duration,
     /// Words it copied.
     pub words_copied: usize,
     /// Words in use in the heap afterwards: what is live, and what died in old space since the last major collection.

@@ -46,6 +46,13 @@ pub(crate) struct Registry {
     pub(crate) old: Vec<usize>,
 }
 
+impl Registry {
+    pub(crate) fn append(&mut self, mut others: Registry) {
+        self.young.append(&mut others.young);
+        self.old.append(&mut others.old);
+    }
+}
+
 /// A variable that a goal is to wait for.
 enum Asked {
     /// Its cell.

@@ -1,6 +1,7 @@
 //! Copying: what takes the place of a live word (F1, F2, F6).
 
-use super::{BUSY, Collector, SHARED_WORDS, SLICE_WORDS, forwarding, forwarding_cell, forwards_all, target};
+use super::share::SHARED_WORDS;
+use super::{BUSY, Collector, SLICE_WORDS, forwarding, forwarding_cell, forwards_all, target};
 use crate::heap::Range;
 use crate::memory::{compare_exchange, copy, read, write};
 use crate::spaces::{NURSERY_RANGE, SURVIVOR_RANGE, mark_large};
@@ -180,7 +181,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                         until_shared -= 1;
                         if until_shared == 0 {
                             until_shared = SHARED_WORDS;
-                            self.share_until(last);
+                            let next = cdr.tag() == Tag::Cons && self.in_from(cdr.address());
+                            self.share_list(last, next.then(|| cdr.address()));
                         }
                     }
                 }
@@ -197,6 +199,22 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
         }
         Word::pointer(Tag::Cons, first)
+    }
+    /// F7: copies a list from a cons that lies so many behind `from`, if it is so long. Nothing is copied on the way there, and it does not
+    /// matter what others copy meanwhile: the cdrs that lead on stay as they are.
+    pub(super) fn list_ahead(&mut self, from: usize, ahead: usize) {
+        let mut at = from;
+        for _ in 0..ahead {
+            let mut cdr = read(at + 8);
+            while cdr.tag() == Tag::Ref && self.in_from(cdr.address()) {
+                cdr = read(cdr.address());
+            }
+            if cdr.tag() != Tag::Cons || !self.in_from(cdr.address()) {
+                return;
+            }
+            at = cdr.address();
+        }
+        self.evacuate_list(at);
     }
     /// Answers the copy and its cdr.
     #[inline(always)]

@@ -6,7 +6,7 @@
 //! reduces.
 //!
 //! Who takes part (a *collector*) copies into the survivor area of its own lane and into old blocks of its own. It takes the
-//! roots of whole workers, and grey ranges: its own first, then those that others put into a pool when somebody is out of work.
+//! roots of whole workers and what it finds there; then it works on what others put into a pool when somebody is out of work.
 //!
 //! Invariants:
 //! - F1 A copied structure or object has a forwarding word in its header's place, a copied cons in its car's. A cell that was
@@ -20,17 +20,23 @@
 //! - F6 With several collectors, whoever copies a cons, structure or object claims it first: a compare-and-swap of its first
 //!   word to `BUSY`. A cell is claimed by the compare-and-swap that forwards it. The forwarding word is written last, so whoever
 //!   sees it may read the copy.
+//! - F7 A cdr in from-space that leads to a cons stays what it is. So a collector may go along a list that others are copying, and begin
+//!   to copy it at any cons that it finds: the list is live from there on. Who arrives at a cons that was copied links to the copy.
 
 mod copy;
 mod roots;
 mod scan;
+mod share;
 
 use crate::classes::Contents;
 use crate::crew::{Crew, lock};
 use crate::heap::{LARGE_WORDS, Range};
+use crate::program::Predicates;
 use crate::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
 use crate::statistics::Share;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::suspend::Registry;
+use share::Pool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use term::layout::SUSPENSION_PREDICATE;
@@ -43,10 +49,10 @@ const CELL: u64 = 1 << 62;
 const BUSY: Word = Word(Tag::Header as u64);
 /// One word in so many of the nursery may be an unbound cell that stays young.
 const KEPT_SHARE: usize = 32;
+/// Bytes of a survivor area that a worker keeps although it does not collect.
+const KEPT_BYTES: usize = 256 << 10;
 /// Words of a large object that are scanned at once.
 const SLICE_WORDS: usize = 8192;
-/// A collector gives grey words away when it has at least so many, and looks for somebody to give them to as often.
-const SHARED_WORDS: usize = 1024;
 
 #[inline(always)]
 fn forwarding(to: usize) -> Word {
@@ -80,32 +86,26 @@ pub(crate) struct Collection {
     to_area: usize,
     from_blocks: Blocks,
     variables_to_keep: usize,
+    predicates: Arc<Predicates>,
     /// What each worker had left of its block of old space.
     old_blocks: Vec<Range>,
-    /// Workers whose roots, records, and lists of records are taken.
-    taken: [Box<[AtomicBool]>; 3],
-    pool: Mutex<Pool>,
-    /// Ranges in the pool, and collectors without work: hints.
-    pooled: AtomicUsize,
-    searching: AtomicUsize,
+    /// Workers whose roots are taken.
+    taken: Box<[AtomicBool]>,
+    /// The lowest word of each worker's goal stack that leads to something young (P4).
+    lowest_young: Box<[AtomicUsize]>,
+    pool: Pool,
     parts: Mutex<Vec<Part>>,
-}
-
-/// Grey ranges that anybody may take.
-#[derive(Default)]
-struct Pool {
-    ranges: Vec<Range>,
-    /// Those who take part.
-    collectors: usize,
-    /// Those of them who have come to the end of the first and the second trace, and have not found work since.
-    done: [usize; 2],
 }
 
 /// What one collector did.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) collector: usize,
+    /// Words that it copied, and (if several took part) grey words that it scanned.
     pub(crate) words: usize,
+    pub(crate) scanned: usize,
+    /// The records that it has seen and that still wait, and whose they are.
+    records: Vec<(usize, Registry)>,
     survivor_top: usize,
     old: Range,
     remembered: Vec<usize>,
@@ -119,9 +119,8 @@ impl Part {
 }
 
 impl Collection {
-    /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`.
-    pub(crate) fn new(crew: &Crew, major: bool, shared: bool) -> Self {
-        let taken = || (0..crew.len()).map(|_| AtomicBool::new(false)).collect();
+    /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so large.
+    pub(crate) fn new(crew: &Crew, major: bool, shared: bool, nursery_bytes: usize) -> Self {
         let mut old_blocks = Vec::new();
         crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
         crew.with(0, |worker| {
@@ -131,12 +130,12 @@ impl Collection {
                 shared,
                 to_area: 1 - spaces.area(),
                 from_blocks: if major { spaces.old.used_blocks() } else { Blocks::default() },
-                variables_to_keep: worker.heap.nursery_bytes / 8 / KEPT_SHARE,
+                variables_to_keep: nursery_bytes / 8 / KEPT_SHARE,
+                predicates: worker.predicates.clone(),
                 old_blocks,
-                taken: [taken(), taken(), taken()],
-                pool: Mutex::default(),
-                pooled: AtomicUsize::new(0),
-                searching: AtomicUsize::new(0),
+                taken: (0..crew.len()).map(|_| AtomicBool::new(false)).collect(),
+                lowest_young: (0..crew.len()).map(|_| AtomicUsize::new(usize::MAX)).collect(),
+                pool: Pool::default(),
                 parts: Mutex::default(),
                 tagged_words: worker.tagged_words.clone(),
                 spaces,
@@ -145,7 +144,7 @@ impl Collection {
     }
     /// One collector's whole part. Answers how many words it copied.
     pub(crate) fn take_part(&self, crew: &Crew, me: usize) -> usize {
-        lock(&self.pool).collectors += 1;
+        self.pool.join();
         match (self.major, self.shared) {
             (false, false) => Collector::<false, false>::new(self, me).run(crew, me),
             (false, true) => Collector::<false, true>::new(self, me).run(crew, me),
@@ -157,7 +156,14 @@ impl Collection {
     pub(crate) fn end(&self, crew: &Crew) -> Vec<Part> {
         let mut parts = std::mem::take(&mut *lock(&self.parts));
         self.spaces.flip();
-        crew.each(|worker| worker.heap.survivor_top = worker.heap.survivor_base(self.to_area));
+        crew.each(|worker| {
+            let (base, top) = (worker.heap.survivor_base(1 - self.to_area), worker.heap.survivor_top);
+            // Of many workers others may copy the next time.
+            if top - base > KEPT_BYTES && !parts.iter().any(|part| part.collector == worker.index) {
+                self.spaces.discard(base, top);
+            }
+            worker.heap.survivor_top = worker.heap.survivor_base(self.to_area);
+        });
         if self.major {
             crew.each(|worker| worker.heap.old = Range::default());
             self.spaces.free_blocks(&self.from_blocks);
@@ -168,7 +174,11 @@ impl Collection {
                 worker.heap.old = part.old;
                 worker.heap.remembered.append(&mut part.remembered);
             });
+            for (of, records) in part.records.drain(..) {
+                crew.with(of, |worker| worker.registry.append(records));
+            }
         }
+        crew.each(|worker| worker.mark_goals(self.lowest_young[worker.index].load(Relaxed)));
         let freed = self.spaces.sweep_large(!self.major);
         if !self.major && !freed.is_empty() {
             let dead = |slot: usize| {
@@ -203,8 +213,10 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     /// Words copied to old space, and to survivor areas.
     old_words: usize,
     survivor_base: usize,
-    /// The trace it is in: 0, and after the records 1.
-    trace: usize,
+    scanned: usize,
+    /// Records of the workers whose roots it took, and those of any worker that it has seen and that still wait.
+    records: Vec<(usize, Vec<usize>)>,
+    waiting: Vec<(usize, Vec<usize>)>,
     /// When it began, and how long it has been out of work since.
     started: Instant,
     out_of_work: Duration,
@@ -230,28 +242,27 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             remembered: Vec::new(),
             old_words: 0,
             survivor_base,
-            trace: 0,
+            scanned: 0,
+            records: Vec::new(),
+            waiting: Vec::new(),
             started: Instant::now(),
             out_of_work: Duration::ZERO,
         }
     }
     fn run(mut self, crew: &Crew, me: usize) -> usize {
-        while let Some(index) = self.next_worker(0, me) {
+        while let Some(index) = self.next_worker(me) {
             crew.with(index, |worker| self.roots_of(worker));
         }
+        self.trace_own();
+        self.own_records();
         self.trace();
-        while let Some(index) = self.next_worker(1, me) {
-            crew.with(index, |worker| self.keep_records(worker));
-        }
-        self.trace = 1;
-        self.trace();
-        while let Some(index) = self.next_worker(2, me) {
-            crew.with(index, |worker| self.survivors(worker));
-        }
+        let records = self.survivors();
         let words = self.old_words + (self.survivor_top - self.survivor_base) / 8;
         let part = Part {
             collector: me,
             words,
+            scanned: self.scanned,
+            records,
             survivor_top: self.survivor_top,
             old: self.old,
             remembered: self.remembered,

@@ -1,8 +1,10 @@
 //! What a worker holds: where tracing begins, and the records of goals that wait.
 
+use super::share::{SHARED_WORDS, Work};
 use super::{Collector, forwards_all, target};
+use crate::heap::Range;
 use crate::memory::read;
-use crate::suspend::RESUMED;
+use crate::suspend::{RESUMED, Registry};
 use crate::worker::Worker;
 use std::sync::atomic::Ordering;
 use term::Word;
@@ -11,18 +13,13 @@ use term::layout::SUSPENSION_PREDICATE;
 use term::word::Tag;
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
-    /// A worker whose roots (0), records (1) or lists of records (2) nobody has taken, its own first.
-    pub(super) fn next_worker(&self, what: usize, me: usize) -> Option<usize> {
-        let taken = &self.common.taken[what];
+    /// A worker whose roots nobody has taken, its own first.
+    pub(super) fn next_worker(&self, me: usize) -> Option<usize> {
+        let taken = &self.common.taken;
         let count = taken.len();
         (0..count).map(|i| (me + i) % count).find(|&worker| !taken[worker].swap(true, Ordering::AcqRel))
     }
-    pub(super) fn roots(&mut self, words: &mut [Word]) {
-        for word in words {
-            *word = self.evacuate(*word);
-        }
-    }
-    /// Everything that a worker holds, but its records.
+    /// Everything that a worker holds; its records are left for later.
     pub(super) fn roots_of(&mut self, worker: &mut Worker) {
         debug_assert!(!worker.has_resumed(), "F5");
         worker.register();
@@ -30,14 +27,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         let mut slots = std::mem::take(&mut worker.heap.remembered);
         if !MAJOR {
             self.grey.extend(overflow);
-            for &slot in &slots {
-                // A slot that is here several times is changed by its first turn only. Were it kept each time, slots that are
-                // written often and lead to variables that stay young would pile up for ever.
-                let word = read(slot);
-                if self.update_from(slot, word) && read(slot) != word {
-                    self.remembered.push(slot);
-                }
-            }
+            self.slots(&slots);
         }
         slots.clear();
         worker.heap.remembered = slots;
@@ -46,52 +36,103 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         team.visit_mail(worker.index, |mail| self.roots(&mut mail.words));
         let top = worker.abi.goals as usize;
         let bottom = if MAJOR { worker.goals.start() } else { worker.goals.clean };
-        let mut lowest_young = top;
-        // From the top: the variables that stay young are those of the goals that run soon.
-        for slot in (bottom..top).step_by(8).rev() {
-            if self.update(slot) {
-                lowest_young = slot;
-            }
-        }
+        self.goals(Range { start: bottom, end: top }, Some(worker.index));
         for goals in worker.goals.buckets_mut() {
             self.roots(goals);
         }
-        worker.mark_goals(lowest_young);
-    }
-    /// Goals that wait are kept even if nothing leads to them: they are reported at the end. Only daemons may vanish.
-    pub(super) fn keep_records(&mut self, worker: &mut Worker) {
+        let mut records = std::mem::take(&mut worker.registry.young);
         if MAJOR {
-            let old = std::mem::take(&mut worker.registry.old);
-            worker.registry.young.extend(old);
+            records.append(&mut worker.registry.old);
         }
-        // A record that was copied keeps its predicate word, so nearly all are passed over with one look.
-        worker.registry.young.retain(|record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
-        for record in &worker.registry.young {
-            let goal = read(*record + 8 * SUSPENSION_PREDICATE);
-            if self.in_from(*record)
-                && !forwards_all(read(*record))
-                && !worker.predicates.get(PredicateId::of_goal_word(goal)).daemon
-            {
-                self.evacuate_headed(Word::pointer(Tag::Object, *record));
+        self.records.push((worker.index, records));
+    }
+    pub(super) fn slots(&mut self, slots: &[usize]) {
+        self.in_pieces(slots, Work::Slots, |this, slot| {
+            // A slot that is here several times is changed by its first turn only. Were it kept each time, slots that are
+            // written often and lead to variables that stay young would pile up for ever.
+            let word = read(slot);
+            if this.update_from(slot, word) && read(slot) != word {
+                this.remembered.push(slot);
+            }
+        });
+    }
+    fn roots(&mut self, words: &mut [Word]) {
+        let start = words.as_mut_ptr().expose_provenance();
+        self.goals(Range { start, end: start + 8 * words.len() }, None);
+    }
+    /// From the top: the variables that stay young are those of the goals that run soon.
+    pub(super) fn goals(&mut self, mut words: Range, stack_of: Option<usize>) {
+        let mut lowest_young = usize::MAX;
+        while words.start < words.end {
+            let most = if SHARED { 8 * SHARED_WORDS } else { usize::MAX };
+            let piece = words.end.saturating_sub(most).max(words.start);
+            for slot in (piece..words.end).step_by(8).rev() {
+                if self.update(slot) {
+                    lowest_young = slot;
+                }
+            }
+            words.end = piece;
+            let words_left = (words.end - words.start) / 8;
+            if words_left > SHARED_WORDS && self.somebody_searches() {
+                let middle = words.start + words_left / 2 * 8;
+                self.give(Work::Goals { words: Range { start: words.start, end: middle }, stack_of });
+                words.start = middle;
             }
         }
-    }
-    /// The new addresses of the records that were met.
-    pub(super) fn survivors(&mut self, worker: &mut Worker) {
-        let records = std::mem::take(&mut worker.registry.young);
-        for record in records {
-            let survivor = if !self.in_from(record) {
-                record
-            } else {
-                let header = read(record);
-                if !forwards_all(header) {
-                    continue;
-                }
-                target(header)
-            };
-            let young = self.is_young(survivor);
-            let list = if young { &mut worker.registry.young } else { &mut worker.registry.old };
-            list.push(survivor);
+        if let Some(worker) = stack_of {
+            // Relaxed: read when all are done.
+            self.common.lowest_young[worker].fetch_min(lowest_young, Ordering::Relaxed);
         }
+    }
+    /// The records of its workers. Most of them were copied by then, near what leads to them.
+    pub(super) fn own_records(&mut self) {
+        for (of, records) in std::mem::take(&mut self.records) {
+            self.records_of(of, &records);
+        }
+    }
+    /// Goals that wait are kept even if nothing leads to them: they are reported at the end. Only daemons may vanish.
+    pub(super) fn records_of(&mut self, of: usize, records: &[usize]) {
+        let mut waiting = Vec::with_capacity(records.len());
+        let more = |records| Work::Records { of, records };
+        self.in_pieces(records, more, |this, record| {
+            // A record that was copied keeps its predicate word, so nearly all are passed over with one look.
+            let goal = read(record + 8 * SUSPENSION_PREDICATE);
+            if goal == RESUMED {
+                return;
+            }
+            waiting.push(record);
+            if this.in_from(record)
+                && !forwards_all(read(record))
+                && !this.common.predicates.get(PredicateId::of_goal_word(goal)).daemon
+            {
+                this.evacuate_headed(Word::pointer(Tag::Object, record));
+            }
+        });
+        if !waiting.is_empty() {
+            self.waiting.push((of, waiting));
+        }
+    }
+    /// After the trace: the new addresses of the records that were met, of those it has seen.
+    pub(super) fn survivors(&mut self) -> Vec<(usize, Registry)> {
+        let mut survivors = Vec::new();
+        for (of, mut young) in std::mem::take(&mut self.waiting) {
+            let mut old = Vec::new();
+            young.retain_mut(|record| {
+                if self.in_from(*record) {
+                    let header = read(*record);
+                    if !forwards_all(header) {
+                        return false;
+                    }
+                    *record = target(header);
+                }
+                let is_young = self.is_young(*record);
+                if !is_young {
+                    old.push(*record);
+                }
+                is_young
+            });
+            survivors.push((of, Registry { young, old }));
+        }
+        survivors
     }
 }

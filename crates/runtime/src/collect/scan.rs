@@ -1,12 +1,15 @@
-//! Scanning grey words, and sharing them between collectors (F3, F4).
+//! Scanning grey words (F3, F4).
 
-use super::{Collector, SHARED_WORDS, lock};
+use super::Collector;
+use super::share::{SHARED_WORDS, Work};
 use crate::heap::Range;
-use crate::memory::{read, write};
-use std::sync::atomic::Ordering;
+use crate::memory::{prefetch, read, write};
 use std::time::Instant;
 use term::Word;
 use term::word::{self, Tag};
+
+/// So many words further on lies the one whose object is fetched.
+const PREFETCHED_WORDS: usize = 8;
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Evacuates what a slot leads to; true if that is young afterwards.
@@ -27,6 +30,11 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn scan<const OLD: bool>(&mut self, mut at: usize, end: usize) -> usize {
         while at < end {
             let word = read(at);
+            if SHARED {
+                // A claim waits for all loads before it, so what is claimed next should be on its way. What lies behind the end is
+                // still in the region, and may be anything.
+                prefetch(read(at + 8 * PREFETCHED_WORDS));
+            }
             match word.tag() {
                 Tag::Int | Tag::Atom => {}
                 Tag::Header => {
@@ -61,18 +69,20 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         let old = !self.is_young(range.start);
         while range.start < range.end {
             let piece = if SHARED { range.end.min(range.start + 8 * SHARED_WORDS) } else { range.end };
-            range.start = if old {
-                self.scan::<true>(range.start, piece)
-            } else {
-                self.scan::<false>(range.start, piece)
-            };
-            if SHARED && self.somebody_searches() {
+            let start = range.start;
+            range.start =
+                if old { self.scan::<true>(start, piece) } else { self.scan::<false>(start, piece) };
+            if SHARED {
+                self.scanned += (range.start - start) / 8;
+            }
+            if self.somebody_searches() {
+                self.give_grey();
                 if range.start < range.end {
-                    self.give(range);
+                    self.give(Work::Grey(range));
                     return;
                 }
                 if let Some(other) = self.own_grey() {
-                    self.give(other);
+                    self.give(Work::Grey(other));
                 }
             }
         }
@@ -92,78 +102,24 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             self.grey.pop()
         }
     }
+    /// Scans until nothing of its own is grey.
+    pub(super) fn trace_own(&mut self) {
+        while let Some(range) = self.own_grey() {
+            self.scan_range(range);
+        }
+    }
     /// Scans until nothing is grey, neither of its own nor of others.
     pub(super) fn trace(&mut self) {
-        loop {
-            while let Some(range) = self.own_grey() {
-                self.scan_range(range);
-            }
-            if !SHARED || !self.search() {
-                return;
-            }
+        self.trace_own();
+        while SHARED && let Some(work) = self.search() {
+            self.begin(work);
+            self.trace_own();
         }
     }
-
-    // ---- several collectors ----------------------------------------------------------------------
-
-    /// True if somebody is out of work and the pool has nothing for it. Relaxed: a hint.
-    #[inline(always)]
-    pub(super) fn somebody_searches(&self) -> bool {
-        self.common.searching.load(Ordering::Relaxed) > self.common.pooled.load(Ordering::Relaxed)
-    }
-    pub(super) fn give(&self, range: Range) {
-        self.common.pooled.fetch_add(1, Ordering::Relaxed);
-        lock(&self.common.pool).ranges.push(range);
-    }
-    /// In the middle of a long list: what was copied before its cons at `last` may be scanned by others.
-    #[cold]
-    pub(super) fn share_until(&mut self, last: usize) {
-        if !self.somebody_searches() {
-            return;
-        }
-        let scan = if (self.survivor_scan..self.survivor_top).contains(&last) {
-            &mut self.survivor_scan
-        } else {
-            &mut self.old_scan
-        };
-        let range = Range { start: std::mem::replace(scan, last), end: last };
-        self.give(range);
-        while let Some(range) = self.grey.pop() {
-            self.give(range);
-        }
-    }
-    /// Out of work: takes a grey range of others. False when everybody has come to the end of this trace. (Who joins later has
-    /// nothing to do in it.)
-    #[cold]
-    pub(super) fn search(&mut self) -> bool {
+    fn search(&mut self) -> Option<Work> {
         let begin = Instant::now();
-        self.common.searching.fetch_add(1, Ordering::Relaxed);
-        let mut waits = false;
-        let found = loop {
-            let mut pool = lock(&self.common.pool);
-            if let Some(range) = pool.ranges.pop() {
-                pool.done[self.trace] -= usize::from(waits);
-                self.common.pooled.fetch_sub(1, Ordering::Relaxed);
-                break Some(range);
-            }
-            pool.done[self.trace] += usize::from(!waits);
-            waits = true;
-            if pool.done[self.trace] == pool.collectors {
-                break None;
-            }
-            drop(pool);
-            let mut looks = 0u32;
-            while self.common.pooled.load(Ordering::Relaxed) == 0 && looks < 200 {
-                std::hint::spin_loop();
-                looks += 1;
-            }
-            if looks == 200 {
-                std::thread::yield_now();
-            }
-        };
-        self.common.searching.fetch_sub(1, Ordering::Relaxed);
+        let work = self.common.pool.search();
         self.out_of_work += begin.elapsed();
-        self.grey.extend(found);
-        found.is_some()
+        work
     }
 }

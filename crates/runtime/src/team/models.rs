@@ -224,7 +224,7 @@ fn share(node: &Node, sharers: Sharers) -> usize {
     assert!(node.team.stop_others(0), "nobody else wants to lead");
     for _ in 0..2 {
         node.collect();
-        node.team.open_share(0, sharers);
+        node.team.open_share(0, sharers, WORKERS_MAX);
         node.reduce();
         node.team.wait_shares(0);
         node.collect();

@@ -123,14 +123,16 @@ impl Team {
     pub(crate) fn stopped_any(&self) -> bool {
         self.world().stop.stopped != 0
     }
-    /// The leader lets others take part in what follows.
-    pub(crate) fn open_share(&self, me: usize, sharers: Sharers) {
+    /// The leader lets others take part in what follows: at most so many, those who reduced first.
+    pub(crate) fn open_share(&self, me: usize, sharers: Sharers, most: usize) {
         let mut world = self.led_by(me);
-        world.stop.called = match sharers {
-            Sharers::Stopped => world.stop.stopped,
-            Sharers::Everybody => world.stop.stopped | world.at_rest,
+        let resting = match sharers {
+            Sharers::Stopped => 0,
+            Sharers::Everybody => world.at_rest,
         };
-        let called = world.stop.called;
+        let others = members(world.stop.stopped).chain(members(resting));
+        let called = others.take(most).fold(0, |called, worker| called | bit(worker));
+        world.stop.called = called;
         self.ring(world, called);
     }
     /// The leader has done its own part and waits for those who take part (T9).

@@ -145,7 +145,7 @@ fn everybody_takes_part_in_a_share() {
         for (sharers, expected) in [(Sharers::Stopped, &done[2..]), (Sharers::Everybody, &done[1..])] {
             done.iter().for_each(|done| done.store(0, SeqCst));
             open.store(true, SeqCst);
-            team.open_share(0, sharers);
+            team.open_share(0, sharers, WORKERS_MAX);
             while expected.iter().any(|done| done.load(SeqCst) == 0) {
                 thread::yield_now();
             }
@@ -266,7 +266,7 @@ impl Stress {
         for _ in 0..random.below(3) {
             let before = self.alone();
             let sharers = if random.below(2) == 0 { Sharers::Stopped } else { Sharers::Everybody };
-            self.team.open_share(me, sharers);
+            self.team.open_share(me, sharers, WORKERS_MAX);
             self.share();
             self.team.wait_shares(me);
             // Nobody is in a share any more, so this stands still.
