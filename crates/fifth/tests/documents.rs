@@ -18,27 +18,41 @@ fn blocks<'t>(text: &'t str, kind: &str) -> Vec<&'t str> {
     starts.map(|start| text[start..].split("```").next().expect("split gives at least one part")).collect()
 }
 
+/// Numbers of workers that programs of documents run with.
+const WORKERS: [&str; 3] = ["1", "2", "8"];
+
 /// Runs a program text and compares with its directives.
 fn run(name: &str, text: &str, folder: &Path) -> Result<(), String> {
     let directives = Directives::parse(format!("% test: document\n{text}").as_bytes())?;
     let file = folder.join(format!("{name}.kl1"));
     std::fs::write(&file, text).map_err(|error| error.to_string())?;
-    let (given, _) = execute::compiled(&[], &[file], &directives.arguments, &directives.stdin)?;
+    let several = if directives.one_worker { &WORKERS[..1] } else { &WORKERS };
+    several.iter().try_for_each(|workers| run_with(workers, name, &file, &directives))
+}
+
+fn run_with(workers: &str, name: &str, file: &PathBuf, directives: &Directives) -> Result<(), String> {
+    let (given, _) = execute::compiled(
+        &["--workers", workers],
+        std::slice::from_ref(file),
+        &directives.arguments,
+        &directives.stdin,
+    )?;
     let (exit, expected) = (directives.exit.unwrap_or(0), String::from_utf8_lossy(&directives.stdout));
     let stdout = String::from_utf8_lossy(&given.stdout);
-    let mut same = stdout == expected;
-    if directives.unordered {
-        let sorted = |text: &str| {
-            let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
-            lines.sort();
-            lines
-        };
-        same = sorted(&stdout) == sorted(&expected);
-    }
+    let same = stdout == expected || directives.unordered && sorted(&stdout) == sorted(&expected);
     if same && given.exit == exit {
         return Ok(());
     }
-    Err(format!("{name}: {stdout:?} and {}, expected {expected:?} and {exit}\n{}", given.exit, given.stderr))
+    Err(format!(
+        "{name}, {workers} workers: {stdout:?} and {}, expected {expected:?} and {exit}\n{}",
+        given.exit, given.stderr
+    ))
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -83,9 +97,19 @@ fn examples_run() {
     files.retain(|path| path.extension().is_some_and(|extension| extension == "kl1"));
     assert!(!files.is_empty());
     for file in files {
-        let (given, messages) =
-            execute::compiled(&[], std::slice::from_ref(&file), &[], b"one two\n").expect("it starts");
-        assert_eq!(given.exit, 0, "{}: {}", file.display(), given.stderr);
-        assert!(messages.is_empty(), "{}: {messages:?}", file.display());
+        let [one, others @ ..] = WORKERS.map(|workers| {
+            let options = ["--workers", workers];
+            let (given, messages) =
+                execute::compiled(&options, std::slice::from_ref(&file), &[], b"one two\n")
+                    .expect("it starts");
+            assert_eq!(given.exit, 0, "{}, {workers} workers: {}", file.display(), given.stderr);
+            assert!(messages.is_empty(), "{}: {messages:?}", file.display());
+            String::from_utf8_lossy(&given.stdout).into_owned()
+        });
+        // Where streams are merged it is open what comes first.
+        let text = std::fs::read_to_string(&file).expect("it was read before");
+        for other in others {
+            assert!(one == other || text.contains("merge("), "{}: {one}\n{other}", file.display());
+        }
     }
 }
