@@ -211,7 +211,7 @@ impl Idle {
                 self.appetite = 1;
             }
         }
-        let ask = self.asking.then(|| self.next_to_ask(shared));
+        let mut ask = self.asking.then(|| self.next_to_ask(shared));
         shared.crew().with(self.me, |worker| {
             worker.statistics.rests += 1;
             worker.statistics.requests += u64::from(ask.is_some());
@@ -227,9 +227,11 @@ impl Idle {
             match shared.team.rest(self.me, ask, Some(timeout)) {
                 Wake::Share => take_part(shared, self.me),
                 Wake::Solo if home.is_some() && self.waker.is_set() => shared.team.interrupt_solo(),
+                // What a timeout is for, without disturbing who is solo.
                 Wake::Solo => {
                     self.patience = (self.patience * 2).min(PATIENCE_MAX);
                     timeout = timeout.max(self.patience);
+                    ask = Some(self.next_to_ask(shared));
                 }
                 wake => break wake,
             }
