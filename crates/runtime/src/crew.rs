@@ -12,12 +12,13 @@
 use crate::collect::Collection;
 use crate::outcome::RunOutcome;
 use crate::spaces::Spaces;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use crate::team::Team;
 use crate::trace::Trace;
 use crate::waker::Waker;
 use crate::worker::{Options, Worker};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use term::symbol::AtomTable;
 
 /// What all workers of a node share.

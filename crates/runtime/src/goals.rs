@@ -15,7 +15,7 @@
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
 
 use crate::heap::sizes::GOAL_BYTES;
-use crate::memory::{Region, at, copy, copy_few, read, write};
+use crate::memory::{Region, at, copy_few, read, write, write_all};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::surplus::Seen;
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
@@ -119,7 +119,7 @@ impl Goals {
     }
     fn take_bucket(&mut self, priority: i64, top: usize) -> usize {
         let mut goals = self.forget_bucket(priority);
-        copy(goals.as_ptr().expose_provenance(), top, goals.len());
+        write_all(top, &goals);
         let top = top + 8 * goals.len();
         goals.clear();
         if self.spare.len() < 64 {
@@ -143,7 +143,7 @@ impl Worker {
         if top > self.abi.goals_limit && !self.has_room(args.len()) {
             return;
         }
-        copy(args.as_ptr().expose_provenance(), top, args.len());
+        write_all(top, args);
         write(top + 8 * args.len(), predicate.goal_word());
         self.abi.goals = at(top + 8 * (args.len() + 1));
     }
@@ -292,7 +292,7 @@ impl Worker {
         }
         let top = self.abi.goals as usize;
         if self.has_room(words.len()) {
-            copy(words.as_ptr().expose_provenance(), top, words.len());
+            write_all(top, words);
             self.abi.goals = at(top + 8 * words.len());
         }
     }

@@ -24,6 +24,8 @@ mod helpers;
 #[cfg(test)]
 mod infinite_tests;
 mod memory;
+#[cfg(all(test, models))]
+mod models;
 pub mod native;
 pub mod node;
 pub mod order;
@@ -37,6 +39,7 @@ mod spaces;
 pub mod statistics;
 mod surplus;
 mod suspend;
+mod sync;
 mod system;
 mod team;
 pub mod terms;

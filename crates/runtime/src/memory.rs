@@ -9,7 +9,7 @@
 //! - M3 Whoever sees a word in a cell also sees what its writer had written before: processors of the x86 family keep the order
 //!   of stores and of loads, so these accesses are ordinary instructions, and generated code needs no others.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use term::Word;
 
 /// An address range of its own.
@@ -53,12 +53,27 @@ pub(crate) fn at(address: usize) -> *mut Word {
 }
 
 /// A heap word as other workers see it.
+#[cfg(not(all(test, models)))]
 #[inline(always)]
 fn shared<'a>(address: usize) -> &'a AtomicU64 {
     debug_assert!(address & 7 == 0 && address != 0);
     // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region; heap words are accessed
     // as atomic numbers, or plainly by whoever has them for himself (generated code, a copy that nobody has seen).
     unsafe { AtomicU64::from_ptr(at(address).cast()) }
+}
+
+/// In models: loom's word of that address, made when it is first used. It fails if another thread uses the word without having
+/// seen something that was written after that: so it checks M3 for everything that is allocated.
+#[cfg(all(test, models))]
+fn shared(address: usize) -> std::sync::Arc<AtomicU64> {
+    use rustc_hash::FxHashMap;
+    use std::sync::{Arc, Mutex};
+    loom::lazy_static! {
+        static ref WORDS: Mutex<FxHashMap<usize, Arc<AtomicU64>>> = Mutex::default();
+    }
+    assert!(address & 7 == 0 && address != 0);
+    let mut words = WORDS.lock().expect("nothing panics here");
+    words.entry(address).or_insert_with(|| Arc::new(AtomicU64::new(0))).clone()
 }
 
 /// Reads the heap word at an address. Acquire: what it leads to was written before it (M3).
@@ -102,9 +117,8 @@ pub(crate) fn prefetch(word: Word) {
 pub(crate) fn copy_few(from: usize, to: usize, words: usize) {
     let mut at = 0;
     while at < words {
-        let source: *const Word = std::ptr::with_exposed_provenance(from + 8 * at);
-        // SAFETY: the same as `read`: the caller has these words; volatile only to keep the loop a loop.
-        let word = unsafe { source.read_volatile() };
+        // Acquire loads keep the loop a loop.
+        let word = read(from + 8 * at);
         write(to + 8 * at, word);
         at += 1;
     }
@@ -113,11 +127,24 @@ pub(crate) fn copy_few(from: usize, to: usize, words: usize) {
 /// Copies `count` words to a place that does not overlap them.
 #[inline(always)]
 pub(crate) fn copy(from: usize, to: usize, count: usize) {
+    if cfg!(all(test, models)) {
+        return copy_few(from, to, count);
+    }
     // SAFETY: M2 - both ranges lie inside regions; the caller says that they do not overlap.
     unsafe { std::ptr::copy_nonoverlapping(at(from), at(to), count) }
 }
 
-#[cfg(not(miri))]
+/// Writes words one after the other.
+#[inline(always)]
+pub(crate) fn write_all(to: usize, words: &[Word]) {
+    if cfg!(all(test, models)) {
+        return words.iter().enumerate().for_each(|(i, &word)| write(to + 8 * i, word));
+    }
+    // SAFETY: M2 - the range lies inside a region, and no slice does.
+    unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), at(to), words.len()) }
+}
+
+#[cfg(not(any(miri, all(test, models))))]
 mod backend {
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -197,5 +224,27 @@ mod backend {
             // SAFETY: M1 - allocated by `new` with this layout.
             unsafe { dealloc(std::ptr::with_exposed_provenance_mut(self.start), self.layout) }
         }
+    }
+}
+
+#[cfg(all(test, models))]
+mod backend {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// Addresses without memory: loom has the words. They are used again after 64 TiB, when those who had them are gone.
+    pub(super) struct Mapping {
+        base: usize,
+    }
+
+    impl Mapping {
+        pub(super) fn new(bytes: usize, align: usize) -> Option<Mapping> {
+            static NEXT: AtomicUsize = AtomicUsize::new(0);
+            let start = NEXT.fetch_add(bytes + 2 * align, Relaxed) % (1 << 46) + (1 << 42);
+            Some(Mapping { base: start.next_multiple_of(align) })
+        }
+        pub(super) fn base(&self) -> usize {
+            self.base
+        }
+        pub(super) fn discard(&self, _address: usize, _bytes: usize) {}
     }
 }

@@ -7,7 +7,7 @@
 //! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk to each other, each
 //!   ready for a moment only, stay together: to talk across workers costs a hundred times as much.
 
-use crate::memory::{at, copy, read, write};
+use crate::memory::{at, copy, read, write, write_all};
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::ops::Range;
@@ -144,7 +144,7 @@ impl Worker {
             kept.remove(0);
         }
         let base = cut - 8 * kept.len();
-        copy(kept.as_ptr().expose_provenance(), base, kept.len());
+        write_all(base, &kept);
         (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
         write(base - 8, BOTTOM.goal_word());
         self.rebase_segment(cut, base);

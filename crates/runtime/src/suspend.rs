@@ -13,7 +13,7 @@
 //!   Whoever replaces VAR by a value has the variable's records for himself; a record with hooks on several variables belongs to
 //!   whoever replaces its predicate by INT -1.
 
-use crate::memory::{at, compare_exchange, copy, copy_few, read, write};
+use crate::memory::{at, compare_exchange, copy_few, read, write, write_all};
 use crate::terms::deref;
 use crate::unify::Written;
 use crate::worker::Worker;
@@ -225,7 +225,7 @@ impl Worker {
         write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
         write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
         write(record + 8 * SUSPENSION_BEFORE, Word(0));
-        copy(args.as_ptr().expose_provenance(), record + 8 * SUSPENSION_ARGS, args.len());
+        write_all(record + 8 * SUSPENSION_ARGS, args);
         self.store(cell.address(), Word::pointer(Tag::Var, record));
     }
 

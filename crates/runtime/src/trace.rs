@@ -4,8 +4,8 @@
 //! suspension or a binding. Without a trace that is one test at each of these places. Lists are bounded: what does not fit is counted.
 
 use crate::crew::{Shared, lock};
+use crate::sync::Mutex;
 use crate::worker::Worker;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 

@@ -196,7 +196,7 @@ fn look(handle: usize) -> Version {
         if index != CHANGING && is_still(handle, index) {
             return Version { index: index.as_int(), link, value };
         }
-        std::hint::spin_loop();
+        crate::sync::spin_loop();
     }
 }
 fn is_still(handle: usize, index: Word) -> bool {

@@ -42,13 +42,13 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// The models are tests of the runtime that exist with `--cfg loom` only; it has a build directory of its own because the flag
+/// The models are tests of the runtime that exist with `--cfg models` only; it has a build directory of its own because the flag
 /// reaches all crates.
 fn loom(root: &Path) -> anyhow::Result<()> {
     let status = Process::new(env!("CARGO"))
         .current_dir(root)
-        .env("RUSTFLAGS", "--cfg loom")
-        .args(["test", "--package", "runtime", "--lib", "--target-dir", "target/loom", "team::models"])
+        .env("RUSTFLAGS", "--cfg models")
+        .args(["test", "--package", "runtime", "--lib", "--target-dir", "target/loom", "models::"])
         .status()
         .context("cargo")?;
     if !status.success() {

@@ -43,7 +43,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             let first = read(address);
             if forwards_all(first) {
                 if SHARED && first == BUSY {
-                    std::hint::spin_loop();
+                    crate::sync::spin_loop();
                     continue;
                 }
                 return Err(target(first));
@@ -137,7 +137,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                     write(to, Word::small(0));
                 }
                 // The cell is at its new place, alone or as the car of a copied cons.
-                Tag::Header if SHARED && content == BUSY => std::hint::spin_loop(),
+                Tag::Header if SHARED && content == BUSY => crate::sync::spin_loop(),
                 Tag::Header => {
                     let to = target(content);
                     let content = read(to);

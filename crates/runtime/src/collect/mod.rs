@@ -24,6 +24,8 @@
 //!   to copy it at any cons that it finds: the list is live from there on. Who arrives at a cons that was copied links to the copy.
 
 mod copy;
+#[cfg(all(test, models))]
+mod models;
 mod roots;
 mod scan;
 mod share;
@@ -35,9 +37,10 @@ use crate::program::Predicates;
 use crate::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
 use crate::statistics::Share;
 use crate::suspend::Registry;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use share::Pool;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::layout::SUSPENSION_PREDICATE;
 use term::word::{Tag, UNBOUND};

@@ -7,8 +7,8 @@
 use super::Collector;
 use crate::crew::lock;
 use crate::heap::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[cfg(test)]
 #[path = "share_tests.rs"]
@@ -101,9 +101,9 @@ impl Pool {
                 self.step.take();
                 looks += 1;
                 if looks % LOOKS == 0 {
-                    std::thread::yield_now();
+                    crate::sync::yield_now();
                 } else {
-                    std::hint::spin_loop();
+                    crate::sync::spin_loop();
                 }
             }
             if self.over.load(Ordering::Acquire) {

@@ -21,27 +21,21 @@
 //!   rest) it may overlook a poke made meanwhile. A leader repeats its pokes; for the rest there is `poke_again`, for a
 //!   thread that ticks.
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, models))]
 mod models;
 mod solo;
 mod stop;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(models)))]
 mod tests;
-
-/// The same names from `loom` in its models.
-mod sync {
-    #[cfg(all(test, loom))]
-    pub(super) use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
-    #[cfg(not(all(test, loom)))]
-    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
-}
 
 pub(crate) use stop::{Phase, Sharers};
 
+use crate::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Release,
+};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::AtomicPtr;
 use std::time::{Duration, Instant};
-use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Release};
-use sync::{Condvar, Mutex, MutexGuard};
 use term::Word;
 
 /// A set of workers, a bit each, is one word.
@@ -184,7 +178,7 @@ impl Team {
             solo_interrupted: AtomicBool::new(false),
             over: AtomicBool::new(false),
             world: Mutex::new(World::default()),
-            spins: workers <= processors && cfg!(not(all(test, loom))),
+            spins: workers <= processors && cfg!(not(all(test, models))),
         }
     }
     /// Number of workers.

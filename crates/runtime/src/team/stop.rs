@@ -12,7 +12,7 @@
 //!   what nobody took.
 
 use super::{Relaxed, Team, World, bit, members};
-use crate::team::sync::MutexGuard;
+use crate::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 /// How often a leader repeats its pokes (T7).

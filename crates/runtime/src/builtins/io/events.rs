@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::Word;
 
