@@ -28,7 +28,7 @@ const SHRINK_AFTER: u32 = 16;
 /// A worker that used less than one part in so many of its nursery allocates little.
 const LITTLE: usize = 8;
 /// Words from which on several workers copy them, and from which on those who rest are woken for it.
-const SHARED_FROM: usize = 2048;
+const SHARED_FROM: usize = 16384;
 const WOKEN_FROM: usize = 32768;
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
