@@ -6,16 +6,17 @@ use runtime::worker::WORKERS_MAX;
 /// Speaks for all programs that are given no option.
 const VARIABLE: &str = "FIFTH_WORKERS";
 
-/// Workers of a node when nobody says how many.
+/// Workers of a node when nobody says how many: one for each processor that the process may use.
 fn usual() -> u32 {
-    1
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors.min(WORKERS_MAX) as u32
 }
 
 /// The option.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Workers {
-    /// Workers that reduce goals at the same time, 1 to 64; without this option FIFTH_WORKERS of the environment says it, or it is 1.
-    /// Answers do not depend on it. Programs that search use several well, long chains of processes may take longer.
+    /// Workers that reduce goals at the same time, 1 to 64; without this option FIFTH_WORKERS of the environment says it, or there is
+    /// one for each processor. Answers do not depend on it, but the order of goals that do not wait for each other does.
     #[arg(short = 'w', long = "workers", value_name = "N", value_parser = parse)]
     pub(crate) given: Option<u32>,
 }

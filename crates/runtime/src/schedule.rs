@@ -10,7 +10,7 @@ use crate::events::Events;
 use crate::memory::read;
 use crate::outcome::{ErrorKind, RunOutcome};
 use crate::policy;
-use crate::team::{Phase, Wake};
+use crate::team::{PATIENCE_MAX, Phase, Wake};
 use crate::trace::What;
 use crate::waker::{Ticker, Waker};
 use crate::walk::interrupted;
@@ -23,7 +23,6 @@ use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
 const LOOK_AGAIN_BYTES: usize = 16 << 10;
 /// An idle worker asks again after so long, and ever later as long as what it gets gives little work.
 const PATIENCE_MIN: Duration = Duration::from_micros(100);
-const PATIENCE_MAX: Duration = Duration::from_millis(10);
 /// Goals that took less time than this were little work; goals that took more than that, much.
 const LITTLE_WORK: Duration = Duration::from_micros(50);
 const MUCH_WORK: Duration = Duration::from_millis(1);
@@ -287,7 +286,7 @@ impl Worker {
         self.abi.limit = limit;
         // K2, T7: after the limit was restored.
         let other = self.is_woken()
-            || !self.is_single() && (self.shared.team.wants(self.index) || self.is_asked())
+            || !self.is_single() && self.shared.team.wants(self.index)
             || self.abi.heap as usize > limit
             || self.abi.need != 0
             || self.collection_wanted
@@ -310,6 +309,7 @@ impl Worker {
         self.abi.limit = self.limit;
         let crowd = !self.is_single();
         if crowd {
+            self.shared.team.look(self.index);
             // T7: what is looked at now may not be older than the limit's new value.
             fence(Ordering::SeqCst);
         }

@@ -74,9 +74,21 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
         let (mut yard, mut ours, mut base) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..options.rounds {
             yard.push(measured(&[yardstick.to_string_lossy().into_owned()])?);
-            ours.push(measured(&[fifth.to_string_lossy().into_owned(), "run".into(), path.clone()])?);
+            ours.push(measured(&[
+                fifth.to_string_lossy().into_owned(),
+                "run".into(),
+                "--workers".into(),
+                "1".into(),
+                path.clone(),
+            ])?);
             if let Some(baseline) = &options.baseline {
-                base.push(measured(&[baseline.to_string_lossy().into_owned(), "run".into(), path.clone()])?);
+                base.push(measured(&[
+                    baseline.to_string_lossy().into_owned(),
+                    "run".into(),
+                    "--workers".into(),
+                    "1".into(),
+                    path.clone(),
+                ])?);
             }
         }
         let (seconds, yard_seconds) = (median(&ours), median(&yard));
@@ -170,7 +182,7 @@ fn measured(command: &[String]) -> anyhow::Result<Run> {
 
 /// Reductions of one run, from its statistics.
 fn reductions(fifth: &Path, program: &str) -> anyhow::Result<u64> {
-    let output = Command::new(fifth).args(["run", "--stats", program]).output()?;
+    let output = Command::new(fifth).args(["run", "--workers", "1", "--stats", program]).output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find_map(|line| line.trim().strip_prefix("reductions"));
     let digits: String = line.unwrap_or_default().chars().filter(char::is_ascii_digit).collect();

@@ -40,6 +40,8 @@ use term::Word;
 
 /// A set of workers, a bit each, is one word.
 pub(crate) const WORKERS_MAX: usize = 64;
+/// A worker that asks for goals asks again after this at the latest.
+pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(10);
 /// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread costs more.
 const SPIN: Duration = Duration::from_micros(20);
 const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug that ends the process";
@@ -97,6 +99,8 @@ pub(crate) struct Team {
 struct Seat {
     /// How many goals the worker asks for. Relaxed: a wish.
     appetite: AtomicUsize,
+    /// The worker has something to attend to: set with every poke, before it. Relaxed: a hint to look at everything else.
+    poked: AtomicBool,
     /// Whether the mailbox holds mail; written under its lock. Relaxed: a hint for the owner to take that lock.
     waiting: AtomicBool,
     mailbox: Mutex<Mailbox>,
@@ -161,6 +165,7 @@ impl Team {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let seat = |_| Seat {
             appetite: AtomicUsize::new(1),
+            poked: AtomicBool::new(false),
             waiting: AtomicBool::new(false),
             mailbox: Mutex::new(Mailbox {
                 mails: Vec::new(),
@@ -186,11 +191,18 @@ impl Team {
     pub(crate) fn len(&self) -> usize {
         self.seats.len()
     }
-    /// Whether a running worker has something to attend to: a stop, mail, the end of being solo or of the run. Relaxed
-    /// looks, all of them.
+    /// Whether somebody poked a running worker since it last called `look`.
     #[inline(always)]
     pub(crate) fn wants(&self, me: usize) -> bool {
-        self.stop_wanted() || self.seats[me].waiting.load(Relaxed) || self.over() || self.solo_interrupted()
+        self.seats[me].poked.load(Relaxed)
+    }
+    /// A worker is going to look at everything that it may have been poked for (T7).
+    pub(crate) fn look(&self, me: usize) {
+        self.seats[me].poked.store(false, Relaxed);
+    }
+    fn poke(&self, worker: usize) {
+        self.seats[worker].poked.store(true, Relaxed);
+        self.mailbox(worker).poke();
     }
     /// The address of the worker's `abi.limit`, where pokes store 0. It must stay valid until `detach`.
     pub(crate) fn attach(&self, me: usize, limit: *mut usize) {
@@ -207,6 +219,7 @@ impl Team {
         let mut mailbox = self.mailbox(to);
         mailbox.mails.push(mail);
         seat.waiting.store(true, Relaxed);
+        seat.poked.store(true, Relaxed);
         mailbox.poke();
         let listening = std::mem::take(&mut mailbox.listening);
         drop(mailbox);
@@ -262,7 +275,8 @@ impl Team {
         self.hungry.fetch_and(!asked, Relaxed) & asked != 0
     }
 
-    /// Waits until there is something to do; with `ask`, asks for goals meanwhile and pokes that worker, or the next one that runs.
+    /// Waits until there is something to do; with `ask`, asks for goals meanwhile, that worker or the next one that runs. After the time is over
+    /// it runs again, but if it asks and is not worker 0: then it asks again, and ever later.
     pub(crate) fn rest(&self, me: usize, ask: Option<usize>, timeout: Option<Duration>) -> Wake {
         let mut world = self.world();
         if world.at_rest & bit(me) != 0 {
@@ -272,12 +286,10 @@ impl Team {
         } else {
             world = self.lie_down(world, me);
         }
-        if let Some(asked) = ask {
-            self.hungry.fetch_or(bit(me), Relaxed);
-            if let Some(asked) = self.next_running(&world, asked) {
-                self.mailbox(asked).poke();
-            }
+        if let Some(first) = ask {
+            self.ask(&world, me, first);
         }
+        let mut pause = timeout.unwrap_or(PATIENCE_MAX);
         let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut expired = false;
         loop {
@@ -286,6 +298,15 @@ impl Team {
             }
             if world.stop.enter_share(me) {
                 return Wake::Share;
+            }
+            if expired
+                && me != 0
+                && let Some(first) = ask
+            {
+                // T1: to end a rest only to ask again would keep a team of many from becoming quiescent.
+                self.ask(&world, me, first);
+                pause = (pause * 2).min(PATIENCE_MAX);
+                (deadline, expired) = (Instant::now().checked_add(pause), false);
             }
             if let Some(wake) = self.reason(&world, me, expired) {
                 if wake == Wake::Timeout && world.solo.is_some() {
@@ -301,10 +322,13 @@ impl Team {
             world = self.wait(world, me, deadline);
         }
     }
-    /// The first worker from this one on that runs.
-    fn next_running(&self, world: &World, first: usize) -> Option<usize> {
+    /// Asks for goals, and pokes the first worker from this one on that runs.
+    fn ask(&self, world: &World, me: usize, first: usize) {
+        self.hungry.fetch_or(bit(me), Relaxed);
         let running = self.everybody() & !world.at_rest;
-        members(running & u64::MAX << first).next().or(members(running).next())
+        if let Some(asked) = members(running & u64::MAX << first).next().or(members(running).next()) {
+            self.poke(asked);
+        }
     }
     /// T3. False if there is mail already.
     fn listen(&self, me: usize) -> bool {
@@ -388,7 +412,7 @@ impl Team {
     pub(crate) fn poke_again(&self) {
         for worker in 0..self.seats.len() {
             if self.over() || self.seats[worker].waiting.load(Relaxed) {
-                self.mailbox(worker).poke();
+                self.poke(worker);
             }
         }
     }

@@ -35,7 +35,7 @@ impl Team {
         let world = self.world();
         if let Some(solo) = world.solo {
             self.solo_interrupted.store(true, Relaxed);
-            self.mailbox(solo).poke();
+            self.poke(solo);
         }
     }
     /// Whether the solo worker shall call `end_solo`.

@@ -88,7 +88,7 @@ impl Team {
         self.stop.store(true, Relaxed);
         while !self.gathered(&world) {
             for worker in members(self.running(&world) & !bit(me)) {
-                self.mailbox(worker).poke();
+                self.poke(worker);
             }
             world = self.wait(world, me, Some(Instant::now() + REPEAT));
             if world.stop.leader != Some(me) {

@@ -66,7 +66,7 @@ fn a_worker_alone_is_quiescent_when_it_rests() {
 #[test]
 fn a_timeout_ends_a_rest_only_while_somebody_runs() {
     let team = &Team::new(2);
-    assert_eq!(team.rest(1, Some(0), Some(SHORT)), Wake::Timeout);
+    assert_eq!(team.rest(1, None, Some(SHORT)), Wake::Timeout);
     assert!(!team.claim(1), "who is awake asks for nothing");
     let timeouts = &AtomicUsize::new(0);
     thread::scope(|scope| {
