@@ -5,8 +5,8 @@
 //!   lead to is shared.
 //! - B3 A goal that would have to wait for what another worker is about to make is not hooked there: it would be resumed for each
 //!   element of a list that is made in one go. Its worker *polls* the variable, and does nothing else: what it could do are
-//!   mostly goals that read what this one makes, a bit at a time. If little comes of that, or a goal that was given away waits at once, it goes to the worker that makes what it
-//!   waits for, to run after everything that is ready there: as if it had not been given away.
+//!   mostly goals that read what this one makes, a bit at a time. If little comes of that, or a goal that was given away waits at
+//!   once, it goes to the worker that makes what it waits for, to run after everything that is ready there: as if it had not been given away.
 //! - B5 While all other workers rest (T10 of `team`), this one is *alone*: every cell of its nursery is private to it again, and it
 //!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
 

@@ -6,8 +6,8 @@
 //!   apart (T2, T8), and in a collection the marks of what is taken do.
 //! - W2 A cell at or above a worker's `private_base` in its nursery is *private*: while it is unbound, only that worker writes
 //!   it, with plain stores. Other unbound cells are *shared*: they are replaced by compare-and-swap.
-//! - W3 `private_base` moves upwards only, until a collection resets it, and only its worker moves it, between reductions: after
-//!   all plain stores to what becomes shared.
+//! - W3 `private_base` moves upwards only, until a collection resets it or its worker is alone (B5 of `balance`), and only its worker moves it,
+//!   between reductions: after all plain stores to what becomes shared.
 
 use crate::collect::Collection;
 use crate::outcome::RunOutcome;
