@@ -7,19 +7,26 @@
 //!   element of a list that is made in one go. Its worker *polls* the variable, and does nothing else: what it could do are
 //!   mostly goals that read what this one makes, a bit at a time. If little comes of that, or a goal that was given away waits at
 //!   once, it goes to the worker that makes what it waits for, to run after everything that is ready there: as if it had not been given away.
+//! - B6 Priorities hold across workers, too. A worker shows the priority that it has goals for. If one goes down, it pokes those that are above;
+//!   whoever is above others gives them of its goals that are, half of what there is of the highest priority that has any to spare:
+//!   at once if it has some, and otherwise it looks again soon.
 //! - B5 While all other workers rest (T10 of `team`), this one is *alone*: every cell of its nursery is private to it again, and it
 //!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
 
+use crate::goals::NO_PRIORITY;
 use crate::surplus::Surplus;
-use crate::team::Mail;
+use crate::team::{AT_REST, Mail};
 use crate::terms::deref;
 use crate::trace::What;
 use crate::worker::Worker;
+use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::PredicateId;
 use term::word::Tag;
 
+/// A worker that reduces at a lower priority gets so many goals at most.
+const LOWEST_GET: usize = 32;
 /// A goal that was given away is sent back if it waits so soon.
 const AT_ONCE: Duration = Duration::from_micros(50);
 /// Polls in a row that bring little before a goal is sent back (B3).
@@ -97,9 +104,32 @@ impl Worker {
         if std::mem::take(&mut self.publish_wanted) {
             self.publish();
         }
+        self.shown = AT_REST;
+        self.shared.team.show_priority(self.index, AT_REST);
         std::mem::replace(&mut self.polling, Polling::NEW).sent_back
     }
-    /// Gives goals to those who ask, as long as there are some to spare.
+    /// B6: shows the others which priority this worker has goals for.
+    pub(crate) fn show_priority(&mut self) {
+        let priority = self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY));
+        let before = std::mem::replace(&mut self.shown, priority);
+        if priority == before {
+            return;
+        }
+        self.shared.team.show_priority(self.index, priority);
+        // Of two workers, one that goes down and one that goes up, one sees the other.
+        fence(Ordering::SeqCst);
+        if priority < before {
+            self.shared.team.poke_above(priority);
+        }
+    }
+    /// B6.
+    pub(crate) fn show_looks(&mut self) {
+        let looks = self.soon != usize::MAX;
+        if std::mem::replace(&mut self.shown_looks, looks) != looks {
+            self.shared.team.show_looks(self.index, looks);
+        }
+    }
+    /// Gives goals to those who ask, and to those who reduce at a lower priority (B6), as long as there are some to spare.
     #[cold]
     pub(crate) fn feed(&mut self) {
         let shared = self.shared.clone();
@@ -107,10 +137,14 @@ impl Worker {
         while hungry != 0 {
             let asker = hungry.trailing_zeros() as usize;
             hungry &= hungry - 1;
-            let Some(surplus) = self.surplus(shared.team.appetite(asker)) else { return };
+            let Some(surplus) = self.surplus(shared.team.appetite(asker), NO_PRIORITY) else { return };
             if shared.team.claim(asker) {
                 self.give(asker, surplus);
             }
+        }
+        while let Some((worker, priority)) = shared.team.lowest(self.shown) {
+            let Some(surplus) = self.surplus(LOWEST_GET, priority) else { return };
+            self.give(worker, surplus);
         }
     }
     /// Gives goals to a worker.

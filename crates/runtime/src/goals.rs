@@ -18,6 +18,7 @@ use crate::heap::sizes::GOAL_BYTES;
 use crate::memory::{Region, at, copy_few, read, write, write_all};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::surplus::Seen;
+use crate::team::AT_REST;
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
 use std::collections::BTreeMap;
 use term::Word;
@@ -61,7 +62,7 @@ const MARK_WORDS: usize = if cfg!(test) { 4 } else { 4096 };
 
 const BOTTOM_BYTES: usize = 8;
 /// Lower than any priority.
-const NO_PRIORITY: i64 = -1;
+pub(crate) const NO_PRIORITY: i64 = -1;
 const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
 
 impl Goals {
@@ -273,6 +274,7 @@ impl Worker {
         self.goals.later.clear();
         self.goals.polled.clear();
         self.solo = false;
+        (self.shown, self.shown_looks) = (AT_REST, false);
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
         self.goals.clean = self.goals.start();

@@ -259,6 +259,9 @@ impl Worker {
                 if !self.next_segment() {
                     return Pause::Rest;
                 }
+                if !self.is_single() {
+                    self.show_priority();
+                }
                 continue;
             }
             let entry = self.code.entries.get(predicate.0 as usize).copied();
@@ -355,6 +358,7 @@ impl Worker {
             if !self.goals.polled.is_empty() && !self.poll_variables() {
                 return Some(Pause::Poll);
             }
+            self.show_priority();
             if self.is_asked() {
                 self.feed();
                 self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
@@ -363,14 +367,16 @@ impl Worker {
                 self.shake();
             }
             self.abi.limit = self.abi.limit.min(self.soon);
+            self.show_looks();
         }
         self.switch_priority();
         None
     }
-    /// Somebody asks for goals, and this worker is not going to look soon anyway.
+    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway.
     #[inline(always)]
     fn is_asked(&self) -> bool {
-        self.soon == usize::MAX && self.shared.team.hungry() != 0
+        let team = &self.shared.team;
+        self.soon == usize::MAX && (team.hungry() != 0 || team.lowest(self.shown).is_some())
     }
     /// The program failed or wants to exit.
     fn finish_run(&mut self) {

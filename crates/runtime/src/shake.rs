@@ -4,6 +4,7 @@
 //! may publish, give a goal to any worker, or let others run first; so short programs too meet variables of other
 //! workers, goals that come back, vectors claimed by two. Nothing is done that could not happen anyway.
 
+use crate::goals::NO_PRIORITY;
 use crate::memory::read;
 use crate::worker::{Collect, Worker};
 use std::time::Duration;
@@ -66,7 +67,7 @@ impl Worker {
             self.publish();
         }
         if shaker.one_in(2)
-            && let Some(surplus) = self.surplus(2)
+            && let Some(surplus) = self.surplus(2, NO_PRIORITY)
         {
             self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus);
         }

@@ -17,13 +17,14 @@ use term::word::Tag;
 
 /// So many words at the bottom of the top segment are remembered from one look to the next.
 const SEEN_WORDS: usize = 256;
-/// At most so many goals are looked at.
+/// At most so many goals of a priority are looked at, and goals of so many priorities.
 const LOOKED_AT: usize = 64;
+const LEVELS_LOOKED_AT: usize = 8;
 
 /// Goals that may be given away: address ranges of their records, the oldest first.
 pub(crate) enum Surplus {
-    /// On the top segment.
-    Stack(Vec<Range<usize>>),
+    /// On this segment of the stack.
+    Stack(usize, Vec<Range<usize>>),
     /// In the bucket of this priority; ranges of indices.
     Bucket(i64, Vec<Range<usize>>),
 }
@@ -56,42 +57,68 @@ impl Seen {
 }
 
 impl Worker {
-    /// B1, B4: what may be given to a worker that wants so many goals: not more than half of what there is.
-    pub(crate) fn surplus(&mut self, appetite: usize) -> Option<Surplus> {
+    /// B1, B4: what may be given to a worker that wants so many goals: not more than half of what there is of a priority, which is
+    /// higher than `floor`.
+    pub(crate) fn surplus(&mut self, appetite: usize, floor: i64) -> Option<Surplus> {
         let segment = *self.goals.segments.last().expect("the lowest segment stays");
-        let top = self.abi.goals as usize;
-        // Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
-        let mark = self.goals.marks.iter().copied().find(|&mark| mark > segment.base);
-        let stable = self.goals.seen.look(segment.base, top).max(mark.unwrap_or(0));
-        let mut end = mark.unwrap_or(top);
-        let mut starts = Vec::new();
-        while end > segment.base {
-            end = self.below_top(end);
-            starts.push(end);
+        let stable = self.goals.seen.look(segment.base, self.abi.goals as usize);
+        let mut segments = (0..self.goals.segments.len()).rev().peekable();
+        let mut buckets = self.goals.buckets.iter().rev().peekable();
+        for _ in 0..LEVELS_LOOKED_AT {
+            let on_stack = segments.peek().map(|&i| self.goals.segments[i].priority);
+            let beside = buckets.peek().map(|&(&priority, _)| priority);
+            let priority = on_stack.max(beside).filter(|&priority| priority > floor)?;
+            let mut surplus = if on_stack == Some(priority) {
+                let segment = segments.next().expect("it was seen");
+                Surplus::Stack(segment, self.ready_on_stack(segment, stable))
+            } else {
+                let (_, bucket) = buckets.next().expect("it was seen");
+                Surplus::Bucket(priority, self.ready_in_bucket(bucket))
+            };
+            let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus;
+            if !ready.is_empty() {
+                ready.truncate(appetite.min(ready.len().div_ceil(2)));
+                return Some(surplus);
+            }
         }
+        None
+    }
+    /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4).
+    fn ready_on_stack(&self, index: usize, stable: usize) -> Vec<Range<usize>> {
+        let segment = self.goals.segments[index];
+        let above = self.goals.segments.get(index + 1);
+        let top = above.map_or(self.abi.goals as usize, |above| above.floor);
+        // Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
+        let mark = self.goals.marks.iter().copied().find(|&mark| mark > segment.base && mark < top);
+        let stable = if above.is_some() { top } else { stable.max(mark.unwrap_or(0)) };
+        let mut end = mark.unwrap_or(top);
+        let mut ends = Vec::new();
+        while end > segment.base {
+            ends.push(end);
+            end = self.below_top(end);
+        }
+        let mut start = segment.base;
         let mut ready = Vec::new();
-        for (i, &start) in starts.iter().enumerate().rev().take(LOOKED_AT) {
-            let end = if i == 0 { mark.unwrap_or(top) } else { starts[i - 1] };
-            if end > stable || end == top {
+        for &end in ends.iter().rev().take(LOOKED_AT) {
+            if end > stable || end == self.abi.goals as usize {
                 break;
             }
             let predicate = PredicateId::of_goal_word(read(end - 8));
             if predicate != self.system_goals.mark && !self.would_wait(predicate, |i| read(start + 8 * i)) {
                 ready.push(start..end);
             }
+            start = end;
         }
-        if ready.is_empty() {
-            return self.surplus_in_bucket(appetite);
-        }
-        ready.truncate(appetite.min(ready.len().div_ceil(2)));
-        Some(Surplus::Stack(ready))
+        ready
     }
-    fn surplus_in_bucket(&self, appetite: usize) -> Option<Surplus> {
-        let priority = self.goals.best()?;
-        let bucket = &self.goals.buckets[&priority];
+    /// The goals of a bucket that may be given away, the oldest of the newest first.
+    fn ready_in_bucket(&self, bucket: &[Word]) -> Vec<Range<usize>> {
         let mut ready = Vec::new();
         let mut end = bucket.len();
-        while end > 0 {
+        for _ in 0..LOOKED_AT {
+            if end == 0 {
+                break;
+            }
             let predicate = PredicateId::of_goal_word(bucket[end - 1]);
             let start = end - 1 - self.predicates.arity(predicate);
             if !self.would_wait(predicate, |i| bucket[start + i]) {
@@ -100,8 +127,7 @@ impl Worker {
             end = start;
         }
         ready.reverse();
-        ready.truncate(appetite.min(ready.len().div_ceil(2)));
-        (!ready.is_empty()).then_some(Surplus::Bucket(priority, ready))
+        ready
     }
     /// True if a goal with these arguments would wait before it does anything.
     fn would_wait(&self, predicate: PredicateId, argument: impl Fn(usize) -> Word) -> bool {
@@ -122,16 +148,15 @@ impl Worker {
     /// Takes what [`Worker::surplus`] has just found: its priority, and its words.
     pub(crate) fn take_surplus(&mut self, surplus: Surplus) -> (i64, Vec<Word>) {
         match surplus {
-            Surplus::Stack(ranges) => {
-                let priority = self.goals.segments.last().expect("the lowest segment stays").priority;
-                (priority, self.take_from_stack(&ranges))
+            Surplus::Stack(index, ranges) => {
+                (self.goals.segments[index].priority, self.take_from_stack(index, &ranges))
             }
             Surplus::Bucket(priority, ranges) => (priority, self.take_from_bucket(priority, &ranges)),
         }
     }
     /// The records between those that are taken move up to what stays.
-    fn take_from_stack(&mut self, ranges: &[Range<usize>]) -> Vec<Word> {
-        let segment = *self.goals.segments.last().expect("the lowest segment stays");
+    fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>]) -> Vec<Word> {
+        let segment = self.goals.segments[index];
         let cut = ranges.last().expect("some are taken").end;
         let words = ranges.iter().flat_map(|range| range.clone().step_by(8).map(read)).collect();
         let mut kept: Vec<Word> = Vec::new();
@@ -147,27 +172,33 @@ impl Worker {
         write_all(base, &kept);
         (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
         write(base - 8, BOTTOM.goal_word());
-        self.rebase_segment(cut, base);
+        self.goals.segments[index].base = base;
+        self.goals.marks.retain(|&mark| mark < segment.floor || mark >= cut);
+        if self.goals.clean < cut {
+            self.goals.clean = self.goals.clean.min(segment.floor);
+        }
+        if index + 1 == self.goals.segments.len() {
+            self.close_gap();
+        }
         words
     }
-    /// The top segment begins at `base` now; nothing above `cut` has changed.
-    fn rebase_segment(&mut self, cut: usize, base: usize) {
+    /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
+    fn close_gap(&mut self) {
         let top = self.abi.goals as usize;
         let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
-        segment.base = base;
-        let floor = segment.floor;
-        self.goals.marks.retain(|&mark| mark < floor || mark >= cut);
-        // A gap as large as what lies above it is closed, so that the stack does not creep upwards.
-        let (from, words) = (base - 8, (top - base) / 8 + 1);
-        let down = if from - floor >= 8 * words { from - floor } else { 0 };
-        self.goals.clean =
-            if self.goals.clean >= cut { self.goals.clean - down } else { self.goals.clean.min(floor) };
-        if down > 0 {
-            copy(from, floor, words);
-            let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
-            segment.base = base - down;
-            self.abi.goals = at(top - down);
-            self.goals.marks.iter_mut().filter(|mark| **mark >= cut).for_each(|mark| *mark -= down);
+        let (from, floor) = (segment.base - 8, segment.floor);
+        let words = (top - segment.base) / 8 + 1;
+        let down = from - floor;
+        if down == 0 || down < 8 * words {
+            return;
+        }
+        copy(from, floor, words);
+        segment.base -= down;
+        self.abi.goals = at(top - down);
+        let moved = self.goals.marks.iter_mut().filter(|mark| **mark >= from);
+        moved.for_each(|mark| *mark -= down);
+        if self.goals.clean >= from {
+            self.goals.clean -= down;
         }
     }
     fn take_from_bucket(&mut self, priority: i64, ranges: &[Range<usize>]) -> Vec<Word> {
@@ -180,5 +211,73 @@ impl Worker {
             self.goals.forget_bucket(priority);
         }
         words
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect_tests::Builder;
+    use crate::goals::NO_PRIORITY;
+    use crate::worker::PRIORITY_MAX;
+    use proptest::prelude::*;
+
+    /// Takes all goals off the stack and out of the buckets: priorities and arguments, in the order in which they would run.
+    fn drain(worker: &mut Worker) -> Vec<(i64, i64)> {
+        let mut goals = Vec::new();
+        loop {
+            worker.switch_priority();
+            let words = match PredicateId::of_goal_word(read(worker.abi.goals as usize - 8)) {
+                BOTTOM if worker.next_segment() => continue,
+                BOTTOM => return goals,
+                _ => worker.pop_goal(),
+            };
+            if words.len() == 1 {
+                worker.unmark_goals();
+            } else {
+                goals.push((worker.priority(), words[0].as_int()));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 500 }, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..Default::default() })]
+        #[test]
+        fn what_is_given_away_is_missing_and_nothing_else(operations in proptest::collection::vec((0u8..10, 0i64..12), 1..120)) {
+            let mut builder = Builder::with(1, None);
+            let goal = builder.goal[0];
+            let (mut number, mut given, mut all) = (0, Vec::new(), Vec::new());
+            for (operation, n) in operations {
+                let worker = builder.node.worker();
+                match operation {
+                    0..6 => {
+                        let other = (worker.priority() - 5 + n).min(PRIORITY_MAX);
+                        let priority = if operation < 4 { worker.priority() } else { other };
+                        number += 1;
+                        worker.spawn_at(priority, goal, &[Word::small(number)]);
+                        all.push((priority, number));
+                        if operation == 5 {
+                            worker.switch_priority();
+                        }
+                    }
+                    6 => builder.node.collect(0),
+                    _ => {
+                        let floor = if operation == 7 { NO_PRIORITY } else { worker.priority() - 6 + n };
+                        worker.switch_priority();
+                        let Some(surplus) = worker.surplus(n as usize + 1, floor) else { continue };
+                        let (priority, words) = worker.take_surplus(surplus);
+                        prop_assert!(priority > floor && !words.is_empty() && words.len() <= 2 * (n as usize + 1));
+                        given.extend(words.chunks(2).map(|words| (priority, words[0].as_int())));
+                    }
+                }
+            }
+            builder.node.collect(0);
+            let kept = drain(builder.node.worker());
+            prop_assert!(kept.is_sorted_by_key(|&(priority, _)| std::cmp::Reverse(priority)));
+            let mut found = [given, kept].concat();
+            found.sort_unstable();
+            all.sort_unstable();
+            prop_assert_eq!(found, all);
+        }
     }
 }

@@ -21,6 +21,7 @@ use crate::shake::Shaker;
 use crate::statistics::{Collection, Statistics};
 use crate::suspend::Registry;
 use crate::system::SystemGoals;
+use crate::team::AT_REST;
 use crate::waker::Waker;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
@@ -105,6 +106,9 @@ pub struct Worker {
     /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
     /// somebody asks for some.
     pub(crate) soon: usize,
+    /// B6 of `balance`: what others were shown.
+    pub(crate) shown: i64,
+    pub(crate) shown_looks: bool,
     /// There was a collection.
     pub(crate) collected: bool,
     pub(crate) polling: Polling,
@@ -227,6 +231,8 @@ impl Worker {
             resumed_close: 0,
             talks: 0,
             soon: usize::MAX,
+            shown: AT_REST,
+            shown_looks: false,
             polling: Polling::NEW,
             solo: false,
             fed: None,

@@ -4,9 +4,15 @@ use runtime::native::{Native, Outcome};
 use runtime::node::Node;
 use runtime::outcome::{ErrorKind, RunOutcome};
 use runtime::worker::{Collect, Options, PRIORITY_START, Worker};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{Builtin, Place, PredicateId};
 use term::symbol::{AtomTable, NIL};
+
+const OPTIONS: Options =
+    Options { workers: 1, heap_bytes_max: None, collect: Collect::Always, check_heap: true, trace: false };
 
 #[derive(Default)]
 struct Trace(Vec<i64>);
@@ -47,14 +53,7 @@ fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
         }),
         native("never", "a", |_, _, _| Outcome::No),
     ];
-    let options = Options {
-        workers: 1,
-        heap_bytes_max: None,
-        collect: Collect::Always,
-        check_heap: true,
-        trace: false,
-    };
-    let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
+    let mut node = Node::new(OPTIONS, AtomTable::new(), natives).expect("address space");
     let main = find(node.worker(), "main", 0);
     let outcome = node.run(main, &[]);
     let trace = std::mem::take(&mut node.worker().state::<Trace>().0);
@@ -139,6 +138,64 @@ fn many_priorities_stay_in_order() {
     });
     assert!(matches!(outcome, RunOutcome::Success));
     assert!(trace.iter().rev().copied().eq(0..20_000));
+}
+
+/// Two workers. One reduces something of little priority that goes on until `last` was reduced; the other one something urgent that goes
+/// on as long, with the goal for `last` below it on its stack. So `last` is reduced only if the first worker gets it.
+#[test]
+fn a_worker_with_lower_priority_gets_urgent_goals_of_others() {
+    static LOW_RUNS: AtomicBool = AtomicBool::new(false);
+    static LAST_RAN: AtomicBool = AtomicBool::new(false);
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    // As if it computed something: a worker looks after so much allocation.
+    fn again(worker: &mut Worker, name: &str) {
+        worker.string(&[0; 100]);
+        if BEGIN.elapsed() > Duration::from_secs(100) {
+            worker.exit(1);
+        }
+        let goal = find(worker, name, 0);
+        worker.spawn(goal, &[]);
+    }
+    let natives = vec![
+        native("main", "", |w, _, _| {
+            let (low, urgent) = (find(w, "low", 0), find(w, "urgent", 0));
+            w.spawn_at(10, low, &[]);
+            w.spawn(urgent, &[]);
+            Outcome::Done
+        }),
+        native("low", "", |w, _, _| {
+            LOW_RUNS.store(true, Relaxed);
+            if !LAST_RAN.load(Relaxed) {
+                again(w, "low");
+            }
+            Outcome::Done
+        }),
+        native("urgent", "", |w, _, _| {
+            if LOW_RUNS.load(Relaxed) {
+                let last = find(w, "last", 0);
+                w.spawn(last, &[]);
+                again(w, "waiting");
+            } else {
+                again(w, "urgent");
+            }
+            Outcome::Done
+        }),
+        native("waiting", "", |w, _, _| {
+            if !LAST_RAN.load(Relaxed) {
+                again(w, "waiting");
+            }
+            Outcome::Done
+        }),
+        native("last", "", |_, _, _| {
+            LAST_RAN.store(true, Relaxed);
+            Outcome::Done
+        }),
+    ];
+    let options = Options { workers: 2, collect: Collect::WhenFull, ..OPTIONS };
+    let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
+    let main = find(node.worker(), "main", 0);
+    let outcome = node.run(main, &[]);
+    assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
 }
 
 #[test]

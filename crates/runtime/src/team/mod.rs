@@ -31,7 +31,7 @@ mod tests;
 pub(crate) use stop::{Phase, Sharers};
 
 use crate::sync::atomic::{
-    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Release,
+    AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Release,
 };
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::AtomicPtr;
@@ -40,6 +40,8 @@ use term::Word;
 
 /// A set of workers, a bit each, is one word.
 pub(crate) const WORKERS_MAX: usize = 64;
+/// What a resting worker shows in place of a priority.
+pub(crate) const AT_REST: i64 = i64::MAX;
 /// A worker that asks for goals asks again after this at the latest.
 pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(10);
 /// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread costs more.
@@ -99,6 +101,10 @@ pub(crate) struct Team {
 struct Seat {
     /// How many goals the worker asks for. Relaxed: a wish.
     appetite: AtomicUsize,
+    /// The priority that the worker reduces at, or the highest that it has goals for; [`AT_REST`]. Relaxed: others compare theirs with it.
+    priority: AtomicI64,
+    /// The worker is going to look soon whether others reduce at a lower priority. Relaxed: a poke would not tell it more.
+    looks: AtomicBool,
     /// The worker has something to attend to: set with every poke, before it. Relaxed: a hint to look at everything else.
     poked: AtomicBool,
     /// Whether the mailbox holds mail; written under its lock. Relaxed: a hint for the owner to take that lock.
@@ -165,6 +171,8 @@ impl Team {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let seat = |_| Seat {
             appetite: AtomicUsize::new(1),
+            priority: AtomicI64::new(AT_REST),
+            looks: AtomicBool::new(false),
             poked: AtomicBool::new(false),
             waiting: AtomicBool::new(false),
             mailbox: Mutex::new(Mailbox {
@@ -273,6 +281,31 @@ impl Team {
     pub(crate) fn claim(&self, hungry_worker: usize) -> bool {
         let asked = bit(hungry_worker);
         self.hungry.fetch_and(!asked, Relaxed) & asked != 0
+    }
+
+    /// Shows the priority that a worker has goals for, and whether it is going to look at those of others soon.
+    pub(crate) fn show_priority(&self, me: usize, priority: i64) {
+        self.seats[me].priority.store(priority, Relaxed);
+    }
+    pub(crate) fn show_looks(&self, me: usize, looks: bool) {
+        self.seats[me].looks.store(looks, Relaxed);
+    }
+    /// The running worker that shows the lowest priority, which is lower than this one: it and its priority.
+    pub(crate) fn lowest(&self, below: i64) -> Option<(usize, i64)> {
+        // Who has mail is going to look at that first.
+        let running = |seat: &Seat| !seat.waiting.load(Relaxed);
+        let shown = self.seats.iter().enumerate().filter(|(_, seat)| running(seat));
+        let shown = shown.map(|(worker, seat)| (worker, seat.priority.load(Relaxed)));
+        shown.filter(|&(_, priority)| priority < below).min_by_key(|&(_, priority)| priority)
+    }
+    /// Makes the workers look that reduce at a higher priority than this one.
+    pub(crate) fn poke_above(&self, priority: i64) {
+        for (worker, seat) in self.seats.iter().enumerate() {
+            let shown = seat.priority.load(Relaxed);
+            if shown > priority && shown != AT_REST && !seat.looks.load(Relaxed) {
+                self.poke(worker);
+            }
+        }
     }
 
     /// Waits until there is something to do; with `ask`, asks for goals meanwhile, that worker or the next one that runs. After the time is over
@@ -402,6 +435,8 @@ impl Team {
             let mut mailbox = self.mailbox(worker);
             (mailbox.mails, mailbox.listening) = (Vec::new(), false);
             seat.waiting.store(false, Relaxed);
+            seat.priority.store(AT_REST, Relaxed);
+            seat.looks.store(false, Relaxed);
         }
         self.active.store(self.seats.len(), Relaxed);
         self.hungry.store(0, Relaxed);
