@@ -215,6 +215,7 @@ fn statistics(workers: &[Statistics], total: Duration, out: &mut impl Write) -> 
     let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let (pauses, stops, collecting) = (&figures.pauses, &figures.stops, figures.collecting());
     let mut rows: Vec<(&str, String)> = vec![
+        ("workers", workers.len().to_string()),
         ("reductions", figures.reductions.to_string()),
         ("suspensions", figures.suspensions.to_string()),
         ("resumptions", figures.resumptions.to_string()),
@@ -266,6 +267,8 @@ fn statistics(workers: &[Statistics], total: Duration, out: &mut impl Write) -> 
         ];
         rows.extend(counts.map(|(name, count)| (name, count.to_string())));
     }
+    // The code of executables does not count them.
+    rows.retain(|&(name, _)| name != "reductions" || figures.reductions > 0);
     rows.push(("peak data", megabytes(figures.bytes_peak)));
     rows.iter().try_for_each(|(name, value)| writeln!(out, "{name:<22}{value}"))
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use support::process::{Text, end, error};
 
 /// Sums the leaves of a tree of goals, which all workers can share, and prints the sum and the arguments.
@@ -17,6 +17,14 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// The REPL with so many workers.
+fn repl(workers: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    command.args(["repl", "--workers", workers]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
 #[test]
 fn an_option_or_the_environment_says_how_many_workers() {
     let text = Text::new("tree", TREE.as_bytes());
@@ -24,6 +32,10 @@ fn an_option_or_the_environment_says_how_many_workers() {
     let build =
         text.command(&["build", "-o", exe.to_str().expect("a plain path")]).output().expect("it starts");
     assert_eq!(build.status.code(), Some(0), "{}", error(&build));
+    // Executables do not count reductions, and say nothing of them.
+    let counted = Command::new(&exe).args(["--stats", "-w2"]).output().expect("it starts");
+    let counted = error(&counted);
+    assert!(counted.contains("workers               2\n") && !counted.contains("reductions"), "{counted}");
     let run = |variable: &str, arguments: &[&str]| {
         let executable = Command::new(&exe).args(arguments).env("FIFTH_WORKERS", variable).output();
         let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
@@ -109,14 +121,7 @@ finish(8192) :- true | unix:exit(7).
 ?- tree(13, X), finish(X).
 ";
     let run = |workers: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
-        command.args(["repl", "--workers", workers]);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = repl(workers);
         child.stdin.take().expect("piped").write_all(typed.as_bytes()).expect("it reads");
         let output = end(child);
         let mut lines: Vec<String> = stdout(&output).lines().map(str::to_string).collect();
@@ -139,14 +144,7 @@ finish(8192) :- true | unix:exit(7).
 #[test]
 fn an_interrupt_ends_a_query_and_not_the_repl() {
     for workers in ["1", "4"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
-        command.args(["repl", "--workers", workers]);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
+        let mut child = repl(workers);
         let mut input = child.stdin.take().expect("piped");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut answer = || lines.next().expect("a line").expect("text");
@@ -177,7 +175,8 @@ fn stats_count_what_workers_have_to_do_with_each_other() {
         assert_eq!(stdout(&output), "262144\n[]\n", "{}", error(&output));
         error(&output)
     };
-    assert!(!stats("1").contains("gifts of goals"));
+    let told = stats("1");
+    assert!(!told.contains("gifts of goals") && told.contains("\nreductions            "), "{told}");
     let told = stats("8");
     let count = |name: &str| -> u64 {
         let line = told.lines().find(|line| line.starts_with(name)).expect("a line for each count");

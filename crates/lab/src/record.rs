@@ -13,7 +13,8 @@ pub struct Record {
     pub wall_seconds: f64,
     /// Processor time of the process meanwhile, of all threads.
     pub cpu_seconds: f64,
-    /// Goals reduced.
+    /// Goals reduced; left out by executables of `fifth build`, whose code does not count them.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub reductions: u64,
     /// Goals that suspended.
     pub suspensions: u64,
@@ -73,6 +74,10 @@ pub struct Share {
     pub words_copied: u64,
     /// How long it had work.
     pub busy_seconds: f64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Record {
