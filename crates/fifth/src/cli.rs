@@ -124,7 +124,7 @@ pub(crate) struct Run {
 pub(crate) struct Engine {
     #[command(flatten)]
     pub(crate) workers: Workers,
-    /// Prints reductions, suspensions, collections, words and times to standard error at the end.
+    /// Prints reductions, suspensions, collections, words and times to standard error at the end. (Executables of `fifth build` do not count reductions.)
     #[arg(long)]
     pub(crate) stats: bool,
     /// Writes the same figures and every collection to a file, as JSON.
@@ -133,7 +133,7 @@ pub(crate) struct Engine {
     /// Writes a timeline to a file: what each worker did when, to be opened at ui.perfetto.dev. Executables of `fifth build` take this option too.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Ends the program with an error when its data need more than this (bytes; k, m, g for powers of 1024).
+    /// Ends the program with an error when its data and goals, of all workers, need more than this (bytes; k, m, g for powers of 1024).
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) heap_limit: Option<u64>,
     /// Collects garbage at every opportunity and checks the heap after it (to find bugs in Fifth). With a number: at random ones, and

@@ -1,4 +1,4 @@
-//! The world outside misbehaves: odd bytes, closed pipes, full disks, signals, too little memory.
+//! The world outside misbehaves: odd bytes, closed pipes, full disks, signals.
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
@@ -10,7 +10,6 @@ use support::process::{Text, end, error};
 
 const LOOP: &str = ":- module main.\nmain :- io:outstream([print(started), nl]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
 const WRITER: &str = ":- module main.\nmain :- io:outstream(S), count(0, S).\ncount(N, S) :- N < 200000 | S = [print(N), nl | S1], N1 := N + 1, count(N1, S1).\ncount(N, S) :- N >= 200000 | S = [].\n";
-const INFINITE: &str = ":- module main.\nmain :- numbers(0, Ns), keep(Ns, Ns).\nnumbers(N, Ns) :- Ns = [N|Ns1], N1 := N + 1, numbers(N1, Ns1).\nkeep([_|Ns], All) :- keep(Ns, All).\n";
 
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_text() {
@@ -108,14 +107,6 @@ fn a_full_disk_is_an_error() {
     // Nobody can be told here; the exit code says it.
     let output = end(text.command(&["run"]).stdout(full()).stderr(full()).spawn().expect("it starts"));
     assert_eq!(output.status.code(), Some(255));
-}
-
-#[test]
-fn the_heap_limit_ends_an_infinite_list() {
-    let text = Text::new("heap", INFINITE.as_bytes());
-    let output = end(text.command(&["run", "--heap-limit", "64m"]).spawn().expect("it starts"));
-    assert_eq!(output.status.code(), Some(255), "{}", error(&output));
-    assert!(error(&output).contains("heap limit") && error(&output).contains("main:"), "{}", error(&output));
 }
 
 #[test]
@@ -236,25 +227,6 @@ fn an_interrupted_build_leaves_no_parts() {
         }
     }
     std::fs::remove_dir(folder).expect("it is empty");
-}
-
-#[test]
-fn less_address_space_is_a_smaller_heap() {
-    let text = Text::new("limited", WRITER.replace("200000", "3").as_bytes());
-    let limited = |kibibytes: u32| {
-        let script = format!("ulimit -v {kibibytes} && exec \"$0\" run \"$1\"");
-        let mut command = Command::new("sh");
-        command.args(["-c", &script, env!("CARGO_BIN_EXE_fifth")]).arg(&text.0);
-        command.output().expect("it starts")
-    };
-    for kibibytes in [64_000_000, 4_000_000, 1_100_000] {
-        let output = limited(kibibytes);
-        assert_eq!(output.status.code(), Some(0), "{}", error(&output));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n1\n2\n");
-    }
-    let output = limited(500_000);
-    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
-    assert!(error(&output).contains("ulimit -v"), "{}", error(&output));
 }
 
 #[test]

@@ -172,7 +172,11 @@ impl Worker {
         }
     }
     fn top_goal(&self) -> (PredicateId, Vec<Word>) {
-        let top = self.abi.goals as usize - 8;
+        let mut top = self.abi.goals as usize - 8;
+        // P4 of `goals`: a collection may have left a mark on it.
+        if read(top) == self.system_goals.mark.goal_word() {
+            top -= 8;
+        }
         let predicate = PredicateId::of_goal_word(read(top));
         let arity = self.predicates.arity(predicate);
         (predicate, (0..arity).map(|i| read(top - 8 * (arity - i))).collect())

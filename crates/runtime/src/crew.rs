@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) collection: Mutex<Option<Arc<Collection>>>,
     /// Bytes that builtins keep outside the heap: see [`Kept`](crate::worker::Kept).
     pub(crate) kept: AtomicUsize,
+    /// Bytes of ready goals: P5 of `goals`.
+    pub(crate) goal_bytes: AtomicUsize,
     /// Of worker 0, to whom the outside belongs.
     pub(crate) waker: Waker,
     /// How the run ended.
@@ -55,6 +57,7 @@ impl Shared {
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
             collection: Mutex::default(),
             kept: AtomicUsize::new(0),
+            goal_bytes: AtomicUsize::new(0),
             waker: Waker::default(),
             outcome: Mutex::default(),
             policy: Mutex::default(),

@@ -13,7 +13,11 @@
 //!   arguments, lies on the stack at each address in `marks`; nothing below the topmost one was popped since it was pushed, and
 //!   `clean` is not above it. So a minor collection costs what was pushed since the last one, however deep the stack is.
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
+//! - P5 What goals take is counted against the heap limit, in steps: a worker counts when its stack has grown to `goals_limit`, and when so many
+//!   words went into its buckets, so that to push a goal costs nothing more. Who counts and finds the limit passed asks for a major
+//!   collection, which gives back what is not needed, and decides.
 
+use crate::crew::Shared;
 use crate::heap::sizes::GOAL_BYTES;
 use crate::memory::{Region, at, copy_few, read, write, write_all};
 use crate::outcome::{ErrorKind, ProgramError};
@@ -21,6 +25,7 @@ use crate::surplus::Seen;
 use crate::team::AT_REST;
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
 use term::layout::GOAL_ARITY_MAX;
@@ -53,9 +58,21 @@ pub(crate) struct Goals {
     /// P4.
     pub(crate) marks: Vec<usize>,
     pub(crate) clean: usize,
-    /// Most bytes of the stack.
-    bytes_max: usize,
+    /// P5: bytes that the stack may take, and words that went into buckets since they were counted and may do so.
+    stack_bytes: usize,
+    beside_new: usize,
+    beside_step: usize,
+    /// P5: bytes of the buckets when they were last counted, and bytes counted in all.
+    beside_bytes: usize,
+    counted: usize,
 }
+
+/// P5: bytes by which a stack grows. The first ones are not counted: every worker has them.
+const STEP_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 10 };
+/// What a bucket takes beside its words.
+const BUCKET_BYTES: usize = 96;
+/// Vectors of so many words are not kept for new buckets.
+const SPARE_WORDS: usize = 1024;
 
 /// Goals of at least so many words are above the last mark when a collection makes a new one.
 const MARK_WORDS: usize = if cfg!(test) { 4 } else { 4096 };
@@ -67,14 +84,12 @@ const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
 
 impl Goals {
     /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses that.
-    pub(crate) fn new(priority: i64, bytes_max: usize, halvings: u32) -> Option<Goals> {
-        let bytes = GOAL_BYTES >> halvings;
-        let region = Region::reserve(bytes, 4096)?;
+    pub(crate) fn new(priority: i64, halvings: u32) -> Option<Goals> {
+        let region = Region::reserve(GOAL_BYTES >> halvings, 4096)?;
         write(region.base(), BOTTOM.goal_word());
         let floor = region.base();
         let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
         let clean = region.base() + BOTTOM_BYTES;
-        let bytes_max = bytes_max.clamp(1 << 20, bytes) & !7;
         Some(Goals {
             region,
             segments,
@@ -86,7 +101,11 @@ impl Goals {
             spare: Vec::new(),
             marks: Vec::new(),
             clean,
-            bytes_max,
+            stack_bytes: STEP_BYTES,
+            beside_new: 0,
+            beside_step: STEP_BYTES / 8,
+            beside_bytes: 0,
+            counted: 0,
         })
     }
     /// The top of an empty stack.
@@ -95,7 +114,32 @@ impl Goals {
     }
     /// C5: the highest top at which pushing may start.
     pub(crate) fn limit(&self) -> usize {
-        self.region.base() + self.bytes_max - SLACK_BYTES
+        self.region.base() + self.stack_bytes
+    }
+    /// P5: what the worker counts.
+    fn bytes(&self) -> usize {
+        self.stack_bytes - STEP_BYTES + self.beside_bytes.saturating_sub(STEP_BYTES)
+    }
+    /// P5: counts the buckets. Only after as many words as there are buckets, so that it takes no time.
+    fn count_beside(&mut self) {
+        let (words, buckets) =
+            self.buckets().fold((0, 0), |(words, buckets), bucket| (words + bucket.len(), buckets + 1));
+        self.beside_bytes = 8 * words + BUCKET_BYTES * buckets;
+        self.beside_step = buckets.max(STEP_BYTES / 8);
+        self.beside_new = 0;
+    }
+    /// P5: the stack may take `bytes`; false if there is no address space for them.
+    fn set_stack_bytes(&mut self, bytes: usize) -> bool {
+        let base = self.region.base();
+        let wanted = bytes.next_multiple_of(STEP_BYTES).max(STEP_BYTES);
+        if base + wanted + SLACK_BYTES > self.region.end() {
+            return false;
+        }
+        if wanted < self.stack_bytes {
+            self.region.discard(base + wanted + SLACK_BYTES, base + self.stack_bytes + SLACK_BYTES);
+        }
+        self.stack_bytes = wanted;
+        true
     }
     /// The topmost mark, or the bottom.
     fn last_mark(&self) -> usize {
@@ -118,16 +162,16 @@ impl Goals {
         self.best = self.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
         goals
     }
-    fn take_bucket(&mut self, priority: i64, top: usize) -> usize {
-        let mut goals = self.forget_bucket(priority);
-        write_all(top, &goals);
-        let top = top + 8 * goals.len();
-        goals.clear();
-        if self.spare.len() < 64 {
-            self.spare.push(goals);
-        }
-        top
-    }
+}
+
+/// The error when memory or addresses are used up before the heap limit is reached (`ulimit -v`).
+#[cold]
+fn no_room(shared: &Shared) -> Box<ProgramError> {
+    let mebibytes = shared.goal_bytes.load(Relaxed).div_ceil(1 << 20);
+    let message = format!(
+        "the system refuses more memory for goals: {mebibytes} MiB are in use by those that are ready"
+    );
+    ProgramError::new(ErrorKind::HeapLimit, message)
 }
 
 impl Worker {
@@ -154,17 +198,29 @@ impl Worker {
         if priority == self.abi.priority {
             return self.spawn(predicate, args);
         }
-        let bucket = self.bucket(priority);
+        let Some(bucket) = self.bucket(priority, args.len() + 1) else { return };
         bucket.extend_from_slice(args);
         bucket.push(predicate.goal_word());
     }
-    fn bucket(&mut self, priority: i64) -> &mut Vec<Word> {
+    /// A bucket with room for so many words; `None` if the system refuses it, and then the program ends at the next reduction.
+    fn bucket(&mut self, priority: i64, words: usize) -> Option<&mut Vec<Word>> {
         if priority > self.abi.priority {
             self.abi.limit = 0;
         }
+        self.goals.beside_new += words;
+        if self.goals.beside_new >= self.goals.beside_step {
+            self.goals.count_beside();
+            self.count_goals();
+        }
         let Goals { buckets, spare, best, .. } = &mut self.goals;
         *best = priority.max(*best);
-        buckets.entry(priority).or_insert_with(|| spare.pop().unwrap_or_default())
+        let bucket = buckets.entry(priority).or_insert_with(|| spare.pop().unwrap_or_default());
+        if bucket.try_reserve(words).is_ok() {
+            return Some(bucket);
+        }
+        self.error.get_or_insert(no_room(&self.shared));
+        self.abi.limit = 0;
+        None
     }
     /// Pushes a record's goal: `args` is the address of `arity` words.
     #[inline(always)]
@@ -186,7 +242,7 @@ impl Worker {
     }
     #[cold]
     fn bucket_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
-        let bucket = self.bucket(priority);
+        let Some(bucket) = self.bucket(priority, arity + 1) else { return };
         bucket.extend((0..arity).map(|i| read(args + 8 * i)));
         bucket.push(goal_word);
     }
@@ -212,9 +268,17 @@ impl Worker {
     fn fill_segment(&mut self, priority: i64, top: usize) {
         self.abi.goals = at(top);
         self.abi.priority = priority;
-        if self.has_room(self.goals.buckets[&priority].len()) {
-            let top = self.goals.take_bucket(priority, top);
-            self.abi.goals = at(top);
+        let mut goals = self.goals.forget_bucket(priority);
+        if 8 * goals.len() >= STEP_BYTES.max(self.goals.beside_bytes / 8) {
+            self.goals.count_beside();
+        }
+        if self.has_room(goals.len()) {
+            write_all(top, &goals);
+            self.abi.goals = at(top + 8 * goals.len());
+        }
+        if self.goals.spare.len() < 64 && goals.capacity() <= SPARE_WORDS {
+            goals.clear();
+            self.goals.spare.push(goals);
         }
     }
     /// The top segment is empty (its BOTTOM record is on top): makes the best other goals the top. False if there are none.
@@ -279,6 +343,7 @@ impl Worker {
         self.goals.marks.clear();
         self.goals.clean = self.goals.start();
         self.abi.goals = at(self.goals.start());
+        self.give_goals_back();
         self.abi.priority = PRIORITY_START;
         self.abi.resumed = 0;
         self.resumed_later.clear();
@@ -289,7 +354,9 @@ impl Worker {
     /// Makes goals ready: `words` are in the format of the goal stack.
     pub(crate) fn push_goals(&mut self, priority: i64, words: &[Word]) {
         if priority != self.abi.priority {
-            self.bucket(priority).extend_from_slice(words);
+            if let Some(bucket) = self.bucket(priority, words.len()) {
+                bucket.extend_from_slice(words);
+            }
             return;
         }
         let top = self.abi.goals as usize;
@@ -323,9 +390,10 @@ impl Worker {
     #[cold]
     fn now_is_later(&mut self) {
         for (priority, mut words) in std::mem::take(&mut self.goals.later) {
-            let bucket = self.bucket(priority);
-            words.append(bucket);
-            *bucket = words;
+            if let Some(bucket) = self.bucket(priority, words.len()) {
+                words.append(bucket);
+                *bucket = words;
+            }
         }
     }
     /// The address of the record under the one that ends at `top`.
@@ -340,20 +408,42 @@ impl Worker {
         self.abi.goals = at(start);
         (start..top).step_by(8).map(read).collect()
     }
-    /// The goal stack is at its limit (C5); it does not grow.
+    /// The goal stack is at its limit (C5).
     pub(crate) fn grow_goals(&mut self) {
         self.has_room(GOAL_SLACK_WORDS);
     }
     /// True if the stack takes `words` more and keeps its slack; otherwise the program ends at the next reduction.
     #[cold]
     fn has_room(&mut self, words: usize) -> bool {
-        if self.abi.goals as usize + 8 * words <= self.abi.goals_limit {
+        let top = self.abi.goals as usize + 8 * words;
+        if top <= self.abi.goals_limit {
             return true;
         }
-        let message = format!("the goal stack is full: its limit is {} MiB", self.goals.bytes_max >> 20);
-        self.error.get_or_insert(ProgramError::new(ErrorKind::HeapLimit, message));
-        self.abi.limit = 0;
-        false
+        if !self.goals.set_stack_bytes(top - self.goals.region.base()) {
+            self.end_with(no_room(&self.shared));
+            return false;
+        }
+        self.abi.goals_limit = self.goals.limit();
+        self.count_goals();
+        true
+    }
+    /// P5: counts the goals, and asks for a collection if they are too many.
+    #[cold]
+    fn count_goals(&mut self) {
+        let bytes = self.goals.bytes();
+        let before = std::mem::replace(&mut self.goals.counted, bytes);
+        // Relaxed: a counter. It wraps around when there are fewer.
+        self.shared.goal_bytes.fetch_add(bytes.wrapping_sub(before), Relaxed);
+        if self.room() == 0 {
+            self.collect_soon();
+        }
+    }
+    /// P5: the goals take what they need, and no more.
+    pub(crate) fn give_goals_back(&mut self) {
+        self.goals.count_beside();
+        self.goals.set_stack_bytes(self.abi.goals as usize - self.goals.region.base());
+        self.abi.goals_limit = self.goals.limit();
+        self.count_goals();
     }
     /// P4: after a collection that found the lowest word that leads to something young at `young`.
     pub(crate) fn mark_goals(&mut self, young: usize) {

@@ -43,6 +43,7 @@ mod sync;
 mod system;
 mod team;
 pub mod terms;
+mod threads;
 pub mod trace;
 pub mod unify;
 mod versions;

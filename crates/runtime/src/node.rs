@@ -9,12 +9,13 @@ use crate::goals::Goals;
 use crate::heap::{HALVINGS_MAX, address_space_min, other_bytes};
 use crate::memory::Region;
 use crate::native::{Native, Outcome};
-use crate::outcome::{ErrorKind, ProgramError, RunOutcome};
+use crate::outcome::RunOutcome;
 use crate::program::{Code, Constant, Enter, Load, Mode, NativeCode, PredicateInfo, Predicates};
 use crate::schedule::{self, Home};
 use crate::spaces::Spaces;
 use crate::statistics::Statistics;
 use crate::system::{self, SystemGoals};
+use crate::threads::Threads;
 use crate::trace::Track;
 use crate::worker::{Options, PRIORITY_START, Worker};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ use term::symbol::AtomTable;
 
 /// One node: a program, its terms and goals, and the workers that reduce them.
 pub struct Node {
+    /// First: they end before anything that they use.
+    threads: Threads,
     workers: Workers,
     shared: Arc<Shared>,
     home: Home,
@@ -32,20 +35,37 @@ pub struct Node {
     builtins: Vec<(PredicateId, Builtin)>,
 }
 
-/// The node could not be made with so many workers.
+/// What the system refused to a node with so many workers.
 #[derive(Debug)]
-pub struct NoAddressSpace(usize);
+pub enum Refused {
+    /// Address space.
+    AddressSpace(usize),
+    /// Threads.
+    Threads(usize),
+}
 
-impl std::fmt::Display for NoAddressSpace {
+impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mebibytes = address_space_min(self.0).div_ceil(1 << 20);
-        write!(
-            f,
-            "the system refuses the address space for heap and goal stacks: at least {mebibytes} MiB are needed; \
-             `ulimit -v` shows what this shell allows (in KiB)"
-        )?;
-        if self.0 > 1 {
-            write!(f, ", and `--workers N` asks for fewer than {} workers", self.0)
+        let workers = match *self {
+            Refused::AddressSpace(workers) => {
+                let mebibytes = address_space_min(workers).div_ceil(1 << 20);
+                write!(
+                    f,
+                    "the system refuses the address space for heap and goal stacks: at least {mebibytes} MiB are needed; \
+                     `ulimit -v` shows what this shell allows (in KiB)"
+                )?;
+                workers
+            }
+            Refused::Threads(workers) => {
+                write!(
+                    f,
+                    "the system refuses the threads for {workers} workers; `ulimit -u` shows how many processes and threads one user may have"
+                )?;
+                workers
+            }
+        };
+        if workers > 1 {
+            write!(f, ", and `--workers N` asks for fewer than {workers} workers")
         } else {
             Ok(())
         }
@@ -54,10 +74,10 @@ impl std::fmt::Display for NoAddressSpace {
 
 impl Node {
     /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read).
-    pub fn new(options: Options, atoms: AtomTable, natives: Vec<Native>) -> Result<Node, NoAddressSpace> {
+    pub fn new(options: Options, atoms: AtomTable, natives: Vec<Native>) -> Result<Node, Refused> {
         // Less address space (`ulimit -v`) is a smaller heap, not an error.
         let reserved = (0..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
-        let (spaces, goals) = reserved.ok_or(NoAddressSpace(options.workers))?;
+        let (spaces, goals) = reserved.ok_or(Refused::AddressSpace(options.workers))?;
         let shared = Arc::new(Shared::new(&options, atoms, spaces));
         let mut predicates = Predicates::default();
         let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
@@ -93,8 +113,11 @@ impl Node {
             shared.team.attach(index, &raw mut worker.abi.limit);
         }
         shared.set_crew(workers.crew());
+        let all = shared.clone();
+        let threads = Threads::start(options.workers, move |index| schedule::work(&all, index, None))
+            .ok_or(Refused::Threads(options.workers))?;
         let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
-        Ok(Node { workers, shared, home, code, constants, builtins })
+        Ok(Node { threads, workers, shared, home, code, constants, builtins })
     }
     /// The builtins given to `new`, with their numbers.
     pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
@@ -193,24 +216,12 @@ impl Node {
 
     /// Runs a goal, and all that follows from it, to the end.
     pub fn run(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
-        let Node { workers, shared, home, .. } = self;
+        let Node { threads, workers, shared, home, .. } = self;
         let waker = workers.get(0).waker();
         waker.set_running(true);
         workers.get(0).spawn(predicate, args);
         shared.team.begin_run();
-        std::thread::scope(|scope| {
-            let shared = &**shared;
-            for index in 1..shared.team.len() {
-                let thread = std::thread::Builder::new().name(format!("fifth-{index}"));
-                if thread.spawn_scoped(scope, move || schedule::work(shared, index, None)).is_err() {
-                    let message = format!("the system refuses a thread for worker {index}");
-                    let error = ProgramError::new(ErrorKind::Other, message);
-                    shared
-                        .finish(RunOutcome::Failed(error.detail("`--workers N` asks for fewer".to_owned())));
-                }
-            }
-            schedule::work(shared, 0, Some(home));
-        });
+        threads.run(|| schedule::work(shared, 0, Some(home)));
         waker.set_running(false);
         workers.iter_mut().for_each(|worker| {
             worker.note_figures(true);
@@ -224,7 +235,7 @@ impl Node {
 /// process needs.
 fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
     let spaces = Spaces::new(options, halvings)?;
-    let stacks = (0..options.workers).map(|_| Goals::new(PRIORITY_START, spaces.bytes_max(), halvings));
+    let stacks = (0..options.workers).map(|_| Goals::new(PRIORITY_START, halvings));
     let stacks: Option<Vec<Goals>> = stacks.collect();
     // Given back at once: compiler, code and threads take it.
     Region::reserve(other_bytes(options.workers), 4096)?;

@@ -55,8 +55,8 @@ impl Default for Policy {
 pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let (crew, spaces) = (shared.crew(), &shared.spaces);
     let start = Instant::now();
-    let in_use = crew.with(me, |worker| worker.bytes_in_use());
-    let (mut used, mut busy, mut major) = (0, 0, in_use > spaces.major_threshold());
+    let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
+    let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
     let (nursery, expected) = lock(&shared.policy).expected();
     crew.each(|worker| {
         let bytes = worker.nursery_used();
@@ -86,8 +86,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let parts = collection.end(crew);
     let copied: usize = parts.iter().map(|part| part.words).sum();
     let pause = start.elapsed();
-    let in_use = crew.with(me, |worker| worker.bytes_in_use());
-    spaces.set_limits(major.then_some(in_use));
+    spaces.set_limits(major.then(|| crew.with(me, |worker| worker.heap_bytes())));
     let kind = if major { Collected::Everything } else { Collected::Young };
     for part in &parts {
         let counters = (part.words, part.scanned);
@@ -104,10 +103,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
         lock(&shared.policy).collected(copied, used, most)
     } else {
-        // With less than a tenth to spare, collections would take nearly all the time.
-        if in_use > spaces.bytes_max() - spaces.bytes_max() / 10 {
-            crew.with(me, |worker| worker.heap_limit_reached(in_use));
-        }
+        crew.each(Worker::give_goals_back);
+        crew.with(me, Worker::check_heap_limit);
         nursery
     };
     crew.each(|worker| {
@@ -224,13 +221,22 @@ impl Worker {
         self.abi.limit = 0;
         self.set_private_base(base);
     }
-    fn heap_limit_reached(&mut self, bytes: usize) {
+    /// After a major collection: ends the program if there is less than a tenth to spare. Collections would take nearly all the time.
+    fn check_heap_limit(&mut self) {
+        let (bytes, most) = (self.bytes_in_use(), self.heap.spaces.bytes_max());
+        if bytes <= most - most / 10 {
+            return;
+        }
         let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
-        let message = format!(
+        let mut message = format!(
             "the heap limit of {} MiB is reached: {} MiB are in use",
-            mebibytes(self.heap.spaces.bytes_max()),
+            mebibytes(most),
             mebibytes(bytes)
         );
+        let goals = self.shared.goal_bytes.load(Relaxed);
+        if goals >= most / 10 {
+            message += &format!(", {} MiB of them by goals that are ready", mebibytes(goals));
+        }
         self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
     }
     /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an object
@@ -247,9 +253,13 @@ impl Worker {
     pub(crate) fn room(&self) -> usize {
         self.heap.spaces.bytes_max().saturating_sub(self.bytes_in_use())
     }
-    /// Bytes that count against the heap limit: those of the heap outside the young regions, and what the node keeps
-    /// beside the heap because the program wants it kept.
+    /// Bytes that count against the heap limit.
     fn bytes_in_use(&self) -> usize {
+        self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
+    }
+    /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program wants it
+    /// kept.
+    fn heap_bytes(&self) -> usize {
         let kept = self.shared.kept.load(Relaxed) + self.roots.len() * ROOT_BYTES;
         self.heap.spaces.old_bytes() + self.atoms.bytes() + kept
     }

@@ -207,6 +207,10 @@ impl Worker {
         for range in ranges.iter().rev() {
             bucket.drain(range.clone());
         }
+        // P5 of `goals`.
+        if bucket.capacity() > 4 * bucket.len() + 1024 {
+            bucket.shrink_to(2 * bucket.len());
+        }
         if bucket.is_empty() {
             self.goals.forget_bucket(priority);
         }
