@@ -15,8 +15,11 @@ use support::execute::{self, Ending, Execution};
 
 const CASES: u64 = 30;
 const BYTES_MAX: u64 = 600;
-/// Numbers of workers that are tried in turn: few, more than most machines have processors, the most there can be.
+/// Numbers of workers that are tried in turn.
 const WORKERS: [&str; 3] = ["2", "3", "8"];
+/// The most there can be take their time: they have a part of the cases.
+const WORKERS_MOST: &str = "64";
+const MOST_EACH: u64 = 8;
 /// After so many failures it stops.
 const FAILURES_MAX: usize = 5;
 
@@ -70,7 +73,8 @@ fn check(file: &Path, seed: u64) -> Result<(), String> {
         // The interpreter gives up on programs that take too many steps.
         return Ok(());
     };
-    for workers in WORKERS {
+    let most = seed.is_multiple_of(MOST_EACH).then_some(WORKERS_MOST);
+    for workers in WORKERS.into_iter().chain(most) {
         agree(&files, workers, seed, &expected).map_err(|difference| format!("{difference}\n{text}"))?;
     }
     Ok(())
