@@ -94,7 +94,7 @@ impl Worker {
         if std::mem::take(&mut self.solo) {
             self.shared.team.end_solo(self.index);
             self.publish_wanted = true;
-            self.abi.limit = 0;
+            self.abi.want_attention();
         }
     }
     /// Before a rest. True if goals were sent back since the last one (B3).
@@ -172,7 +172,7 @@ impl Worker {
         let (priority, goal) = (self.abi.priority, self.pop_goal());
         let words = std::iter::once(variable).chain(goal).collect();
         self.goals.polled.push((priority, words));
-        self.abi.limit = 0;
+        self.abi.want_attention();
     }
     /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if there are others.
     pub(crate) fn poll_variables(&mut self) -> bool {
@@ -187,7 +187,7 @@ impl Worker {
     /// B3: counts a poll, which is in vain until more is known.
     pub(crate) fn count_poll(&mut self) {
         self.polling.in_vain += 1;
-        self.abi.limit = 0;
+        self.abi.want_attention();
     }
     /// B3: the goal on top of the stack goes to who makes what it waits for.
     pub(crate) fn send_top_goal(&mut self, to: usize) {

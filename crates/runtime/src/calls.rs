@@ -151,7 +151,7 @@ impl Worker {
     /// Ends the program before the next reduction.
     pub(crate) fn end_with(&mut self, error: Box<ProgramError>) {
         self.error.get_or_insert(error);
-        self.abi.limit = 0;
+        self.abi.want_attention();
     }
     /// Puts the goal that is next, if it is one of the program's, into an error that is no goal's fault.
     pub(crate) fn name_next_goal(&self, error: &mut ProgramError) {

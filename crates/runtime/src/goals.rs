@@ -205,7 +205,7 @@ impl Worker {
     /// A bucket with room for so many words; `None` if the system refuses it, and then the program ends at the next reduction.
     fn bucket(&mut self, priority: i64, words: usize) -> Option<&mut Vec<Word>> {
         if priority > self.abi.priority {
-            self.abi.limit = 0;
+            self.abi.want_attention();
         }
         self.goals.beside_new += words;
         if self.goals.beside_new >= self.goals.beside_step {
@@ -219,7 +219,7 @@ impl Worker {
             return Some(bucket);
         }
         self.error.get_or_insert(no_room(&self.shared));
-        self.abi.limit = 0;
+        self.abi.want_attention();
         None
     }
     /// Pushes a record's goal: `args` is the address of `arity` words.

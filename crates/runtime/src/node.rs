@@ -110,7 +110,7 @@ impl Node {
         let mut workers = Workers::new(workers);
         for (index, worker) in workers.iter_mut().enumerate() {
             worker.attach_limit();
-            shared.team.attach(index, &raw mut worker.abi.limit);
+            shared.team.attach(index, &raw const worker.abi.limit);
         }
         shared.set_crew(workers.crew());
         let all = shared.clone();

@@ -218,7 +218,7 @@ impl Worker {
         self.soon = usize::MAX;
         self.goals.seen.forget();
         // The worker attends again before it reduces.
-        self.abi.limit = 0;
+        self.abi.want_attention();
         self.set_private_base(base);
     }
     /// After a major collection: ends the program if there is less than a tenth to spare. Collections would take nearly all the time.
@@ -267,6 +267,6 @@ impl Worker {
     pub fn collect_soon(&mut self) {
         self.major_wanted = true;
         self.collection_wanted = true;
-        self.abi.limit = 0;
+        self.abi.want_attention();
     }
 }

@@ -248,7 +248,7 @@ impl Worker {
     /// Reduces until there is nothing more to do without others.
     fn reduce(&mut self, mut home: Option<&mut Home>) -> Pause {
         loop {
-            if self.abi.heap as usize > self.abi.limit
+            if self.abi.heap as usize > self.abi.limit()
                 && let Some(pause) = self.attend(home.as_deref_mut())
             {
                 return pause;
@@ -286,7 +286,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn attend_to_resumed(&mut self) -> bool {
         let limit = self.limit.min(self.soon);
-        self.abi.limit = limit;
+        self.abi.set_limit(limit);
         // K2, T7: after the limit was restored.
         let other = self.is_woken()
             || !self.is_single() && self.shared.team.wants(self.index)
@@ -298,7 +298,7 @@ impl Worker {
             || self.exit.is_some()
             || self.wants_other_priority();
         if other || !self.has_resumed() {
-            self.abi.limit = 0;
+            self.abi.want_attention();
             return false;
         }
         if !self.is_single() {
@@ -309,7 +309,7 @@ impl Worker {
 
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
     fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
-        self.abi.limit = self.limit;
+        self.abi.set_limit(self.limit);
         let crowd = !self.is_single();
         if crowd {
             self.shared.team.look(self.index);
@@ -366,7 +366,7 @@ impl Worker {
             if self.shaker.is_some() {
                 self.shake();
             }
-            self.abi.limit = self.abi.limit.min(self.soon);
+            self.abi.set_limit(self.abi.limit().min(self.soon));
             self.show_looks();
         }
         self.switch_priority();

@@ -183,7 +183,7 @@ impl Worker {
     }
     /// The goal on top of the stack is tried again at once: some variable has a value.
     fn try_again(&mut self) {
-        self.abi.limit = 0;
+        self.abi.want_attention();
     }
     /// B3 of `balance`: the other worker in whose nursery a cell lies, if none lies in the own one or in a place that is nobody's.
     fn maker(&self, cells: &[usize]) -> Option<usize> {
@@ -260,7 +260,7 @@ impl Worker {
     /// A variable got its value: its goals become ready (H3). `waiting` was the cell's content.
     #[inline(always)]
     pub(crate) fn resume(&mut self, waiting: Word) {
-        self.abi.limit = 0;
+        self.abi.want_attention();
         if self.abi.resumed == 0 {
             self.abi.resumed = waiting.address();
         } else {
@@ -323,7 +323,7 @@ impl Worker {
         if start < self.resumed_floor {
             self.resumed_floor = start;
             self.soon = self.soon.min(self.abi.heap as usize + TURN_BYTES);
-            self.abi.limit = self.abi.limit.min(self.soon);
+            self.abi.set_limit(self.abi.limit().min(self.soon));
         }
         if top - start <= 8 * 8 {
             self.push_resumed_between::<8>(start, top)

@@ -70,11 +70,11 @@ impl Worker {
             let (address, due) = self.heap.spaces.allocate_large(words);
             if due {
                 self.collection_wanted = true;
-                self.abi.limit = 0;
+                self.abi.want_attention();
             }
             return address;
         }
-        self.abi.limit = 0;
+        self.abi.want_attention();
         self.heap.allocate_overflow(words)
     }
 

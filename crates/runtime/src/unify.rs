@@ -96,7 +96,7 @@ impl Worker {
         }
         if self.in_code {
             self.unify_wanted.push((variable, other));
-            self.abi.limit = 0;
+            self.abi.want_attention();
             return true;
         }
         if let Some(owner) = self.run_generator(variable.address()) {

@@ -18,7 +18,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(5);
 #[derive(Debug, Default)]
 struct Shared {
     woken: AtomicBool,
-    limit: AtomicPtr<usize>,
+    limit: AtomicPtr<AtomicUsize>,
     users: AtomicUsize,
     running: AtomicBool,
     interrupted: AtomicBool,
@@ -41,9 +41,8 @@ impl Waker {
         self.shared.woken.store(true, Ordering::SeqCst);
         self.shared.users.fetch_add(1, Ordering::SeqCst);
         let limit = self.shared.limit.load(Ordering::SeqCst);
-        if !limit.is_null() {
-            // SAFETY: K1 - the worker lives until `detach` has seen `users` at zero, and its limit is an aligned usize.
-            let limit = unsafe { AtomicUsize::from_ptr(limit) };
+        // SAFETY: K1 - the worker lives until `detach` has seen `users` at zero.
+        if let Some(limit) = unsafe { limit.as_ref() } {
             limit.store(0, Ordering::SeqCst);
         }
         self.shared.users.fetch_sub(1, Ordering::SeqCst);
@@ -99,8 +98,8 @@ impl Waker {
     pub(crate) fn is_claimed(&self, signal: i32) -> bool {
         self.shared.claimed.load(Ordering::Relaxed) >> (signal & 63) & 1 == 1
     }
-    pub(crate) fn attach(&self, limit: *mut usize) {
-        self.shared.limit.store(limit, Ordering::SeqCst);
+    pub(crate) fn attach(&self, limit: *const AtomicUsize) {
+        self.shared.limit.store(limit.cast_mut(), Ordering::SeqCst);
     }
     pub(crate) fn detach(&self) {
         self.shared.limit.store(std::ptr::null_mut(), Ordering::SeqCst);

@@ -25,8 +25,9 @@ use crate::team::AT_REST;
 use crate::waker::Waker;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
+use std::marker::PhantomPinned;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 use term::Word;
 use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
@@ -195,7 +196,7 @@ impl Worker {
         };
         let classes = Arc::<Classes>::default();
         let abi = WorkerAbi {
-            limit,
+            limit: AtomicUsize::new(limit),
             goals_limit: goals.limit(),
             entries: std::ptr::null(),
             constants: std::ptr::null(),
@@ -211,6 +212,7 @@ impl Worker {
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
             helpers: crate::helpers::HELPERS,
+            pinned: PhantomPinned,
         };
         Box::new(Worker {
             abi,
@@ -262,7 +264,7 @@ impl Worker {
     }
     /// Where wakers find the limit; the worker does not move any more.
     pub(crate) fn attach_limit(&mut self) {
-        self.waker.attach(&raw mut self.abi.limit);
+        self.waker.attach(&raw const self.abi.limit);
     }
 
     /// The atom with this text.
@@ -298,7 +300,7 @@ impl Worker {
     /// Keeps a word alive (and up to date) across collections until [`Worker::take_root`].
     /// Whoever keeps one waits for something outside, so the scheduler looks at its events soon.
     pub fn root(&mut self, word: Word) -> Root {
-        self.abi.limit = 0;
+        self.abi.want_attention();
         if let Some(index) = self.free_roots.pop() {
             self.roots[index as usize] = word;
             return Root(index);
@@ -322,7 +324,7 @@ impl Worker {
     /// Asks the program to end with this exit status: no further goal is reduced.
     pub fn exit(&mut self, status: i32) {
         self.exit.get_or_insert(status);
-        self.abi.limit = 0;
+        self.abi.want_attention();
     }
     /// Counts bytes that a builtin is going to keep outside the heap; it asks [`Worker::ensure`] first.
     pub(crate) fn keep(&self, bytes: usize) -> Kept {

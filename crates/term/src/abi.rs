@@ -31,6 +31,8 @@
 //!   wait for it, is a helper's work. Cells that the running goal made itself since it started are private and need no test.
 
 use crate::word::Word;
+use std::marker::PhantomPinned;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Free words above `WorkerAbi::limit` (C3).
 pub const SLACK_WORDS: usize = 1024;
@@ -180,8 +182,9 @@ pub struct Builtin {
 /// The part of a worker that generated code knows. The runtime's worker begins with it.
 #[repr(C)]
 pub struct WorkerAbi {
-    /// C3: the highest `heap` at which a reduction may start.
-    pub limit: usize,
+    /// C3: the highest `heap` at which a reduction may start. Atomic because other threads lower it, too (C4). Relaxed: it is a hint
+    /// to look at what has an order of its own.
+    pub limit: AtomicUsize,
     /// C5: the highest `goals` at which pushing may start.
     pub goals_limit: usize,
     /// Addresses of the predicates' entries, by predicate number.
@@ -214,6 +217,27 @@ pub struct WorkerAbi {
     pub operands: [Word; OPERANDS_MAX],
     /// The runtime's functions that generated code calls.
     pub helpers: Helpers,
+    /// A worker is used through `&mut` while other threads store to `limit`: so its references must not count as the only ones, as
+    /// those to what may move do.
+    pub pinned: PhantomPinned,
+}
+
+impl WorkerAbi {
+    /// C3.
+    #[inline(always)]
+    pub fn limit(&self) -> usize {
+        self.limit.load(Relaxed)
+    }
+    /// Overlooks who wanted attention before, and perhaps meanwhile.
+    #[inline(always)]
+    pub fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Relaxed);
+    }
+    /// C4: no reduction starts before the worker has attended.
+    #[inline(always)]
+    pub fn want_attention(&self) {
+        self.set_limit(0);
+    }
 }
 
 /// Functions that generated code calls, with the C convention. "Uses" names what must be stored before (C2); "changes"

@@ -3,6 +3,8 @@
 use codegen::{LoadedCode, Options, generate, load};
 use compiler::ir::{BlockId, Component, Entry, GoalCall, Operand, Predicate, Program, Reg};
 use std::cell::{Cell, RefCell};
+use std::marker::PhantomPinned;
+use std::sync::atomic::AtomicUsize;
 
 use term::abi::{
     Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, WorkerAbi,
@@ -199,7 +201,7 @@ impl Machine {
         };
         let constants = vec![Word::small(111), Word::NIL];
         let worker = Box::new(WorkerAbi {
-            limit: base as usize + 8 * (HEAP_WORDS - SLACK_WORDS),
+            limit: AtomicUsize::new(base as usize + 8 * (HEAP_WORDS - SLACK_WORDS)),
             goals_limit: goals.as_ptr() as usize + 8 * (goals.len() - GOAL_SLACK_WORDS),
             entries: entries.as_ptr(),
             constants: constants.as_ptr(),
@@ -215,6 +217,7 @@ impl Machine {
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
             helpers,
+            pinned: PhantomPinned,
         });
         Machine { worker, _heap: heap, goals, _entries: entries, _constants: constants, code }
     }

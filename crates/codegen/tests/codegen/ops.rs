@@ -394,10 +394,10 @@ fn unification_binds_follows_resumes_or_asks() {
     let (_, generated) = waiting(&mut m, GENERATOR);
     assert_eq!(go(&mut m, generated, list).len(), 1);
     let ((record, first), (_, second)) = (waiting(&mut m, SUSPENSION), waiting(&mut m, SUSPENSION));
-    let limit = m.worker.limit;
+    let limit = m.worker.limit();
     assert_eq!(go(&mut m, first, list), none);
-    assert_eq!((m.value(first), m.worker.resumed, m.worker.limit), (list, record, 0));
-    m.worker.limit = limit;
+    assert_eq!((m.value(first), m.worker.resumed, m.worker.limit()), (list, record, 0));
+    m.worker.set_limit(limit);
     assert_eq!(go(&mut m, second, Word::small(1)).len(), 1);
     assert_eq!(go(&mut m, b, second).len(), 1);
     // C6: what is not private is the helper's; a private variable may become a reference to it.
@@ -512,7 +512,7 @@ fn several_entries_share_a_function_and_large_needs_are_told() {
         assert_eq!(m.value(out), expected);
     }
     let out = m.variable();
-    m.worker.limit = m.worker.heap as usize + 8 * 3000;
+    m.worker.set_limit(m.worker.heap as usize + 8 * 3000);
     assert_eq!(m.solve(P, &[out]), 0);
     assert_eq!((m.worker.need, m.depth()), (5000, 3 + 3));
 }

@@ -124,7 +124,7 @@ fn the_end_of_the_heap_interrupts_and_the_goal_goes_on_later() {
     machine.push(NREV, &[list, result]);
     let mut polls = 0;
     loop {
-        machine.worker.limit = machine.worker.heap as usize;
+        machine.worker.set_limit(machine.worker.heap as usize);
         match machine.run() {
             0 => polls += 1,
             status => {

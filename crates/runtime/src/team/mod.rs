@@ -34,7 +34,8 @@ use crate::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Release,
 };
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use std::sync::atomic::AtomicPtr;
+// The limit is of the ABI, not of the models.
+use std::sync::atomic::{AtomicPtr, AtomicUsize as Limit};
 use std::time::{Duration, Instant};
 use term::Word;
 
@@ -121,7 +122,7 @@ struct Mailbox {
     /// T3: the next mail must ring.
     listening: bool,
     /// T6. Atomic only because a raw pointer cannot be sent.
-    limit: AtomicPtr<usize>,
+    limit: AtomicPtr<Limit>,
 }
 
 /// Sets of workers, and the stop that is going on.
@@ -143,9 +144,8 @@ impl Mailbox {
     /// Makes the worker look soon if it reduces; to any other it does no harm.
     fn poke(&mut self) {
         let limit = *self.limit.get_mut();
-        if !limit.is_null() {
-            // SAFETY: T6 - the worker lives until `detach` has had the lock that the caller holds, and its limit is an aligned usize.
-            let limit = unsafe { std::sync::atomic::AtomicUsize::from_ptr(limit) };
+        // SAFETY: T6 - the worker lives until `detach` has had the lock that the caller holds.
+        if let Some(limit) = unsafe { limit.as_ref() } {
             // Release: whoever reads the zero sees what it was poked for.
             limit.store(0, Release);
         }
@@ -213,11 +213,11 @@ impl Team {
         self.mailbox(worker).poke();
     }
     /// The address of the worker's `abi.limit`, where pokes store 0. It must stay valid until `detach`.
-    pub(crate) fn attach(&self, me: usize, limit: *mut usize) {
-        self.mailbox(me).limit = AtomicPtr::new(limit);
+    pub(crate) fn attach(&self, me: usize, limit: *const Limit) {
+        self.mailbox(me).limit = AtomicPtr::new(limit.cast_mut());
     }
     pub(crate) fn detach(&self, me: usize) {
-        self.attach(me, std::ptr::null_mut());
+        self.attach(me, std::ptr::null());
     }
 
     /// Sends goals to a worker. Only a running worker may (T1).

@@ -17,33 +17,32 @@ fn contents(mails: &[Mail]) -> Vec<i64> {
 #[test]
 fn mail_keeps_its_order_and_pokes() {
     let team = Team::new(2);
-    let mut limit = 7usize;
-    team.attach(1, &raw mut limit);
+    let limit = AtomicUsize::new(7);
+    team.attach(1, &raw const limit);
     assert!(team.take_mail(1).is_empty());
     team.post(1, mail([1, 2]));
     team.post(1, mail([3]));
     team.visit_mail(1, |mail| mail.priority += 5);
     team.detach(1);
-    assert_eq!(limit, 0);
+    assert_eq!(limit.load(SeqCst), 0);
     let mails = team.take_mail(1);
     assert_eq!(contents(&mails), [1, 2, 3]);
     assert!(mails.iter().all(|mail| mail.priority == 5));
-    limit = 7;
+    limit.store(7, SeqCst);
     team.post(1, mail([4]));
-    assert_eq!(limit, 7, "nobody uses the address after `detach`");
+    assert_eq!(limit.load(SeqCst), 7, "nobody uses the address after `detach`");
     assert_eq!(team.rest(1, None, None), Wake::Mail);
 }
 
 #[test]
 fn overlooked_pokes_are_repeated() {
     let team = Team::new(2);
-    let mut limits = [7usize; 2];
-    limits.iter_mut().enumerate().for_each(|(me, limit)| team.attach(me, limit));
+    let limits = [7, 7].map(AtomicUsize::new);
+    limits.iter().enumerate().for_each(|(me, limit)| team.attach(me, limit));
     team.post(1, mail([1]));
-    limits[1] = 7;
-    team.attach(1, &raw mut limits[1]);
+    limits[1].store(7, SeqCst);
     team.poke_again();
-    assert_eq!(limits, [7, 0]);
+    assert_eq!(limits.map(AtomicUsize::into_inner), [7, 0]);
 }
 
 #[test]
@@ -210,8 +209,8 @@ impl Stress {
     fn work(&self, me: usize, mut random: Random) {
         let team = &self.team;
         let mut goals = Vec::new();
-        let mut limit = 0usize;
-        team.attach(me, &raw mut limit);
+        let limit = AtomicUsize::new(0);
+        team.attach(me, &raw const limit);
         while !team.over() {
             self.attend(me, &mut random, &mut goals);
             if let Some(goal) = goals.pop() {

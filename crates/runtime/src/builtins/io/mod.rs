@@ -248,7 +248,7 @@ fn flush_before_waiting(worker: &mut Worker) -> Vec<Fd> {
     }
     if let Some(error) = failure {
         worker.error.get_or_insert(error.program_error());
-        worker.abi.limit = 0;
+        worker.abi.want_attention();
     }
     blocked
 }
