@@ -326,16 +326,23 @@ fn whoever_is_solo_ends_that_when_asked() {
     thread::scope(|scope| {
         let other = scope.spawn(|| {
             let mut asked = 0;
-            while team.rest(1, None, Some(SHORT)) == Wake::Solo {
-                team.interrupt_solo();
-                asked += 1;
+            loop {
+                match team.rest(1, None, Some(SHORT)) {
+                    Wake::Solo => {
+                        team.interrupt_solo();
+                        asked += 1;
+                    }
+                    // The time may be over before the other one goes solo.
+                    Wake::Timeout if asked == 0 => {}
+                    wake => return (asked, wake),
+                }
             }
-            asked
         });
         while !team.go_solo(0) {}
         while !team.solo_interrupted() {}
         team.end_solo(0);
-        assert!(other.join().expect("no worker panics") > 0);
+        let (asked, wake) = other.join().expect("no worker panics");
+        assert!(asked > 0 && wake == Wake::Timeout, "{asked} {wake:?}");
         assert!(!team.go_solo(0), "the other one runs");
     });
 }
