@@ -1,0 +1,70 @@
+//! Messages between nodes. What they mean is nobody's concern here.
+//!
+//! A [`Fabric`] is one node's way to the others. There are three kinds, with the same promises:
+//!
+//! | kind | nodes are | time |
+//! |---|---|---|
+//! | `threads` | threads of this process | nanoseconds |
+//! | `mpi` (cargo feature) | processes under an MPI launcher | nanoseconds |
+//! | `simulated` | states of one thread | cycles of a network that is simulated flit by flit |
+//!
+//! What a node does is a [`Node`]: a state machine that never blocks. Each kind has a `run` that makes nodes and steps them until all are
+//! done. So a node's code is the same on each, and `conformance` has the tests that all of them pass.
+//!
+//! Invariants:
+//! - N1 Nothing is lost and nothing arrives twice. Of two messages of one priority from one node to another, the first sent arrives first.
+//! - N2 All queues are bounded. A message for which there is no room is given back ([`Busy`]); who gets one back goes on polling, or two nodes
+//!   that wait for each other would wait for ever.
+//! - N3 What was sent arrives although its sender does nothing more than wait; it may be held back for a bounded time, so that one packet
+//!   carries many messages.
+
+#![forbid(unsafe_code)]
+
+mod message;
+
+pub use message::{Message, Priority, WORDS_MAX};
+
+/// A node's address: nodes are numbered from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub u32);
+
+/// A moment, in nanoseconds or cycles since the fabric began.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Time(pub u64);
+
+/// There is no room for this message now. The sender has it back, and tries again after it has polled.
+#[derive(Debug)]
+pub struct Busy(pub Message);
+
+/// One node's way to the others.
+pub trait Fabric {
+    /// Whose way this is.
+    fn node(&self) -> NodeId;
+    /// How many nodes there are.
+    fn nodes(&self) -> u32;
+    /// Sends a message; a node may send to itself. Whoever is to get it must be one of [`Fabric::nodes`].
+    fn send(&mut self, to: NodeId, message: Message) -> Result<(), Busy>;
+    /// The next message that has arrived, those of higher priority first.
+    fn poll(&mut self) -> Option<Message>;
+    /// The time at this node. On a simulated network it passes by what the node is said to [`Fabric::spend`].
+    fn now(&self) -> Time;
+    /// What the node has just done takes so long, if time is simulated.
+    fn spend(&mut self, time: u64);
+}
+
+/// What a node does.
+pub trait Node<F: Fabric> {
+    /// Does a little: as much as it likes to do before it looks at its messages again.
+    fn step(&mut self, fabric: &mut F) -> Step;
+}
+
+/// What a node wants after a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// To go on.
+    Again,
+    /// To go on when there is a message, or at this time.
+    Wait(Option<Time>),
+    /// Nothing more. Messages that still come to it vanish, so nodes agree among themselves on when to be done.
+    Done,
+}

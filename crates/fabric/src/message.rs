@@ -1,0 +1,56 @@
+//! What travels.
+
+use crate::NodeId;
+
+/// Most words of a message; what is longer goes into its payload.
+pub const WORDS_MAX: usize = 8;
+
+/// Messages of the higher priority overtake others, at the receiver at least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Priority {
+    /// Of most messages.
+    #[default]
+    Low,
+    /// Of messages without which others cannot go on: replies, credits.
+    High,
+}
+
+/// A few words, and bytes if there is more to say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Who sent it; the fabric enters that.
+    pub from: NodeId,
+    /// How urgent it is.
+    pub priority: Priority,
+    len: u8,
+    words: [u64; WORDS_MAX],
+    /// Any number of bytes, moved as they are.
+    pub payload: Vec<u8>,
+}
+
+impl Message {
+    /// A message of at most [`WORDS_MAX`] words, without payload. More is a mistake of the caller's: panics.
+    pub fn new(priority: Priority, words: &[u64]) -> Message {
+        let mut all = [0; WORDS_MAX];
+        all[..words.len()].copy_from_slice(words);
+        Message { from: NodeId(0), priority, len: words.len() as u8, words: all, payload: Vec::new() }
+    }
+    /// The words.
+    pub fn words(&self) -> &[u64] {
+        &self.words[..self.len.into()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_the_words_it_was_made_of() {
+        for count in 0..=WORDS_MAX {
+            let words: Vec<u64> = (0..count as u64).collect();
+            let message = Message::new(Priority::High, &words);
+            assert_eq!(message.words(), words);
+        }
+    }
+}
