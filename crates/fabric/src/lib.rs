@@ -20,7 +20,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod conformance;
 mod message;
+mod patience;
+mod sync;
+pub mod threads;
 
 pub use message::{Message, Priority, WORDS_MAX};
 

@@ -31,9 +31,15 @@ pub struct Message {
 impl Message {
     /// A message of at most [`WORDS_MAX`] words, without payload. More is a mistake of the caller's: panics.
     pub fn new(priority: Priority, words: &[u64]) -> Message {
-        let mut all = [0; WORDS_MAX];
-        all[..words.len()].copy_from_slice(words);
-        Message { from: NodeId(0), priority, len: words.len() as u8, words: all, payload: Vec::new() }
+        Message::with(priority, words.len(), |i| words[i])
+    }
+    /// A message of `count` words (at most [`WORDS_MAX`]), each asked for once and in order, without payload.
+    pub fn with(priority: Priority, count: usize, mut word: impl FnMut(usize) -> u64) -> Message {
+        let mut words = [0; WORDS_MAX];
+        for (i, place) in words[..count].iter_mut().enumerate() {
+            *place = word(i);
+        }
+        Message { from: NodeId(0), priority, len: count as u8, words, payload: Vec::new() }
     }
     /// The words.
     pub fn words(&self) -> &[u64] {

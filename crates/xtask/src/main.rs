@@ -42,13 +42,23 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// The models are tests of the runtime that exist with `--cfg models` only; it has a build directory of its own because the flag
+/// The models are tests that exist with `--cfg models` only; they have a build directory of their own because the flag
 /// reaches all crates.
 fn loom(root: &Path) -> anyhow::Result<()> {
     let status = Process::new(env!("CARGO"))
         .current_dir(root)
         .env("RUSTFLAGS", "--cfg models")
-        .args(["test", "--package", "runtime", "--lib", "--target-dir", "target/loom", "models::"])
+        .args([
+            "test",
+            "--package",
+            "runtime",
+            "--package",
+            "fabric",
+            "--lib",
+            "--target-dir",
+            "target/loom",
+            "models::",
+        ])
         .status()
         .context("cargo")?;
     if !status.success() {

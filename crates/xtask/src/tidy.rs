@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("compiler", &["term", "syntax"]),
     ("codegen", &["term", "compiler"]),
     ("runtime", &["term", "syntax"]),
+    ("fabric", &[]),
     ("lab", &["term", "syntax", "compiler", "codegen", "runtime"]),
     ("fifth", &["term", "syntax", "compiler", "codegen", "runtime", "lab"]),
     ("xtask", &[]),

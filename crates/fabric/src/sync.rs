@@ -1,0 +1,18 @@
+//! What the standard library has for threads, and in models the same from `loom`, which then tries every order of events.
+
+#[cfg(all(test, models))]
+pub(crate) use loom::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+    },
+    thread,
+};
+#[cfg(not(all(test, models)))]
+pub(crate) use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+    },
+    thread,
+};
