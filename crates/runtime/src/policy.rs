@@ -27,8 +27,10 @@ const SHRINK_PERCENT: usize = 3;
 const SHRINK_AFTER: u32 = 16;
 /// A worker that used less than one part in so many of its nursery allocates little.
 const LITTLE: usize = 8;
-/// Words from which on several workers copy them, and from which on those who rest are woken for it.
-const SHARED_FROM: usize = 16384;
+/// Words from which on several workers copy them: if each has a processor, so that those who are stopped need not be woken, and otherwise.
+const SHARED_FROM: usize = 1024;
+const SHARED_FROM_IN_TURNS: usize = 16384;
+/// Words from which on those who rest are woken for it.
 const WOKEN_FROM: usize = 32768;
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
@@ -67,7 +69,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         worker.collection_wanted = false;
     });
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
-    let collection = match sharers(major, expected).filter(anybody) {
+    let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
         Some(sharers) if crew.len() > 1 => {
             let collection = Arc::new(Collection::new(crew, major, true, nursery));
             *lock(&shared.collection) = Some(collection.clone());
@@ -124,12 +126,12 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
 
 /// Who takes part in a collection beside its leader. What is copied faster than others can be told of it is copied by one, and those who
 /// rest are woken for long work only.
-fn sharers(major: bool, expected: usize) -> Option<Sharers> {
-    match expected {
-        _ if major => Some(Sharers::Everybody),
-        ..SHARED_FROM => None,
-        SHARED_FROM..WOKEN_FROM => Some(Sharers::Stopped),
-        WOKEN_FROM.. => Some(Sharers::Everybody),
+fn sharers(major: bool, expected: usize, processor_each: bool) -> Option<Sharers> {
+    let shared_from = if processor_each { SHARED_FROM } else { SHARED_FROM_IN_TURNS };
+    if major || expected >= WOKEN_FROM {
+        Some(Sharers::Everybody)
+    } else {
+        (expected >= shared_from).then_some(Sharers::Stopped)
     }
 }
 

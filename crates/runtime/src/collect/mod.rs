@@ -260,7 +260,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
         self.own_records();
         self.trace();
         let records = self.survivors();
-        let words = self.old_words + (self.survivor_top - self.survivor_base) / 8;
+        let words = self.words();
         let part = Part {
             collector: me,
             words,
@@ -273,6 +273,11 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
         };
         lock(&self.common.parts).push(part);
         words
+    }
+    /// Words that it has copied.
+    #[inline(always)]
+    fn words(&self) -> usize {
+        self.old_words + (self.survivor_top - self.survivor_base) / 8
     }
 }
 

@@ -30,11 +30,9 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn scan<const OLD: bool>(&mut self, mut at: usize, end: usize) -> usize {
         while at < end {
             let word = read(at);
-            if SHARED {
-                // A claim waits for all loads before it, so what is claimed next should be on its way. What lies behind the end is
-                // still in the region, and may be anything.
-                prefetch(read(at + 8 * PREFETCHED_WORDS));
-            }
+            // What is met soon should be on its way; a claim (F6) even waits for all loads before it. What lies behind the end is
+            // still in the region, and may be anything.
+            prefetch(read(at + 8 * PREFETCHED_WORDS));
             match word.tag() {
                 Tag::Int | Tag::Atom => {}
                 Tag::Header => {
