@@ -25,10 +25,12 @@ use term::Word;
 use term::abi::PredicateId;
 use term::word::Tag;
 
+/// While somebody asks for goals, a worker that has none to spare looks again after allocating so much.
+pub(crate) const LOOK_AGAIN_BYTES: usize = 16 << 10;
 /// A worker that reduces at a lower priority gets so many goals at most.
 const LOWEST_GET: usize = 32;
-/// A goal that was given away is sent back if it waits so soon.
-const AT_ONCE: Duration = Duration::from_micros(50);
+/// Goals that took less time than this were little work; one that was given away is sent back if it waits so soon.
+pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
 /// Polls in a row that bring little before a goal is sent back (B3).
 const POLLS_IN_VAIN: u32 = 3;
 /// What a polled goal does in less time than this is little.
@@ -165,7 +167,7 @@ impl Worker {
         if self.polling.since.take().is_some_and(|since| since.elapsed() >= LITTLE_POLLED) {
             self.polling.in_vain = 0;
         }
-        let fed = self.fed.is_some_and(|fed| fed.elapsed() < AT_ONCE);
+        let fed = self.fed.is_some_and(|fed| fed.elapsed() < LITTLE_WORK);
         if fed || self.polling.in_vain >= POLLS_IN_VAIN {
             return self.send_top_goal(maker);
         }

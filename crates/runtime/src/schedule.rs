@@ -5,6 +5,7 @@
 //! makes resumed goals ready, handles outside events and mail, gives goals away, lets a collection happen, and switches to the highest
 //! priority.
 
+use crate::balance::{LITTLE_WORK, LOOK_AGAIN_BYTES};
 use crate::crew::{Shared, lock};
 use crate::events::Events;
 use crate::memory::read;
@@ -19,12 +20,9 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
 
-/// While somebody asks for goals, a worker that has none to spare looks again after allocating so much.
-const LOOK_AGAIN_BYTES: usize = 16 << 10;
 /// An idle worker asks again after so long, and ever later as long as what it gets gives little work.
 const PATIENCE_MIN: Duration = Duration::from_micros(100);
-/// Goals that took less time than this were little work; goals that took more than that, much.
-const LITTLE_WORK: Duration = Duration::from_micros(50);
+/// Goals that took more time than this were much work.
 const MUCH_WORK: Duration = Duration::from_millis(1);
 /// How many goals a worker asks for at most.
 const APPETITE_MAX: usize = 32;

@@ -7,6 +7,7 @@
 //! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk to each other, each
 //!   ready for a moment only, stay together: to talk across workers costs a hundred times as much.
 
+use crate::balance::LOOK_AGAIN_BYTES;
 use crate::memory::{at, copy, read, write, write_all};
 use crate::terms::deref;
 use crate::worker::Worker;
@@ -34,12 +35,15 @@ pub(crate) enum Surplus {
 pub(crate) struct Seen {
     base: usize,
     words: Vec<Word>,
+    /// Looks that are left out, because one cost so much: to find where goals begin, one has to go down the whole stack.
+    left_out: usize,
 }
 
 impl Seen {
     /// What it knew is no longer true: a collection moved everything.
     pub(crate) fn forget(&mut self) {
         self.words.clear();
+        self.left_out = 0;
     }
     /// The end of what is as it was; what lies between `base` and `top` now is remembered.
     fn look(&mut self, base: usize, top: usize) -> usize {
@@ -60,9 +64,17 @@ impl Worker {
     /// B1, B4: what may be given to a worker that wants so many goals: not more than half of what there is of a priority, which is
     /// higher than `floor`.
     pub(crate) fn surplus(&mut self, appetite: usize, floor: i64) -> Option<Surplus> {
-        let segment = *self.goals.segments.last().expect("the lowest segment stays");
-        let stable = self.goals.seen.look(segment.base, self.abi.goals as usize);
+        let (segment, top) =
+            (self.goals.segments.last().expect("the lowest segment stays"), self.abi.goals as usize);
+        let stable = self.goals.seen.look(segment.base, top);
         let mut segments = (0..self.goals.segments.len()).rev().peekable();
+        if self.goals.seen.left_out > 0 {
+            self.goals.seen.left_out -= 1;
+            segments.next();
+        } else {
+            let depth = self.first_mark(segment.base, top).unwrap_or(top) - segment.base;
+            self.goals.seen.left_out = depth / LOOK_AGAIN_BYTES;
+        }
         let mut buckets = self.goals.buckets.iter().rev().peekable();
         for _ in 0..LEVELS_LOOKED_AT {
             let on_stack = segments.peek().map(|&i| self.goals.segments[i].priority);
@@ -83,13 +95,16 @@ impl Worker {
         }
         None
     }
+    /// Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
+    fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
+        self.goals.marks.iter().copied().find(|&mark| mark > base && mark < top)
+    }
     /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4).
     fn ready_on_stack(&self, index: usize, stable: usize) -> Vec<Range<usize>> {
         let segment = self.goals.segments[index];
         let above = self.goals.segments.get(index + 1);
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
-        // Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
-        let mark = self.goals.marks.iter().copied().find(|&mark| mark > segment.base && mark < top);
+        let mark = self.first_mark(segment.base, top);
         let stable = if above.is_some() { top } else { stable.max(mark.unwrap_or(0)) };
         let mut end = mark.unwrap_or(top);
         let mut ends = Vec::new();
