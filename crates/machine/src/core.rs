@@ -1,0 +1,254 @@
+//! What a node sends, counts and keeps, apart from its program and its tasks.
+
+use crate::WORDS;
+use crate::collective::{Barrier, Partial, Reduce, children};
+use crate::flow::Flow;
+use crate::header::{Header, Kind, NODES_MAX};
+use crate::here::Request;
+use crate::multicast::{self, Multicasts, Origin};
+use crate::names::Names;
+use crate::node_set::NodeSet;
+use crate::slot::Slot;
+use crate::waves::Waves;
+use fabric::{Fabric, Message, NodeId, Priority};
+
+/// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is simulated, beside what programs
+/// [spend](Context::spend).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Costs {
+    /// From a message at the head of the queue to the first instruction of its handler.
+    pub dispatch: u64,
+    /// To send a message.
+    pub send: u64,
+    /// Words that are sent in a cycle; 0: any number.
+    pub words_a_cycle: u64,
+    /// A round of a barrier.
+    pub barrier_round: u64,
+    /// To come to a barrier, and to leave it.
+    pub barrier: u64,
+    /// To make a task go on that waited.
+    pub restart: u64,
+    /// Between two waves that look for the end of the run (X4), and until what was refused is sent again.
+    pub patience: u64,
+}
+
+impl Costs {
+    /// Of real nodes: what happens takes the time that it takes.
+    pub const REAL: Costs = Costs {
+        dispatch: 0,
+        send: 0,
+        words_a_cycle: 0,
+        barrier_round: 0,
+        barrier: 0,
+        restart: 0,
+        patience: 20_000,
+    };
+}
+
+/// What a node has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Messages, those of the machine itself included, except credits and what finds the end of the run.
+    pub sent: u64,
+    /// The same, dispatched.
+    pub dispatched: u64,
+    /// Messages that had to wait in the outbox.
+    pub put_off: u64,
+    /// Messages that came back.
+    pub returned: u64,
+    /// Messages for objects that were elsewhere.
+    pub forwarded: u64,
+    /// Messages that no machine writes, or that answer nothing: another program sent them.
+    pub strange: u64,
+    /// Steps of tasks.
+    pub steps: u64,
+}
+
+/// All but the program, the tasks and the fabric.
+pub(crate) struct Core {
+    pub(crate) node: NodeId,
+    pub(crate) nodes: u32,
+    pub(crate) flow: Flow,
+    pub(crate) names: Names,
+    pub(crate) barrier: Barrier,
+    pub(crate) reduce: Reduce,
+    pub(crate) multicasts: Multicasts,
+    pub(crate) waves: Waves,
+    /// Slots of those who wait for replies.
+    pub(crate) calls: Vec<Option<Slot<Message>>>,
+    pub(crate) free_calls: Vec<u64>,
+    pub(crate) costs: Costs,
+    pub(crate) counters: Counters,
+}
+
+impl Core {
+    pub(crate) fn new(node: NodeId, nodes: u32, costs: Costs) -> Core {
+        assert!((1..=NODES_MAX).contains(&nodes) && node.0 < nodes, "node {} of {nodes}", node.0);
+        Core {
+            node,
+            nodes,
+            flow: Flow::new(nodes),
+            names: Names::new(node),
+            barrier: Barrier::new(node, nodes),
+            reduce: Reduce::new(node, nodes),
+            multicasts: Multicasts::default(),
+            waves: Waves::new(node, nodes),
+            calls: Vec::new(),
+            free_calls: Vec::new(),
+            costs,
+            counters: Counters::default(),
+        }
+    }
+    /// Sends a message, and counts it.
+    #[inline]
+    pub(crate) fn post<F: Fabric>(&mut self, fabric: &mut F, to: NodeId, message: Message) {
+        assert!(to.0 < self.nodes, "there is no node {}", to.0);
+        self.counters.sent += 1;
+        self.spend_on_sending(fabric, &message);
+        self.flow.send(fabric, to, message);
+    }
+    pub(crate) fn spend_on_sending<F: Fabric>(&self, fabric: &mut F, message: &Message) {
+        let words = message.words().len() as u64;
+        let time = self.costs.send + words.checked_div(self.costs.words_a_cycle).unwrap_or(0);
+        if time > 0 {
+            fabric.spend(time);
+        }
+    }
+    /// Sends a message of the machine itself.
+    pub(crate) fn tell<F: Fabric>(
+        &mut self,
+        fabric: &mut F,
+        to: NodeId,
+        kind: Kind,
+        aux: u32,
+        words: &[u64],
+    ) {
+        let header = Header::new(kind, 0, aux);
+        let message = header.message(Priority::High, words);
+        self.counters.sent += u64::from(kind.counts());
+        self.spend_on_sending(fabric, &message);
+        self.flow.send(fabric, to, message);
+    }
+    pub(crate) fn advance_barrier<F: Fabric>(&mut self, fabric: &mut F) {
+        while let Some((to, round)) = self.barrier.advance() {
+            fabric.spend(self.costs.barrier_round);
+            self.tell(fabric, to, Kind::Barrier, round, &[]);
+        }
+    }
+    pub(crate) fn advance_reduction<F: Fabric>(&mut self, fabric: &mut F) {
+        while let Some(partial) = self.reduce.advance() {
+            match partial {
+                Partial::Up(parent, reduction, value) => {
+                    self.tell(fabric, parent, Kind::ReduceUp, 0, &[reduction as u64, value]);
+                }
+                Partial::Down(value) => {
+                    self.reduction_done(fabric, value);
+                }
+            }
+        }
+    }
+    pub(crate) fn reduction_done<F: Fabric>(&mut self, fabric: &mut F, value: u64) -> bool {
+        let right = self.reduce.finish(value);
+        self.tell_children(fabric, Kind::ReduceDown, &[value]);
+        right
+    }
+    pub(crate) fn tell_children<F: Fabric>(&mut self, fabric: &mut F, kind: Kind, words: &[u64]) {
+        for child in children(self.node, NodeId(0), self.nodes) {
+            self.tell(fabric, child, kind, 0, words);
+        }
+    }
+    /// Passes a broadcast on.
+    pub(crate) fn broadcast<F: Fabric>(&mut self, fabric: &mut F, root: NodeId, message: &Message) {
+        for child in children(self.node, root, self.nodes) {
+            self.post(fabric, child, message.clone());
+        }
+    }
+    /// Gives the halves of a set their parts, and counts them and the own one.
+    pub(crate) fn multicast<F: Fabric>(
+        &mut self,
+        fabric: &mut F,
+        origin: Origin,
+        set: &NodeSet,
+        (code, words, payload): (u32, &[u64], &[u8]),
+    ) -> u32 {
+        let halves: Vec<_> = multicast::halves(set).collect();
+        let entry = self.multicasts.enter(origin, halves.len() as u32 + 1);
+        for (to, rest) in halves {
+            let mut message = Header::new(Kind::Multicast, code, entry).message(Priority::Low, words);
+            message.payload = payload.to_vec();
+            rest.append_to(&mut message.payload);
+            self.post(fabric, to, message);
+        }
+        entry
+    }
+    pub(crate) fn part_done<F: Fabric>(&mut self, fabric: &mut F, entry: u32) {
+        match self.multicasts.done(entry) {
+            Some(Origin::Task(done)) => _ = done.fill(()),
+            Some(Origin::Node(node, entry)) => self.tell(fabric, node, Kind::Acknowledge, entry, &[]),
+            None => {}
+        }
+    }
+    pub(crate) fn enter_call(&mut self, reply: Slot<Message>) -> u64 {
+        if let Some(index) = self.free_calls.pop() {
+            self.calls[index as usize] = Some(reply);
+            return index;
+        }
+        self.calls.push(Some(reply));
+        self.calls.len() as u64 - 1
+    }
+    pub(crate) fn take_call(&mut self, index: u64) -> Option<Slot<Message>> {
+        let slot = self.calls.get_mut(usize::try_from(index).ok()?)?.take()?;
+        self.free_calls.push(index);
+        Some(slot)
+    }
+    /// What a task asked for.
+    pub(crate) fn serve<F: Fabric>(&mut self, fabric: &mut F, request: Request) {
+        let plain = |kind, code, priority, words: &[u64], payload| {
+            assert!(words.len() <= WORDS + 1, "a message has at most {WORDS} words");
+            let mut message = Header::new(kind, code, 0).message(priority, words);
+            message.payload = payload;
+            message
+        };
+        match request {
+            Request::Send { to, priority, code, words, payload } => {
+                assert!(words.len() <= WORDS, "a message has at most {WORDS} words");
+                self.post(fabric, to, plain(Kind::Plain, code, priority, &words, payload));
+            }
+            Request::Call { to, code, mut words, payload, reply } => {
+                words.insert(0, self.enter_call(reply));
+                self.post(fabric, to, plain(Kind::Request, code, Priority::Low, &words, payload));
+            }
+            Request::Broadcast { code, words, payload } => {
+                let mut message =
+                    Header::new(Kind::Broadcast, code, self.node.0).message(Priority::Low, &words);
+                message.payload = payload;
+                self.post(fabric, self.node, message);
+            }
+            Request::Multicast { mut set, code, mut words, payload, done } => {
+                words.insert(0, self.node.0.into());
+                let mine = set.remove(self.node);
+                let entry = self.multicast(fabric, Origin::Task(done), &set, (code, &words, &payload));
+                if mine {
+                    // As if it had come from elsewhere, with nobody to pass it on to.
+                    let mut message =
+                        Header::new(Kind::Multicast, code, entry).message(Priority::Low, &words);
+                    message.payload = payload;
+                    NodeSet::new().append_to(&mut message.payload);
+                    self.post(fabric, self.node, message);
+                } else {
+                    self.part_done(fabric, entry);
+                }
+            }
+            Request::Barrier(done) => {
+                fabric.spend(self.costs.barrier);
+                self.barrier.enter(done);
+                self.advance_barrier(fabric);
+            }
+            Request::Reduce(reduction, value, done) => {
+                self.reduce.enter(reduction, value, done);
+                self.advance_reduction(fabric);
+            }
+            Request::Spend(time) => fabric.spend(time),
+        }
+    }
+}

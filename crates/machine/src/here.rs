@@ -1,0 +1,161 @@
+//! What a task may ask of its node. What it asks is done after its step, in the order in which it asked.
+
+use crate::collective::Reduction;
+use crate::node_set::NodeSet;
+use crate::slot::Slot;
+use crate::tasks::Task;
+use fabric::{Message, NodeId, Priority, Time};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::rc::Rc;
+
+/// A task's (or a program's) way to its node. Clones are the same node.
+#[derive(Clone)]
+pub struct Here(Rc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) node: NodeId,
+    pub(crate) nodes: u32,
+    pub(crate) now: Cell<Time>,
+    pub(crate) full: Cell<bool>,
+    pub(crate) requests: RefCell<Vec<Request>>,
+    pub(crate) spawned: RefCell<Vec<Task>>,
+    /// Who waits for room in the outbox.
+    pub(crate) room: RefCell<Vec<Slot<()>>>,
+    /// Who sleeps, by the time when they wake.
+    pub(crate) sleeping: RefCell<BTreeMap<Time, Vec<Slot<()>>>>,
+}
+
+/// What a task asks for.
+pub(crate) enum Request {
+    Send { to: NodeId, priority: Priority, code: u32, words: Vec<u64>, payload: Vec<u8> },
+    Call { to: NodeId, code: u32, words: Vec<u64>, payload: Vec<u8>, reply: Slot<Message> },
+    Broadcast { code: u32, words: Vec<u64>, payload: Vec<u8> },
+    Multicast { set: NodeSet, code: u32, words: Vec<u64>, payload: Vec<u8>, done: Slot<()> },
+    Barrier(Slot<()>),
+    Reduce(Reduction, u64, Slot<u64>),
+    Spend(u64),
+}
+
+/// The answer to [`Here::call`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reply(pub(crate) Message);
+
+impl Reply {
+    /// The words of the answer.
+    pub fn words(&self) -> &[u64] {
+        &self.0.words()[2..]
+    }
+    /// Its bytes.
+    pub fn payload(&self) -> &[u8] {
+        &self.0.payload
+    }
+}
+
+impl Here {
+    pub(crate) fn new(node: NodeId, nodes: u32) -> Here {
+        Here(Rc::new(Shared {
+            node,
+            nodes,
+            now: Cell::new(Time(0)),
+            full: Cell::new(false),
+            requests: RefCell::default(),
+            spawned: RefCell::default(),
+            room: RefCell::default(),
+            sleeping: RefCell::default(),
+        }))
+    }
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+    fn ask(&self, request: Request) {
+        self.0.requests.borrow_mut().push(request);
+    }
+    /// Which node this is.
+    pub fn node(&self) -> NodeId {
+        self.0.node
+    }
+    /// How many there are.
+    pub fn nodes(&self) -> u32 {
+        self.0.nodes
+    }
+    /// The time at the beginning of the task's step.
+    pub fn now(&self) -> Time {
+        self.0.now.get()
+    }
+    /// What the task does takes so long, if time is simulated.
+    pub fn spend(&self, time: u64) {
+        self.ask(Request::Spend(time));
+    }
+    /// Starts a task.
+    pub fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.0.spawned.borrow_mut().push(Box::pin(task));
+    }
+    /// Goes on at this time.
+    pub async fn sleep_until(&self, time: Time) {
+        if time > self.now() {
+            let slot = Slot::new();
+            self.0.sleeping.borrow_mut().entry(time).or_default().push(slot.clone());
+            slot.read().await;
+        }
+    }
+    async fn room(&self) {
+        while self.0.full.get() {
+            let slot = Slot::new();
+            self.0.room.borrow_mut().push(slot.clone());
+            slot.read().await;
+        }
+    }
+    /// Sends a message to the handler of this code: at most [`WORDS`](crate::WORDS) words. Waits while too many are on their way.
+    pub async fn send(&self, to: NodeId, priority: Priority, code: u32, words: &[u64]) {
+        self.send_with(to, priority, code, words, Vec::new()).await;
+    }
+    /// The same with a payload.
+    pub async fn send_with(
+        &self,
+        to: NodeId,
+        priority: Priority,
+        code: u32,
+        words: &[u64],
+        payload: Vec<u8>,
+    ) {
+        self.room().await;
+        self.ask(Request::Send { to, priority, code, words: words.to_vec(), payload });
+    }
+    /// Sends a message to a handler that replies ([`Context::reply`](crate::Context::reply)), and waits for the reply.
+    pub async fn call(&self, to: NodeId, code: u32, words: &[u64]) -> Reply {
+        self.call_with(to, code, words, Vec::new()).await
+    }
+    /// The same with a payload.
+    pub async fn call_with(&self, to: NodeId, code: u32, words: &[u64], payload: Vec<u8>) -> Reply {
+        self.room().await;
+        let reply = Slot::new();
+        self.ask(Request::Call { to, code, words: words.to_vec(), payload, reply: reply.clone() });
+        Reply(reply.read().await)
+    }
+    /// Sends a message to a handler of every node, this one included, along a tree.
+    pub async fn broadcast(&self, code: u32, words: &[u64], payload: Vec<u8>) {
+        self.room().await;
+        self.ask(Request::Broadcast { code, words: words.to_vec(), payload });
+    }
+    /// Sends a message to a handler of each node of a set, and waits until all of them have dealt with it.
+    pub async fn multicast(&self, set: NodeSet, code: u32, words: &[u64], payload: Vec<u8>) {
+        self.room().await;
+        let done = Slot::new();
+        self.ask(Request::Multicast { set, code, words: words.to_vec(), payload, done: done.clone() });
+        done.read().await;
+    }
+    /// Waits until every node has come to this barrier.
+    pub async fn barrier(&self) {
+        let done = Slot::new();
+        self.ask(Request::Barrier(done.clone()));
+        done.read().await;
+    }
+    /// Waits until every node has given a value; all get the same result. All must mean the same reduction.
+    pub async fn reduce(&self, reduction: Reduction, value: u64) -> u64 {
+        let done = Slot::new();
+        self.ask(Request::Reduce(reduction, value, done.clone()));
+        done.read().await
+    }
+}

@@ -1,0 +1,69 @@
+//! The message-driven node: what the J-Machine's processors did in hardware (Noakes, Wallach, Dally, ISCA 1993, section 2), on any fabric.
+//!
+//! A program of a node is a [`Program`]: a state with handlers. A message names a handler by its code and brings a few words; the handler runs
+//! at once and never blocks. What must wait is a *task*, a Rust future that [`Here::spawn`] starts: it awaits a [`Slot`], which is
+//! empty until somebody fills it, and costs nothing meanwhile. [`Machine`] runs both for one node; it is a [`fabric::Node`], so the same
+//! program runs on threads, on MPI and in simulated time.
+//!
+//! ```text
+//! fabric -> Machine::step -> Program::handle(Context)   replies, sends: at once
+//!                         -> tasks (Here)               requests, done by the machine after the task's step
+//! ```
+//! Invariants:
+//! - X1 Messages of high priority are dispatched before all others. Programs send answers with it, and what a handler of such a message sends
+//!   is of high priority too: so no answer waits for a request.
+//! - X2 A node has at most [`CREDITS`] messages of low priority under way to each peer, and whoever dispatches them gives credits back: so a
+//!   node that is slow stops those who flood it, not the network.
+//! - X3 What has no credit, or finds the fabric busy, waits in the outbox of its sender, in order. Tasks wait while that is full; handlers
+//!   never do, so it grows only if handlers send more messages than they get.
+//! - X4 The run ends when no node has anything to do and no message is under way: two waves in a row over all nodes found the same
+//!   numbers of messages sent and dispatched, equal to each other (Mattern, "Algorithms for distributed termination detection", 1987, section 5).
+//!   Tasks that still wait then would wait for ever: that is an error.
+
+#![forbid(unsafe_code)]
+
+mod collective;
+mod context;
+mod core;
+mod flow;
+mod header;
+mod here;
+mod machine;
+mod multicast;
+mod names;
+mod node_set;
+mod slot;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod waves;
+
+pub use crate::core::{Costs, Counters};
+pub use collective::Reduction;
+pub use context::Context;
+pub use flow::CREDITS;
+pub use header::{CODES, Call, WORDS};
+pub use here::{Here, Reply};
+pub use machine::{Ended, Machine};
+pub use names::{Name, Passport};
+pub use node_set::NodeSet;
+pub use slot::Slot;
+
+use fabric::Fabric;
+
+/// What a node does.
+pub trait Program {
+    /// What it does first: usually it spawns a task.
+    fn start(&mut self, here: &Here);
+    /// A message has come. Takes as long as the handler does: nothing else runs on the node meanwhile.
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict;
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It was dealt with.
+    Done,
+    /// Not now: it goes back to its sender, which sends it again after a while.
+    Refused,
+}

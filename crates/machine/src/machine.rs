@@ -1,0 +1,410 @@
+//! One node: takes messages from the fabric, runs handlers and tasks, and finds out when all is done.
+
+use crate::collective::{Reduction, parent};
+use crate::context::Context;
+use crate::core::{Core, Costs, Counters};
+use crate::header::{Call, Header, Kind};
+use crate::here::Here;
+use crate::multicast::Origin;
+use crate::names::Name;
+use crate::node_set::NodeSet;
+use crate::tasks::Tasks;
+use crate::waves::Count;
+use crate::{Program, Verdict};
+use fabric::{Fabric, Message, Node, NodeId, Priority, Step, Time};
+use std::collections::BTreeMap;
+
+/// Messages and steps of tasks before the fabric may look at something else.
+const STEPS: usize = 64;
+
+/// How the run ended at this node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// Tasks of all nodes that would have waited for ever.
+    pub waiting: u64,
+}
+
+/// One node that runs a program.
+pub struct Machine<P> {
+    /// The program: its state may be looked at when the run is over.
+    pub program: P,
+    core: Core,
+    tasks: Tasks,
+    here: Here,
+    started: bool,
+    /// What is to be sent or dispatched again, and when.
+    later: BTreeMap<Time, Vec<Later>>,
+    /// Of node 0: when the next wave may begin.
+    next_wave: Time,
+    /// Of node 0: waves in a row that found somebody busy.
+    waves_in_vain: u32,
+    ended: Option<Ended>,
+}
+
+enum Later {
+    Send(NodeId, Message),
+    Dispatch(Message),
+}
+
+impl<P: Program> Machine<P> {
+    /// A node that is going to run this program.
+    pub fn new(node: NodeId, nodes: u32, program: P, costs: Costs) -> Machine<P> {
+        let core = Core::new(node, nodes, costs);
+        Machine {
+            program,
+            core,
+            tasks: Tasks::default(),
+            here: Here::new(node, nodes),
+            started: false,
+            later: BTreeMap::new(),
+            next_wave: Time(0),
+            waves_in_vain: 0,
+            ended: None,
+        }
+    }
+    /// What the node has done so far.
+    pub fn counters(&self) -> Counters {
+        Counters { put_off: self.core.flow.put_off(), ..self.core.counters }
+    }
+    /// How the run ended; `None` until it has.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// Runs the handler of a message.
+    fn handle<F: Fabric>(&mut self, fabric: &mut F, call: &Call<'_>) -> Verdict {
+        let Machine { program, core, here, .. } = self;
+        program.handle(&mut Context { core, fabric, here }, call)
+    }
+    #[inline]
+    fn dispatch<F: Fabric>(&mut self, fabric: &mut F, message: Message) {
+        let Some(header) = Header::of(&message) else {
+            self.core.counters.strange += 1;
+            return;
+        };
+        if message.priority == Priority::Low
+            && let Some(credits) = self.core.flow.dispatched(message.from)
+        {
+            self.core.flow.send(fabric, message.from, credits);
+        }
+        self.core.counters.dispatched += u64::from(header.kind.counts());
+        if self.core.costs.dispatch > 0 {
+            fabric.spend(self.core.costs.dispatch);
+        }
+        self.handle_or_return(fabric, header, message);
+    }
+    fn handle_or_return<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) {
+        let (skip, reply) = match header.kind {
+            Kind::Plain => (1, None),
+            Kind::Request => (2, message.words().get(1).copied()),
+            _ => return self.system(fabric, header, message),
+        };
+        let Some(words) = message.words().get(skip..) else {
+            self.core.counters.strange += 1;
+            return;
+        };
+        let Message { from, priority, .. } = message;
+        let call =
+            Call { from, code: header.code, words, payload: &message.payload, object: None, priority, reply };
+        if self.handle(fabric, &call) == Verdict::Refused {
+            self.send_back(fabric, header, message);
+        }
+    }
+    /// The message goes back to its sender, marked; its kind is in `aux`.
+    #[cold]
+    fn send_back<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) {
+        let from = message.from;
+        let marked = Header {
+            kind: Kind::Returned,
+            aux: header.kind as u32 | (message.priority as u32) << 8,
+            ..header
+        };
+        let mut back = marked.message(Priority::High, &message.words()[1..]);
+        back.payload = message.payload;
+        self.core.post(fabric, from, back);
+    }
+    /// Everything that is not simply for a handler.
+    fn system<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) {
+        let right = self.system_message(fabric, header, message);
+        self.core.counters.strange += u64::from(!right);
+    }
+    /// False if the message is none that a machine would have sent.
+    fn system_message<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) -> bool {
+        let Header { kind, aux, .. } = header;
+        let from = message.from;
+        let core = &mut self.core;
+        match kind {
+            Kind::Plain | Kind::Request => unreachable!("these are for handlers"),
+            Kind::Reply => {
+                let slot = message.words().get(1).and_then(|&slot| core.take_call(slot));
+                return slot.is_some_and(|slot| slot.fill(message).is_ok());
+            }
+            Kind::Named => return self.named(fabric, header, message),
+            Kind::Moved => {
+                let &[_, name, moves] = message.words() else { return false };
+                core.names.moved(Name::of(name), NodeId(aux), moves);
+                return aux < core.nodes;
+            }
+            Kind::Returned => return self.returned(fabric, header, message),
+            Kind::Credits => return core.flow.refill(from, aux),
+            Kind::Broadcast => {
+                if aux >= core.nodes {
+                    return false;
+                }
+                core.broadcast(fabric, NodeId(aux), &message);
+                self.deliver(fabric, message);
+            }
+            Kind::Multicast => {
+                let Some((payload, set)) = NodeSet::split(&message.payload) else { return false };
+                let first = message.words().get(1).copied();
+                if first.is_none_or(|first| first >= u64::from(core.nodes))
+                    || set.iter().any(|node| node.0 >= core.nodes)
+                {
+                    return false;
+                }
+                // The sender's own part has its entry already.
+                let entry = if from == core.node {
+                    aux
+                } else {
+                    let origin = Origin::Node(from, aux);
+                    core.multicast(fabric, origin, &set, (header.code, &message.words()[1..], payload))
+                };
+                let mut mine =
+                    Header { aux: entry, ..header }.message(message.priority, &message.words()[1..]);
+                (mine.from, mine.payload) = (from, payload.to_vec());
+                self.deliver(fabric, mine);
+            }
+            Kind::Acknowledge => core.part_done(fabric, aux),
+            Kind::Barrier => {
+                let right = core.barrier.arrive(aux);
+                core.advance_barrier(fabric);
+                return right;
+            }
+            Kind::ReduceUp => {
+                let &[_, reduction, value] = message.words() else { return false };
+                let Some(reduction) = Reduction::of(reduction) else { return false };
+                core.reduce.arrive(reduction, value);
+                core.advance_reduction(fabric);
+            }
+            Kind::ReduceDown => {
+                let &[_, value] = message.words() else { return false };
+                let right = core.reduction_done(fabric, value);
+                core.advance_reduction(fabric);
+                return right;
+            }
+            Kind::WaveDown => {
+                core.waves.begin();
+                core.tell_children(fabric, Kind::WaveDown, &[]);
+            }
+            Kind::WaveUp => {
+                let count = Count::of(&message.words()[1..]);
+                return count.is_some_and(|count| core.waves.answer(count));
+            }
+            Kind::End => {
+                let &[_, waiting] = message.words() else { return false };
+                self.end(fabric, waiting);
+            }
+        }
+        true
+    }
+    /// A message that must not go back, because its sender has other things to do with it: if it is refused, it is tried again here.
+    fn deliver<F: Fabric>(&mut self, fabric: &mut F, message: Message) {
+        let header = Header::of(&message).expect("it was looked at before");
+        let word = message.words().get(1).copied().unwrap_or_default();
+        let (skip, from, object) = match header.kind {
+            Kind::Named => {
+                let name = Name::of(word);
+                (2, NodeId(header.aux), self.core.names.translate(name).map(|value| (name, value)))
+            }
+            Kind::Multicast => (2, NodeId(word as u32), None),
+            _ => (1, NodeId(header.aux), None),
+        };
+        let call = Call {
+            from,
+            code: header.code,
+            words: &message.words()[skip..],
+            payload: &message.payload,
+            object,
+            priority: message.priority,
+            reply: None,
+        };
+        if self.handle(fabric, &call) == Verdict::Refused {
+            return self.put_off(fabric, Later::Dispatch(message));
+        }
+        if header.kind == Kind::Multicast {
+            self.core.part_done(fabric, header.aux);
+        }
+    }
+    fn named<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) -> bool {
+        let Some(&word) = message.words().get(1) else { return false };
+        let name = Name::of(word);
+        if header.aux >= self.core.nodes || name.home.0 >= self.core.nodes {
+            return false;
+        }
+        if self.core.names.translate(name).is_some() {
+            self.deliver(fabric, message);
+            return true;
+        }
+        let place = self.core.names.place(name);
+        if place == self.core.node {
+            // Its home knows of no such object (yet).
+            self.put_off(fabric, Later::Dispatch(message));
+            return true;
+        }
+        self.core.counters.forwarded += 1;
+        if name.home == self.core.node && header.aux != self.core.node.0 {
+            // The asker is not the home, so it does not care how new this is.
+            let moved = Header::new(Kind::Moved, 0, place.0).message(Priority::High, &[word, 0]);
+            self.core.post(fabric, NodeId(header.aux), moved);
+        }
+        // Whoever is not the home may know less than it.
+        let to = if name.home == self.core.node { place } else { name.home };
+        self.core.post(fabric, to, message);
+        true
+    }
+    fn returned<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) -> bool {
+        let kind = match header.aux & 0xff {
+            kind if kind == Kind::Plain as u32 => Kind::Plain,
+            kind if kind == Kind::Request as u32 => Kind::Request,
+            _ => return false,
+        };
+        self.core.counters.returned += 1;
+        let priority = if header.aux >> 8 == 0 { Priority::Low } else { Priority::High };
+        let mut again = Header { kind, aux: 0, ..header }.message(priority, &message.words()[1..]);
+        again.payload = message.payload;
+        self.put_off(fabric, Later::Send(message.from, again));
+        true
+    }
+    fn put_off<F: Fabric>(&mut self, fabric: &mut F, what: Later) {
+        let time = Time(fabric.now().0 + self.core.costs.patience);
+        self.later.entry(time).or_default().push(what);
+    }
+    /// Does what was put off until now.
+    fn catch_up<F: Fabric>(&mut self, fabric: &mut F) -> bool {
+        let now = fabric.now();
+        let mut any = false;
+        while let Some(entry) = self.later.first_entry().filter(|entry| *entry.key() <= now) {
+            any = true;
+            for what in entry.remove() {
+                match what {
+                    Later::Send(to, message) => self.core.post(fabric, to, message),
+                    Later::Dispatch(message)
+                        if Header::of(&message).is_some_and(|h| h.kind == Kind::Named) =>
+                    {
+                        let header = Header::of(&message).expect("it was looked at just now");
+                        self.named(fabric, header, message);
+                    }
+                    Later::Dispatch(message) => self.deliver(fabric, message),
+                }
+            }
+        }
+        let mut sleeping = self.here.shared().sleeping.borrow_mut();
+        while let Some(entry) = sleeping.first_entry().filter(|entry| *entry.key() <= now) {
+            any = true;
+            entry.remove().into_iter().for_each(|slot| _ = slot.fill(()));
+        }
+        any
+    }
+
+    /// A step of a task, and what it asked for; false if none was ready.
+    fn step_task<F: Fabric>(&mut self, fabric: &mut F) -> bool {
+        let shared = self.here.shared();
+        shared.spawned.borrow_mut().drain(..).for_each(|task| self.tasks.spawn(task));
+        shared.now.set(fabric.now());
+        shared.full.set(self.core.flow.is_full());
+        if !self.tasks.any_ready() {
+            return false;
+        }
+        fabric.spend(self.core.costs.restart);
+        self.tasks.step();
+        self.core.counters.steps += 1;
+        self.serve(fabric);
+        true
+    }
+    fn serve<F: Fabric>(&mut self, fabric: &mut F) {
+        let requests = std::mem::take(&mut *self.here.shared().requests.borrow_mut());
+        requests.into_iter().for_each(|request| self.core.serve(fabric, request));
+    }
+    fn any_ready(&self) -> bool {
+        self.tasks.any_ready() || !self.here.shared().spawned.borrow().is_empty()
+    }
+    fn count(&self) -> Count {
+        let busy = self.any_ready()
+            || !self.core.flow.is_empty()
+            || !self.later.is_empty()
+            || !self.here.shared().sleeping.borrow().is_empty();
+        let Counters { sent, dispatched, .. } = self.core.counters;
+        Count { sent, dispatched, tasks: self.tasks.alive() as u64, busy }
+    }
+    /// X4: answers waves, and begins them at node 0 if it has nothing else to do.
+    fn look_for_end<F: Fabric>(&mut self, fabric: &mut F, idle: bool) {
+        let first = self.core.node == NodeId(0);
+        if first && idle && !self.core.waves.is_going_on() && fabric.now() >= self.next_wave {
+            self.core.waves.begin();
+            self.core.tell_children(fabric, Kind::WaveDown, &[]);
+        }
+        if !self.core.waves.is_going_on() {
+            return;
+        }
+        let own = self.count();
+        let Some(count) = self.core.waves.finish(|| own) else { return };
+        if let Some(parent) = parent(self.core.node, NodeId(0), self.core.nodes) {
+            return self.core.tell(fabric, parent, Kind::WaveUp, 0, &count.words());
+        }
+        if self.core.waves.is_over(count) {
+            return self.end(fabric, count.tasks);
+        }
+        // The longer nothing comes of it, the rarer.
+        self.waves_in_vain =
+            if count.busy || count.sent != count.dispatched { self.waves_in_vain + 1 } else { 0 };
+        let patience = self.core.costs.patience << self.waves_in_vain.min(6);
+        self.next_wave = Time(fabric.now().0 + patience);
+    }
+    fn end<F: Fabric>(&mut self, fabric: &mut F, waiting: u64) {
+        self.core.tell_children(fabric, Kind::End, &[waiting]);
+        self.ended = Some(Ended { waiting });
+    }
+    /// When there will be something to do although no message comes.
+    fn next_time(&self) -> Option<Time> {
+        let later = self.later.first_key_value().map(|(&time, _)| time);
+        let sleeping = self.here.shared().sleeping.borrow().first_key_value().map(|(&time, _)| time);
+        let waves = self.core.node == NodeId(0) && !self.core.waves.is_going_on();
+        [later, sleeping, waves.then_some(self.next_wave)].into_iter().flatten().min()
+    }
+}
+
+impl<P: Program, F: Fabric> Node<F> for Machine<P> {
+    fn step(&mut self, fabric: &mut F) -> Step {
+        if !self.started {
+            self.started = true;
+            self.program.start(&self.here);
+            self.serve(fabric);
+        }
+        let mut did = self.catch_up(fabric);
+        for _ in 0..STEPS {
+            if let Some(message) = fabric.poll() {
+                self.dispatch(fabric, message);
+                did = true;
+            } else if self.step_task(fabric) {
+                did = true;
+            } else {
+                break;
+            }
+        }
+        // Handlers may have asked for what only tasks may do.
+        self.serve(fabric);
+        did |= self.core.flow.flush(fabric);
+        if !self.core.flow.is_full() {
+            let waiting = std::mem::take(&mut *self.here.shared().room.borrow_mut());
+            waiting.into_iter().for_each(|slot| _ = slot.fill(()));
+        }
+        self.look_for_end(fabric, !did && !self.any_ready());
+        if self.ended.is_some() && self.core.flow.is_empty() {
+            return Step::Done;
+        }
+        if did || self.any_ready() || !self.core.flow.is_empty() {
+            return Step::Again;
+        }
+        Step::Wait(self.next_time())
+    }
+}

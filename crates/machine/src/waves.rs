@@ -1,0 +1,81 @@
+//! The waves that find the end of a run (X4).
+
+use crate::collective::children;
+use fabric::NodeId;
+
+/// What the nodes below one, and it itself, have counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Count {
+    /// Messages sent and dispatched, modulo 2^64.
+    pub(crate) sent: u64,
+    pub(crate) dispatched: u64,
+    /// Tasks that have not ended.
+    pub(crate) tasks: u64,
+    /// Whether somebody has something to do.
+    pub(crate) busy: bool,
+}
+
+impl Count {
+    pub(crate) fn words(self) -> [u64; 4] {
+        [self.sent, self.dispatched, self.tasks, u64::from(self.busy)]
+    }
+    pub(crate) fn of(words: &[u64]) -> Option<Count> {
+        let &[sent, dispatched, tasks, busy] = words else { return None };
+        Some(Count { sent, dispatched, tasks, busy: busy != 0 })
+    }
+    fn add(self, other: Count) -> Count {
+        Count {
+            sent: self.sent.wrapping_add(other.sent),
+            dispatched: self.dispatched.wrapping_add(other.dispatched),
+            tasks: self.tasks + other.tasks,
+            busy: self.busy || other.busy,
+        }
+    }
+}
+
+/// A node's part of the waves.
+#[derive(Debug)]
+pub(crate) struct Waves {
+    children: usize,
+    /// Children that have not answered the wave that is going on.
+    missing: Option<usize>,
+    count: Count,
+    /// Of node 0: what the last wave found, if nobody was busy.
+    last: Option<Count>,
+}
+
+impl Waves {
+    pub(crate) fn new(node: NodeId, nodes: u32) -> Waves {
+        let children = children(node, NodeId(0), nodes).count();
+        Waves { children, missing: None, count: Count::default(), last: None }
+    }
+    /// A wave has come down (at node 0: begins).
+    pub(crate) fn begin(&mut self) {
+        (self.missing, self.count) = (Some(self.children), Count::default());
+    }
+    /// A child has answered. False if none was asked.
+    pub(crate) fn answer(&mut self, count: Count) -> bool {
+        let Some(missing) = self.missing.as_mut().filter(|missing| **missing > 0) else { return false };
+        *missing -= 1;
+        self.count = self.count.add(count);
+        true
+    }
+    pub(crate) fn is_going_on(&self) -> bool {
+        self.missing.is_some()
+    }
+    /// Once all children have answered: what they and this node, which counts this, have.
+    pub(crate) fn finish(&mut self, own: impl FnOnce() -> Count) -> Option<Count> {
+        if self.missing != Some(0) {
+            return None;
+        }
+        self.missing = None;
+        Some(self.count.add(own()))
+    }
+    /// Of node 0: whether the run is over, given what a wave found.
+    pub(crate) fn is_over(&mut self, count: Count) -> bool {
+        let quiet = !count.busy && count.sent == count.dispatched;
+        let over = quiet && self.last == Some(count);
+        self.last = quiet.then_some(count);
+        over
+    }
+}
