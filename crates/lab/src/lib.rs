@@ -15,6 +15,7 @@ pub mod report;
 pub mod svg;
 pub mod text;
 mod tr448;
+pub mod workloads;
 
 use programs::Program;
 use record::Record;

@@ -100,6 +100,18 @@ impl Here {
             slot.read().await;
         }
     }
+    /// Lets messages be dispatched and other tasks go on.
+    pub async fn give_way(&self) {
+        let mut first = true;
+        std::future::poll_fn(|context| {
+            if std::mem::take(&mut first) {
+                context.waker().wake_by_ref();
+                return std::task::Poll::Pending;
+            }
+            std::task::Poll::Ready(())
+        })
+        .await;
+    }
     async fn room(&self) {
         while self.0.full.get() {
             let slot = Slot::new();

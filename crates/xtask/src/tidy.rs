@@ -19,8 +19,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("codegen", &["term", "compiler"]),
     ("runtime", &["term", "syntax"]),
     ("fabric", &[]),
-    ("lab", &["term", "syntax", "compiler", "codegen", "runtime"]),
-    ("fifth", &["term", "syntax", "compiler", "codegen", "runtime", "lab"]),
+    ("machine", &["fabric"]),
+    ("lab", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine"]),
+    ("fifth", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "lab"]),
     ("xtask", &[]),
 ];
 /// T2.

@@ -1,0 +1,232 @@
+//! Radix sort by counting: 4 bits a pass; a binary tree combines the nodes' counts and distributes their places; then each key is written to its
+//! place, with a message for each as published, or many in one.
+
+use super::Random;
+use fabric::{Fabric, NodeId, Priority};
+use machine::{Call, Context, Here, Program, Slot, Verdict};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+const WRITE: u32 = 1;
+const WRITE_MANY: u32 = 2;
+const UP: u32 = 3;
+const DOWN: u32 = 4;
+
+/// Bits of a pass.
+const BITS: u32 = 4;
+const DIGITS: usize = 1 << BITS;
+
+type Counts = [u64; DIGITS];
+
+/// Cycles, where time is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycles {
+    /// To count or to send a key.
+    pub key: u64,
+    /// Of the handler that writes one.
+    pub write: u64,
+}
+
+/// How keys travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Writes {
+    /// A message a key, as published.
+    One,
+    /// All keys for a node in one message a pass.
+    Batched,
+}
+
+/// So many keys of so many bits, by seed.
+pub fn keys(seed: u64, count: usize, bits: u32) -> Vec<u64> {
+    let mut random = Random::new(seed);
+    (0..count).map(|_| random.below(1 << bits)).collect()
+}
+
+/// The same keys in order.
+pub fn sequential(keys: &[u64]) -> Vec<u64> {
+    let mut sorted = keys.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// What handlers and the node's task share.
+struct State {
+    /// The keys, and those of the next pass.
+    keys: Vec<u64>,
+    next: Vec<u64>,
+    /// Keys that have come in this pass, and who waits for all.
+    arrived: usize,
+    all: Slot<()>,
+    counts: BTreeMap<(u32, u64, u64), Slot<Counts>>,
+    writes: u64,
+}
+
+/// A node's part.
+pub struct RadixSort {
+    state: Rc<RefCell<State>>,
+    passes: u32,
+    writes: Writes,
+    cycles: Cycles,
+}
+
+impl RadixSort {
+    /// The part of one of so many nodes, whose number divides that of the keys.
+    pub fn new(
+        node: NodeId,
+        nodes: u32,
+        keys: &[u64],
+        bits: u32,
+        writes: Writes,
+        cycles: Cycles,
+    ) -> RadixSort {
+        assert!(keys.len().is_multiple_of(nodes as usize), "each node has as many keys as any other");
+        let mine = keys.len() / nodes as usize;
+        let keys = keys[node.0 as usize * mine..][..mine].to_vec();
+        let state = State {
+            next: keys.clone(),
+            keys,
+            arrived: 0,
+            all: Slot::new(),
+            counts: BTreeMap::new(),
+            writes: 0,
+        };
+        RadixSort { state: Rc::new(RefCell::new(state)), passes: bits.div_ceil(BITS), writes, cycles }
+    }
+    /// The node's keys: those of all nodes together are in order when the run is over.
+    pub fn keys(&self) -> Vec<u64> {
+        self.state.borrow().keys.clone()
+    }
+    /// Keys that came from other nodes.
+    pub fn writes(&self) -> u64 {
+        self.state.borrow().writes
+    }
+}
+
+fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+}
+fn add(a: &Counts, b: &Counts) -> Counts {
+    std::array::from_fn(|digit| a[digit] + b[digit])
+}
+
+impl State {
+    fn write(&mut self, place: usize, key: u64) {
+        self.next[place] = key;
+        self.arrived += 1;
+        if self.arrived == self.keys.len() {
+            let _ = self.all.fill(());
+        }
+    }
+    fn counts(&mut self, code: u32, pass: u64, level: u64) -> Slot<Counts> {
+        self.counts.entry((code, pass, level)).or_default().clone()
+    }
+}
+
+/// Where this node's keys of each digit begin: the counts go up a binary tree, in which a node has all between itself and the next one
+/// of its level below it, and places come down.
+async fn places(here: &Here, state: &Rc<RefCell<State>>, pass: u64, own: Counts) -> Counts {
+    let (me, nodes) = (u64::from(here.node().0), u64::from(here.nodes()));
+    let wait = |code, level| state.borrow_mut().counts(code, pass, level).read();
+    let send = |to: u64, code, level, counts: Counts| async move {
+        let to = NodeId(to as u32);
+        here.send_with(to, Priority::Low, code, &[pass, level], bytes(&counts)).await;
+    };
+    let mut sum = own;
+    // Of each level below this node: what comes before the right half.
+    let mut lefts = Vec::new();
+    let mut level = 0;
+    while me >> level & 1 == 0 && 1 << level < nodes {
+        if me + (1 << level) < nodes {
+            lefts.push((level, sum));
+            sum = add(&sum, &wait(UP, level).await);
+        }
+        level += 1;
+    }
+    let begin = if me == 0 {
+        let mut end = 0;
+        sum.map(|count| {
+            end += count;
+            end - count
+        })
+    } else {
+        send(me - (1 << level), UP, level, sum).await;
+        wait(DOWN, level).await
+    };
+    for (level, left) in lefts.into_iter().rev() {
+        send(me + (1 << level), DOWN, level, add(&begin, &left)).await;
+    }
+    begin
+}
+
+impl Program for RadixSort {
+    fn start(&mut self, here: &Here) {
+        let (here, state, cycles) = (here.clone(), self.state.clone(), self.cycles);
+        let (passes, writes) = (self.passes, self.writes);
+        here.clone().spawn(async move {
+            for pass in 0..passes {
+                let digit = |key: u64| (key >> (pass * BITS)) as usize % DIGITS;
+                let keys = std::mem::take(&mut state.borrow_mut().keys);
+                let mut own: Counts = [0; DIGITS];
+                keys.iter().for_each(|&key| own[digit(key)] += 1);
+                here.spend(cycles.key * keys.len() as u64);
+                state.borrow_mut().keys = keys.clone();
+                // Nobody writes keys of this pass before all have counted, so before all have got those of the last one.
+                let mut next = places(&here, &state, pass.into(), own).await;
+                let mine = keys.len();
+                let mut batches = vec![Vec::new(); here.nodes() as usize];
+                for key in keys {
+                    let place = next[digit(key)] as usize;
+                    next[digit(key)] += 1;
+                    here.spend(cycles.key);
+                    let to = NodeId((place / mine) as u32);
+                    let place = place % mine;
+                    if to == here.node() {
+                        state.borrow_mut().write(place, key);
+                    } else if writes == Writes::One {
+                        here.send(to, Priority::Low, WRITE, &[place as u64, key]).await;
+                    } else {
+                        batches[to.0 as usize].extend([place as u64, key]);
+                    }
+                }
+                for (to, batch) in batches.into_iter().enumerate().filter(|(_, batch)| !batch.is_empty()) {
+                    here.send_with(NodeId(to as u32), Priority::Low, WRITE_MANY, &[], bytes(&batch)).await;
+                }
+                let all = state.borrow().all.clone();
+                all.read().await;
+                let state = &mut *state.borrow_mut();
+                std::mem::swap(&mut state.keys, &mut state.next);
+                (state.arrived, state.all) = (0, Slot::new());
+                state.counts.retain(|&(_, of, _), _| of > pass.into());
+            }
+        });
+    }
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        let state = &mut *self.state.borrow_mut();
+        match (call.code, call.words) {
+            (WRITE, &[place, key]) => {
+                context.spend(self.cycles.write);
+                state.writes += 1;
+                state.write(place as usize, key);
+            }
+            (WRITE_MANY, []) => {
+                let mut all = words(call.payload);
+                while let (Some(place), Some(key)) = (all.next(), all.next()) {
+                    context.spend(self.cycles.write);
+                    state.writes += 1;
+                    state.write(place as usize, key);
+                }
+            }
+            (code @ (UP | DOWN), &[pass, level]) => {
+                let mut counts = words(call.payload);
+                let counts = std::array::from_fn(|_| counts.next().unwrap_or_default());
+                let _ = state.counts(code, pass, level).fill(counts);
+            }
+            _ => {}
+        }
+        Verdict::Done
+    }
+}

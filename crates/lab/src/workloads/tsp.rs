@@ -1,0 +1,244 @@
+//! The travelling salesman by branch and bound: nodes search parts of the tree, tell each other better tours, and give parts to those who have none.
+//!
+//! Who has nothing left asks the nodes 1, 2, 4, .. places further on. They give something at once, or remember who asked and give as soon as they have
+//! something to spare (lifelines: Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011). So nobody asks in vain again and again, and the run can end.
+
+use super::Random;
+use fabric::{Fabric, NodeId, Priority};
+use machine::{Call, Context, Here, NodeSet, Program, Verdict};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+const WORK: u32 = 1;
+const WANT: u32 = 2;
+const BOUND: u32 = 3;
+
+/// Most cities: a path fits into a word of 4 bits a city.
+pub const CITIES_MAX: usize = 16;
+/// Paths that are looked at before messages are.
+const SLICE: u64 = 256;
+
+/// Distances between cities.
+#[derive(Clone, Debug)]
+pub struct Map {
+    cities: usize,
+    distances: [[u32; CITIES_MAX]; CITIES_MAX],
+    /// Of each city: the shortest way out of it, for the bound.
+    shortest: [u32; CITIES_MAX],
+}
+
+impl Map {
+    /// Cities at random places of a square of 1,000 by 1,000, by seed; distances are rounded down.
+    pub fn new(seed: u64, cities: usize) -> Map {
+        assert!((3..=CITIES_MAX).contains(&cities), "3 to {CITIES_MAX} cities");
+        let mut random = Random::new(seed);
+        let places: Vec<[i64; 2]> =
+            (0..cities).map(|_| [random.below(1000) as i64, random.below(1000) as i64]).collect();
+        let mut distances = [[0; CITIES_MAX]; CITIES_MAX];
+        let mut shortest = [0; CITIES_MAX];
+        for a in 0..cities {
+            for b in 0..cities {
+                let [x, y] = [places[a][0] - places[b][0], places[a][1] - places[b][1]];
+                distances[a][b] = ((x * x + y * y) as u64).isqrt() as u32;
+            }
+            shortest[a] = (0..cities).filter(|&b| b != a).map(|b| distances[a][b]).min().unwrap_or(0);
+        }
+        Map { cities, distances, shortest }
+    }
+}
+
+/// A path from city 0, so far.
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    last: u32,
+    /// A bit for each city that it has been to.
+    been: u32,
+    count: u32,
+    length: u32,
+}
+
+impl Path {
+    const START: Path = Path { last: 0, been: 1, count: 1, length: 0 };
+
+    fn words(self) -> [u64; 2] {
+        [
+            u64::from(self.last) | u64::from(self.been) << 32,
+            u64::from(self.count) | u64::from(self.length) << 32,
+        ]
+    }
+    fn of([a, b]: [u64; 2]) -> Path {
+        Path { last: a as u32, been: (a >> 32) as u32, count: b as u32, length: (b >> 32) as u32 }
+    }
+    /// No tour along this path is shorter than that.
+    fn bound(self, map: &Map) -> u32 {
+        let open = (0..map.cities).filter(|&city| self.been >> city & 1 == 0);
+        self.length + map.shortest[self.last as usize] + open.map(|city| map.shortest[city]).sum::<u32>()
+    }
+    /// The path's continuations that may be better than `best`, the worst first.
+    fn next(self, map: &Map, best: u32) -> Vec<Path> {
+        let open = (0..map.cities as u32).filter(|&city| self.been >> city & 1 == 0);
+        let mut paths: Vec<Path> = open
+            .map(|city| Path {
+                last: city,
+                been: self.been | 1 << city,
+                count: self.count + 1,
+                length: self.length + map.distances[self.last as usize][city as usize],
+            })
+            .filter(|path| path.bound(map) < best)
+            .collect();
+        paths.sort_unstable_by_key(|path| std::cmp::Reverse(path.length));
+        paths
+    }
+}
+
+/// A node's search: what its handlers and its task share.
+#[derive(Debug)]
+struct Search {
+    /// Paths that are still to be looked at.
+    open: VecDeque<Path>,
+    best: u32,
+    looked_at: u64,
+    /// Who asked for a part of the tree and has not got one.
+    asking: NodeSet,
+    /// A task searches.
+    runs: bool,
+}
+
+impl Search {
+    /// Looks at the path that was found last; true if that gives a better tour.
+    fn step(&mut self, map: &Map) -> bool {
+        let Some(path) = self.open.pop_back() else { return false };
+        self.looked_at += 1;
+        if path.count as usize == map.cities {
+            let tour = path.length + map.distances[path.last as usize][0];
+            let better = tour < self.best;
+            self.best = self.best.min(tour);
+            return better;
+        }
+        if path.bound(map) < self.best {
+            self.open.extend(path.next(map, self.best));
+        }
+        false
+    }
+    /// Somebody who asked, and the shortest path, if there is one to spare.
+    fn gift(&mut self) -> Option<(NodeId, Path)> {
+        let asker = self.asking.iter().next().filter(|_| self.open.len() > 1)?;
+        self.asking.remove(asker);
+        Some((asker, self.open.pop_front()?))
+    }
+}
+
+/// The length of the shortest tour, by dynamic programming over sets of cities.
+pub fn sequential(map: &Map) -> u32 {
+    let sets = 1usize << map.cities;
+    let mut best = vec![[u32::MAX; CITIES_MAX]; sets];
+    best[1][0] = 0;
+    for set in (1..sets).step_by(2) {
+        for last in 0..map.cities {
+            let length = best[set][last];
+            if length == u32::MAX {
+                continue;
+            }
+            for next in (0..map.cities).filter(|next| set >> next & 1 == 0) {
+                let place = &mut best[set | 1 << next][next];
+                *place = (*place).min(length + map.distances[last][next]);
+            }
+        }
+    }
+    (1..map.cities).map(|last| best[sets - 1][last].saturating_add(map.distances[last][0])).min().unwrap_or(0)
+}
+
+/// A node's part.
+pub struct Tsp {
+    map: Rc<Map>,
+    /// Cycles for each path that is looked at, where time is simulated.
+    cycles: u64,
+    search: Rc<RefCell<Search>>,
+    /// How often parts of the tree came from other nodes.
+    pub gifts: u64,
+}
+
+impl Tsp {
+    /// The part of a node: node 0 has the whole tree at first.
+    pub fn new(node: NodeId, map: &Map, cycles: u64) -> Tsp {
+        let open = if node == NodeId(0) { VecDeque::from([Path::START]) } else { VecDeque::new() };
+        let search = Search { open, best: u32::MAX, looked_at: 0, asking: NodeSet::new(), runs: false };
+        Tsp { map: Rc::new(map.clone()), cycles, search: Rc::new(RefCell::new(search)), gifts: 0 }
+    }
+    /// When the run is over: the length of the shortest tour.
+    pub fn best(&self) -> u32 {
+        self.search.borrow().best
+    }
+    /// Paths that this node looked at.
+    pub fn looked_at(&self) -> u64 {
+        self.search.borrow().looked_at
+    }
+    /// Makes a task search, unless one does.
+    fn search(&mut self, here: &Here) {
+        if !std::mem::replace(&mut self.search.borrow_mut().runs, true) {
+            here.spawn(search(here.clone(), self.map.clone(), self.cycles, self.search.clone()));
+        }
+    }
+}
+
+/// Searches until nothing is left, and asks for more.
+async fn search(here: Here, map: Rc<Map>, cycles: u64, search: Rc<RefCell<Search>>) {
+    while !search.borrow().open.is_empty() {
+        let (better, looked_at) = slice(&map, &mut search.borrow_mut());
+        here.spend(cycles * looked_at);
+        if let Some(best) = better {
+            here.broadcast(BOUND, &[best.into()], Vec::new()).await;
+        }
+        loop {
+            let Some((asker, path)) = search.borrow_mut().gift() else { break };
+            here.send(asker, Priority::High, WORK, &path.words()).await;
+        }
+        here.give_way().await;
+    }
+    search.borrow_mut().runs = false;
+    let mut distance = 1;
+    while distance < here.nodes() {
+        let to = NodeId((here.node().0 + distance) % here.nodes());
+        here.send(to, Priority::High, WANT, &[]).await;
+        distance *= 2;
+    }
+}
+
+/// Looks at some paths: a better tour if there is one, and how many they were.
+fn slice(map: &Map, search: &mut Search) -> (Option<u32>, u64) {
+    let before = search.looked_at;
+    let mut better = None;
+    while search.looked_at - before < SLICE && !search.open.is_empty() {
+        if search.step(map) {
+            better = Some(search.best);
+        }
+    }
+    (better, search.looked_at - before)
+}
+
+impl Program for Tsp {
+    fn start(&mut self, here: &Here) {
+        self.search(here);
+    }
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        let mut search = self.search.borrow_mut();
+        match (call.code, call.words) {
+            (WORK, &[a, b]) => {
+                self.gifts += 1;
+                search.open.push_back(Path::of([a, b]));
+                drop(search);
+                self.search(context.here());
+            }
+            (WANT, []) => {
+                search.asking.insert(call.from);
+                if let Some((asker, path)) = search.gift() {
+                    context.send(asker, Priority::High, WORK, &path.words());
+                }
+            }
+            (BOUND, &[best]) => search.best = search.best.min(best as u32),
+            _ => {}
+        }
+        Verdict::Done
+    }
+}
