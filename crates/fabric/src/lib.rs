@@ -23,6 +23,7 @@
 pub mod conformance;
 mod message;
 mod patience;
+pub mod simulated;
 mod sync;
 pub mod threads;
 

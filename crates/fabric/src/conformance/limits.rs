@@ -31,7 +31,7 @@ impl Bounded {
                 Err(Busy(message)) => {
                     assert_eq!(message.words(), [self.sent; 3], "it comes back as it was");
                     self.told = true;
-                    self.polls = me == 1;
+                    self.polls |= me == 1;
                     return;
                 }
             }

@@ -1,0 +1,93 @@
+//! The links' part of a cycle: which of the flits that routers have chosen get across.
+
+use super::network::{CLOCK_MAX, FIRST, Grant, Network, packet_of};
+use super::rule::{Crossing, Rule, Verdict};
+use crate::{NodeId, Time};
+use std::cmp::Ordering;
+
+impl Network {
+    /// Of two sides that want the same wires, one gets them.
+    pub(super) fn share_links(&mut self) {
+        for grant in &self.grants {
+            let level = usize::from(grant.route) % self.channels / self.classes;
+            self.chosen[grant.port as usize] = (self.clock, level as u8);
+        }
+        let mut grants = std::mem::take(&mut self.grants);
+        grants.retain(|grant| {
+            let Some(opposite) = self.opposite(grant.port as usize) else { return true };
+            let ((time, theirs), (_, ours)) = (self.chosen[opposite], self.chosen[grant.port as usize]);
+            match (time == self.clock, ours.cmp(&theirs)) {
+                (false, _) => true,
+                (true, Ordering::Equal) => {
+                    match (self.had_link[grant.port as usize], self.had_link[opposite]) {
+                        (false, true) => true,
+                        (true, false) => false,
+                        // Never used before.
+                        _ => (grant.port as usize) < opposite,
+                    }
+                }
+                (true, order) => order == Ordering::Greater,
+            }
+        });
+        for grant in &grants {
+            if let Some(opposite) = self.opposite(grant.port as usize) {
+                self.had_link[grant.port as usize] = true;
+                self.had_link[opposite] = false;
+            }
+        }
+        self.grants = grants;
+    }
+
+    /// The port that shares its wires with this one; a node's own port has none.
+    fn opposite(&self, port: usize) -> Option<usize> {
+        let number = port % self.ports;
+        (number < self.ports - 1).then(|| self.neighbours[port] as usize * self.ports + (number ^ 1))
+    }
+
+    /// Asks the rule about each packet that is about to cross a link.
+    pub(super) fn judge(&mut self, rule: &mut dyn Rule) {
+        let mut grants = std::mem::take(&mut self.grants);
+        grants.retain(|grant| self.passes(*grant, rule));
+        self.grants = grants;
+    }
+
+    fn passes(&mut self, grant: Grant, rule: &mut dyn Rule) -> bool {
+        let port = grant.port as usize;
+        let buffer = self.buffers[grant.from as usize];
+        let to_a_node = port % self.ports == self.ports - 1;
+        if buffer.flit & FIRST == 0 || buffer.judged || to_a_node {
+            return true;
+        }
+        let packet = &self.packets[packet_of(buffer.flit)];
+        let crossing = Crossing {
+            time: Time(self.now()),
+            at: NodeId(grant.node),
+            next: NodeId(self.neighbours[port]),
+            from: packet.from,
+            to: packet.to,
+            flits: packet.flits,
+            priority: packet.priority,
+        };
+        let verdict = rule.crossing(&crossing);
+        self.log.verdict(&crossing, packet.number, verdict);
+        let (wait, judged) = match verdict {
+            Verdict::Pass => return true,
+            Verdict::Delay(cycles) => (cycles, true),
+            Verdict::Stall(cycles) => {
+                if self.stalled.is_empty() {
+                    self.stalled = vec![0; self.counters.len()];
+                }
+                self.stalled[port] = self.now() + u64::from(cycles);
+                (0, true)
+            }
+            Verdict::Drop => {
+                self.counters[port].lost += 1;
+                (self.config.retransmit_cycles, false)
+            }
+        };
+        let buffer = &mut self.buffers[grant.from as usize];
+        buffer.time = self.clock + wait.clamp(1, CLOCK_MAX / 4);
+        buffer.judged = judged;
+        false
+    }
+}

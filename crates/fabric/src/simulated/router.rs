@@ -1,0 +1,111 @@
+//! A router's part of a cycle: which flit goes out by each of its ports.
+//!
+//! The foremost flit of each input wants one virtual channel of one output. A channel that a packet has goes on with that packet; a free one
+//! goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher priority come first, then classes in turn.
+
+use super::config::Arbitration;
+use super::network::{FIRST, Grant, INPUTS_MAX, NONE, Network, packet_of};
+
+impl Network {
+    /// What goes out of a router, an input for each output port at most.
+    pub(super) fn choose(&mut self, node: usize) {
+        let inputs = self.inputs();
+        let base = node * inputs;
+        let mut wants = [0u32; INPUTS_MAX];
+        let mut wanted = 0u32;
+        let mut rest = self.occupied[node];
+        while rest != 0 {
+            let input = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let buffer = &self.buffers[base + input];
+            if buffer.time > self.clock {
+                continue;
+            }
+            let mut route = buffer.route;
+            if route == NONE {
+                route = self.route(node, input, buffer.flit);
+                self.buffers[base + input].route = route;
+            }
+            wants[usize::from(route)] |= 1 << input;
+            wanted |= 1 << route;
+        }
+        let of_a_port = (1u32 << self.channels) - 1;
+        while wanted != 0 {
+            let port = wanted.trailing_zeros() as usize / self.channels;
+            let first = port * self.channels;
+            wanted &= !(of_a_port << first);
+            self.arbitrate(node, port, &wants[first..first + self.channels]);
+        }
+    }
+
+    /// Where a packet's first flit goes.
+    fn route(&self, node: usize, input: usize, flit: u32) -> u8 {
+        debug_assert!(flit & FIRST != 0, "the flits behind the first one go where it went");
+        let packet = &self.packets[packet_of(flit)];
+        let (port, channel) = (input / self.channels, input % self.channels);
+        let (level, class) = (channel / self.classes, channel % self.classes);
+        let hop = self.routes.next(node, packet.to.0 as usize, port, class);
+        (hop.port * self.channels + level * self.classes + hop.class) as u8
+    }
+
+    /// Gives an output port to one of those who want one of its channels (`wants`: the inputs, for each of them).
+    fn arbitrate(&mut self, node: usize, port: usize, wants: &[u32]) {
+        let at = node * self.ports + port;
+        if !self.stalled.is_empty() && self.stalled[at] > self.now() {
+            return;
+        }
+        let end = self.ends[at] as usize;
+        for level in (0..self.levels).rev() {
+            for turn in 1..=self.classes {
+                let class = (usize::from(self.last_class[at]) + turn) % self.classes;
+                let channel = level * self.classes + class;
+                let inputs = wants[channel];
+                if inputs == 0 || !self.has_room(node, port, end + channel) {
+                    continue;
+                }
+                let owner = self.buffers[end + channel].owner;
+                let input = if owner == NONE {
+                    self.pick(inputs, self.last_input[at])
+                } else if inputs & (1 << owner) != 0 {
+                    owner
+                } else {
+                    continue;
+                };
+                self.grants.push(Grant {
+                    node: node as u32,
+                    port: at as u32,
+                    from: (node * self.inputs() + usize::from(input)) as u32,
+                    to: (end + channel) as u32,
+                    input,
+                    route: (port * self.channels + channel) as u8,
+                });
+                return;
+            }
+        }
+    }
+
+    fn pick(&self, inputs: u32, last: u8) -> u8 {
+        let later = match self.config.arbitration {
+            Arbitration::Fixed => 0,
+            Arbitration::RoundRobin => inputs & !((2 << last) - 1),
+        };
+        (if later == 0 { inputs } else { later }).trailing_zeros() as u8
+    }
+
+    /// Whether the other end of a channel can take a flit. A node takes all flits of a message that it has begun to take.
+    fn has_room(&self, node: usize, port: usize, end: usize) -> bool {
+        let buffer = &self.buffers[end];
+        if port == self.ports - 1 {
+            let level = end % self.channels / self.classes;
+            return buffer.owner != NONE || self.room[node * self.levels + level] > 0;
+        }
+        let len = usize::from(buffer.len);
+        len < self.depth && self.places[end * self.depth + self.ring(buffer.first, len)].time <= self.clock
+    }
+
+    /// The place `offset` behind the first of a ring.
+    pub(super) fn ring(&self, first: u16, offset: usize) -> usize {
+        let place = usize::from(first) + offset;
+        if place >= self.depth { place - self.depth } else { place }
+    }
+}

@@ -1,0 +1,257 @@
+//! Which nodes are linked, and which way a packet takes.
+//!
+//! A node has a place on a grid of one to three dimensions. A packet corrects its first coordinate, then the second, then the third
+//! (x then y; e-cube). Ports are numbered: `2d` leads towards greater coordinates of dimension `d`, `2d + 1` towards smaller
+//! ones, the last port is the node itself.
+//!
+//! On a torus and a ring the links round a dimension are a cycle, and packets that each hold one link and want the next would wait for ever.
+//! So each link has two virtual channels (classes): a packet starts a dimension in class 0 and is in class 1 from the link that closes
+//! the cycle (the dateline) on. It takes at most half the way round, so no packet of class 1 wants the dateline again.
+
+use crate::NodeId;
+use std::fmt;
+
+/// Most dimensions of a network.
+pub const DIMENSIONS_MAX: usize = 3;
+
+/// A mesh, or a torus, whose rows are closed to rings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Topology {
+    closed: bool,
+    sides: Vec<u32>,
+}
+
+/// What a packet takes next: an output port and the class of virtual channel there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Hop {
+    pub(super) port: usize,
+    pub(super) class: usize,
+}
+
+impl Topology {
+    /// A mesh of these sides, one to three of them.
+    pub fn mesh(sides: &[u32]) -> Topology {
+        Topology::grid(false, sides)
+    }
+    /// A torus of these sides, one to three of them.
+    pub fn torus(sides: &[u32]) -> Topology {
+        Topology::grid(true, sides)
+    }
+    /// A ring: a torus of one dimension.
+    pub fn ring(nodes: u32) -> Topology {
+        Topology::grid(true, &[nodes])
+    }
+    fn grid(closed: bool, sides: &[u32]) -> Topology {
+        assert!((1..=DIMENSIONS_MAX).contains(&sides.len()), "one to three dimensions");
+        assert!(sides.iter().all(|side| (1..=1 << 16).contains(side)), "sides of 1 to 65,536 nodes");
+        let nodes: u64 = sides.iter().map(|side| u64::from(*side)).product();
+        assert!(nodes <= 1 << 24, "at most 16 million nodes");
+        Topology { closed, sides: sides.to_vec() }
+    }
+    /// The number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.sides.iter().product()
+    }
+    /// The length of each dimension.
+    pub fn sides(&self) -> &[u32] {
+        &self.sides
+    }
+    /// Where a node is, one coordinate for each dimension.
+    pub fn place(&self, node: NodeId) -> Vec<u32> {
+        let mut rest = node.0;
+        self.sides
+            .iter()
+            .map(|side| {
+                let coordinate = rest % side;
+                rest /= side;
+                coordinate
+            })
+            .collect()
+    }
+    /// The node at a place.
+    pub fn node(&self, place: &[u32]) -> NodeId {
+        let number = self.sides.iter().zip(place).rev().fold(0, |sum, (side, at)| sum * side + at);
+        NodeId(number)
+    }
+    /// Links on the way from one node to another.
+    pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
+        let (from, to) = (self.place(from), self.place(to));
+        let steps = |d: usize| {
+            let direct = from[d].abs_diff(to[d]);
+            if self.closed { direct.min(self.sides[d] - direct) } else { direct }
+        };
+        (0..self.sides.len()).map(steps).sum()
+    }
+    /// The output ports of a node that lead to others: all but the last of [`Topology::ports`].
+    pub fn links(&self) -> usize {
+        2 * self.sides.len()
+    }
+    /// Ports of a router: those of its links, then its node's.
+    pub fn ports(&self) -> usize {
+        self.links() + 1
+    }
+    /// Virtual channels that a link needs for each priority, so that nothing deadlocks.
+    pub(super) fn classes(&self) -> usize {
+        if self.closed { 2 } else { 1 }
+    }
+    /// Who is at the other end of a port's link; `None` at the edge of a mesh and for the node's own port.
+    pub fn neighbour(&self, node: NodeId, port: usize) -> Option<NodeId> {
+        let (dimension, up) = (port / 2, port.is_multiple_of(2));
+        let side = *self.sides.get(dimension)?;
+        let mut place = self.place(node);
+        let at = place[dimension];
+        place[dimension] = match (up, self.closed) {
+            (true, true) => (at + 1) % side,
+            (false, true) => (at + side - 1) % side,
+            (true, false) if at + 1 < side => at + 1,
+            (false, false) if at > 0 => at - 1,
+            _ => return None,
+        };
+        Some(self.node(&place))
+    }
+}
+
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sides: Vec<String> = self.sides.iter().map(u32::to_string).collect();
+        write!(f, "{} {}", if self.closed { "torus" } else { "mesh" }, sides.join("x"))
+    }
+}
+
+/// The way of packets: a topology with the places of all nodes at hand.
+pub(super) struct Routes {
+    closed: bool,
+    sides: Vec<u32>,
+    places: Vec<[u16; DIMENSIONS_MAX]>,
+}
+
+impl Routes {
+    pub(super) fn new(topology: &Topology) -> Routes {
+        let place = |node| {
+            let mut all = [0; DIMENSIONS_MAX];
+            for (to, from) in all.iter_mut().zip(topology.place(NodeId(node))) {
+                *to = from as u16;
+            }
+            all
+        };
+        Routes {
+            closed: topology.closed,
+            sides: topology.sides.clone(),
+            places: (0..topology.nodes()).map(place).collect(),
+        }
+    }
+
+    /// What a packet to `to` takes next that came to `node` by its port `port` in the class `class`.
+    pub(super) fn next(&self, node: usize, to: usize, port: usize, class: usize) -> Hop {
+        let (here, there) = (&self.places[node], &self.places[to]);
+        for (dimension, side) in self.sides.iter().enumerate() {
+            let (a, b) = (u32::from(here[dimension]), u32::from(there[dimension]));
+            if a == b {
+                continue;
+            }
+            if !self.closed {
+                return Hop { port: 2 * dimension + usize::from(b < a), class: 0 };
+            }
+            let ahead = if b > a { b - a } else { b + side - a };
+            // Both ways are as long: half of the nodes take one. After one step there is no such choice any more.
+            let up = 2 * ahead < *side || (2 * ahead == *side && a.is_multiple_of(2));
+            let dateline = if up { a + 1 == *side } else { a == 0 };
+            let before = if port / 2 == dimension { class } else { 0 };
+            return Hop { port: 2 * dimension + usize::from(!up), class: if dateline { 1 } else { before } };
+        }
+        Hop { port: 2 * self.sides.len(), class: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topologies() -> Vec<Topology> {
+        vec![
+            Topology::mesh(&[5]),
+            Topology::mesh(&[4, 3]),
+            Topology::mesh(&[3, 4, 2]),
+            Topology::torus(&[4, 5]),
+            Topology::torus(&[3, 2, 4]),
+            Topology::ring(7),
+            Topology::ring(6),
+            Topology::ring(1),
+        ]
+    }
+
+    /// The channels (node, port, class) of a way.
+    fn way(topology: &Topology, routes: &Routes, from: u32, to: u32) -> Vec<(u32, usize, usize)> {
+        let (mut at, mut port, mut class) = (from, topology.links(), 0);
+        let mut way = Vec::new();
+        loop {
+            let hop = routes.next(at as usize, to as usize, port, class);
+            if hop.port == topology.links() {
+                assert_eq!(at, to);
+                return way;
+            }
+            way.push((at, hop.port, hop.class));
+            at = topology.neighbour(NodeId(at), hop.port).expect("there is a link").0;
+            (port, class) = (hop.port ^ 1, hop.class);
+        }
+    }
+
+    #[test]
+    fn ways_are_as_short_as_can_be() {
+        for topology in topologies() {
+            let routes = Routes::new(&topology);
+            for from in 0..topology.nodes() {
+                for to in 0..topology.nodes() {
+                    let hops = topology.hops(NodeId(from), NodeId(to)) as usize;
+                    assert_eq!(way(&topology, &routes, from, to).len(), hops, "{topology}: {from} to {to}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn links_lead_back() {
+        for topology in topologies() {
+            for node in (0..topology.nodes()).map(NodeId) {
+                for port in 0..topology.links() {
+                    if let Some(other) = topology.neighbour(node, port) {
+                        assert_eq!(topology.neighbour(other, port ^ 1), Some(node), "{topology}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A packet holds a channel and waits for the next on its way. If these pairs have no cycle, some packet can always go on.
+    #[test]
+    fn what_waits_for_what_is_no_cycle() {
+        use std::collections::{BTreeMap, BTreeSet};
+        for topology in topologies() {
+            let routes = Routes::new(&topology);
+            let mut waits: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+            for from in 0..topology.nodes() {
+                for to in 0..topology.nodes() {
+                    for pair in way(&topology, &routes, from, to).windows(2) {
+                        waits.entry(pair[0]).or_default().insert(pair[1]);
+                    }
+                }
+            }
+            // Take away what waits for nothing, until nothing is left.
+            while !waits.is_empty() {
+                let all: BTreeSet<_> = waits.keys().copied().collect();
+                let before = waits.len();
+                waits.retain(|_, next| next.iter().any(|channel| all.contains(channel)));
+                assert!(waits.len() < before, "{topology}: a cycle among {} channels", waits.len());
+            }
+        }
+    }
+
+    #[test]
+    fn x_comes_before_y() {
+        let topology = Topology::mesh(&[4, 4]);
+        let ports: Vec<usize> =
+            way(&topology, &Routes::new(&topology), 0, 10).iter().map(|hop| hop.1).collect();
+        assert_eq!(ports, [0, 0, 2, 2]);
+        assert_eq!(topology.to_string(), "mesh 4x4");
+    }
+}

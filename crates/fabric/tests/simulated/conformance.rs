@@ -1,0 +1,57 @@
+//! The conformance suite on simulated networks of several forms.
+
+use fabric::conformance::{Kind, programs};
+use fabric::simulated::{Arbitration, Config, Duplex, Endpoint, Topology, run};
+use fabric::{Node, NodeId};
+
+struct Suite(Config);
+
+impl Kind for Suite {
+    type Fabric = Endpoint;
+    const LARGE_BYTES: usize = 30_000;
+    fn nodes(&self) -> u32 {
+        self.0.topology.nodes()
+    }
+    fn run<N: Node<Endpoint>>(&mut self, make: impl Fn(NodeId) -> N + Sync) {
+        if let Err(stopped) = run(&self.0, make) {
+            panic!("{stopped}");
+        }
+    }
+}
+
+fn conforms(config: &Config) {
+    for (name, program) in programs::<Suite>() {
+        let begin = std::time::Instant::now();
+        program(&mut Suite(config.clone()));
+        println!("{}, {name}: {:.1?}", config.topology, begin.elapsed());
+    }
+}
+
+fn config(topology: Topology) -> Config {
+    Config { time_max: 1 << 30, ..Config::plain(topology, 1) }
+}
+
+#[test]
+fn a_pair_conforms() {
+    conforms(&config(Topology::mesh(&[2])));
+}
+
+#[test]
+fn a_slow_half_duplex_mesh_conforms() {
+    let slow = Config {
+        duplex: Duplex::Half,
+        arbitration: Arbitration::Fixed,
+        hop_cycles: 2,
+        credit_cycles: 3,
+        ..config(Topology::mesh(&[3, 3]))
+    };
+    conforms(&slow);
+}
+
+#[test]
+fn a_torus_with_small_queues_conforms() {
+    // With less, nothing waits that could be overtaken.
+    let small =
+        Config { buffer_flits: 1, send_queue: 2, receive_queue: 2, ..config(Topology::torus(&[2, 3])) };
+    conforms(&small);
+}

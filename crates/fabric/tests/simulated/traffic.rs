@@ -1,0 +1,249 @@
+//! Traffic without nodes.
+
+use crate::for_seeds;
+use fabric::simulated::trace::{self, Sent};
+use fabric::simulated::{
+    Arbitration, Config, Duplex, Measured, Pattern, Priorities, Random, Source, Topology, Traffic, measure,
+};
+use fabric::{NodeId, Priority, Time};
+
+fn open(pattern: Pattern, flits: u32, rate: f64) -> Traffic {
+    let source = Source::Open { pattern, flits, rate };
+    Traffic { source, warm_up: 200, measure: 1000, drain_max: 5000 }
+}
+
+/// One packet in an empty network.
+fn alone(config: &Config, from: u32, to: u32, flits: u32) -> Measured {
+    let packet = Sent { time: Time(5), from: NodeId(from), to: NodeId(to), flits, priority: Priority::Low };
+    let source = Source::Trace(vec![packet]);
+    measure(config, &Traffic { source, warm_up: 0, measure: 10, drain_max: 10_000 })
+}
+
+#[test]
+fn a_packet_alone_takes_what_the_model_says() {
+    for topology in [Topology::mesh(&[4, 3, 5]), Topology::torus(&[5, 4]), Topology::ring(9)] {
+        let nodes = topology.nodes();
+        for (hop_cycles, credit_cycles, interface_cycles, flits) in [(1, 1, 0, 1), (1, 1, 3, 9), (3, 2, 1, 6)]
+        {
+            let timing = Config {
+                hop_cycles,
+                credit_cycles,
+                interface_cycles,
+                buffer_flits: 8,
+                check: true,
+                ..Config::plain(topology.clone(), 0)
+            };
+            for to in 0..nodes {
+                let hops = topology.hops(NodeId(1), NodeId(to));
+                let measured = alone(&timing, 1, to, flits);
+                let cycles = interface_cycles + (hops + 1) * hop_cycles + flits - 1;
+                assert_eq!(measured.latency.mean(), f64::from(cycles), "{topology} to {to}");
+                assert_eq!(measured.flit_hops, u64::from(hops * flits));
+                assert_eq!(measured.hops_mean, f64::from(hops));
+                assert!(!measured.saturated);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_buffer_waits_for_its_credits() {
+    // Two places and 3 cycles until one can be used again, 1 + 3 after its flit came: two flits in four cycles.
+    let config = Config { buffer_flits: 2, credit_cycles: 3, ..Config::plain(Topology::mesh(&[8]), 0) };
+    let [short, long] = [10, 110].map(|flits| alone(&config, 0, 7, flits).latency.mean());
+    assert_eq!(long - short, 200.0);
+}
+
+#[test]
+fn two_directions_share_a_link_if_they_must() {
+    let both = |duplex| {
+        let config = Config { duplex, check: true, ..Config::plain(Topology::mesh(&[2]), 0) };
+        let packet = |from, to| Sent {
+            time: Time(0),
+            from: NodeId(from),
+            to: NodeId(to),
+            flits: 50,
+            priority: Priority::Low,
+        };
+        let source = Source::Trace(vec![packet(0, 1), packet(1, 0)]);
+        measure(&config, &Traffic { source, warm_up: 0, measure: 1, drain_max: 1000 }).latency
+    };
+    let (full, half) = (both(Duplex::Full), both(Duplex::Half));
+    assert_eq!((full.mean(), full.percentile(0)), (52.0, 52));
+    // In turn, flit by flit: both take twice as long.
+    assert_eq!((half.percentile(0), half.percentile(100)), (101, 102));
+}
+
+#[test]
+fn the_higher_priority_wins() {
+    let run = |priorities| {
+        let config = Config { priorities, check: true, ..Config::plain(Topology::mesh(&[4]), 0) };
+        let packet = |time, from, priority| Sent {
+            time: Time(time),
+            from: NodeId(from),
+            to: NodeId(3),
+            flits: 40,
+            priority,
+        };
+        let packets = vec![packet(0, 0, Priority::Low), packet(10, 1, Priority::High)];
+        measure(
+            &config,
+            &Traffic { source: Source::Trace(packets), warm_up: 10, measure: 10, drain_max: 1000 },
+        )
+    };
+    // 1 interface, 3 routers, 39 more flits: as if it were alone.
+    assert_eq!(run(Priorities::Apart).latency.mean(), 43.0);
+    assert!(run(Priorities::Alike).latency.mean() > 60.0);
+}
+
+#[test]
+fn arbitration_is_fair_or_not() {
+    let shares = |arbitration| {
+        let config = Config { arbitration, ..Config::plain(Topology::mesh(&[3]), 3) };
+        let source =
+            Source::Open { pattern: Pattern::HotSpot { node: NodeId(0), share: 1.0 }, flits: 4, rate: 0.9 };
+        let measured = measure(&config, &Traffic { source, warm_up: 1000, measure: 2000, drain_max: 0 });
+        assert!(measured.saturated && measured.accepted * 3.0 > 0.95, "{}", measured.accepted);
+        // What node 2 sends through node 1, by its port towards 0.
+        measured.channels[2 * 3 + 1].flits
+    };
+    // Ports of links come first, so the far node starves the near ones; or else it has a quarter of the sink: half of what half gets.
+    assert!(shares(Arbitration::Fixed) > 1500);
+    assert!((400..800).contains(&shares(Arbitration::RoundRobin)), "{}", shares(Arbitration::RoundRobin));
+}
+
+#[test]
+fn patterns_lead_where_they_say() {
+    let run = |pattern, topology: Topology| {
+        measure(&Config { check: true, ..Config::plain(topology, 2) }, &open(pattern, 3, 0.05))
+    };
+    let square = || Topology::mesh(&[4, 4]);
+    assert_eq!(
+        run(Pattern::Transpose, square()).latency.percentile(0),
+        1 + 1 + 2,
+        "the diagonal sends to itself"
+    );
+    let mirrored = run(Pattern::BitComplement, square());
+    assert!((3.8..4.2).contains(&mirrored.hops_mean), "{}", mirrored.hops_mean);
+    assert_eq!(run(Pattern::Neighbour, Topology::torus(&[4, 4])).hops_mean, 2.0);
+    let uniform = run(Pattern::Uniform, square());
+    assert!((2.3..2.7).contains(&uniform.hops_mean), "2 (L - 1)(L + 1) / 3L = 2.5: {}", uniform.hops_mean);
+    let hot = run(Pattern::HotSpot { node: NodeId(5), share: 0.5 }, square());
+    let to_hot = hot.channels[5 * 5 + 4].flits as f64;
+    let all: u64 = hot.channels.iter().skip(4).step_by(5).map(|channel| channel.flits).sum();
+    assert!((0.47..0.60).contains(&(to_hot / all as f64)), "a half and a sixteenth of the rest");
+}
+
+#[test]
+fn saturation_is_a_verdict() {
+    let config = Config::plain(Topology::mesh(&[4, 4]), 4);
+    let idle = measure(&config, &open(Pattern::Uniform, 4, 0.1));
+    assert!(
+        !idle.saturated && (idle.offered - idle.accepted).abs() < 0.01,
+        "{} {}",
+        idle.offered,
+        idle.accepted
+    );
+    let busy = measure(&config, &open(Pattern::Uniform, 4, 2.0));
+    assert!(
+        busy.saturated && busy.accepted < 1.0 && busy.offered > 1.9,
+        "{} {}",
+        busy.offered,
+        busy.accepted
+    );
+    assert!(busy.latency.percentile(99) > 10 * idle.latency.percentile(99));
+}
+
+#[test]
+fn a_closed_loop_does_one_thing_after_another() {
+    let config = Config { check: true, ..Config::plain(Topology::ring(2), 5) };
+    let source = |calls| Source::Closed {
+        pattern: Pattern::Neighbour,
+        flits: 3,
+        answer_flits: Some(2),
+        calls,
+        think_cycles: 20,
+        serve_cycles: 7,
+    };
+    let run = |calls| {
+        measure(&config, &Traffic { source: source(calls), warm_up: 100, measure: 4700, drain_max: 500 })
+    };
+    let one = run(1);
+    // Each way 1 + 2 and the other flits: 5 + 7 + 4.
+    assert_eq!((one.round_trip.percentile(0), one.round_trip.percentile(50)), (16, 16));
+    // 36 cycles a call.
+    assert!((258..=264).contains(&one.round_trip.count()), "{}", one.round_trip.count());
+    assert!(run(4).round_trip.count() > 3 * one.round_trip.count());
+}
+
+#[test]
+fn a_trace_runs_again() {
+    let config = Config { trace: true, log: true, ..Config::plain(Topology::torus(&[4, 4]), 6) };
+    let first = measure(&config, &open(Pattern::Uniform, 5, 0.3));
+    let text = trace::write(&first.trace);
+    let source = Source::Trace(trace::read(&text, 16).expect("it was written"));
+    let again = measure(&config, &Traffic { source, ..open(Pattern::Uniform, 5, 0.3) });
+    assert!(first.trace.len() > 500);
+    assert_eq!((first.latency, first.log, text), (again.latency, again.log, trace::write(&again.trace)));
+}
+
+/// The sum of a text (FNV-1a).
+fn sum(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn a_seed_gives_one_log_on_every_host() {
+    let run = |seed| {
+        let config =
+            Config { log: true, duplex: Duplex::Half, ..Config::plain(Topology::mesh(&[4, 4, 2]), seed) };
+        measure(&config, &open(Pattern::Uniform, 5, 0.2)).log
+    };
+    let log = run(7);
+    assert_eq!(log, run(7));
+    assert_ne!(log, run(8));
+    assert_eq!((log.lines().count(), sum(&log)), (7840, 0x12cb_5307_31e2_e4bd));
+}
+
+/// Whatever the network is like, all packets of a burst arrive, though buffers are small and much is under way.
+#[test]
+fn nothing_deadlocks_and_nothing_breaks() {
+    for_seeds("nothing_deadlocks_and_nothing_breaks", 60, |seed| {
+        let mut random = Random::new(seed);
+        let topologies = [
+            Topology::ring(5),
+            Topology::torus(&[4, 4]),
+            Topology::torus(&[3, 2, 4]),
+            Topology::mesh(&[4, 4]),
+            Topology::mesh(&[3, 3, 3]),
+        ];
+        let topology = topologies[random.below(5) as usize].clone();
+        let nodes = topology.nodes();
+        let config = Config {
+            duplex: [Duplex::Full, Duplex::Half][random.below(2) as usize],
+            priorities: [Priorities::Alike, Priorities::Apart][random.below(2) as usize],
+            arbitration: [Arbitration::Fixed, Arbitration::RoundRobin][random.below(2) as usize],
+            hop_cycles: 1 + random.below(3),
+            credit_cycles: 1 + random.below(3),
+            interface_cycles: random.below(4),
+            buffer_flits: 1 + random.below(4),
+            check: true,
+            ..Config::plain(topology, seed)
+        };
+        let mut packets: Vec<Sent> = (0..300)
+            .map(|_| Sent {
+                time: Time(u64::from(random.below(100))),
+                from: NodeId(random.below(nodes)),
+                to: NodeId(random.below(nodes)),
+                flits: 1 + random.below(12),
+                priority: [Priority::Low, Priority::High][random.below(2) as usize],
+            })
+            .collect();
+        packets.sort_by_key(|packet| packet.time);
+        let traffic =
+            Traffic { source: Source::Trace(packets), warm_up: 0, measure: 100, drain_max: 100_000 };
+        let measured = measure(&config, &traffic);
+        assert!(!measured.saturated && measured.latency.count() == 300, "{config:?}");
+    });
+}
