@@ -18,14 +18,18 @@
 //! - N3 What was sent arrives although its sender does nothing more than wait; it may be held back for a bounded time, so that one packet
 //!   carries many messages.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod conformance;
 mod message;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 mod patience;
 pub mod simulated;
 mod sync;
 pub mod threads;
+#[cfg(any(test, feature = "mpi"))]
+mod wire;
 
 pub use message::{Message, Priority, WORDS_MAX};
 

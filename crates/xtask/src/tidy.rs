@@ -3,7 +3,7 @@
 //! - T1 Crates depend on each other only as ARCHITECTURE.md allows ([`ALLOWED`]).
 //! - T2 Source files have at most [`LINES_MAX`] lines and start with a module comment.
 //! - T3 Links between documents lead to files that exist.
-//! - T4 `unsafe` appears only in the crates that may have it ([`UNSAFE`]).
+//! - T4 `unsafe` appears only where it may ([`UNSAFE`]).
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
 
@@ -27,7 +27,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// T2.
 const LINES_MAX: usize = 600;
 /// T4.
-const UNSAFE: &[&str] = &["term", "runtime", "codegen"];
+const UNSAFE: &[&str] =
+    &["crates/term/", "crates/runtime/", "crates/codegen/", "crates/fabric/src/mpi/raw.rs"];
 /// T5: written in halves so that this file does not find itself.
 const UNFINISHED: &[&str] = &[concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
 /// T6: in halves for the same reason.
@@ -108,8 +109,7 @@ fn source(name: &str, text: &str, findings: &mut Vec<String>) {
     if !text.starts_with("//!") {
         findings.push(format!("{name}: starts without a module comment (T2)"));
     }
-    let krate = name.split('/').nth(1).unwrap_or_default();
-    if !UNSAFE.contains(&krate) && text.lines().any(has_unsafe) {
+    if !UNSAFE.iter().any(|place| name.starts_with(place)) && text.lines().any(has_unsafe) {
         findings.push(format!("{name}: unsafe code outside {UNSAFE:?} (T4)"));
     }
     for word in UNFINISHED {

@@ -1,0 +1,588 @@
+//! Nodes that are processes under an MPI launcher, one each.
+//!
+//! Small messages travel together in packets (`wire`); a payload above two kilobytes is announced in a packet and then received
+//! straight into its place. All of MPI is called by the thread that began the session, and no call waits for another node but the first and the
+//! last.
+//!
+//! Packets leave when they are full, when a node finds nothing to poll, waits or is done, and otherwise after [`HELD_BACK`] (N3).
+//!
+//! Invariants (those of single nodes are in `peer`, of transfers in `raw`):
+//! - M1 What arrives is not trusted. Bytes that no fabric sends, packets beyond the credits and payloads for which there is no memory end the
+//!   run with an [`Error`].
+//! - M2 A run ends at all nodes together: each tells all others that it sends no more, reads what they still send, and lets it vanish. So
+//!   nothing of one run comes to the next, but for credits, which say of which run they are.
+//! - M3 A process that leaves its session in any other way than by [`Session::finish`] ends the job.
+
+mod peer;
+mod place;
+#[expect(unsafe_code)]
+mod raw;
+
+use crate::patience::{Patience, Processors};
+use crate::wire::{self, HEADER_BYTES, Header, Kind, Malformed};
+use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
+use mpi::environment::Universe;
+use mpi::traits::Communicator as _;
+use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
+use raw::{Channel, Line, Transfer};
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Tags: packets, and payloads by priority. Two payloads between the same nodes are received in the order of their announcements.
+const PACKET: i32 = 0;
+const PAYLOAD: [i32; 2] = [1, 2];
+/// Receives that are begun before anything comes.
+const POSTED: usize = 16;
+/// Messages that a node may have sent to itself and not polled, of each priority.
+const OWN_MAX: usize = 1024;
+/// So many messages of low priority may come before the next look at the network.
+const STRETCH: u32 = 32;
+/// How long a packet waits for more messages while its sender is busy.
+const HELD_BACK: Duration = Duration::from_micros(10);
+/// Sleeps of a node that has waited long, for nobody can wake it: they grow from the first to the last.
+const SLEEPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
+/// Before a job is given up.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+/// What a job that is given up ends with.
+const GIVEN_UP: i32 = 1;
+/// The same if there was a panic.
+const PANICKED: i32 = 101;
+const PRIORITIES: [Priority; 2] = [Priority::High, Priority::Low];
+
+/// Why a run could not go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// This process has had a session.
+    Twice,
+    /// A node sent what no fabric sends.
+    Malformed(NodeId),
+    /// There is no memory for the payload of a message.
+    TooLarge {
+        /// Who sent it.
+        from: NodeId,
+        /// How many bytes it has.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Twice => write!(f, "MPI can be begun once in a process"),
+            Error::Malformed(from) => write!(f, "node {} sent a packet that makes no sense", from.0),
+            Error::TooLarge { from, bytes } => {
+                write!(f, "no memory for a message of {bytes} bytes from node {}", from.0)
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// This process's part in the job.
+pub struct Session {
+    ports: Option<Ports>,
+    processors: Processors,
+    runs: u8,
+    finished: bool,
+    /// Dropped last: it ends MPI.
+    universe: Universe,
+}
+
+/// What is begun with MPI and outlives a run.
+struct Ports {
+    channel: Channel,
+    /// In the order in which they were begun, so the first is complete first.
+    receiving: VecDeque<Transfer>,
+    /// Packets on their way.
+    sending: VecDeque<Transfer>,
+    /// Buffers of whole packets, for receiving; and empty ones, to be filled.
+    whole: Vec<Vec<u8>>,
+    empty: Vec<Vec<u8>>,
+}
+
+/// A process's way to the others.
+pub struct Mpi {
+    ports: Ports,
+    node: NodeId,
+    run: u8,
+    processors: Processors,
+    begin: Instant,
+    peers: Vec<Peer>,
+    /// What this node sent to itself, by priority; it and the others have turns.
+    own: [VecDeque<Message>; 2],
+    own_turn: bool,
+    /// Nodes from which there is something to read, by priority.
+    ready: [VecDeque<u32>; 2],
+    /// Packets that are being filled, and since when there are any.
+    filling: Vec<(u32, Priority)>,
+    filling_since: Option<Instant>,
+    /// Payloads on their way.
+    long_out: Vec<(u32, Priority, Transfer)>,
+    long_in: Vec<(u32, Priority, Transfer)>,
+    /// Messages of low priority until the next look at the network.
+    stretch: u32,
+    /// It has looked at the network in this step.
+    looked: bool,
+    /// It got a message back and has read none since: what it needs is that others run.
+    stalled: bool,
+    error: Option<Error>,
+}
+
+impl Session {
+    /// Begins MPI; all processes of the job do so.
+    pub fn start() -> Result<Session, Error> {
+        let (universe, _) = mpi::initialize_with_threading(mpi::Threading::Funneled).ok_or(Error::Twice)?;
+        let world = universe.world();
+        let channel = Channel::new(&world);
+        let processors = place::processors(&world);
+        let mut ports = Ports {
+            channel,
+            receiving: VecDeque::new(),
+            sending: VecDeque::new(),
+            whole: Vec::new(),
+            empty: Vec::new(),
+        };
+        (0..POSTED).for_each(|_| ports.post());
+        Ok(Session { ports: Some(ports), processors, runs: 0, finished: false, universe })
+    }
+
+    /// Which of them this is.
+    pub fn node(&self) -> NodeId {
+        NodeId(self.ports().channel.world().rank() as u32)
+    }
+
+    /// How many there are.
+    pub fn nodes(&self) -> u32 {
+        self.ports().channel.world().size() as u32
+    }
+
+    /// Runs this process's node until all nodes of the job are done, and gives it back. All processes call it equally often. After an error the
+    /// job cannot go on: say what it was, and drop the session.
+    pub fn run<N: Node<Mpi>>(&mut self, make: impl FnOnce(NodeId) -> N) -> Result<N, Error> {
+        self.runs = self.runs.wrapping_add(1);
+        let (node, nodes) = (self.node(), self.nodes());
+        let ports = self.ports.take().expect("it has them between runs");
+        let mut fabric = Mpi::new(ports, node, nodes, self.runs, self.processors);
+        let mut program = make(node);
+        loop {
+            let step = program.step(&mut fabric);
+            if let Some(error) = fabric.error.take() {
+                return Err(error);
+            }
+            match step {
+                Step::Again => fabric.between(),
+                Step::Wait(until) => fabric.wait(until)?,
+                Step::Done => break,
+            }
+        }
+        self.ports = Some(fabric.close()?);
+        Ok(program)
+    }
+
+    /// Ends this process's part; all processes do so.
+    pub fn finish(mut self) {
+        assert!(self.ports.take().is_some(), "a run has failed: the job cannot end well");
+        self.finished = true;
+    }
+
+    fn ports(&self) -> &Ports {
+        self.ports.as_ref().expect("no run has failed")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.finished {
+            // Launchers drop what they have not forwarded yet when a job is aborted: what this process has just said about its failure.
+            std::thread::sleep(LAST_WORDS);
+            // M3: the others wait for this node.
+            self.universe.world().abort(if std::thread::panicking() { PANICKED } else { GIVEN_UP });
+        }
+    }
+}
+
+impl Ports {
+    /// Begins to receive one more packet.
+    fn post(&mut self) {
+        let buffer = self.whole.pop().unwrap_or_else(|| vec![0; PACKET_BYTES]);
+        self.receiving.push_back(self.channel.receive(buffer, Line { node: None, tag: PACKET }));
+    }
+
+    /// The next packet that has come, and from whom.
+    fn receive(&mut self) -> Option<(u32, Packet)> {
+        let complete = self.receiving.front_mut()?.test(&self.channel)?;
+        let transfer = self.receiving.pop_front().expect("it was there");
+        self.post();
+        Some((complete.from, Packet { buffer: transfer.into_buffer(), bytes: complete.bytes }))
+    }
+
+    fn send(&mut self, to: u32, packet: Vec<u8>) {
+        let transfer = self.channel.send(packet, to, PACKET);
+        self.sending.push_back(transfer);
+        self.reclaim();
+    }
+
+    /// Takes back buffers of packets that have been sent.
+    fn reclaim(&mut self) {
+        while let Some(first) = self.sending.front_mut()
+            && first.test(&self.channel).is_some()
+        {
+            let mut buffer = self.sending.pop_front().expect("it was there").into_buffer();
+            buffer.clear();
+            self.empty.push(buffer);
+        }
+    }
+
+    fn empty_packet(&mut self) -> Vec<u8> {
+        let mut packet = self.empty.pop().unwrap_or_else(|| Vec::with_capacity(PACKET_BYTES));
+        packet.resize(HEADER_BYTES, 0);
+        packet
+    }
+}
+
+impl Mpi {
+    fn new(ports: Ports, node: NodeId, nodes: u32, run: u8, processors: Processors) -> Mpi {
+        Mpi {
+            ports,
+            node,
+            run,
+            processors,
+            begin: Instant::now(),
+            peers: (0..nodes).map(|_| Peer::new()).collect(),
+            own: Default::default(),
+            own_turn: false,
+            ready: Default::default(),
+            filling: Vec::new(),
+            filling_since: None,
+            long_out: Vec::new(),
+            long_in: Vec::new(),
+            stretch: 0,
+            looked: false,
+            stalled: false,
+            error: None,
+        }
+    }
+
+    /// Sends a packet, with the credits that its receiver has back.
+    fn dispatch(&mut self, to: u32, kind: Kind, mut packet: Vec<u8>) {
+        let inbox = &mut self.peers[to as usize].inbox;
+        let credits = [std::mem::take(&mut inbox[0].owed), std::mem::take(&mut inbox[1].owed)];
+        Header { kind, credits, run: self.run }.write(&mut packet);
+        self.ports.send(to, packet);
+    }
+
+    fn dispatch_bare(&mut self, to: u32, kind: Kind) {
+        let packet = self.ports.empty_packet();
+        self.dispatch(to, kind, packet);
+    }
+
+    /// Sends the packet that is being filled, if there is a credit for it.
+    fn dispatch_filled(&mut self, to: u32, priority: Priority) -> bool {
+        let outbox = &mut self.peers[to as usize].outbox[priority as usize];
+        if outbox.credits == 0 {
+            return false;
+        }
+        outbox.credits -= 1;
+        let packet = std::mem::take(&mut outbox.packet);
+        self.dispatch(to, Kind::Messages(priority), packet);
+        true
+    }
+
+    /// Sends all packets that are being filled, as far as there are credits.
+    fn flush(&mut self) {
+        let mut filling = std::mem::take(&mut self.filling);
+        filling.retain(|&(to, priority)| !self.dispatch_filled(to, priority));
+        self.filling = filling;
+        self.filling_since = None;
+    }
+
+    /// Looks at the network: takes what has come, and lets transfers get on.
+    fn progress(&mut self) {
+        self.looked = true;
+        for _ in 0..POSTED {
+            let Some((from, packet)) = self.ports.receive() else { break };
+            if let Err(Malformed) = self.arrive(from, packet) {
+                self.error.get_or_insert(Error::Malformed(NodeId(from)));
+            }
+        }
+        self.ports.reclaim();
+        if !self.long_out.is_empty() {
+            let (channel, peers) = (&self.ports.channel, &mut self.peers);
+            self.long_out.retain_mut(|(to, priority, transfer)| {
+                let complete = transfer.test(channel).is_some();
+                peers[*to as usize].outbox[*priority as usize].long -= u32::from(complete);
+                !complete
+            });
+        }
+        let mut next = 0;
+        while next < self.long_in.len() {
+            if self.long_in[next].2.test(&self.ports.channel).is_none() {
+                next += 1;
+                continue;
+            }
+            let (from, priority, transfer) = self.long_in.swap_remove(next);
+            self.peers[from as usize].inbox[priority as usize].complete(transfer.into_buffer());
+            self.ready[priority as usize].push_back(from);
+        }
+    }
+
+    /// A packet has come (M1).
+    fn arrive(&mut self, from: u32, packet: Packet) -> Result<(), Malformed> {
+        let header = Header::read(&packet.buffer[..packet.bytes])?;
+        let peer = &mut self.peers[from as usize];
+        if header.run == self.run {
+            peer.credit(header.credits)?;
+        } else if header.kind != Kind::Bare {
+            return Err(Malformed);
+        }
+        match header.kind {
+            Kind::Messages(priority) if !peer.is_done => {
+                let inbox = &mut peer.inbox[priority as usize];
+                let was_ready = inbox.is_ready();
+                inbox.arrive(packet)?;
+                if !was_ready && inbox.is_ready() {
+                    self.ready[priority as usize].push_back(from);
+                }
+                return Ok(());
+            }
+            Kind::Last if !peer.is_done => peer.is_done = true,
+            Kind::Bare => {}
+            _ => return Err(Malformed),
+        }
+        self.ports.whole.push(packet.buffer);
+        Ok(())
+    }
+
+    /// The next message of a priority that is here.
+    fn take(&mut self, priority: Priority) -> Option<Message> {
+        self.own_turn = !self.own_turn;
+        if self.own_turn
+            && let Some(message) = self.own[priority as usize].pop_front()
+        {
+            return Some(message);
+        }
+        while let Some(&from) = self.ready[priority as usize].front() {
+            let inbox = &mut self.peers[from as usize].inbox[priority as usize];
+            let (next, emptied) = match inbox.next(NodeId(from), priority) {
+                Ok(next) => next,
+                Err(Malformed) => {
+                    self.error.get_or_insert(Error::Malformed(NodeId(from)));
+                    return None;
+                }
+            };
+            let is_ready = inbox.is_ready();
+            if emptied.is_some() || !is_ready {
+                // Whoever else has sent something has a turn.
+                self.ready[priority as usize].pop_front();
+                if is_ready {
+                    self.ready[priority as usize].push_back(from);
+                }
+            }
+            if let Some(buffer) = emptied {
+                self.emptied(from, priority, buffer);
+            }
+            match next {
+                Next::Message(message) => return Some(message),
+                Next::Awaits(bytes) => self.await_payload(from, priority, bytes),
+                Next::Nothing => {}
+            }
+        }
+        self.own[priority as usize].pop_front()
+    }
+
+    /// A packet has been read to its end.
+    fn emptied(&mut self, from: u32, priority: Priority, buffer: Vec<u8>) {
+        self.ports.whole.push(buffer);
+        if self.peers[from as usize].inbox[priority as usize].owed >= PACKETS / 2 {
+            self.dispatch_bare(from, Kind::Bare);
+        }
+    }
+
+    fn await_payload(&mut self, from: u32, priority: Priority, bytes: u64) {
+        match place::buffer(bytes) {
+            Some(buffer) => {
+                let line = Line { node: Some(from), tag: PAYLOAD[priority as usize] };
+                self.long_in.push((from, priority, self.ports.channel.receive(buffer, line)));
+            }
+            None => {
+                self.error.get_or_insert(Error::TooLarge { from: NodeId(from), bytes });
+            }
+        }
+    }
+
+    /// Whether a step can be worth its while.
+    fn has_work(&self) -> bool {
+        let own = self.own.iter().any(|own| !own.is_empty());
+        own || self.ready.iter().any(|ready| !ready.is_empty()) || self.error.is_some()
+    }
+
+    /// Between two steps of a node that is busy.
+    fn between(&mut self) {
+        if !std::mem::take(&mut self.looked) {
+            self.progress();
+        }
+        if !self.filling.is_empty() {
+            let now = Instant::now();
+            if now >= *self.filling_since.get_or_insert(now) + HELD_BACK {
+                self.flush();
+            }
+        }
+        if self.stalled {
+            self.flush();
+            if self.processors == Processors::Few {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Returns when there is a message, or at this time.
+    fn wait(&mut self, until: Option<Time>) -> Result<(), Error> {
+        let mut pause = Pause::new(self.processors);
+        loop {
+            self.progress();
+            self.flush();
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            let left = until.map(|until| until.0.saturating_sub(self.now().0));
+            if self.has_work() || left == Some(0) {
+                return Ok(());
+            }
+            pause.wait(left.map(Duration::from_nanos));
+        }
+    }
+
+    /// The node is done: ends the run with all others (M2).
+    fn close(mut self) -> Result<Ports, Error> {
+        let (me, nodes) = (self.node.0, self.peers.len() as u32);
+        let others = || (0..nodes).filter(|&node| node != me);
+        let mut pause = Pause::new(self.processors);
+        let mut said = false;
+        loop {
+            self.progress();
+            for priority in PRIORITIES {
+                while self.take(priority).is_some() {}
+            }
+            self.flush();
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            if !said && self.filling.is_empty() {
+                others().for_each(|to| self.dispatch_bare(to, Kind::Last));
+                said = true;
+            }
+            let all_done = others().all(|node| self.peers[node as usize].is_done);
+            let quiet = self.long_in.is_empty() && self.long_out.is_empty() && self.ports.sending.is_empty();
+            if said && all_done && quiet {
+                break;
+            }
+            pause.wait(None);
+        }
+        let mut barrier = self.ports.channel.barrier();
+        while barrier.test(&self.ports.channel).is_none() {
+            pause.wait(None);
+        }
+        Ok(self.ports)
+    }
+
+    /// Sends bytes that no fabric sends.
+    #[doc(hidden)]
+    pub fn send_for_test(&mut self, to: NodeId, bytes: Vec<u8>) {
+        self.ports.send(to.0, bytes);
+    }
+}
+
+/// A wait: awake at first, then in sleeps that grow.
+struct Pause {
+    patience: Patience,
+    sleep: Option<Duration>,
+}
+
+impl Pause {
+    fn new(processors: Processors) -> Pause {
+        Pause { patience: Patience::new(processors), sleep: None }
+    }
+    /// Passes a moment, no longer than `limit`.
+    fn wait(&mut self, limit: Option<Duration>) {
+        if self.sleep.is_none() && self.patience.wait() {
+            return;
+        }
+        let sleep = self.sleep.map_or(SLEEPS.0, |sleep| (2 * sleep).min(SLEEPS.1));
+        self.sleep = Some(sleep);
+        std::thread::sleep(limit.map_or(sleep, |limit| limit.min(sleep)));
+    }
+}
+
+impl Fabric for Mpi {
+    fn node(&self) -> NodeId {
+        self.node
+    }
+    fn nodes(&self) -> u32 {
+        self.peers.len() as u32
+    }
+    fn send(&mut self, to: NodeId, mut message: Message) -> Result<(), Busy> {
+        let priority = message.priority;
+        if to == self.node {
+            let own = &mut self.own[priority as usize];
+            if own.len() >= OWN_MAX {
+                self.stalled = true;
+                return Err(Busy(message));
+            }
+            message.from = to;
+            own.push_back(message);
+            return Ok(());
+        }
+        let (follows, bytes) = (wire::follows(&message), wire::record_bytes(&message));
+        let outbox = &mut self.peers[to.0 as usize].outbox[priority as usize];
+        let full = outbox.packet.len() + bytes > PACKET_BYTES;
+        // What is announced leaves at once, behind what is full already: both need credits.
+        let needed = u16::from(full) + u16::from(follows);
+        if outbox.credits < needed || (follows && outbox.long >= LONG_MAX) {
+            self.stalled = true;
+            return Err(Busy(message));
+        }
+        if full {
+            self.dispatch_filled(to.0, priority);
+        }
+        let outbox = &mut self.peers[to.0 as usize].outbox[priority as usize];
+        if outbox.packet.is_empty() {
+            outbox.packet = self.ports.empty_packet();
+            if !full {
+                self.filling.push((to.0, priority));
+            }
+        }
+        wire::write(&mut outbox.packet, &message);
+        if follows {
+            outbox.long += 1;
+            self.dispatch_filled(to.0, priority);
+            self.filling.retain(|&filling| filling != (to.0, priority));
+            let transfer = self.ports.channel.send(message.payload, to.0, PAYLOAD[priority as usize]);
+            self.long_out.push((to.0, priority, transfer));
+        }
+        Ok(())
+    }
+    fn poll(&mut self) -> Option<Message> {
+        if self.stretch > 0 {
+            self.stretch -= 1;
+            if let Some(message) = self.take(Priority::Low) {
+                self.stalled = false;
+                return Some(message);
+            }
+        }
+        self.progress();
+        self.stretch = STRETCH;
+        let message = PRIORITIES.into_iter().find_map(|priority| self.take(priority));
+        self.stalled &= message.is_none();
+        if message.is_none() {
+            // Who finds nothing may be waiting for an answer to what it has sent.
+            self.flush();
+        }
+        message
+    }
+    fn now(&self) -> Time {
+        Time(self.begin.elapsed().as_nanos() as u64)
+    }
+    fn spend(&mut self, _: u64) {}
+}

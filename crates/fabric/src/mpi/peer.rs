@@ -1,0 +1,183 @@
+//! What a node knows of another one: packets that came, packets that may go.
+//!
+//! Invariants:
+//! - P1 A node has sent at most [`PACKETS`] packets of a priority that the receiver has not emptied: it has so many credits, spends one for
+//!   each, and gets it back when the packet has been polled to its end. So the memory of a receiver is bounded, whoever sends.
+//! - P2 Messages are read in the order in which they were written. One whose payload is not there yet holds up those behind it of the same
+//!   sender and priority (N1), and nobody else's.
+
+use crate::wire::{self, HEADER_BYTES, Malformed, Record};
+use crate::{Message, NodeId, Priority};
+use std::collections::VecDeque;
+
+/// Of the largest packet. Beyond four kilobytes MPI libraries change to a slower protocol.
+pub(super) const PACKET_BYTES: usize = 3600;
+/// P1.
+pub(super) const PACKETS: u16 = 8;
+/// Payloads that travel outside packets, of one priority to one node: so many may be on their way.
+pub(super) const LONG_MAX: u32 = 2;
+
+/// Another node.
+pub(super) struct Peer {
+    /// By priority.
+    pub(super) outbox: [Outbox; 2],
+    pub(super) inbox: [Inbox; 2],
+    /// It sends no more in this run.
+    pub(super) is_done: bool,
+}
+
+/// To it.
+pub(super) struct Outbox {
+    /// The packet that is being filled; empty if there is none.
+    pub(super) packet: Vec<u8>,
+    pub(super) credits: u16,
+    pub(super) long: u32,
+}
+
+/// From it.
+#[derive(Default)]
+pub(super) struct Inbox {
+    packets: VecDeque<Packet>,
+    /// Where the next record is in the first packet.
+    position: usize,
+    /// A message whose payload is on its way.
+    waiting: Option<Message>,
+    /// The same when it is complete.
+    arrived: Option<Message>,
+    /// Credits to give back.
+    pub(super) owed: u16,
+}
+
+/// Bytes that came, in a buffer that is longer.
+pub(super) struct Packet {
+    pub(super) buffer: Vec<u8>,
+    pub(super) bytes: usize,
+}
+
+/// What an inbox has next.
+pub(super) enum Next {
+    Nothing,
+    Message(Message),
+    /// Its payload must be received, so many bytes of it, before it is complete.
+    Awaits(u64),
+}
+
+impl Peer {
+    pub(super) fn new() -> Peer {
+        let outbox = || Outbox { packet: Vec::new(), credits: PACKETS, long: 0 };
+        Peer { outbox: [outbox(), outbox()], inbox: Default::default(), is_done: false }
+    }
+
+    /// It has emptied packets of ours.
+    pub(super) fn credit(&mut self, credits: [u16; 2]) -> Result<(), Malformed> {
+        for (outbox, credits) in self.outbox.iter_mut().zip(credits) {
+            outbox.credits = outbox.credits.checked_add(credits).ok_or(Malformed)?;
+            if outbox.credits > PACKETS {
+                return Err(Malformed);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inbox {
+    /// A packet whose header has been read. More than there are credits for are refused (P1).
+    pub(super) fn arrive(&mut self, packet: Packet) -> Result<(), Malformed> {
+        if self.packets.len() + usize::from(self.owed) >= PACKETS.into() || packet.bytes <= HEADER_BYTES {
+            return Err(Malformed);
+        }
+        if self.packets.is_empty() {
+            self.position = HEADER_BYTES;
+        }
+        self.packets.push_back(packet);
+        Ok(())
+    }
+
+    /// Whether there is something to read.
+    pub(super) fn is_ready(&self) -> bool {
+        self.arrived.is_some() || (self.waiting.is_none() && !self.packets.is_empty())
+    }
+
+    /// The payload of the message that waits for it.
+    pub(super) fn complete(&mut self, payload: Vec<u8>) {
+        let mut message = self.waiting.take().expect("a payload is received only for a message that waits");
+        message.payload = payload;
+        self.arrived = Some(message);
+    }
+
+    /// The next message, and the buffer of a packet if it was its last.
+    pub(super) fn next(
+        &mut self,
+        from: NodeId,
+        priority: Priority,
+    ) -> Result<(Next, Option<Vec<u8>>), Malformed> {
+        if let Some(message) = self.arrived.take() {
+            return Ok((Next::Message(message), None));
+        }
+        if self.waiting.is_some() {
+            return Ok((Next::Nothing, None));
+        }
+        let Some(packet) = self.packets.front() else { return Ok((Next::Nothing, None)) };
+        let Record { mut message, follows } =
+            wire::read(&packet.buffer[..packet.bytes], &mut self.position, priority)?;
+        message.from = from;
+        let mut emptied = None;
+        if self.position == packet.bytes {
+            emptied = self.packets.pop_front().map(|packet| packet.buffer);
+            self.position = HEADER_BYTES;
+            self.owed += 1;
+        }
+        if follows == 0 {
+            return Ok((Next::Message(message), emptied));
+        }
+        self.waiting = Some(message);
+        Ok((Next::Awaits(follows), emptied))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(messages: &[Message]) -> Packet {
+        let mut buffer = vec![0; HEADER_BYTES];
+        messages.iter().for_each(|message| wire::write(&mut buffer, message));
+        let bytes = buffer.len();
+        buffer.resize(PACKET_BYTES * 2, 0xee);
+        Packet { buffer, bytes }
+    }
+
+    #[test]
+    fn a_message_that_waits_for_its_payload_holds_up_those_behind_it() {
+        let mut long = Message::new(Priority::Low, &[1]);
+        long.payload = vec![7; 5000];
+        let mut inbox = Inbox::default();
+        inbox.arrive(packet(&[long.clone(), Message::new(Priority::Low, &[2])])).expect("there are credits");
+        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Ok((Next::Awaits(5000), None))));
+        assert!(!inbox.is_ready());
+        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Ok((Next::Nothing, None))));
+        inbox.complete(long.payload.clone());
+        long.from = NodeId(4);
+        let Ok((Next::Message(first), None)) = inbox.next(NodeId(4), Priority::Low) else {
+            panic!("complete")
+        };
+        assert_eq!(first, long);
+        let Ok((Next::Message(second), Some(_))) = inbox.next(NodeId(4), Priority::Low) else {
+            panic!("last")
+        };
+        assert_eq!((second.words(), inbox.owed, inbox.is_ready()), (&[2][..], 1, false));
+    }
+
+    #[test]
+    fn packets_and_credits_beyond_the_bound_are_refused() {
+        let mut peer = Peer::new();
+        for _ in 0..PACKETS {
+            let message = Message::new(Priority::High, &[]);
+            peer.inbox[1].arrive(packet(&[message])).expect("there are credits");
+        }
+        assert_eq!(peer.inbox[1].arrive(packet(&[Message::new(Priority::High, &[])])), Err(Malformed));
+        assert_eq!(peer.inbox[0].arrive(packet(&[])), Err(Malformed), "a packet without a message");
+        assert_eq!(peer.credit([0, 1]), Err(Malformed), "nothing was sent");
+        assert_eq!(peer.credit([u16::MAX, 0]), Err(Malformed));
+    }
+}

@@ -1,0 +1,73 @@
+//! What this host has: processors for its nodes, memory for a payload.
+
+use crate::patience::Processors;
+use mpi::collective::SystemOperation;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives};
+use std::fs;
+
+/// Above this, the system is asked whether there is so much memory; it grants more than it has, and then ends processes.
+const ASK_BYTES: u64 = 256 << 20;
+/// Words of a set of processors.
+const SET_WORDS: usize = 64;
+
+/// Whether the nodes of this host have a processor each. Launchers may bind every process to one, so the sets of all are united.
+pub(super) fn processors(world: &SimpleCommunicator) -> Processors {
+    let here = world.split_shared(world.rank());
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mine = allowed(&status);
+    let mut all = [0u64; SET_WORDS];
+    here.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
+    let there: u32 = all.iter().map(|word| word.count_ones()).sum();
+    // Where the system does not say, nodes rather give way than spin.
+    if here.size() as u32 <= there { Processors::Enough } else { Processors::Few }
+}
+
+/// The processors that a process may run on: hexadecimal groups of 32 bits, the highest first.
+fn allowed(status: &str) -> [u64; SET_WORDS] {
+    let mut set = [0; SET_WORDS];
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
+    for (i, group) in list.trim().rsplit(',').enumerate().take(2 * SET_WORDS) {
+        let bits = u64::from_str_radix(group, 16).unwrap_or_default();
+        set[i / 2] |= bits << (32 * (i % 2));
+    }
+    set
+}
+
+/// A buffer of so many bytes, if there is memory for it.
+pub(super) fn buffer(bytes: u64) -> Option<Vec<u8>> {
+    if bytes > ASK_BYTES && available().is_some_and(|available| bytes > available) {
+        return None;
+    }
+    let bytes = usize::try_from(bytes).ok()?;
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(bytes).ok()?;
+    buffer.resize(bytes, 0);
+    Some(buffer)
+}
+
+/// The memory that can be had, where the system says it.
+fn available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_processors_are_read() {
+        let set = allowed("Name:\tx\nCpus_allowed:\t3,00000001,80000000\nCpus_allowed_list:\t31-32,64-65\n");
+        assert_eq!(set[..3], [(1 << 32) | (1 << 31), 3, 0]);
+        assert_eq!(allowed("Name:\tx\n"), [0; SET_WORDS]);
+    }
+
+    #[test]
+    fn there_is_memory_for_little_and_not_for_everything() {
+        assert_eq!(buffer(1000), Some(vec![0; 1000]));
+        assert_eq!(buffer(1 << 47), None);
+        assert_eq!(buffer(u64::MAX), None);
+    }
+}

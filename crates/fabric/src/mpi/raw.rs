@@ -1,0 +1,185 @@
+//! Transfers that own their bytes: the calls of MPI that take a buffer now and use it later.
+//!
+//! The safe interface of the `mpi` crate ties such a buffer to a scope of the caller's, but these live as long as a run does.
+//!
+//! Invariants:
+//! - X1 While a request is active, its transfer owns the buffer, which nobody reads, writes, moves to other memory or frees. A transfer that
+//!   is dropped before its end gives up the buffer instead of freeing it.
+//! - X2 Only the thread that initialised MPI calls it: a [`Channel`] and all transfers stay with their thread, for neither is `Send`.
+//! - X3 A communicator outlives its channel's requests, and MPI is finalised after all of them.
+
+use mpi::ffi::{self, MPI_Comm, MPI_Request, MPI_Status};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{AsRaw, Communicator};
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit, take};
+use std::rc::Rc;
+
+/// What MPI moves at once; longer transfers are several.
+const CHUNK_BYTES: usize = 1 << 30;
+
+/// The nodes that can be sent to.
+pub(super) struct Channel {
+    raw: MPI_Comm,
+    /// Never freed (X3): the library does that when it ends, and to free one is a call of all nodes together, which one that fails cannot make.
+    world: ManuallyDrop<SimpleCommunicator>,
+}
+
+/// Where a transfer comes from or goes to, and which of several between two nodes it is.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// Nobody in particular, when receiving.
+    pub(super) node: Option<u32>,
+    pub(super) tag: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Send,
+    Receive,
+}
+
+/// One on its way, or at its end.
+pub(super) struct Transfer {
+    buffer: Vec<u8>,
+    direction: Direction,
+    line: Line,
+    /// So many bytes have been moved by requests that are complete.
+    moved: usize,
+    request: MPI_Request,
+    active: bool,
+    /// X2.
+    _stays: PhantomData<Rc<()>>,
+}
+
+/// What a transfer that is complete has moved.
+#[derive(Clone, Copy)]
+pub(super) struct Complete {
+    pub(super) from: u32,
+    pub(super) bytes: usize,
+}
+
+impl Channel {
+    /// A communicator of its own, so that nobody else's messages come here.
+    pub(super) fn new(world: &SimpleCommunicator) -> Channel {
+        let world = world.duplicate();
+        Channel { raw: world.as_raw(), world: ManuallyDrop::new(world) }
+    }
+    pub(super) fn world(&self) -> &SimpleCommunicator {
+        &self.world
+    }
+    pub(super) fn send(&self, buffer: Vec<u8>, to: u32, tag: i32) -> Transfer {
+        self.begin(buffer, Direction::Send, Line { node: Some(to), tag })
+    }
+    /// Receives at most as many bytes as the buffer has. More is an error that ends the job.
+    pub(super) fn receive(&self, buffer: Vec<u8>, line: Line) -> Transfer {
+        self.begin(buffer, Direction::Receive, line)
+    }
+    fn begin(&self, buffer: Vec<u8>, direction: Direction, line: Line) -> Transfer {
+        // SAFETY: a constant of the library.
+        let request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        let mut transfer =
+            Transfer { buffer, direction, line, moved: 0, request, active: false, _stays: PhantomData };
+        transfer.next_chunk(self);
+        transfer
+    }
+    /// Begins to wait for all nodes; ends when all have begun.
+    pub(super) fn barrier(&self) -> Transfer {
+        let line = Line { node: None, tag: 0 };
+        // SAFETY: a constant of the library.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        // SAFETY: X3; the request is written before the call returns.
+        succeeded(unsafe { ffi::MPI_Ibarrier(self.raw, &mut request) });
+        let direction = Direction::Send;
+        Transfer { buffer: Vec::new(), direction, line, moved: 0, request, active: true, _stays: PhantomData }
+    }
+}
+
+impl Transfer {
+    fn next_chunk(&mut self, channel: &Channel) {
+        let rest = &mut self.buffer[self.moved..];
+        let count = rest.len().min(CHUNK_BYTES) as c_int;
+        let (start, tag) = (rest.as_mut_ptr().cast(), self.line.tag);
+        let node = self.line.node.map(|node| node as c_int);
+        let request = &mut self.request;
+        // SAFETY: X1 - `count` bytes from `start` on lie in the buffer, which stays as it is until the request is complete; X2, X3.
+        succeeded(unsafe {
+            match self.direction {
+                Direction::Send => {
+                    let node = node.unwrap_or(ffi::RSMPI_PROC_NULL);
+                    ffi::MPI_Isend(start, count, ffi::RSMPI_UINT8_T, node, tag, channel.raw, request)
+                }
+                Direction::Receive => {
+                    let node = node.unwrap_or(ffi::RSMPI_ANY_SOURCE);
+                    ffi::MPI_Irecv(start, count, ffi::RSMPI_UINT8_T, node, tag, channel.raw, request)
+                }
+            }
+        });
+        self.active = true;
+    }
+
+    /// Whether it is complete; it gets on by being asked.
+    pub(super) fn test(&mut self, channel: &Channel) -> Option<Complete> {
+        if !self.active {
+            return None;
+        }
+        let mut done: c_int = 0;
+        let mut status = MaybeUninit::<MPI_Status>::uninit();
+        // SAFETY: the request is active; both places are valid for writing; X2.
+        succeeded(unsafe { ffi::MPI_Test(&mut self.request, &mut done, status.as_mut_ptr()) });
+        if done == 0 {
+            return None;
+        }
+        self.active = false;
+        let mut complete = Complete { from: 0, bytes: self.buffer.len() };
+        let mut bytes = self.buffer[self.moved..].len().min(CHUNK_BYTES);
+        if self.direction == Direction::Receive {
+            // SAFETY: the library has written the status, for the request is complete.
+            let status = unsafe { status.assume_init() };
+            let mut count: c_int = 0;
+            // SAFETY: a status of a receive, and a place for the count.
+            succeeded(unsafe { ffi::MPI_Get_count(&status, ffi::RSMPI_UINT8_T, &mut count) });
+            (bytes, complete.from) = (count as usize, status.MPI_SOURCE as u32);
+        }
+        self.moved += bytes;
+        if bytes == CHUNK_BYTES && self.moved < self.buffer.len() {
+            self.next_chunk(channel);
+            return None;
+        }
+        complete.bytes = self.moved;
+        Some(complete)
+    }
+
+    /// The buffer of a complete transfer.
+    pub(super) fn into_buffer(mut self) -> Vec<u8> {
+        assert!(!self.active, "X1");
+        take(&mut self.buffer)
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        if !self.active {
+            return;
+        }
+        if self.direction == Direction::Receive {
+            let mut done: c_int = 0;
+            // SAFETY: an active request (X2); nobody waits for it any more.
+            unsafe {
+                ffi::MPI_Cancel(&mut self.request);
+                ffi::MPI_Test(&mut self.request, &mut done, ffi::RSMPI_STATUS_IGNORE);
+            }
+            self.active = done == 0;
+        }
+        if self.active {
+            // X1: the library may still use it.
+            std::mem::forget(take(&mut self.buffer));
+        }
+    }
+}
+
+/// Errors of MPI calls end the job inside the library (`MPI_ERRORS_ARE_FATAL`, the default), so none comes back.
+fn succeeded(code: c_int) {
+    assert!(code == ffi::MPI_SUCCESS as c_int, "MPI reports error {code}");
+}

@@ -1,0 +1,262 @@
+//! Messages as bytes, many in a packet.
+//!
+//! A packet is a header of eight bytes and then, if it is of a priority, records. Everything is little-endian; records begin at multiples of
+//! eight bytes.
+//!
+//! | bytes of the header | |
+//! |---|---|
+//! | 0 | the format, [`FORMAT`] |
+//! | 1 | what it is: messages of low priority, of high priority, nothing, or the last packet of a run |
+//! | 2, 4 (two each) | credits that it gives back, for packets of low and high priority |
+//! | 6 | the run, modulo 256 |
+//! | 7 | 0 |
+//!
+//! A record is a word, then the message's words, then its payload, filled up with zeros to eight bytes. The word says how many words
+//! (bits 0 to 7), where the payload is (bits 8 to 15: nowhere, here, or it follows outside the packet), and how many bytes it has (16 to 63).
+//!
+//! Decoding is total: whatever the bytes, it gives messages or [`Malformed`], and takes no more memory than there are bytes.
+
+use crate::{Message, Priority, WORDS_MAX};
+
+const FORMAT: u8 = 1;
+/// Of a packet's header.
+pub(crate) const HEADER_BYTES: usize = 8;
+/// Longer payloads travel outside packets.
+pub(crate) const INLINE_BYTES_MAX: usize = 2048;
+const LENGTH_BITS: u32 = 48;
+
+const NOWHERE: u64 = 0;
+const HERE: u64 = 1;
+const FOLLOWS: u64 = 2;
+
+/// Bytes that no fabric has sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Malformed;
+
+/// What a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Messages(Priority),
+    /// Only its header says something.
+    Bare,
+    /// There are no more of this run.
+    Last,
+}
+
+/// A packet's header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    /// By priority.
+    pub(crate) credits: [u16; 2],
+    pub(crate) run: u8,
+}
+
+impl Header {
+    /// Writes it over the first bytes of a packet.
+    pub(crate) fn write(&self, packet: &mut [u8]) {
+        let kind = match self.kind {
+            Kind::Messages(priority) => priority as u8,
+            Kind::Bare => 2,
+            Kind::Last => 3,
+        };
+        let [low, high] = self.credits.map(u16::to_le_bytes);
+        packet[..HEADER_BYTES]
+            .copy_from_slice(&[FORMAT, kind, low[0], low[1], high[0], high[1], self.run, 0]);
+    }
+
+    pub(crate) fn read(packet: &[u8]) -> Result<Header, Malformed> {
+        let Some(&[FORMAT, kind, l0, l1, h0, h1, run, 0]) = packet.first_chunk::<HEADER_BYTES>() else {
+            return Err(Malformed);
+        };
+        let kind = match kind {
+            0 => Kind::Messages(Priority::Low),
+            1 => Kind::Messages(Priority::High),
+            2 => Kind::Bare,
+            3 => Kind::Last,
+            _ => return Err(Malformed),
+        };
+        if !matches!(kind, Kind::Messages(_)) && packet.len() > HEADER_BYTES {
+            return Err(Malformed);
+        }
+        Ok(Header { kind, credits: [u16::from_le_bytes([l0, l1]), u16::from_le_bytes([h0, h1])], run })
+    }
+}
+
+/// How many bytes a message takes in a packet.
+pub(crate) fn record_bytes(message: &Message) -> usize {
+    let inline = if follows(message) { 0 } else { message.payload.len() };
+    8 * (1 + message.words().len()) + inline.next_multiple_of(8)
+}
+
+/// Whether a message's payload travels outside the packet.
+pub(crate) fn follows(message: &Message) -> bool {
+    message.payload.len() > INLINE_BYTES_MAX
+}
+
+/// Appends a message to a packet.
+pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
+    let bytes = message.payload.len() as u64;
+    assert!(bytes >> LENGTH_BITS == 0, "no memory is that large");
+    let place = match bytes {
+        0 => NOWHERE,
+        _ if follows(message) => FOLLOWS,
+        _ => HERE,
+    };
+    let word = message.words().len() as u64 | (place << 8) | (bytes << 16);
+    packet.extend_from_slice(&word.to_le_bytes());
+    for word in message.words() {
+        packet.extend_from_slice(&word.to_le_bytes());
+    }
+    if place == HERE {
+        packet.extend_from_slice(&message.payload);
+        packet.resize(packet.len().next_multiple_of(8), 0);
+    }
+}
+
+/// A message, and how many bytes of payload follow outside the packet.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Record {
+    pub(crate) message: Message,
+    pub(crate) follows: u64,
+}
+
+/// The record at `position` of a packet, which moves behind it.
+#[inline]
+pub(crate) fn read(packet: &[u8], position: &mut usize, priority: Priority) -> Result<Record, Malformed> {
+    let rest = packet.get(*position..).ok_or(Malformed)?;
+    let (head, rest) = rest.split_first_chunk::<8>().ok_or(Malformed)?;
+    let word = u64::from_le_bytes(*head);
+    let (count, place, bytes) = ((word & 0xff) as usize, (word >> 8) & 0xff, word >> 16);
+    if count > WORDS_MAX || rest.len() < 8 * count {
+        return Err(Malformed);
+    }
+    let (words, rest) = rest.split_at(8 * count);
+    let (words, _) = words.as_chunks::<8>();
+    let mut message = Message::with(priority, count, |i| u64::from_le_bytes(words[i]));
+    *position += 8 * (1 + count);
+    let long = bytes > INLINE_BYTES_MAX as u64;
+    match place {
+        NOWHERE if bytes == 0 => {}
+        HERE if bytes > 0 && !long => {
+            let bytes = bytes as usize;
+            let padded = bytes.next_multiple_of(8);
+            let (payload, padding) = rest.get(..padded).ok_or(Malformed)?.split_at(bytes);
+            if padding.iter().any(|&byte| byte != 0) {
+                return Err(Malformed);
+            }
+            message.payload = payload.to_vec();
+            *position += padded;
+        }
+        FOLLOWS if long => return Ok(Record { message, follows: bytes }),
+        _ => return Err(Malformed),
+    }
+    Ok(Record { message, follows: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arbtest::arbtest;
+
+    fn message(priority: Priority, words: &[u64], bytes: usize) -> Message {
+        let mut message = Message::new(priority, words);
+        message.payload = (0..bytes).map(|byte| byte as u8 | 1).collect();
+        message
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let messages: Vec<Message> = [0, 1, 7, 8, 9, INLINE_BYTES_MAX, INLINE_BYTES_MAX + 1]
+            .iter()
+            .enumerate()
+            .map(|(i, &bytes)| message(Priority::High, &[u64::MAX, 0, 2, 3, 4, 5, 6, 7][..i], bytes))
+            .collect();
+        let header = Header { kind: Kind::Messages(Priority::High), credits: [3, 70_00], run: 255 };
+        let mut packet = vec![0; HEADER_BYTES];
+        header.write(&mut packet);
+        for message in &messages {
+            let before = packet.len();
+            write(&mut packet, message);
+            assert_eq!(packet.len() - before, record_bytes(message));
+        }
+        assert_eq!(Header::read(&packet), Ok(header));
+        let mut position = HEADER_BYTES;
+        for mut message in messages {
+            let record = read(&packet, &mut position, Priority::High).expect("it has been written so");
+            if follows(&message) {
+                assert_eq!(record.follows, message.payload.len() as u64);
+                message.payload.clear();
+            }
+            assert_eq!(record.message, message);
+        }
+        assert_eq!(position, packet.len());
+        assert_eq!(read(&packet, &mut position, Priority::High), Err(Malformed));
+    }
+
+    #[test]
+    fn lies_are_refused() {
+        let record = |word: u64, rest: usize| {
+            let mut bytes = word.to_le_bytes().to_vec();
+            bytes.resize(8 + rest, 0);
+            read(&bytes, &mut 0, Priority::Low)
+        };
+        assert!(record(2, 16).is_ok());
+        for (word, rest, what) in [
+            (2, 15, "fewer words than it says"),
+            (9, 80, "more words than a message has"),
+            (HERE << 8 | 9 << 16, 8, "fewer bytes than it says"),
+            (HERE << 8 | 3000 << 16, 4000, "a long payload inside"),
+            (FOLLOWS << 8 | 5 << 16, 0, "a short payload outside"),
+            (NOWHERE << 8 | 5 << 16, 8, "a payload that is nowhere"),
+            (HERE << 8, 8, "no payload, inside"),
+            (3 << 8, 8, "a payload at an unknown place"),
+            (u64::MAX, 80, "everything"),
+        ] {
+            assert_eq!(record(word, rest), Err(Malformed), "{what}");
+        }
+        for header in [
+            &[1, 0, 0, 0, 0, 0, 0][..],
+            &[2, 0, 0, 0, 0, 0, 0, 0],
+            &[1, 4, 0, 0, 0, 0, 0, 0],
+            &[1, 3, 0, 0, 0, 0, 0, 0, 9],
+        ] {
+            assert_eq!(Header::read(header), Err(Malformed), "{header:?}");
+        }
+    }
+
+    /// Any bytes give messages or an error; what could be read is written as it was.
+    #[test]
+    fn reading_is_total() {
+        arbtest(|u| {
+            // Near the truth more often than by chance: some real records, then some bytes changed.
+            let mut packet = Vec::new();
+            for _ in 0..u.int_in_range(0..=3)? {
+                let words = vec![u.arbitrary()?; u.int_in_range(0..=WORDS_MAX)?];
+                write(&mut packet, &message(Priority::Low, &words, u.int_in_range(0..=30)?));
+            }
+            for _ in 0..u.int_in_range(0..=4)? {
+                if !packet.is_empty() {
+                    let place = u.choose_index(packet.len())?;
+                    packet[place] = u.arbitrary()?;
+                }
+            }
+            packet.extend_from_slice(&u.arbitrary::<Vec<u8>>()?);
+            let _ = Header::read(&packet);
+            let (mut position, mut again) = (0, Vec::new());
+            while let Ok(mut record) = read(&packet, &mut position, Priority::Low) {
+                assert!(position <= packet.len() && record.message.payload.len() <= INLINE_BYTES_MAX);
+                if record.follows > 0 {
+                    if record.follows > 1 << 16 {
+                        return Ok(());
+                    }
+                    record.message.payload = vec![0; record.follows as usize];
+                }
+                write(&mut again, &record.message);
+                assert_eq!(again, packet[..position]);
+            }
+            Ok(())
+        })
+        .budget_ms(1_000);
+    }
+}
