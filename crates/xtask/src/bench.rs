@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn.
+//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the simulated network.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's time divided by the
@@ -26,6 +26,9 @@ pub(crate) struct Options {
     /// Writes the measurements as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
+    /// How fast networks are simulated, instead of programs.
+    #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json"])]
+    network: bool,
 }
 
 /// One run.
@@ -50,6 +53,9 @@ pub(crate) fn measure(command: &[String]) -> anyhow::Result<()> {
 
 /// Builds, measures, reports.
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
+    if options.network {
+        return network(root);
+    }
     let yardstick = build_yardstick(root)?;
     let fifth = build_fifth(root)?;
     let klic = klic_ratios(root)?;
@@ -132,9 +138,24 @@ fn build_yardstick(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(out)
 }
 
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn network(root: &Path) -> anyhow::Result<()> {
+    println!("machine: {}", machine());
+    let status = cargo()
+        .args(["bench", "--quiet", "--package", "fabric", "--bench", "network"])
+        .current_dir(root)
+        .status()?;
+    if !status.success() {
+        bail!("the benchmark failed: {status}");
+    }
+    Ok(())
+}
+
 fn build_fifth(root: &Path) -> anyhow::Result<PathBuf> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    if !cargo
+    if !cargo()
         .args(["build", "--release", "--quiet", "--package", "fifth"])
         .current_dir(root)
         .status()?

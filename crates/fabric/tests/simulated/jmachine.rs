@@ -1,7 +1,7 @@
-//! Against the J-Machine's ping: a round trip of 43 cycles and 2 a hop. Inputs: the network of `Config::j_machine`, two words each way, dispatch 4,
-//! handlers 9 and 10.
+//! Against the J-Machine: a ping takes 43 cycles and 2 a hop, random traffic saturates at about 6 Gbit/s. Inputs: the network of
+//! `Config::j_machine`, dispatch 4, handlers 9 and 10; pings of two words each way; a test loop of 45 cycles, answers as long as requests.
 
-use fabric::simulated::{Config, Endpoint, run};
+use fabric::simulated::{Config, Duplex, Endpoint, Pattern, Source, Traffic, measure, run};
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step, Time};
 
 const DISPATCH: u64 = 4;
@@ -65,4 +65,35 @@ fn ping_takes_43_cycles_and_2_a_hop() {
         assert_eq!(*round_trip, 43 + 2 * u64::from(hops), "{hops} hops");
     }
     assert_eq!(measured.len(), 512);
+}
+
+const TEST_LOOP: u64 = 45;
+
+/// Words between the halves of the machine, in Gbit/s, when everybody sends to anybody and waits for an answer of the same length.
+fn bisection_gbits(duplex: Duplex, words: u32) -> f64 {
+    let config = Config { duplex, ..Config::j_machine(&[8, 8, 8], 1) };
+    let flits = config.header_flits + words * config.word_flits;
+    let source = Source::Closed {
+        pattern: Pattern::Uniform,
+        flits,
+        answer_flits: Some(flits),
+        calls: 1,
+        think_cycles: DISPATCH + REPLY_HANDLER + TEST_LOOP,
+        serve_cycles: DISPATCH + REQUEST_HANDLER,
+    };
+    let measured = measure(&config, &Traffic { source, warm_up: 1000, measure: 1500, drain_max: 0 });
+    let words_a_cycle = measured.accepted * 512.0 * f64::from(words) / f64::from(flits);
+    // Half of them cross; 36 bits a word, 12.5 MHz.
+    words_a_cycle / 2.0 * 36.0 * 12.5e6 / 1e9
+}
+
+#[test]
+fn random_traffic_saturates_at_6_gigabits() {
+    for words in [8, 16] {
+        let gbits = bisection_gbits(Duplex::Half, words);
+        assert!((gbits / 6.0 - 1.0).abs() < 0.1, "{words} words: {gbits:.2}");
+    }
+    // Wires for each direction would carry half as much again.
+    let full = bisection_gbits(Duplex::Full, 16);
+    assert!((8.5..10.0).contains(&full), "{full:.2}");
 }
