@@ -139,27 +139,35 @@ impl Worker {
         while hungry != 0 {
             let asker = hungry.trailing_zeros() as usize;
             hungry &= hungry - 1;
-            let Some(surplus) = self.surplus(shared.team.appetite(asker), NO_PRIORITY) else { return };
+            let surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
+            if surplus.is_empty() {
+                return;
+            }
             if shared.team.claim(asker) {
                 self.give(asker, surplus);
             }
         }
         while let Some((worker, priority)) = shared.team.lowest(self.shown) {
-            let Some(surplus) = self.surplus(LOWEST_GET, priority) else { return };
+            let surplus = self.surplus(LOWEST_GET, priority);
+            if surplus.is_empty() {
+                return;
+            }
             self.give(worker, surplus);
         }
     }
     /// Gives goals to a worker.
-    pub(crate) fn give(&mut self, to: usize, surplus: Surplus) {
+    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>) {
         self.end_solo();
         self.publish();
-        let (priority, words) = self.take_surplus(surplus);
-        let gift = self.shared.next_gift();
-        self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
-        self.statistics.mails += 1;
-        self.statistics.gifts += 1;
-        self.statistics.words_given += words.len() as u64;
-        self.shared.team.post(to, Mail { priority, back: false, gift, words });
+        for part in surplus {
+            let (priority, words) = self.take_surplus(part);
+            let gift = self.shared.next_gift();
+            self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
+            self.statistics.mails += 1;
+            self.statistics.gifts += 1;
+            self.statistics.words_given += words.len() as u64;
+            self.shared.team.post(to, Mail { priority, back: false, gift, words });
+        }
     }
 
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.

@@ -25,7 +25,7 @@ const PATIENCE_MIN: Duration = Duration::from_micros(100);
 /// Goals that took more time than this were much work.
 const MUCH_WORK: Duration = Duration::from_millis(1);
 /// How many goals a worker asks for at most.
-const APPETITE_MAX: usize = 32;
+const APPETITE_MAX: usize = 256;
 /// A worker whose goals wait for what others make looks again after so long: so there is a batch to work on.
 const POLL: Duration = Duration::from_micros(50);
 
@@ -198,9 +198,11 @@ impl Idle {
         }
         let sent_back = shared.crew().with(self.me, Worker::go_to_rest);
         let busy = self.busy_since.elapsed();
-        if busy < LITTLE_WORK || sent_back {
+        if busy < LITTLE_WORK && !sent_back && self.appetite < APPETITE_MAX {
+            // The oldest goals are the largest only as a rule: those below may be.
+            self.appetite *= 2;
+        } else if busy < LITTLE_WORK || sent_back {
             self.patience = (self.patience * 2).min(PATIENCE_MAX);
-            self.appetite = (self.appetite * 2).min(APPETITE_MAX);
         } else {
             self.patience = PATIENCE_MIN;
             self.asking = true;

@@ -66,10 +66,11 @@ impl Worker {
         if shaker.one_in(4) {
             self.publish();
         }
-        if shaker.one_in(2)
-            && let Some(surplus) = self.surplus(2, NO_PRIORITY)
-        {
-            self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus);
+        if shaker.one_in(2) {
+            let surplus = self.surplus(2, NO_PRIORITY);
+            if !surplus.is_empty() {
+                self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus);
+            }
         }
         match shaker.below(64) {
             0 => std::thread::sleep(Duration::from_micros(20)),

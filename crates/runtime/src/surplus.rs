@@ -18,7 +18,7 @@ use term::word::Tag;
 
 /// So many words at the bottom of the top segment are remembered from one look to the next.
 const SEEN_WORDS: usize = 256;
-/// At most so many goals of a priority are looked at, and goals of so many priorities.
+/// At most so many goals of a priority are looked at, and so many priorities that have none to spare.
 const LOOKED_AT: usize = 64;
 const LEVELS_LOOKED_AT: usize = 8;
 
@@ -61,9 +61,9 @@ impl Seen {
 }
 
 impl Worker {
-    /// B1, B4: what may be given to a worker that wants so many goals: not more than half of what there is of a priority, which is
-    /// higher than `floor`.
-    pub(crate) fn surplus(&mut self, appetite: usize, floor: i64) -> Option<Surplus> {
+    /// B1, B4: what may be given to a worker that wants so many goals: not more than half of what there is of each priority, all of
+    /// which are higher than `floor`.
+    pub(crate) fn surplus(&mut self, mut appetite: usize, floor: i64) -> Vec<Surplus> {
         let (segment, top) =
             (self.goals.segments.last().expect("the lowest segment stays"), self.abi.goals as usize);
         let stable = self.goals.seen.look(segment.base, top);
@@ -76,10 +76,11 @@ impl Worker {
             self.goals.seen.left_out = depth / LOOK_AGAIN_BYTES;
         }
         let mut buckets = self.goals.buckets.iter().rev().peekable();
-        for _ in 0..LEVELS_LOOKED_AT {
+        let (mut all, mut in_vain) = (Vec::new(), 0);
+        while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
             let on_stack = segments.peek().map(|&i| self.goals.segments[i].priority);
             let beside = buckets.peek().map(|&(&priority, _)| priority);
-            let priority = on_stack.max(beside).filter(|&priority| priority > floor)?;
+            let Some(priority) = on_stack.max(beside).filter(|&priority| priority > floor) else { break };
             let mut surplus = if on_stack == Some(priority) {
                 let segment = segments.next().expect("it was seen");
                 Surplus::Stack(segment, self.ready_on_stack(segment, stable))
@@ -88,12 +89,15 @@ impl Worker {
                 Surplus::Bucket(priority, self.ready_in_bucket(bucket))
             };
             let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus;
-            if !ready.is_empty() {
+            if ready.is_empty() {
+                in_vain += 1;
+            } else {
                 ready.truncate(appetite.min(ready.len().div_ceil(2)));
-                return Some(surplus);
+                appetite -= ready.len();
+                all.push(surplus);
             }
         }
-        None
+        all
     }
     /// Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
     fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
@@ -160,7 +164,7 @@ impl Worker {
         (0..64).filter(move |i| awaits >> i & 1 != 0)
     }
 
-    /// Takes what [`Worker::surplus`] has just found: its priority, and its words.
+    /// Takes one of those that [`Worker::surplus`] has just found: its priority, and its words.
     pub(crate) fn take_surplus(&mut self, surplus: Surplus) -> (i64, Vec<Word>) {
         match surplus {
             Surplus::Stack(index, ranges) => {
@@ -283,10 +287,13 @@ mod tests {
                     _ => {
                         let floor = if operation == 7 { NO_PRIORITY } else { worker.priority() - 6 + n };
                         worker.switch_priority();
-                        let Some(surplus) = worker.surplus(n as usize + 1, floor) else { continue };
-                        let (priority, words) = worker.take_surplus(surplus);
-                        prop_assert!(priority > floor && !words.is_empty() && words.len() <= 2 * (n as usize + 1));
-                        given.extend(words.chunks(2).map(|words| (priority, words[0].as_int())));
+                        let before = given.len();
+                        for surplus in worker.surplus(n as usize + 1, floor) {
+                            let (priority, words) = worker.take_surplus(surplus);
+                            prop_assert!(priority > floor && !words.is_empty());
+                            given.extend(words.chunks(2).map(|words| (priority, words[0].as_int())));
+                        }
+                        prop_assert!(given.len() - before <= n as usize + 1);
                     }
                 }
             }
