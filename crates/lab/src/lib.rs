@@ -9,6 +9,8 @@
 
 pub mod csv;
 pub mod html;
+mod jmachine;
+mod multipsi;
 pub mod programs;
 pub mod record;
 pub mod report;
@@ -35,7 +37,8 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: &[Experiment] = &[tr448::EXPERIMENT];
+pub const EXPERIMENTS: &[Experiment] =
+    &[tr448::EXPERIMENT, jmachine::FIG2, jmachine::FIG3, jmachine::FIG4, multipsi::TRAFFIC];
 
 /// The experiment of a name.
 pub fn find(name: &str) -> Option<&'static Experiment> {

@@ -1,0 +1,163 @@
+//! Figure 3: random traffic.
+
+use super::{
+    ASSUMED, DISPATCH, REPLY_HANDLER, REQUEST_HANDLER, SIDES, SOURCE, WORD_BITS, bits, flits, inputs,
+    measured_on, network,
+};
+use crate::report::{Cell, Chart, Report, Series, Table};
+use crate::{Config, Error, Experiment, Host, Scale};
+use fabric::NodeId;
+use fabric::simulated::{Measured, Pattern, Source, Traffic, measure};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "jmachine/fig3",
+    title: "J-Machine: latency and efficiency under random traffic",
+    source: SOURCE,
+    about: "Every node sends a message to a node chosen at random, waits for a reply of the same length, and computes for a while: \
+            the grain. The shorter the grain, the more traffic, until the network takes no more. Efficiency is \
+            the share of the time that goes into grains.",
+    run,
+};
+
+const WORDS: [u32; 4] = [2, 4, 8, 16];
+/// Cycles of the loop that makes messages, beside the grain. Of the node's time, not of the network's.
+const TEST_LOOP: u64 = 45;
+const CAPACITY_GBITS: f64 = 14.4;
+
+/// One length and one grain.
+struct Point {
+    grain: u64,
+    /// Words that cross the middle, as Gbit/s.
+    gbits: f64,
+    /// One way, cycles.
+    latency: f64,
+    efficiency: f64,
+}
+
+fn point(words: u32, grain: u64, cycles: u64) -> Point {
+    let outside = DISPATCH + REPLY_HANDLER + TEST_LOOP + grain;
+    let source = Source::Closed {
+        pattern: Pattern::Uniform,
+        flits: flits(words),
+        answer_flits: Some(flits(words)),
+        calls: 1,
+        think_cycles: outside,
+        serve_cycles: DISPATCH + REQUEST_HANDLER,
+    };
+    // The calls that begin in the window end some time after it.
+    let traffic = Traffic { source, warm_up: cycles / 2 + 2 * grain, measure: cycles, drain_max: 20_000 };
+    let measured = measure(&network(), &traffic);
+    let payload = f64::from(words * network().word_flits) / f64::from(flits(words));
+    let words_a_cycle =
+        across_the_middle(&measured) / cycles as f64 * payload / f64::from(network().word_flits);
+    Point {
+        grain,
+        gbits: bits(words_a_cycle, 1e9),
+        latency: measured.latency.mean(),
+        efficiency: 100.0 * grain as f64 / (outside as f64 + measured.round_trip.mean()),
+    }
+}
+
+/// Flits over the links between the two halves, in both directions.
+fn across_the_middle(measured: &Measured) -> f64 {
+    let topology = network().topology;
+    let ports = topology.ports();
+    let middle = SIDES[2] / 2;
+    let sum: u64 = (0..topology.nodes())
+        .map(|node| {
+            let port = match topology.place(NodeId(node))[2] {
+                at if at + 1 == middle => 4,
+                at if at == middle => 5,
+                _ => return 0,
+            };
+            measured.channels[node as usize * ports + port].flits
+        })
+        .sum();
+    sum as f64
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let (cycles, grains): (u64, &[u64]) = match config.scale {
+        Scale::Full => (4000, &[0, 25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600]),
+        Scale::Small => (400, &[0, 100, 400]),
+    };
+    let mut sweeps = Vec::new();
+    for (part, words) in WORDS.into_iter().enumerate() {
+        host.progress(part + 1, WORDS.len(), &format!("messages of {words} words"));
+        sweeps.push((words, grains.iter().map(|grain| point(words, *grain, cycles)).collect::<Vec<_>>()));
+    }
+    let rows = sweeps.iter().map(|(words, points)| {
+        let most = points.iter().map(|point| point.gbits).fold(0.0, f64::max);
+        vec![
+            Cell::count(u64::from(*words)),
+            Cell::Measured(most, 2),
+            Cell::Published(6.0, 0),
+            Cell::Measured(100.0 * most / CAPACITY_GBITS, 0),
+            half_power(points).map_or(Cell::Absent, |grain| Cell::Measured(grain, 0)),
+        ]
+    });
+    let heads = [
+        "words",
+        "most traffic, Gbit/s",
+        "saturation, Gbit/s, published",
+        "% of capacity",
+        "half-power grain, cycles",
+    ];
+    let table = Table {
+        id: "saturation".into(),
+        title: "Random traffic".into(),
+        note: format!(
+            "Traffic is words of messages, {WORD_BITS} bits each, that cross the middle in either direction; its capacity is {CAPACITY_GBITS} Gbit/s. \
+             The paper's one figure for saturation is \"about 6\"; of the grain at which half of the time is useful it prints that it is \
+             100 to 300 cycles, by the length of messages. Messages of 2 words do not saturate the network: a node waits for its reply."
+        ),
+        columns: heads.map(str::to_string).to_vec(),
+        rows: rows.collect(),
+    };
+    let own = [
+        ("cycles of the test loop", TEST_LOOP.to_string(), ASSUMED),
+        ("words of a reply", "as many as of its request".into(), ASSUMED),
+    ];
+    let chart = |id: &str, title: &str, x: &str, y: &str, at: fn(&Point) -> (f64, f64)| Chart {
+        id: id.into(),
+        title: title.into(),
+        x: x.into(),
+        y: y.into(),
+        groups: Vec::new(),
+        series: sweeps.iter().map(|(words, points)| line(*words, points, at)).collect(),
+    };
+    Ok(Report {
+        name: experiment.name,
+        title: experiment.title,
+        source: experiment.source,
+        about: experiment.about,
+        measured_on: measured_on(config),
+        notes: Vec::new(),
+        tables: vec![table, inputs(&own)],
+        charts: vec![
+            chart(
+                "latency",
+                "Latency under load",
+                "words across the middle, Gbit/s",
+                "cycles, one way",
+                |point| (point.gbits, point.latency),
+            ),
+            chart("efficiency", "Efficiency", "grain, cycles a message", "% of the time", |point| {
+                (point.grain as f64, point.efficiency)
+            }),
+        ],
+    })
+}
+
+fn line(words: u32, points: &[Point], at: fn(&Point) -> (f64, f64)) -> Series {
+    let mut points: Vec<(f64, f64)> = points.iter().map(at).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Series { name: format!("{words} words"), points }
+}
+
+/// Where efficiency reaches a half, on the straight line between two grains.
+fn half_power(points: &[Point]) -> Option<f64> {
+    let pair = points.windows(2).find(|pair| pair[0].efficiency < 50.0 && pair[1].efficiency >= 50.0)?;
+    let share = (50.0 - pair[0].efficiency) / (pair[1].efficiency - pair[0].efficiency);
+    Some(pair[0].grain as f64 + share * (pair[1].grain - pair[0].grain) as f64)
+}

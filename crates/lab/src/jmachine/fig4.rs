@@ -1,0 +1,80 @@
+//! Figure 4: what one node can send to another.
+
+use super::{SOURCE, bits, flits, inputs, measured_on, network};
+use crate::report::{Cell, Chart, Report, Series, Table};
+use crate::{Config, Error, Experiment, Host};
+use fabric::simulated::trace::Sent;
+use fabric::simulated::{Source, Traffic, measure};
+use fabric::{NodeId, Priority, Time};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "jmachine/fig4",
+    title: "J-Machine: bandwidth between two nodes",
+    source: SOURCE,
+    about: "One node sends messages to its neighbour as fast as the network takes them. The longer the messages, the less their headers \
+            matter.",
+    run,
+};
+
+const WORDS: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
+const MESSAGES: u32 = 1000;
+
+/// Words a cycle that arrive.
+fn words_a_cycle(words: u32) -> f64 {
+    let message =
+        Sent { time: Time(0), from: NodeId(0), to: NodeId(1), flits: flits(words), priority: Priority::Low };
+    let source = Source::Trace(vec![message; MESSAGES as usize]);
+    let enough = u64::from(2 * MESSAGES * flits(words));
+    let measured = measure(&network(), &Traffic { source, warm_up: 0, measure: 1, drain_max: enough });
+    f64::from(words * MESSAGES) / measured.latency.percentile(100) as f64
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let peak = 1.0 / f64::from(network().word_flits);
+    host.progress(1, 1, "messages to a neighbour");
+    let rates = WORDS.map(words_a_cycle);
+    let rows = WORDS.iter().zip(rates).map(|(words, rate)| {
+        let published = match words {
+            2 => Cell::Published(50.0, 0),
+            8 => Cell::Published(90.0, 0),
+            _ => Cell::Absent,
+        };
+        vec![
+            Cell::count(u64::from(*words)),
+            Cell::Measured(bits(rate, 1e6), 0),
+            Cell::Measured(100.0 * rate / peak, 1),
+            published,
+        ]
+    });
+    let table = Table {
+        id: "bandwidth".into(),
+        title: "Bandwidth between two nodes".into(),
+        note: format!(
+            "A channel carries {peak} words a cycle, {:.0} Mbit/s. Published are bounds: more than half of it with 2 words, at \
+             least 90 % with 8. What sending and handling cost the nodes is not in the measured figures.",
+            bits(peak, 1e6)
+        ),
+        columns: ["words", "Mbit/s", "% of the channel", "% at least, published"]
+            .map(str::to_string)
+            .to_vec(),
+        rows: rows.collect(),
+    };
+    let points = WORDS.iter().zip(rates).map(|(words, rate)| (f64::from(*words), bits(rate, 1e6)));
+    Ok(Report {
+        name: experiment.name,
+        title: experiment.title,
+        source: experiment.source,
+        about: experiment.about,
+        measured_on: measured_on(config),
+        notes: Vec::new(),
+        tables: vec![table, inputs(&[])],
+        charts: vec![Chart {
+            id: "bandwidth".into(),
+            title: "Bandwidth between two nodes".into(),
+            x: "words of a message".into(),
+            y: "Mbit/s".into(),
+            groups: Vec::new(),
+            series: vec![Series { name: "measured".into(), points: points.collect() }],
+        }],
+    })
+}

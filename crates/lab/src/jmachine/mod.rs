@@ -1,0 +1,85 @@
+//! M. Noakes, D. Wallach, W. Dally: "The J-Machine Multicomputer: An Architectural Evaluation", ISCA 1993.
+//!
+//! 512 nodes, a mesh of 8 x 8 x 8, 12.5 MHz. The experiments run the paper's programs on a simulated network of this form. What the paper
+//! does not print about network and handlers was chosen so that the ping of figure 2 comes out; each report lists these inputs.
+
+mod fig2;
+mod fig3;
+mod fig4;
+
+use crate::Config;
+use crate::report::{Cell, Table};
+use fabric::simulated;
+
+pub(crate) use fig2::EXPERIMENT as FIG2;
+pub(crate) use fig3::EXPERIMENT as FIG3;
+pub(crate) use fig4::EXPERIMENT as FIG4;
+
+const SOURCE: &str =
+    "M. Noakes, D. Wallach, W. Dally: The J-Machine Multicomputer: An Architectural Evaluation. ISCA 1993";
+const SIDES: [u32; 3] = [8, 8, 8];
+const SEED: u64 = 1;
+const CLOCK_HZ: f64 = 12.5e6;
+const WORD_BITS: f64 = 36.0;
+
+/// From a message's arrival to its handler, printed; what handlers of requests and replies take, fitted.
+const DISPATCH: u64 = 4;
+const REQUEST_HANDLER: u64 = 9;
+const REPLY_HANDLER: u64 = 10;
+
+/// Where an input comes from.
+const PRINTED: &str = "printed";
+const FITTED: &str = "fitted to the ping of figure 2";
+const ASSUMED: &str = "assumed";
+
+fn network() -> simulated::Config {
+    simulated::Config::j_machine(&SIDES, SEED)
+}
+
+/// Flits of a message of so many words.
+fn flits(words: u32) -> u32 {
+    let network = network();
+    network.header_flits + words * network.word_flits
+}
+
+/// Megabits or gigabits a second of so many words a cycle.
+fn bits(words_a_cycle: f64, unit: f64) -> f64 {
+    words_a_cycle * WORD_BITS * CLOCK_HZ / unit
+}
+
+/// What an experiment was told: never a result.
+fn inputs(own: &[(&str, String, &str)]) -> Table {
+    let network = network();
+    let common = [
+        ("network", format!("{}, e-cube routing", network.topology), PRINTED),
+        ("cycles a hop", network.hop_cycles.to_string(), PRINTED),
+        ("flits of a word", network.word_flits.to_string(), PRINTED),
+        ("arbitration", "fixed priority".into(), PRINTED),
+        (
+            "links",
+            "both directions share a flit a cycle".into(),
+            "the printed bisection counts both directions",
+        ),
+        ("header flits of a message", network.header_flits.to_string(), ASSUMED),
+        ("flits of a buffer", network.buffer_flits.to_string(), ASSUMED),
+        ("cycles of the interface", network.interface_cycles.to_string(), FITTED),
+        ("cycles of dispatch", DISPATCH.to_string(), PRINTED),
+        ("cycles of the request's handler", REQUEST_HANDLER.to_string(), FITTED),
+        ("cycles of the reply's handler", REPLY_HANDLER.to_string(), FITTED),
+    ];
+    let own = own.iter().map(|(what, value, origin)| (*what, value.clone(), *origin));
+    let row = |(what, value, origin): (&str, String, &str)| {
+        vec![Cell::Text(what.into()), Cell::Text(value), Cell::Text(origin.into())]
+    };
+    Table {
+        id: "inputs".into(),
+        title: "Inputs".into(),
+        note: "What the simulation was told.".into(),
+        columns: vec!["what".into(), "value".into(), "origin".into()],
+        rows: common.into_iter().chain(own).map(row).collect(),
+    }
+}
+
+fn measured_on(_: &Config) -> String {
+    format!("Simulated, flit by flit; seed {SEED}. The same on every machine.")
+}
