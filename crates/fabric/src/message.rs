@@ -30,10 +30,12 @@ pub struct Message {
 
 impl Message {
     /// A message of at most [`WORDS_MAX`] words, without payload. More is a mistake of the caller's: panics.
+    #[inline]
     pub fn new(priority: Priority, words: &[u64]) -> Message {
         Message::with(priority, words.len(), |i| words[i])
     }
     /// A message of `count` words (at most [`WORDS_MAX`]), each asked for once and in order, without payload.
+    #[inline]
     pub fn with(priority: Priority, count: usize, mut word: impl FnMut(usize) -> u64) -> Message {
         let mut words = [0; WORDS_MAX];
         for (i, place) in words[..count].iter_mut().enumerate() {
@@ -42,6 +44,7 @@ impl Message {
         Message { from: NodeId(0), priority, len: count as u8, words, payload: Vec::new() }
     }
     /// The words.
+    #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words[..self.len.into()]
     }

@@ -84,17 +84,20 @@ impl Header {
 }
 
 /// How many bytes a message takes in a packet.
+#[inline]
 pub(crate) fn record_bytes(message: &Message) -> usize {
     let inline = if follows(message) { 0 } else { message.payload.len() };
     8 * (1 + message.words().len()) + inline.next_multiple_of(8)
 }
 
 /// Whether a message's payload travels outside the packet.
+#[inline]
 pub(crate) fn follows(message: &Message) -> bool {
     message.payload.len() > INLINE_BYTES_MAX
 }
 
 /// Appends a message to a packet.
+#[inline]
 pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
     let bytes = message.payload.len() as u64;
     assert!(bytes >> LENGTH_BITS == 0, "no memory is that large");
@@ -104,10 +107,14 @@ pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
         _ => HERE,
     };
     let word = message.words().len() as u64 | (place << 8) | (bytes << 16);
-    packet.extend_from_slice(&word.to_le_bytes());
-    for word in message.words() {
-        packet.extend_from_slice(&word.to_le_bytes());
+    // Put together first, for appending to a packet has its price.
+    let mut bytes = [0; 8 * (1 + WORDS_MAX)];
+    let (places, _) = bytes.as_chunks_mut::<8>();
+    places[0] = word.to_le_bytes();
+    for (place, word) in places[1..].iter_mut().zip(message.words()) {
+        *place = word.to_le_bytes();
     }
+    packet.extend_from_slice(&bytes[..8 * (1 + message.words().len())]);
     if place == HERE {
         packet.extend_from_slice(&message.payload);
         packet.resize(packet.len().next_multiple_of(8), 0);

@@ -1,7 +1,6 @@
 //! Nodes under an MPI launcher. This program is its own node: without a launcher it starts itself under one, several times.
-//!
-//! The launcher must be of the library that the program was built with. Both are Debian's if their names have an ending (`mpirun.openmpi`,
-//! `mpirun.mpich`); `MPIRUN` names another.
+
+mod launch;
 
 use fabric::conformance::{Kind, programs};
 use fabric::mpi::{Mpi, Session};
@@ -76,19 +75,9 @@ fn complaint(output: &Output, outcome: &Outcome) -> Option<String> {
 
 /// Runs this program under the launcher.
 fn job(program: &str, nodes: u32) -> Result<Output, String> {
-    let (launcher, options) = launcher();
-    let mut child = Command::new(&launcher)
-        .args(options)
-        .args(["-n", &nodes.to_string()])
-        .arg(std::env::current_exe().map_err(|error| error.to_string())?)
-        .env(PROGRAM, program)
-        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("{launcher}: {error}"))?;
+    let mut job = launch::job(nodes);
+    job.env(PROGRAM, program).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = job.spawn().map_err(|error| format!("{job:?}: {error}"))?;
     let end = Instant::now() + PATIENCE;
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         if Instant::now() > end {
@@ -100,19 +89,6 @@ fn job(program: &str, nodes: u32) -> Result<Output, String> {
         std::thread::sleep(Duration::from_millis(10));
     }
     child.wait_with_output().map_err(|error| error.to_string())
-}
-
-/// The launcher, and what it must be told: here are more nodes than processors.
-fn launcher() -> (String, &'static [&'static str]) {
-    let library = mpi::environment::library_version().unwrap_or_default();
-    let (names, options): (&[&str], &[&str]) = if library.contains("Open MPI") {
-        (&["mpirun.openmpi", "mpirun"], &["--oversubscribe", "--bind-to", "none"])
-    } else {
-        (&["mpirun.mpich", "mpirun"], &[])
-    };
-    let there = |name: &&&str| Command::new(name).arg("--version").output().is_ok();
-    let name = std::env::var("MPIRUN").ok();
-    (name.unwrap_or_else(|| names.iter().find(there).unwrap_or(&"mpirun").to_string()), options)
 }
 
 fn node(program: &str) -> ExitCode {

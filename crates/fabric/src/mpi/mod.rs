@@ -4,7 +4,7 @@
 //! straight into its place. All of MPI is called by the thread that began the session, and no call waits for another node but the first and the
 //! last.
 //!
-//! Packets leave when they are full, when a node finds nothing to poll, waits or is done, and otherwise after [`HELD_BACK`] (N3).
+//! Packets leave when they are full, when a node has polled everything there is, waits or is done, and otherwise after [`HELD_BACK`] (N3).
 //!
 //! Invariants (those of single nodes are in `peer`, of transfers in `raw`):
 //! - M1 What arrives is not trusted. Bytes that no fabric sends, packets beyond the credits and payloads for which there is no memory end the
@@ -13,16 +13,18 @@
 //!   nothing of one run comes to the next, but for credits, which say of which run they are.
 //! - M3 A process that leaves its session in any other way than by [`Session::finish`] ends the job.
 
+mod pause;
 mod peer;
 mod place;
 #[expect(unsafe_code)]
 mod raw;
 
-use crate::patience::{Patience, Processors};
+use crate::patience::Processors;
 use crate::wire::{self, HEADER_BYTES, Header, Kind, Malformed};
 use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
 use mpi::environment::Universe;
 use mpi::traits::Communicator as _;
+use pause::Pause;
 use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
 use raw::{Channel, Line, Transfer};
 use std::collections::VecDeque;
@@ -40,8 +42,6 @@ const OWN_MAX: usize = 1024;
 const STRETCH: u32 = 32;
 /// How long a packet waits for more messages while its sender is busy.
 const HELD_BACK: Duration = Duration::from_micros(10);
-/// Sleeps of a node that has waited long, for nobody can wake it: they grow from the first to the last.
-const SLEEPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
 /// Before a job is given up.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// What a job that is given up ends with.
@@ -123,8 +123,9 @@ pub struct Mpi {
     long_in: Vec<(u32, Priority, Transfer)>,
     /// Messages of low priority until the next look at the network.
     stretch: u32,
-    /// It has looked at the network in this step.
+    /// What the node has done in this step: looked at the network, polled.
     looked: bool,
+    polled: bool,
     /// It got a message back and has read none since: what it needs is that others run.
     stalled: bool,
     error: Option<Error>,
@@ -212,16 +213,28 @@ impl Ports {
 
     /// The next packet that has come, and from whom.
     fn receive(&mut self) -> Option<(u32, Packet)> {
-        let complete = self.receiving.front_mut()?.test(&self.channel)?;
+        let complete = self.receiving.front_mut().and_then(|first| first.test(&self.channel));
+        // Receives are begun when there is time for it, or before it is too late.
+        if complete.is_none() || self.receiving.len() <= POSTED / 2 {
+            (self.receiving.len()..POSTED).for_each(|_| self.post());
+        }
+        let complete = complete?;
         let transfer = self.receiving.pop_front().expect("it was there");
-        self.post();
         Some((complete.from, Packet { buffer: transfer.into_buffer(), bytes: complete.bytes }))
     }
 
     fn send(&mut self, to: u32, packet: Vec<u8>) {
-        let transfer = self.channel.send(packet, to, PACKET);
-        self.sending.push_back(transfer);
-        self.reclaim();
+        let mut transfer = self.channel.send(packet, to, PACKET);
+        match transfer.test(&self.channel) {
+            Some(_) => self.reuse(transfer),
+            None => self.sending.push_back(transfer),
+        }
+    }
+
+    fn reuse(&mut self, sent: Transfer) {
+        let mut buffer = sent.into_buffer();
+        buffer.clear();
+        self.empty.push(buffer);
     }
 
     /// Takes back buffers of packets that have been sent.
@@ -229,9 +242,8 @@ impl Ports {
         while let Some(first) = self.sending.front_mut()
             && first.test(&self.channel).is_some()
         {
-            let mut buffer = self.sending.pop_front().expect("it was there").into_buffer();
-            buffer.clear();
-            self.empty.push(buffer);
+            let sent = self.sending.pop_front().expect("it was there");
+            self.reuse(sent);
         }
     }
 
@@ -260,6 +272,7 @@ impl Mpi {
             long_in: Vec::new(),
             stretch: 0,
             looked: false,
+            polled: false,
             stalled: false,
             error: None,
         }
@@ -292,6 +305,9 @@ impl Mpi {
 
     /// Sends all packets that are being filled, as far as there are credits.
     fn flush(&mut self) {
+        if self.filling.is_empty() {
+            return;
+        }
         let mut filling = std::mem::take(&mut self.filling);
         filling.retain(|&(to, priority)| !self.dispatch_filled(to, priority));
         self.filling = filling;
@@ -358,21 +374,13 @@ impl Mpi {
     /// The next message of a priority that is here.
     fn take(&mut self, priority: Priority) -> Option<Message> {
         self.own_turn = !self.own_turn;
-        if self.own_turn
-            && let Some(message) = self.own[priority as usize].pop_front()
-        {
-            return Some(message);
+        if self.own_turn && !self.own[priority as usize].is_empty() {
+            return self.own[priority as usize].pop_front();
         }
         while let Some(&from) = self.ready[priority as usize].front() {
             let inbox = &mut self.peers[from as usize].inbox[priority as usize];
-            let (next, emptied) = match inbox.next(NodeId(from), priority) {
-                Ok(next) => next,
-                Err(Malformed) => {
-                    self.error.get_or_insert(Error::Malformed(NodeId(from)));
-                    return None;
-                }
-            };
-            let is_ready = inbox.is_ready();
+            let next = inbox.next(NodeId(from), priority);
+            let (is_ready, emptied) = (inbox.is_ready(), inbox.emptied.take());
             if emptied.is_some() || !is_ready {
                 // Whoever else has sent something has a turn.
                 self.ready[priority as usize].pop_front();
@@ -387,6 +395,10 @@ impl Mpi {
                 Next::Message(message) => return Some(message),
                 Next::Awaits(bytes) => self.await_payload(from, priority, bytes),
                 Next::Nothing => {}
+                Next::Malformed => {
+                    self.error.get_or_insert(Error::Malformed(NodeId(from)));
+                    return None;
+                }
             }
         }
         self.own[priority as usize].pop_front()
@@ -423,7 +435,10 @@ impl Mpi {
         if !std::mem::take(&mut self.looked) {
             self.progress();
         }
-        if !self.filling.is_empty() {
+        if std::mem::take(&mut self.polled) && !self.has_work() {
+            // It has read everything and may wait for answers.
+            self.flush();
+        } else if !self.filling.is_empty() {
             let now = Instant::now();
             if now >= *self.filling_since.get_or_insert(now) + HELD_BACK {
                 self.flush();
@@ -494,27 +509,6 @@ impl Mpi {
     }
 }
 
-/// A wait: awake at first, then in sleeps that grow.
-struct Pause {
-    patience: Patience,
-    sleep: Option<Duration>,
-}
-
-impl Pause {
-    fn new(processors: Processors) -> Pause {
-        Pause { patience: Patience::new(processors), sleep: None }
-    }
-    /// Passes a moment, no longer than `limit`.
-    fn wait(&mut self, limit: Option<Duration>) {
-        if self.sleep.is_none() && self.patience.wait() {
-            return;
-        }
-        let sleep = self.sleep.map_or(SLEEPS.0, |sleep| (2 * sleep).min(SLEEPS.1));
-        self.sleep = Some(sleep);
-        std::thread::sleep(limit.map_or(sleep, |limit| limit.min(sleep)));
-    }
-}
-
 impl Fabric for Mpi {
     fn node(&self) -> NodeId {
         self.node
@@ -564,6 +558,7 @@ impl Fabric for Mpi {
         Ok(())
     }
     fn poll(&mut self) -> Option<Message> {
+        self.polled = true;
         if self.stretch > 0 {
             self.stretch -= 1;
             if let Some(message) = self.take(Priority::Low) {

@@ -44,6 +44,8 @@ pub(super) struct Inbox {
     waiting: Option<Message>,
     /// The same when it is complete.
     arrived: Option<Message>,
+    /// The buffer of a packet that has been read to its end.
+    pub(super) emptied: Option<Vec<u8>>,
     /// Credits to give back.
     pub(super) owed: u16,
 }
@@ -60,6 +62,7 @@ pub(super) enum Next {
     Message(Message),
     /// Its payload must be received, so many bytes of it, before it is complete.
     Awaits(u64),
+    Malformed,
 }
 
 impl Peer {
@@ -94,6 +97,7 @@ impl Inbox {
     }
 
     /// Whether there is something to read.
+    #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.arrived.is_some() || (self.waiting.is_none() && !self.packets.is_empty())
     }
@@ -105,33 +109,26 @@ impl Inbox {
         self.arrived = Some(message);
     }
 
-    /// The next message, and the buffer of a packet if it was its last.
-    pub(super) fn next(
-        &mut self,
-        from: NodeId,
-        priority: Priority,
-    ) -> Result<(Next, Option<Vec<u8>>), Malformed> {
-        if let Some(message) = self.arrived.take() {
-            return Ok((Next::Message(message), None));
+    /// The next message. If it was the last of its packet, the buffer is in `emptied`.
+    #[inline]
+    pub(super) fn next(&mut self, from: NodeId, priority: Priority) -> Next {
+        if self.arrived.is_some() || self.waiting.is_some() {
+            return self.arrived.take().map_or(Next::Nothing, Next::Message);
         }
-        if self.waiting.is_some() {
-            return Ok((Next::Nothing, None));
-        }
-        let Some(packet) = self.packets.front() else { return Ok((Next::Nothing, None)) };
-        let Record { mut message, follows } =
-            wire::read(&packet.buffer[..packet.bytes], &mut self.position, priority)?;
+        let Some(packet) = self.packets.front() else { return Next::Nothing };
+        let read = wire::read(&packet.buffer[..packet.bytes], &mut self.position, priority);
+        let Ok(Record { mut message, follows }) = read else { return Next::Malformed };
         message.from = from;
-        let mut emptied = None;
         if self.position == packet.bytes {
-            emptied = self.packets.pop_front().map(|packet| packet.buffer);
+            self.emptied = self.packets.pop_front().map(|packet| packet.buffer);
             self.position = HEADER_BYTES;
             self.owed += 1;
         }
         if follows == 0 {
-            return Ok((Next::Message(message), emptied));
+            return Next::Message(message);
         }
         self.waiting = Some(message);
-        Ok((Next::Awaits(follows), emptied))
+        Next::Awaits(follows)
     }
 }
 
@@ -153,19 +150,18 @@ mod tests {
         long.payload = vec![7; 5000];
         let mut inbox = Inbox::default();
         inbox.arrive(packet(&[long.clone(), Message::new(Priority::Low, &[2])])).expect("there are credits");
-        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Ok((Next::Awaits(5000), None))));
+        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Next::Awaits(5000)));
         assert!(!inbox.is_ready());
-        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Ok((Next::Nothing, None))));
+        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Next::Nothing));
         inbox.complete(long.payload.clone());
         long.from = NodeId(4);
-        let Ok((Next::Message(first), None)) = inbox.next(NodeId(4), Priority::Low) else {
-            panic!("complete")
-        };
+        let Next::Message(first) = inbox.next(NodeId(4), Priority::Low) else { panic!("complete") };
         assert_eq!(first, long);
-        let Ok((Next::Message(second), Some(_))) = inbox.next(NodeId(4), Priority::Low) else {
-            panic!("last")
-        };
-        assert_eq!((second.words(), inbox.owed, inbox.is_ready()), (&[2][..], 1, false));
+        let Next::Message(second) = inbox.next(NodeId(4), Priority::Low) else { panic!("last") };
+        assert_eq!(
+            (second.words(), inbox.owed, inbox.is_ready(), inbox.emptied.is_some()),
+            (&[2][..], 1, false, true)
+        );
     }
 
     #[test]
