@@ -20,6 +20,8 @@ const WORKERS: [&str; 3] = ["2", "3", "8"];
 /// The most there can be take their time: they have a part of the cases.
 const WORKERS_MOST: &str = "64";
 const MOST_EACH: u64 = 8;
+/// After so many cases it says how far it is.
+const REPORT_AFTER: u64 = 500;
 /// After so many failures it stops.
 const FAILURES_MAX: usize = 5;
 
@@ -47,7 +49,12 @@ fn random_programs_in_disorder() {
                     if seed >= end {
                         return;
                     }
+                    // Long runs may be ended from outside: what they found is not lost then.
+                    if seed > first && (seed - first).is_multiple_of(REPORT_AFTER) {
+                        eprintln!("{} cases, up to FIFTH_SEED={seed}", seed - first);
+                    }
                     if let Err(difference) = check(&file, seed) {
+                        eprintln!("FIFTH_SEED={seed}: {difference}");
                         let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
                         let _ = writeln!(failures, "FIFTH_SEED={seed}: {difference}");
                         if failures.matches("FIFTH_SEED=").count() >= FAILURES_MAX {
