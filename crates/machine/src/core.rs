@@ -13,7 +13,7 @@ use crate::waves::Waves;
 use fabric::{Fabric, Message, NodeId, Priority};
 
 /// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is simulated, beside what programs
-/// [spend](Context::spend).
+/// [spend](crate::Context::spend).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Costs {
     /// From a message at the head of the queue to the first instruction of its handler.
