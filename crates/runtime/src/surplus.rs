@@ -14,11 +14,11 @@ use crate::worker::Worker;
 use std::ops::Range;
 use term::Word;
 use term::abi::{BOTTOM, PredicateId};
-use term::word::Tag;
+use term::word::{Tag, header_arity};
 
 /// So many words at the bottom of the top segment are remembered from one look to the next.
 const SEEN_WORDS: usize = 256;
-/// At most so many goals of a priority are looked at, and so many priorities that have none to spare.
+/// At most so many goals of a priority are looked at (and so many arguments of a structure), and so many priorities that have none to spare.
 const LOOKED_AT: usize = 64;
 const LEVELS_LOOKED_AT: usize = 8;
 
@@ -148,9 +148,16 @@ impl Worker {
         ready.reverse();
         ready
     }
-    /// True if a goal with these arguments would wait before it does anything.
+    /// True if a goal with these arguments would wait before it does anything, or soon after that: it gets a structure that is still being made.
+    /// (Lists are different: who reads a stream may have much to do for each of its elements.)
     fn would_wait(&self, predicate: PredicateId, argument: impl Fn(usize) -> Word) -> bool {
-        let unbound = |word: Word| deref(word).tag() == Tag::Ref;
+        let is_unbound = |word: Word| deref(word).tag() == Tag::Ref;
+        let unbound = |word: Word| {
+            let word = deref(word);
+            let arity = if word.tag() == Tag::Struct { header_arity(read(word.address())) } else { 0 };
+            word.tag() == Tag::Ref
+                || (1..=arity.min(LOOKED_AT)).any(|i| is_unbound(read(word.address() + 8 * i)))
+        };
         if predicate == self.system_goals.at_position {
             // A builtin's goal with its place in the text: position, predicate, and its arguments in an object.
             let inner = PredicateId(argument(1).as_int() as u32);
