@@ -46,8 +46,9 @@ fn tests() -> ExitCode {
         2,
         Outcome::Failure("no memory for a message of 70368744177664 bytes from node 1"),
     ));
-    let mut failures = 0;
+    let (mut tests, mut failures) = (0, 0);
     for (program, nodes, outcome) in cases.iter().filter(|(program, ..)| program.contains(&filter)) {
+        tests += 1;
         let begin = Instant::now();
         let complaint = match job(program, *nodes) {
             Ok(output) => complaint(&output, outcome),
@@ -60,6 +61,8 @@ fn tests() -> ExitCode {
             failures += 1;
         }
     }
+    let verdict = if failures > 0 { "FAILED" } else { "ok" };
+    println!("test result: {verdict}. {} passed; {failures} failed", tests - failures);
     ExitCode::from(u8::from(failures > 0))
 }
 
