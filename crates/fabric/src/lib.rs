@@ -25,6 +25,7 @@ mod message;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod patience;
+mod random;
 pub mod simulated;
 mod sync;
 pub mod threads;
@@ -32,6 +33,7 @@ pub mod threads;
 mod wire;
 
 pub use message::{Message, Priority, WORDS_MAX};
+pub use random::Random;
 
 /// A node's address: nodes are numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

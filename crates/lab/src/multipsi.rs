@@ -115,17 +115,12 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         rows,
     };
     Ok(Report {
-        name: experiment.name,
-        title: experiment.title,
-        source: experiment.source,
-        about: experiment.about,
-        measured_on: format!("Simulated, byte by byte; seed {SEED}. The same on every machine."),
         notes: vec![
             "Inputs from the paper: messages a second, 20 bytes a message, x-then-y routing, 5 Mbyte/s a channel, 48-byte buffers.".into(),
             "Inputs that were assumed: destinations at random, oneself included; a router takes the time of a byte.".into(),
         ],
         tables: vec![table],
-        charts: Vec::new(),
+        ..Report::of(experiment, format!("Simulated, byte by byte; seed {SEED}. The same on every machine."))
     })
 }
 

@@ -1,5 +1,7 @@
 //! A report as data: tables and charts, whoever writes them and however.
 
+use crate::Experiment;
+
 /// What an experiment gave.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -19,6 +21,14 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Charts.
     pub charts: Vec<Chart>,
+}
+
+impl Report {
+    /// An experiment's report, with nothing in it yet.
+    pub fn of(experiment: &Experiment, measured_on: String) -> Report {
+        let &Experiment { name, title, source, about, .. } = experiment;
+        Report { name, title, source, about, measured_on, notes: vec![], tables: vec![], charts: vec![] }
+    }
 }
 
 /// A table. Every row has as many cells as there are columns.

@@ -1,19 +1,10 @@
 //! Programs on a fabric that delivers in any order that is allowed, with the smallest queues: by seed.
 
 use crate::*;
-use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
+use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, Time};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) as usize % n
-    }
-}
 
 /// Queues of one or a few messages from each node to each, by priority.
 struct Net {
@@ -49,7 +40,7 @@ impl Fabric for Way {
     fn poll(&mut self) -> Option<Message> {
         let net = &mut *self.net.borrow_mut();
         for priority in [1, 0] {
-            let first = net.random.below(self.nodes as usize) as u32;
+            let first = net.random.below(self.nodes);
             for i in 0..self.nodes {
                 let from = (first + i) % self.nodes;
                 // Some are on their way for a while.
@@ -75,7 +66,7 @@ impl Fabric for Way {
 /// Runs a program on so many nodes until all are done.
 fn run<P: Program>(seed: u64, nodes: u32, room: usize, make: impl Fn(NodeId) -> P) -> Vec<Machine<P>> {
     let net = Rc::new(RefCell::new(Net {
-        random: Random(seed),
+        random: Random::new(seed),
         room,
         queues: (0..nodes * nodes).map(|_| Default::default()).collect(),
     }));
@@ -90,7 +81,7 @@ fn run<P: Program>(seed: u64, nodes: u32, room: usize, make: impl Fn(NodeId) -> 
     for turn in 0.. {
         assert!(turn < 10_000_000, "seed {seed}: no end");
         let Some(index) = all.iter().position(|(.., going)| *going) else { break };
-        let pick = (index + net.borrow_mut().random.below(all.len())) % all.len();
+        let pick = (index + net.borrow_mut().random.below(nodes) as usize) % all.len();
         let (machine, way, going) = &mut all[pick];
         if !*going {
             continue;

@@ -45,21 +45,3 @@ pub fn programs<K: Kind>() -> Vec<Program<K>> {
         ("a round of all nodes", calls::round),
     ]
 }
-
-/// A generator of numbers that differ: the same for a seed, everywhere.
-#[derive(Clone)]
-struct Numbers(u64);
-
-impl Numbers {
-    /// The next one.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-    /// One below `limit`.
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}

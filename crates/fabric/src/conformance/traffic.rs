@@ -1,7 +1,7 @@
 //! Nodes that send what a plan says and check that what the plan says comes to them: all of it, once, and in order (N1).
 
-use super::{Kind, Numbers};
-use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, WORDS_MAX};
+use super::Kind;
+use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, WORDS_MAX};
 
 const PRIORITIES: [Priority; 2] = [Priority::Low, Priority::High];
 /// Messages sent, and polled, in one step.
@@ -14,7 +14,7 @@ struct Plan {
     /// How many messages go from one node to another.
     count: fn(Route) -> u64,
     /// What one of them looks like, chosen by these numbers: how many words, how many bytes of payload.
-    shape: fn(&mut Numbers) -> (usize, usize),
+    shape: fn(&mut Random) -> (usize, usize),
 }
 
 /// One pair and priority.
@@ -39,14 +39,14 @@ impl Plan {
     /// The message of this number on its route.
     fn message(&self, from: NodeId, to: NodeId, priority: Priority, number: u64) -> Message {
         let route = (u64::from(from.0) << 33) | (u64::from(to.0) << 1) | priority as u64;
-        let mut numbers = Numbers(self.seed ^ Numbers(route).next() ^ Numbers(!number).next());
-        let (words, bytes) = (self.shape)(&mut numbers);
-        let mut message = Message::with(priority, words, |_| numbers.next());
+        let mut random = Random::new(self.seed ^ Random::new(route).bits() ^ Random::new(!number).bits());
+        let (words, bytes) = (self.shape)(&mut random);
+        let mut message = Message::with(priority, words, |_| random.bits());
         message.from = from;
         message.payload.reserve_exact(bytes);
         while message.payload.len() < bytes {
             let left = bytes - message.payload.len();
-            message.payload.extend_from_slice(&numbers.next().to_le_bytes()[..left.min(8)]);
+            message.payload.extend_from_slice(&random.bits().to_le_bytes()[..left.min(8)]);
         }
         message
     }
@@ -59,7 +59,7 @@ struct Traffic {
     /// What is still to be sent: receiver, priority, number of the next message, how many in all.
     routes: Vec<(NodeId, Priority, u64, u64)>,
     /// Chooses the next route.
-    numbers: Numbers,
+    random: Random,
     /// What came back.
     refused: Option<(NodeId, Message)>,
     /// What is awaited, by sender and priority: the number of the next message, how many in all.
@@ -79,7 +79,7 @@ impl Traffic {
             plan,
             node,
             routes: routes.filter(|(.., count)| *count > 0).collect(),
-            numbers: Numbers(plan.seed ^ u64::from(node.0)),
+            random: Random::new(plan.seed ^ u64::from(node.0)),
             refused: None,
             missing: awaited.iter().flatten().map(|(_, count)| count).sum(),
             awaited,
@@ -91,7 +91,7 @@ impl Traffic {
         if self.refused.is_some() || self.routes.is_empty() {
             return self.refused.take();
         }
-        let chosen = self.numbers.below(self.routes.len() as u64) as usize;
+        let chosen = self.random.below(self.routes.len() as u32) as usize;
         let (to, priority, number, count) = &mut self.routes[chosen];
         let next = (*to, self.plan.message(self.node, *to, *priority, *number));
         *number += 1;
@@ -153,16 +153,16 @@ fn run<K: Kind>(kind: &mut K, plan: Plan) {
 }
 
 /// A few words.
-fn words(numbers: &mut Numbers) -> (usize, usize) {
-    (1 + numbers.below(WORDS_MAX as u64) as usize, 0)
+fn words(random: &mut Random) -> (usize, usize) {
+    (1 + random.below(WORDS_MAX as u32) as usize, 0)
 }
 
 /// Words, or a payload of some size, or both, or neither.
-fn anything(numbers: &mut Numbers) -> (usize, usize) {
-    let words = numbers.below(WORDS_MAX as u64 + 1) as usize;
-    let bytes = match numbers.below(20) {
-        0 => numbers.below(20_000),
-        1..=5 => numbers.below(100),
+fn anything(random: &mut Random) -> (usize, usize) {
+    let words = random.below(WORDS_MAX as u32 + 1) as usize;
+    let bytes = match random.below(20) {
+        0 => random.below(20_000),
+        1..=5 => random.below(100),
         _ => 0,
     };
     (words, bytes as usize)
@@ -198,7 +198,7 @@ pub(super) fn all_to_one<K: Kind>(kind: &mut K) {
 
 pub(super) fn large_payloads<K: Kind>(kind: &mut K) {
     let neighbours = |route: Route| if route.from.0 ^ 1 == route.to.0 { 3 } else { 0 };
-    let shape = |numbers: &mut Numbers| (2, K::LARGE_BYTES + numbers.below(9) as usize);
+    let shape = |random: &mut Random| (2, K::LARGE_BYTES + random.below(9) as usize);
     run(kind, Plan { seed: 6, count: neighbours, shape });
 }
 
@@ -210,8 +210,8 @@ pub(super) fn random<K: Kind>(kind: &mut K) {
     for seed in 100..110 {
         let count = |route: Route| {
             let mixed = route.seed ^ (u64::from(route.from.0) << 40) ^ (u64::from(route.to.0) << 8);
-            let mut numbers = Numbers(mixed ^ route.priority as u64);
-            if numbers.below(3) == 0 { 0 } else { numbers.below(route.share(20_000)) }
+            let mut random = Random::new(mixed ^ route.priority as u64);
+            if random.below(3) == 0 { 0 } else { random.below(route.share(20_000) as u32).into() }
         };
         run(kind, Plan { seed, count, shape: anything });
     }

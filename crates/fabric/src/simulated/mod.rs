@@ -25,7 +25,6 @@ mod link;
 mod log;
 mod network;
 mod packet;
-mod random;
 mod report;
 mod router;
 mod rule;
@@ -35,7 +34,6 @@ mod traffic;
 mod world;
 
 pub use config::{Arbitration, Config, Duplex, Priorities};
-pub use random::Random;
 pub use report::{Channel, Times};
 pub use rule::{Crossing, Death, RandomFaults, Rule, Rules, Verdict};
 pub use topology::{DIMENSIONS_MAX, Topology};

@@ -3,8 +3,7 @@
 //! What a rule does holds a packet up or kills a node; it never breaks what the network promises (N1 of the crate). A flit that is lost
 //! is lost below the link's protocol: the sending end has no acknowledgement, keeps the flit, and sends it again.
 
-use super::random::Random;
-use crate::{NodeId, Priority, Time};
+use crate::{NodeId, Priority, Random, Time};
 
 /// A packet whose first flit is about to cross a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

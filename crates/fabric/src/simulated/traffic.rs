@@ -2,12 +2,11 @@
 
 use super::config::Config;
 use super::network::Network;
-use super::random::Random;
 use super::report::{Channel, Times};
 use super::rule::Rule;
 use super::topology::Topology;
 use super::trace::Sent;
-use crate::{NodeId, Priority};
+use crate::{NodeId, Priority, Random};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

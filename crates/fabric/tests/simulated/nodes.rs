@@ -2,9 +2,9 @@
 
 use crate::for_seeds;
 use fabric::simulated::{
-    Arbitration, Config, Duplex, Endpoint, Priorities, Random, RandomFaults, Stopped, Topology, run, run_with,
+    Arbitration, Config, Duplex, Endpoint, Priorities, RandomFaults, Stopped, Topology, run, run_with,
 };
-use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
+use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, Time};
 use std::collections::BTreeMap;
 
 /// Sends messages to everybody at random until it has sent enough, takes what comes, and checks it. Done when everybody has sent it

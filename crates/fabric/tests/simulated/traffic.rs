@@ -3,9 +3,9 @@
 use crate::for_seeds;
 use fabric::simulated::trace::{self, Sent};
 use fabric::simulated::{
-    Arbitration, Config, Duplex, Measured, Pattern, Priorities, Random, Source, Topology, Traffic, measure,
+    Arbitration, Config, Duplex, Measured, Pattern, Priorities, Source, Topology, Traffic, measure,
 };
-use fabric::{NodeId, Priority, Time};
+use fabric::{NodeId, Priority, Random, Time};
 
 fn open(pattern: Pattern, flits: u32, rate: f64) -> Traffic {
     let source = Source::Open { pattern, flits, rate };

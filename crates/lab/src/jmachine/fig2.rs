@@ -85,7 +85,7 @@ fn round_trip(exchange: Exchange, hops: u32) -> Result<u64, Error> {
     outcome.nodes[0].cycles.ok_or_else(|| Error(format!("{}: no reply", exchange.name)))
 }
 
-fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
     let farthest: u32 = SIDES.iter().map(|side| side - 1).sum();
     let mut rows = Vec::new();
     let mut series = Vec::new();
@@ -126,12 +126,6 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         ("cycles of memory", words(|e| e.memory_cycles.to_string()), PRINTED),
     ];
     Ok(Report {
-        name: experiment.name,
-        title: experiment.title,
-        source: experiment.source,
-        about: experiment.about,
-        measured_on: measured_on(config),
-        notes: Vec::new(),
         tables: vec![table, inputs(&own)],
         charts: vec![Chart {
             id: "round-trips".into(),
@@ -141,6 +135,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             groups: Vec::new(),
             series,
         }],
+        ..Report::of(experiment, measured_on())
     })
 }
 

@@ -127,12 +127,6 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         series: sweeps.iter().map(|(words, points)| line(*words, points, at)).collect(),
     };
     Ok(Report {
-        name: experiment.name,
-        title: experiment.title,
-        source: experiment.source,
-        about: experiment.about,
-        measured_on: measured_on(config),
-        notes: Vec::new(),
         tables: vec![table, inputs(&own)],
         charts: vec![
             chart(
@@ -146,6 +140,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
                 (point.grain as f64, point.efficiency)
             }),
         ],
+        ..Report::of(experiment, measured_on())
     })
 }
 

@@ -29,7 +29,7 @@ fn words_a_cycle(words: u32) -> f64 {
     f64::from(words * MESSAGES) / measured.latency.percentile(100) as f64
 }
 
-fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
     let peak = 1.0 / f64::from(network().word_flits);
     host.progress(1, 1, "messages to a neighbour");
     let rates = WORDS.map(words_a_cycle);
@@ -61,12 +61,6 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     };
     let points = WORDS.iter().zip(rates).map(|(words, rate)| (f64::from(*words), bits(rate, 1e6)));
     Ok(Report {
-        name: experiment.name,
-        title: experiment.title,
-        source: experiment.source,
-        about: experiment.about,
-        measured_on: measured_on(config),
-        notes: Vec::new(),
         tables: vec![table, inputs(&[])],
         charts: vec![Chart {
             id: "bandwidth".into(),
@@ -76,5 +70,6 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             groups: Vec::new(),
             series: vec![Series { name: "measured".into(), points: points.collect() }],
         }],
+        ..Report::of(experiment, measured_on())
     })
 }

@@ -7,7 +7,6 @@ mod fig2;
 mod fig3;
 mod fig4;
 
-use crate::Config;
 use crate::report::{Cell, Table};
 use fabric::simulated;
 
@@ -80,6 +79,6 @@ fn inputs(own: &[(&str, String, &str)]) -> Table {
     }
 }
 
-fn measured_on(_: &Config) -> String {
+fn measured_on() -> String {
     format!("Simulated, flit by flit; seed {SEED}. The same on every machine.")
 }

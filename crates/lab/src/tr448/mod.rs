@@ -99,18 +99,13 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         Scale::Small => "small (figures of runs this short mean little)",
     };
     let runs = if config.runs == 1 { "1 run".into() } else { format!("{} runs", config.runs) };
+    let machine = host.machine();
+    let measured_on = format!("Measured on {machine}; {runs} of each program, in turn; scale: {scale}.");
     Ok(Report {
-        name: experiment.name,
-        title: experiment.title,
-        source: experiment.source,
-        about: experiment.about,
-        measured_on: format!(
-            "Measured on {}; {runs} of each program, in turn; scale: {scale}.",
-            host.machine()
-        ),
         notes: CASES.iter().map(|case| format!("{}: {}", case.program.name, case.program.about)).collect(),
         tables: tables::all(&measured),
         charts: charts::all(&measured),
+        ..Report::of(experiment, measured_on)
     })
 }
 

@@ -1,7 +1,6 @@
 //! Longest common subsequence: the first string is spread over the nodes, the second passes through them character by character.
 
-use super::Random;
-use fabric::{Fabric, NodeId, Priority};
+use fabric::{Fabric, NodeId, Priority, Random};
 use machine::{Call, Context, Here, Program, Verdict};
 
 const NEXT_CHARACTER: u32 = 1;

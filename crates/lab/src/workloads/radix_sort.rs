@@ -1,8 +1,7 @@
 //! Radix sort by counting: 4 bits a pass; a binary tree combines the nodes' counts and distributes their places; then each key is written to its
 //! place, with a message for each as published, or many in one.
 
-use super::Random;
-use fabric::{Fabric, NodeId, Priority};
+use fabric::{Fabric, NodeId, Priority, Random};
 use machine::{Call, Context, Here, Program, Slot, Verdict};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -40,7 +39,7 @@ pub enum Writes {
 /// So many keys of so many bits, by seed.
 pub fn keys(seed: u64, count: usize, bits: u32) -> Vec<u64> {
     let mut random = Random::new(seed);
-    (0..count).map(|_| random.below(1 << bits)).collect()
+    (0..count).map(|_| random.below(1 << bits).into()).collect()
 }
 
 /// The same keys in order.

@@ -3,8 +3,7 @@
 //! Who has nothing left asks the nodes 1, 2, 4, .. places further on. They give something at once, or remember who asked and give as soon as they have
 //! something to spare (lifelines: Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011). So nobody asks in vain again and again, and the run can end.
 
-use super::Random;
-use fabric::{Fabric, NodeId, Priority};
+use fabric::{Fabric, NodeId, Priority, Random};
 use machine::{Call, Context, Here, NodeSet, Program, Verdict};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -34,7 +33,7 @@ impl Map {
         assert!((3..=CITIES_MAX).contains(&cities), "3 to {CITIES_MAX} cities");
         let mut random = Random::new(seed);
         let places: Vec<[i64; 2]> =
-            (0..cities).map(|_| [random.below(1000) as i64, random.below(1000) as i64]).collect();
+            (0..cities).map(|_| [random.below(1000).into(), random.below(1000).into()]).collect();
         let mut distances = [[0; CITIES_MAX]; CITIES_MAX];
         let mut shortest = [0; CITIES_MAX];
         for a in 0..cities {
