@@ -1,0 +1,150 @@
+//! Benchmarks and examples give with 2, 3, 8 and 64 workers what they give with one.
+//!
+//! Benchmarks run smaller than they are measured. A new one needs a line in `SIZES`, a new example none, unless the order of its lines is
+//! open. `FIFTH_CROWD=queens` runs only the programs whose path contains this.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use support::execute::{self, Ending, Execution};
+use support::process::Text;
+
+const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
+
+/// For each benchmark: what is written differently in its text, and its arguments.
+const SIZES: [(&str, &[(&str, &str)], &[&str]); 19] = [
+    ("bestpath", &[("330", "60")], &[]),
+    ("bintree", &[("1000", "12")], &[]),
+    ("fib", &[("40", "28")], &[]),
+    ("kl1cmp", &[], &["40"]),
+    ("livedata", &[("tree(20,", "tree(14,"), ("1000000", "50000")], &[]),
+    ("loop", &[("1500000000", "100000000")], &[]),
+    ("nrev", &[("2000", "100"), ("1000", "300")], &[]),
+    ("pentomino", &[("Q/6 < 4, Q mod 6 < 3", "Q < 3")], &[]),
+    ("pingpong", &[("50000000", "500000")], &[]),
+    ("primes", &[("300000", "10000")], &[]),
+    ("priorities", &[("100000", "10000")], &[]),
+    ("prodcons", &[("50000000", "1000000")], &[]),
+    ("puzzle3d", &[], &["soma"]),
+    ("queens", &[("ints(13,", "ints(10,")], &[]),
+    ("quicksort", &[("1000000", "100000")], &[]),
+    ("ring", &[("50000000", "1000000")], &[]),
+    ("strings", &[("1000000", "10000"), ("20000", "1000")], &[]),
+    ("triangle", &[], &["5"]),
+    ("vector", &[("100000000", "3000000")], &[]),
+];
+
+/// Examples whose processes write without waiting for each other.
+const ANY_ORDER: [&str; 1] = ["buffer"];
+
+/// A program, smaller, in a file of its own.
+struct Small {
+    name: String,
+    text: Text,
+    arguments: Vec<String>,
+    any_order: bool,
+}
+
+fn texts(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let paths = std::fs::read_dir(&folder)
+        .expect("a folder of programs")
+        .map(|entry| entry.expect("an entry").path());
+    let mut programs: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|kind| kind == "kl1")).collect();
+    programs.sort();
+    let name = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    programs.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a text"))).collect()
+}
+
+fn benchmarks() -> Vec<Small> {
+    let small = |(name, mut text): (String, String)| {
+        let (_, changes, arguments) =
+            SIZES.iter().find(|(other, ..)| *other == name).unwrap_or_else(|| panic!("no size for {name}"));
+        for (large, little) in *changes {
+            // What it does is said above, and stays so.
+            let (head, clauses) = text.split_once(":- module").expect("a module");
+            assert!(clauses.contains(large), "{name} has no {large}");
+            text = format!("{head}:- module{}", clauses.replace(large, little));
+        }
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let text = Text::new(&format!("crowd-{name}"), text.as_bytes());
+        Small { name: format!("benches/{name}"), text, arguments, any_order: false }
+    };
+    texts("benches").into_iter().map(small).collect()
+}
+
+fn examples() -> Vec<Small> {
+    let example = |(name, text): (String, String)| {
+        let any_order = ANY_ORDER.contains(&name.as_str());
+        let text = Text::new(&format!("crowd-example-{name}"), text.as_bytes());
+        Small { name: format!("examples/{name}"), text, arguments: Vec::new(), any_order }
+    };
+    texts("examples").into_iter().map(example).collect()
+}
+
+fn run(program: &Small, workers: &str) -> Result<Execution, String> {
+    let stdin = b"the quick brown fox\njumps over\n\nthe lazy dog\n";
+    let options = ["--workers", workers];
+    let (mut given, messages) =
+        execute::compiled(&options, &[program.text.0.clone()], &program.arguments, stdin)
+            .map_err(|error| format!("{workers} workers: {error}"))?;
+    if !messages.is_empty() || given.exit != 0 || given.ending != Ending::Success || given.stdout.is_empty() {
+        return Err(format!("{workers} workers: {messages:?} {given:?}"));
+    }
+    if program.any_order {
+        let mut lines: Vec<&[u8]> = given.stdout.split(|byte| *byte == b'\n').collect();
+        lines.sort_unstable();
+        given.stdout = lines.join(&b'\n');
+    }
+    Ok(given)
+}
+
+fn check(program: &Small) -> Result<(), String> {
+    let expected = run(program, "1")?;
+    for workers in WORKERS {
+        let given = run(program, workers)?;
+        if given.stdout != expected.stdout {
+            let [given, expected] =
+                [given, expected].map(|run| String::from_utf8_lossy(&run.stdout).into_owned());
+            return Err(format!("{workers} workers: {given:?}\none worker: {expected:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// As many at a time as there are processors.
+fn check_all(programs: &[Small]) {
+    let filter = std::env::var("FIFTH_CROWD").unwrap_or_default();
+    let programs: Vec<&Small> = programs.iter().filter(|program| program.name.contains(&filter)).collect();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(String::new()));
+    let threads = std::thread::available_parallelism().map_or(2, |count| count.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                // Relaxed: only the number itself matters.
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(difference) = check(program) {
+                        let mut failures = failures.lock().expect("nobody panics with it");
+                        failures.push_str(&format!("{}: {difference}\n", program.name));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("nobody panics with it");
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn benchmarks_do_the_same_with_many_workers() {
+    check_all(&benchmarks());
+}
+
+#[test]
+fn examples_do_the_same_with_many_workers() {
+    check_all(&examples());
+}
