@@ -14,8 +14,10 @@ use support::process::Text;
 
 const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 
-/// For each benchmark: what is written differently in its text, and its arguments.
-const SIZES: [(&str, &[(&str, &str)], &[&str]); 19] = [
+/// A benchmark, what is written differently in its text, and its arguments.
+type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+const SIZES: [Size; 19] = [
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
     ("fib", &[("40", "28")], &[]),
@@ -90,7 +92,7 @@ fn run(program: &Small, workers: &str) -> Result<Execution, String> {
     let stdin = b"the quick brown fox\njumps over\n\nthe lazy dog\n";
     let options = ["--workers", workers];
     let (mut given, messages) =
-        execute::compiled(&options, &[program.text.0.clone()], &program.arguments, stdin)
+        execute::compiled(&options, std::slice::from_ref(&program.text.0), &program.arguments, stdin)
             .map_err(|error| format!("{workers} workers: {error}"))?;
     if !messages.is_empty() || given.exit != 0 || given.ending != Ending::Success || given.stdout.is_empty() {
         return Err(format!("{workers} workers: {messages:?} {given:?}"));
