@@ -7,10 +7,6 @@
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "mpi")]
-#[path = "../tests/launch/mod.rs"]
-mod launch;
-
 const ROUNDS: usize = 7;
 /// Of one round.
 const PINGS: u64 = 20_000;
@@ -194,22 +190,17 @@ mod nodes {
     //! Between processes.
 
     use super::*;
-    use fabric::mpi::{Mpi, Session};
+    use fabric::mpi::{Mpi, Session, launch};
     use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 
-    const NODE: &str = "FABRIC_BENCH_NODE";
-
     pub(super) fn main() {
-        if std::env::var(NODE).is_ok() {
+        if launch::program().is_some() {
             return node();
         }
-        println!(
-            "{}",
-            mpi::environment::library_version().unwrap_or_default().lines().next().unwrap_or("MPI")
-        );
+        println!("{}", launch::library());
         let said: Vec<u32> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
         for nodes in if said.is_empty() { vec![2, 4, 8] } else { said } {
-            let status = launch::job(nodes).env(NODE, "1").status().expect("a launcher");
+            let status = launch::job("bench", nodes).and_then(|mut job| job.status()).expect("a launcher");
             assert!(status.success(), "{nodes} nodes: {status}");
         }
     }

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod collective;
+pub mod conformance;
 mod context;
 mod core;
 mod flow;

@@ -13,6 +13,7 @@
 //!   nothing of one run comes to the next, but for credits, which say of which run they are.
 //! - M3 A process that leaves its session in any other way than by [`Session::finish`] ends the job.
 
+pub mod launch;
 mod pause;
 mod peer;
 mod place;

@@ -1,0 +1,312 @@
+//! What a machine must do on every fabric: programs whose nodes check what comes to them, the same for all kinds.
+
+use crate::{CREDITS, Call, Context, Counters, Ended, Here, Machine, Name, NodeSet, Passport};
+use crate::{Program, Reduction, Slot, Verdict};
+use fabric::{Fabric, NodeId, Priority, Time};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A kind of fabric, as the programs need it.
+pub trait Kind {
+    /// How many nodes it runs.
+    fn nodes(&self) -> u32;
+    /// Runs a program until no node has anything to do: of each node of this process, what `end` makes of it. If one fails, so does the test.
+    fn run<P: Program, R: Send>(
+        &mut self,
+        make: impl Fn(NodeId) -> P + Sync,
+        end: impl Fn(Machine<P>) -> R + Sync,
+    ) -> Vec<(NodeId, R)>;
+}
+
+/// A test and what it is called.
+pub type Test<K> = (&'static str, fn(&mut K));
+
+/// All of them.
+pub fn tests<K: Kind>() -> Vec<Test<K>> {
+    vec![
+        ("every call has its reply", calls),
+        ("messages of one pair stay in order, and credits bound them", order),
+        ("barriers and reductions hold everybody", collective),
+        ("broadcasts and multicasts reach their nodes once", multicasts),
+        ("a chain of messages ends the run only when it is at its end", chain),
+        ("tasks that wait for ever are counted", waiting),
+        ("who sleeps wakes in time", sleeping),
+        ("messages find an object that moves", moving),
+    ]
+}
+
+const ASK: u32 = 1;
+const NOTE: u32 = 2;
+const HOP: u32 = 3;
+
+type Notes = Rc<RefCell<Vec<(NodeId, u64)>>>;
+
+/// Answers [`ASK`] with the double, notes the words of [`NOTE`], and refuses some.
+struct Clerk {
+    notes: Notes,
+    refuse: u32,
+    main: fn(&Here, Notes),
+}
+
+impl Program for Clerk {
+    fn start(&mut self, here: &Here) {
+        (self.main)(here, self.notes.clone());
+    }
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        if self.refuse > 0 {
+            self.refuse -= 1;
+            return Verdict::Refused;
+        }
+        match call.code {
+            ASK => assert!(context.reply(call, &[2 * call.words[0]], call.payload.to_vec())),
+            NOTE => self.notes.borrow_mut().push((call.from, call.words[0])),
+            HOP => {
+                self.notes.borrow_mut().push((call.from, call.words[0]));
+                if call.words[0] > 0 {
+                    let next = NodeId((context.node().0 + 1) % context.nodes());
+                    context.send(next, Priority::Low, HOP, &[call.words[0] - 1]);
+                }
+            }
+            code => panic!("code {code}"),
+        }
+        Verdict::Done
+    }
+}
+
+/// Runs a program whose tasks all come to their end.
+fn run<K: Kind, P: Program, R: Send>(
+    kind: &mut K,
+    make: impl Fn(NodeId) -> P + Sync,
+    end: impl Fn(P) -> R + Sync,
+) -> Vec<(NodeId, R)> {
+    let result = kind.run(make, |machine| (machine.ended(), machine.counters(), end(machine.program)));
+    let lost = |counters: Counters| counters.sent.wrapping_sub(counters.dispatched);
+    assert_eq!(total(kind, result.iter().map(|&(node, (_, counters, _))| (node, lost(counters)))), 0);
+    let check = |(node, (ended, counters, result)): (NodeId, (Option<Ended>, Counters, R))| {
+        assert_eq!((ended, counters.strange), (Some(Ended { waiting: 0 }), 0), "node {}", node.0);
+        (node, result)
+    };
+    result.into_iter().map(check).collect()
+}
+
+/// The same with clerks: what each of them has noted.
+fn clerks<K: Kind>(kind: &mut K, refuse: u32, main: fn(&Here, Notes)) -> Vec<(NodeId, Vec<(NodeId, u64)>)> {
+    run(kind, |_| Clerk { notes: Notes::default(), refuse, main }, |clerk| clerk.notes.take())
+}
+
+/// The sum of the values of all nodes, of which each process knows its own.
+fn total<K: Kind>(kind: &mut K, own: impl Iterator<Item = (NodeId, u64)>) -> u64 {
+    struct Total(u64, Slot<u64>);
+    impl Program for Total {
+        fn start(&mut self, here: &Here) {
+            let (here, value, total) = (here.clone(), self.0, self.1.clone());
+            here.clone().spawn(async move {
+                assert_eq!(total.fill(here.reduce(Reduction::Sum, value).await), Ok(()));
+            });
+        }
+        fn handle<F: Fabric>(&mut self, _: &mut Context<'_, F>, _: &Call<'_>) -> Verdict {
+            panic!("nobody sends anything")
+        }
+    }
+    let own: Vec<(NodeId, u64)> = own.collect();
+    let value = |node| own.iter().find(|own| own.0 == node).expect("it is a node of this process").1;
+    let totals = kind.run(|node| Total(value(node), Slot::new()), |machine| machine.program.1.get());
+    assert!(totals.windows(2).all(|pair| pair[0].1 == pair[1].1), "all get the same: {totals:?}");
+    totals[0].1.expect("it has been added up")
+}
+
+fn calls<K: Kind>(kind: &mut K) {
+    let all = 20 * kind.nodes() as usize;
+    for refuse in [0, 4] {
+        let notes = clerks(kind, refuse, |here, notes| {
+            for to in 0..here.nodes() {
+                let (here, notes) = (here.clone(), notes.clone());
+                here.clone().spawn(async move {
+                    for i in 0..20 {
+                        let reply = here.call_with(NodeId(to), ASK, &[i], vec![i as u8; i as usize]).await;
+                        assert_eq!((reply.words(), reply.payload().len()), (&[2 * i][..], i as usize));
+                        notes.borrow_mut().push((NodeId(to), i));
+                    }
+                });
+            }
+        });
+        assert!(notes.iter().all(|(_, notes)| notes.len() == all));
+    }
+}
+
+fn order<K: Kind>(kind: &mut K) {
+    const COUNT: u64 = 3 * CREDITS as u64;
+    let nodes = kind.nodes();
+    let notes = clerks(kind, 0, |here, _| {
+        for to in 0..here.nodes() {
+            let here = here.clone();
+            here.clone().spawn(async move {
+                for i in 0..COUNT {
+                    here.send(NodeId(to), Priority::Low, NOTE, &[i]).await;
+                }
+            });
+        }
+    });
+    for (node, notes) in notes {
+        for from in 0..nodes {
+            let words = notes.iter().filter(|note| note.0 == NodeId(from)).map(|note| note.1);
+            assert!(words.eq(0..COUNT), "from {from} to {}", node.0);
+        }
+    }
+}
+
+fn collective<K: Kind>(kind: &mut K) {
+    clerks(kind, 0, |here, _| {
+        let here = here.clone();
+        here.clone().spawn(async move {
+            let (me, nodes) = (u64::from(here.node().0), u64::from(here.nodes()));
+            for round in 0..10 {
+                here.barrier().await;
+                assert_eq!(here.reduce(Reduction::Max, round).await, round);
+                assert_eq!(here.reduce(Reduction::Min, round).await, round);
+                let sum = nodes * (nodes - 1) / 2 + nodes * round;
+                assert_eq!(here.reduce(Reduction::Sum, me + round).await, sum);
+                assert_eq!(here.reduce(Reduction::Or, 1 << me).await, (1 << nodes) - 1);
+                assert_eq!(here.reduce(Reduction::And, !(1 << me)).await, !((1 << nodes) - 1));
+            }
+        });
+    });
+}
+
+fn multicasts<K: Kind>(kind: &mut K) {
+    let nodes = kind.nodes();
+    for refuse in [0, 2] {
+        let notes = clerks(kind, refuse, |here, notes| {
+            let here = here.clone();
+            here.clone().spawn(async move {
+                let me = u64::from(here.node().0);
+                here.broadcast(NOTE, &[me], Vec::new()).await;
+                for set in 1u64..1 << here.nodes().min(5) {
+                    let set: NodeSet = (0..5).filter(|bit| set >> bit & 1 != 0).map(NodeId).collect();
+                    here.multicast(set, NOTE, &[1000 + me], vec![1; 9]).await;
+                }
+                notes.borrow_mut().push((here.node(), 2000));
+            });
+        });
+        let sets = 1usize << nodes.min(5);
+        for (node, notes) in notes {
+            for from in 0..nodes {
+                let count = |word: u64| notes.iter().filter(|&&note| note == (NodeId(from), word)).count();
+                assert_eq!(count(u64::from(from)), 1, "from {from} to {}", node.0);
+                let expected = if node.0 < 5 { sets / 2 } else { 0 };
+                assert_eq!(count(1000 + u64::from(from)), expected, "from {from} to {}", node.0);
+            }
+        }
+    }
+}
+
+fn chain<K: Kind>(kind: &mut K) {
+    let notes = clerks(kind, 0, |here, _| {
+        if here.node() == NodeId(0) {
+            let here = here.clone();
+            here.clone().spawn(async move { here.send(NodeId(0), Priority::Low, HOP, &[500]).await });
+        }
+    });
+    assert_eq!(total(kind, notes.iter().map(|(node, notes)| (*node, notes.len() as u64))), 501);
+}
+
+fn waiting<K: Kind>(kind: &mut K) {
+    let main = |here: &Here, _| {
+        let here = here.clone();
+        here.clone().spawn(async move {
+            here.barrier().await;
+            if here.node() == NodeId(0) {
+                Slot::<()>::new().read().await;
+            }
+        });
+    };
+    let ends = kind.run(|_| Clerk { notes: Notes::default(), refuse: 0, main }, |machine| machine.ended());
+    assert!(ends.iter().all(|&(_, ended)| ended == Some(Ended { waiting: 1 })), "{ends:?}");
+}
+
+fn sleeping<K: Kind>(kind: &mut K) {
+    let notes = clerks(kind, 0, |here, notes| {
+        for i in [3u64, 1, 2] {
+            let (here, notes) = (here.clone(), notes.clone());
+            here.clone().spawn(async move {
+                here.sleep_until(Time(1000 * i)).await;
+                assert!(here.now() >= Time(1000 * i));
+                notes.borrow_mut().push((here.node(), i));
+            });
+        }
+    });
+    for (node, notes) in notes {
+        let mut order: Vec<u64> = notes.iter().map(|note| note.1).collect();
+        order.sort();
+        assert_eq!(order, [1, 2, 3], "node {}", node.0);
+    }
+}
+
+const VISIT: u32 = 4;
+const MOVE: u32 = 5;
+const CARRY: u32 = 6;
+const TELL: u32 = 7;
+
+/// An object that goes from node to node, and is sent messages meanwhile.
+#[derive(Default)]
+struct Nomad {
+    visits: u64,
+}
+
+impl Program for Nomad {
+    fn start(&mut self, here: &Here) {
+        if here.node() == NodeId(0) {
+            let here = here.clone();
+            here.clone()
+                .spawn(async move { here.send(NodeId(0), Priority::Low, CARRY, &[u64::MAX, 30]).await });
+        }
+    }
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        match call.code {
+            CARRY => {
+                if call.words[0] == u64::MAX {
+                    let name = context.enter(77);
+                    for to in 0..context.nodes() {
+                        context.send(NodeId(to), Priority::Low, TELL, &[name.word()]);
+                    }
+                    context.send_to_name(name, Priority::Low, MOVE, &[call.words[1]]);
+                } else {
+                    let name = Name::of(call.words[0]);
+                    context.adopt(name, Passport { value: 77, moves: call.words[2] });
+                    if call.words[1] > 0 {
+                        context.send_to_name(name, Priority::Low, MOVE, &[call.words[1] - 1]);
+                    }
+                }
+            }
+            TELL => {
+                for i in 0..50 {
+                    context.send_to_name(Name::of(call.words[0]), Priority::Low, VISIT, &[i]);
+                }
+            }
+            VISIT => {
+                assert_eq!(call.object.expect("it is here").1, 77);
+                self.visits += 1;
+            }
+            MOVE => {
+                let (name, _) = call.object.expect("it is here");
+                let to = NodeId((context.node().0 * 5 + call.words[0] as u32) % context.nodes());
+                if to == context.node() {
+                    if call.words[0] > 0 {
+                        context.send_to_name(name, Priority::Low, MOVE, &[call.words[0] - 1]);
+                    }
+                    return Verdict::Done;
+                }
+                let passport = context.leave(name, to).expect("it is here");
+                assert_eq!(passport.value, 77);
+                context.send(to, Priority::Low, CARRY, &[name.word(), call.words[0], passport.moves]);
+            }
+            code => panic!("code {code}"),
+        }
+        Verdict::Done
+    }
+}
+
+fn moving<K: Kind>(kind: &mut K) {
+    let visits = run(kind, |_| Nomad::default(), |nomad| nomad.visits);
+    assert_eq!(total(kind, visits.into_iter()), 50 * u64::from(kind.nodes()));
+}
