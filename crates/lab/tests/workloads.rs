@@ -1,37 +1,45 @@
-//! The J-Machine's programs on real nodes give what the plain sequential versions give.
+//! The J-Machine's programs, on real nodes and on simulated ones, give what the plain sequential versions give.
 
+use fabric::simulated::{self, Config, Outcome};
 use fabric::{NodeId, threads};
 use lab::workloads::{lcs, queens, radix_sort, tsp};
 use machine::{Costs, Ended, Machine, Program};
 
 const NODES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Runs a program on threads until no node has anything to do: what `end` makes of its parts.
+/// Runs a program until no node has anything to do, on threads and in simulated time, there twice: what `end` makes of its parts, for each of the two.
 fn run<P: Program, R: Send>(
     nodes: u32,
     make: impl Fn(NodeId) -> P + Sync,
     end: impl Fn(&P) -> R + Sync,
-) -> Vec<R> {
-    let make = |node| Machine::new(node, nodes, make(node), Costs::REAL);
-    let results = threads::run(nodes, make, |machine: Machine<P>| (machine.ended(), end(&machine.program)));
-    let results = results.unwrap_or_else(|failed| panic!("{nodes} nodes: {failed}"));
-    let all = results.into_iter().map(|(ended, result)| {
-        assert_eq!(ended, Some(Ended { waiting: 0 }), "{nodes} nodes");
-        result
-    });
-    all.collect()
+) -> [Vec<R>; 2] {
+    let machine = |costs| move |node, program| Machine::new(node, nodes, program, costs);
+    let result = |machine: &Machine<P>| {
+        assert_eq!(machine.ended(), Some(Ended { waiting: 0 }), "{nodes} nodes");
+        end(&machine.program)
+    };
+    let real = threads::run(nodes, |node| machine(Costs::REAL)(node, make(node)), |machine| result(&machine));
+    let real = real.unwrap_or_else(|failed| panic!("{nodes} nodes: {failed}"));
+    let config = Config { log: true, ..Config::j_machine(&[2.min(nodes), 1, nodes.div_ceil(2)], 1) };
+    let costs = Costs { dispatch: 4, words_a_cycle: 2, restart: 75, patience: 1000, ..Costs::default() };
+    let simulate = || simulated::run(&config, |node| machine(costs)(node, make(node))).expect("all are done");
+    let (first, second) = (simulate(), simulate());
+    let at = |outcome: &Outcome<Machine<P>>| outcome.nodes.iter().map(Machine::counters).collect::<Vec<_>>();
+    assert!(at(&first) == at(&second) && first.log == second.log, "{nodes} nodes: not the same run");
+    [real, first.nodes.iter().map(result).collect()]
 }
 
 #[test]
 fn longest_common_subsequence() {
     let (first, second) = lcs::strings(1, 256, 1000);
     let expected = lcs::sequential(&first, &second);
-    let cycles = lcs::Cycles { entry: 0, character: 0 };
+    let cycles = lcs::Cycles { entry: 42, character: 22 };
     for nodes in NODES {
         let make = |node| lcs::Lcs::new(node, nodes, (&first, &second), cycles);
-        let results = run(nodes, make, |part| (part.characters, part.result));
-        assert!(results.iter().all(|&(characters, _)| characters == second.len() as u64));
-        assert_eq!(results.last().expect("there are nodes").1, expected, "{nodes} nodes");
+        for results in run(nodes, make, |part| (part.characters, part.result)) {
+            assert!(results.iter().all(|&(characters, _)| characters == second.len() as u64));
+            assert_eq!(results.last().expect("there are nodes").1, expected, "{nodes} nodes");
+        }
     }
 }
 
@@ -42,9 +50,10 @@ fn radix_sorting() {
     let expected = radix_sort::sequential(&keys);
     for nodes in NODES {
         for writes in [Writes::One, Writes::Batched] {
-            let make = |node| RadixSort::new(node, nodes, &keys, 28, writes, Cycles { key: 0, write: 0 });
-            let results = run(nodes, make, RadixSort::keys);
-            assert_eq!(results.concat(), expected, "{nodes} nodes, {writes:?}");
+            let make = |node| RadixSort::new(node, nodes, &keys, 28, writes, Cycles { key: 20, write: 4 });
+            for results in run(nodes, make, RadixSort::keys) {
+                assert_eq!(results.concat(), expected, "{nodes} nodes, {writes:?}");
+            }
         }
     }
 }
@@ -53,10 +62,12 @@ fn radix_sorting() {
 fn placing_queens() {
     for size in [1, 2, 5, 9] {
         for nodes in NODES {
-            let make = |_| queens::Queens::new(size, 3.min(size), 0);
-            let results = run(nodes, make, |part| (part.boards, part.answers, part.solutions));
-            let boards: u64 = results.iter().map(|result| result.0).sum();
-            assert_eq!((results[0].1, results[0].2), (boards, queens::sequential(size)), "{size} on {nodes}");
+            let make = |_| queens::Queens::new(size, 3.min(size), 10);
+            for results in run(nodes, make, |part| (part.boards, part.answers, part.solutions)) {
+                let boards: u64 = results.iter().map(|result| result.0).sum();
+                let solutions = queens::sequential(size);
+                assert_eq!((results[0].1, results[0].2), (boards, solutions), "{size} on {nodes}");
+            }
         }
     }
     assert_eq!(queens::sequential(9), 352);
@@ -68,12 +79,13 @@ fn the_travelling_salesman() {
         let map = tsp::Map::new(seed, cities);
         let expected = tsp::sequential(&map);
         for nodes in NODES {
-            let results =
-                run(nodes, |node| tsp::Tsp::new(node, &map, 0), |part| (part.best(), part.looked_at()));
-            assert!(
-                results.iter().all(|&(best, _)| best == expected),
-                "{nodes} nodes: {results:?}, not {expected}"
-            );
+            let make = |node| tsp::Tsp::new(node, &map, 50);
+            for results in run(nodes, make, |part| (part.best(), part.looked_at())) {
+                assert!(
+                    results.iter().all(|&(best, _)| best == expected),
+                    "{nodes} nodes: {results:?}, not {expected}"
+                );
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ impl<F: Fabric> Context<'_, F> {
     }
     /// What the handler does takes so long, if time is simulated.
     pub fn spend(&mut self, time: u64) {
-        self.fabric.spend(time);
+        self.core.spend(self.fabric, |spent| &mut spent.program, time);
     }
     /// For what only tasks may do, and to spawn one.
     pub fn here(&self) -> &Here {

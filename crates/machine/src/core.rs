@@ -10,7 +10,7 @@ use crate::names::Names;
 use crate::node_set::NodeSet;
 use crate::slot::Slot;
 use crate::waves::Waves;
-use fabric::{Fabric, Message, NodeId, Priority};
+use fabric::{Fabric, Message, NodeId, Priority, Time};
 
 /// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is simulated, beside what programs
 /// [spend](crate::Context::spend).
@@ -22,11 +22,11 @@ pub struct Costs {
     pub send: u64,
     /// Words that are sent in a cycle; 0: any number.
     pub words_a_cycle: u64,
-    /// A round of a barrier.
+    /// A round of a barrier, beside its message.
     pub barrier_round: u64,
     /// To come to a barrier, and to leave it.
     pub barrier: u64,
-    /// To make a task go on that waited.
+    /// To make a task go on that waited for a slot.
     pub restart: u64,
     /// Between two waves that look for the end of the run (X4), and until what was refused is sent again.
     pub patience: u64,
@@ -43,6 +43,36 @@ impl Costs {
         restart: 0,
         patience: 20_000,
     };
+
+    /// Whether time passes by what is spent only: then a node looks for messages whenever it has spent some.
+    pub(crate) fn are_simulated(&self) -> bool {
+        Costs { patience: Costs::REAL.patience, ..*self } != Costs::REAL
+    }
+}
+
+/// What a node's time went into, where time is simulated. The rest of a run's time it was idle, or could not send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    /// Into what handlers and tasks said that they spend.
+    pub program: u64,
+    /// Into sending and dispatching messages of programs.
+    pub messages: u64,
+    /// Into barriers, reductions, acknowledgements, and into making tasks go on.
+    pub synchronization: u64,
+    /// Into finding the end of the run (X4), and into credits.
+    pub machine: u64,
+}
+
+impl Spent {
+    fn on(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Barrier | Kind::ReduceUp | Kind::ReduceDown | Kind::Acknowledge => {
+                &mut self.synchronization
+            }
+            kind if kind.counts() => &mut self.messages,
+            _ => &mut self.machine,
+        }
+    }
 }
 
 /// What a node has done.
@@ -62,7 +92,14 @@ pub struct Counters {
     pub strange: u64,
     /// Steps of tasks.
     pub steps: u64,
+    /// Where time went.
+    pub spent: Spent,
+    /// When the node last spent time on anything but the end of the run.
+    pub worked_until: Time,
 }
+
+/// Bytes of a payload that cost as much to send as a word: the machines that are simulated had words of 32 bits.
+const WORD_BYTES: u64 = 4;
 
 /// All but the program, the tasks and the fabric.
 pub(crate) struct Core {
@@ -79,6 +116,8 @@ pub(crate) struct Core {
     pub(crate) free_calls: Vec<u64>,
     pub(crate) costs: Costs,
     pub(crate) counters: Counters,
+    /// Time has been spent in this step.
+    pub(crate) time_passed: bool,
 }
 
 impl Core {
@@ -87,7 +126,7 @@ impl Core {
         Core {
             node,
             nodes,
-            flow: Flow::new(nodes),
+            flow: Flow::new(nodes, costs.are_simulated()),
             names: Names::new(node),
             barrier: Barrier::new(node, nodes),
             reduce: Reduce::new(node, nodes),
@@ -97,6 +136,7 @@ impl Core {
             free_calls: Vec::new(),
             costs,
             counters: Counters::default(),
+            time_passed: false,
         }
     }
     /// Sends a message, and counts it.
@@ -104,15 +144,39 @@ impl Core {
     pub(crate) fn post<F: Fabric>(&mut self, fabric: &mut F, to: NodeId, message: Message) {
         assert!(to.0 < self.nodes, "there is no node {}", to.0);
         self.counters.sent += 1;
-        self.spend_on_sending(fabric, &message);
+        self.spend_on_sending(fabric, Kind::Plain, &message);
         self.flow.send(fabric, to, message);
     }
-    pub(crate) fn spend_on_sending<F: Fabric>(&self, fabric: &mut F, message: &Message) {
-        let words = message.words().len() as u64;
-        let time = self.costs.send + words.checked_div(self.costs.words_a_cycle).unwrap_or(0);
-        if time > 0 {
-            fabric.spend(time);
+    #[inline]
+    fn spend_on_sending<F: Fabric>(&mut self, fabric: &mut F, kind: Kind, message: &Message) {
+        let mut time = self.costs.send;
+        if self.costs.words_a_cycle > 0 {
+            let bytes = message.payload.len() as u64;
+            time += (message.words().len() as u64 + bytes.div_ceil(WORD_BYTES))
+                .div_ceil(self.costs.words_a_cycle);
         }
+        self.spend(fabric, |spent| spent.on(kind), time);
+    }
+    /// Time passes.
+    #[inline]
+    pub(crate) fn spend<F: Fabric>(
+        &mut self,
+        fabric: &mut F,
+        on: impl FnOnce(&mut Spent) -> &mut u64,
+        time: u64,
+    ) {
+        if time > 0 {
+            let ends = self.counters.spent.machine;
+            *on(&mut self.counters.spent) += time;
+            fabric.spend(time);
+            self.time_passed = true;
+            if self.counters.spent.machine == ends {
+                self.counters.worked_until = fabric.now();
+            }
+        }
+    }
+    pub(crate) fn spend_on_dispatch<F: Fabric>(&mut self, fabric: &mut F, kind: Kind) {
+        self.spend(fabric, |spent| spent.on(kind), self.costs.dispatch);
     }
     /// Sends a message of the machine itself.
     pub(crate) fn tell<F: Fabric>(
@@ -126,12 +190,12 @@ impl Core {
         let header = Header::new(kind, 0, aux);
         let message = header.message(Priority::High, words);
         self.counters.sent += u64::from(kind.counts());
-        self.spend_on_sending(fabric, &message);
+        self.spend_on_sending(fabric, kind, &message);
         self.flow.send(fabric, to, message);
     }
     pub(crate) fn advance_barrier<F: Fabric>(&mut self, fabric: &mut F) {
         while let Some((to, round)) = self.barrier.advance() {
-            fabric.spend(self.costs.barrier_round);
+            self.spend(fabric, |spent| &mut spent.synchronization, self.costs.barrier_round);
             self.tell(fabric, to, Kind::Barrier, round, &[]);
         }
     }
@@ -240,7 +304,7 @@ impl Core {
                 }
             }
             Request::Barrier(done) => {
-                fabric.spend(self.costs.barrier);
+                self.spend(fabric, |spent| &mut spent.synchronization, self.costs.barrier);
                 self.barrier.enter(done);
                 self.advance_barrier(fabric);
             }
@@ -248,7 +312,7 @@ impl Core {
                 self.reduce.enter(reduction, value, done);
                 self.advance_reduction(fabric);
             }
-            Request::Spend(time) => fabric.spend(time),
+            Request::Spend(time) => self.spend(fabric, |spent| &mut spent.program, time),
         }
     }
 }

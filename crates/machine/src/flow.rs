@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Messages of low priority that a node may have under way to each peer. With them, 64 peers cannot put more than 6 MB into a node's queues.
 pub const CREDITS: u32 = 1024;
-/// Tasks wait while so many messages are in the outbox.
+/// Tasks wait while so many messages are in the outbox: where time is simulated, any, so that each message leaves when it was sent.
 const OUTBOX_FULL: usize = 4096;
+const OUTBOX_FULL_SIMULATED: usize = 1;
 
 /// A node's credits and its outbox.
 #[derive(Debug)]
@@ -21,10 +22,12 @@ pub(crate) struct Flow {
     waiting: usize,
     /// Messages that had to wait so far.
     put_off: u64,
+    /// So many may wait before tasks have to.
+    full: usize,
 }
 
 impl Flow {
-    pub(crate) fn new(nodes: u32) -> Flow {
+    pub(crate) fn new(nodes: u32, simulated: bool) -> Flow {
         let all = nodes as usize;
         Flow {
             credits: vec![CREDITS; all],
@@ -32,6 +35,7 @@ impl Flow {
             outbox: [BTreeMap::new(), BTreeMap::new()],
             waiting: 0,
             put_off: 0,
+            full: if simulated { OUTBOX_FULL_SIMULATED } else { OUTBOX_FULL },
         }
     }
     /// Sends a message, or puts it into the outbox.
@@ -105,7 +109,7 @@ impl Flow {
         right
     }
     pub(crate) fn is_full(&self) -> bool {
-        self.waiting >= OUTBOX_FULL
+        self.waiting >= self.full
     }
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting == 0

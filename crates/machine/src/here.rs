@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) nodes: u32,
     pub(crate) now: Cell<Time>,
     pub(crate) full: Cell<bool>,
+    /// Tasks give way after each message that they send: where time is simulated, so that what comes meanwhile is dispatched in time.
+    gives_way: bool,
     pub(crate) requests: RefCell<Vec<Request>>,
     pub(crate) spawned: RefCell<Vec<Task>>,
     /// Who waits for room in the outbox.
@@ -54,12 +56,13 @@ impl Reply {
 }
 
 impl Here {
-    pub(crate) fn new(node: NodeId, nodes: u32) -> Here {
+    pub(crate) fn new(node: NodeId, nodes: u32, gives_way: bool) -> Here {
         Here(Rc::new(Shared {
             node,
             nodes,
             now: Cell::new(Time(0)),
             full: Cell::new(false),
+            gives_way,
             requests: RefCell::default(),
             spawned: RefCell::default(),
             room: RefCell::default(),
@@ -134,6 +137,9 @@ impl Here {
     ) {
         self.room().await;
         self.ask(Request::Send { to, priority, code, words: words.to_vec(), payload });
+        if self.0.gives_way {
+            self.give_way().await;
+        }
     }
     /// Sends a message to a handler that replies ([`Context::reply`](crate::Context::reply)), and waits for the reply.
     pub async fn call(&self, to: NodeId, code: u32, words: &[u64]) -> Reply {

@@ -54,7 +54,7 @@ impl<P: Program> Machine<P> {
             program,
             core,
             tasks: Tasks::default(),
-            here: Here::new(node, nodes),
+            here: Here::new(node, nodes, costs.are_simulated()),
             started: false,
             later: BTreeMap::new(),
             next_wave: Time(0),
@@ -88,9 +88,7 @@ impl<P: Program> Machine<P> {
             self.core.flow.send(fabric, message.from, credits);
         }
         self.core.counters.dispatched += u64::from(header.kind.counts());
-        if self.core.costs.dispatch > 0 {
-            fabric.spend(self.core.costs.dispatch);
-        }
+        self.core.spend_on_dispatch(fabric, header.kind);
         self.handle_or_return(fabric, header, message);
     }
     fn handle_or_return<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) {
@@ -315,8 +313,10 @@ impl<P: Program> Machine<P> {
         if !self.tasks.any_ready() {
             return false;
         }
-        fabric.spend(self.core.costs.restart);
-        self.tasks.step();
+        if self.tasks.step() {
+            let restart = self.core.costs.restart;
+            self.core.spend(fabric, |spent| &mut spent.synchronization, restart);
+        }
         self.core.counters.steps += 1;
         self.serve(fabric);
         true
@@ -375,6 +375,7 @@ impl<P: Program> Machine<P> {
 
 impl<P: Program, F: Fabric> Node<F> for Machine<P> {
     fn step(&mut self, fabric: &mut F) -> Step {
+        self.core.time_passed = false;
         if !self.started {
             self.started = true;
             self.program.start(&self.here);
@@ -382,6 +383,11 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
         }
         let mut did = self.catch_up(fabric);
         for _ in 0..STEPS {
+            // What has come while time passed is seen in the next step.
+            if self.core.time_passed {
+                did = true;
+                break;
+            }
             if let Some(message) = fabric.poll() {
                 self.dispatch(fabric, message);
                 did = true;

@@ -5,17 +5,24 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// All tasks of a node.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    tasks: Vec<Option<(Task, Arc<Alarm>)>>,
+    tasks: Vec<Option<Entry>>,
     free: Vec<usize>,
     ready: Arc<Mutex<VecDeque<usize>>>,
     alive: usize,
+}
+
+struct Entry {
+    task: Task,
+    alarm: Arc<Alarm>,
+    /// It waited for something in its last step, and did not just give way.
+    waited: bool,
 }
 
 /// Makes a task ready. (Shared because wakers are; only the node's thread uses it, unless a program gives a waker away.)
@@ -46,24 +53,26 @@ impl Tasks {
         });
         let alarm = Arc::new(Alarm { task: index, rung: AtomicBool::new(false), ready: self.ready.clone() });
         alarm.wake_by_ref();
-        self.tasks[index] = Some((task, alarm));
+        self.tasks[index] = Some(Entry { task, alarm, waited: false });
         self.alive += 1;
     }
-    /// Runs the task that has been ready longest until it waits or ends; false if none is ready.
+    /// Runs the task that has been ready longest until it waits or ends; true if it had waited for something before.
     pub(crate) fn step(&mut self) -> bool {
         let Some(index) = self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else {
             return false;
         };
         // A waker may outlive its task.
-        let Some((task, alarm)) = &mut self.tasks[index] else { return true };
+        let Some(Entry { task, alarm, waited }) = &mut self.tasks[index] else { return false };
         alarm.rung.store(false, Relaxed);
         let waker = Waker::from(alarm.clone());
-        if let Poll::Ready(()) = task.as_mut().poll(&mut Context::from_waker(&waker)) {
+        let poll = task.as_mut().poll(&mut Context::from_waker(&waker));
+        let waited = std::mem::replace(waited, !alarm.rung.load(Relaxed));
+        if poll.is_ready() {
             self.tasks[index] = None;
             self.free.push(index);
             self.alive -= 1;
         }
-        true
+        waited
     }
     pub(crate) fn any_ready(&self) -> bool {
         !self.ready.lock().unwrap_or_else(PoisonError::into_inner).is_empty()

@@ -1,6 +1,6 @@
 //! Machines on threads and on simulated networks.
 
-use fabric::simulated::{self, Config, Topology};
+use fabric::simulated::{self, Config, Outcome, Topology};
 use fabric::{NodeId, threads};
 use machine::conformance::{Kind, tests};
 use machine::{Costs, Machine, Program};
@@ -22,7 +22,8 @@ impl Kind for Threads {
     }
 }
 
-struct Simulated(Config);
+/// Each run is made twice, because it must be the same: event by event, and in what the nodes have counted.
+struct Simulated(Config, Costs);
 
 impl Kind for Simulated {
     fn nodes(&self) -> u32 {
@@ -34,10 +35,15 @@ impl Kind for Simulated {
         end: impl Fn(Machine<P>) -> R + Sync,
     ) -> Vec<(NodeId, R)> {
         let nodes = self.nodes();
-        let costs = Costs { dispatch: 4, send: 2, patience: 1000, ..Costs::default() };
-        let outcome = simulated::run(&self.0, |node| Machine::new(node, nodes, make(node), costs));
-        let outcome = outcome.unwrap_or_else(|stopped| panic!("{stopped}"));
-        (0..nodes).map(NodeId).zip(outcome.nodes.into_iter().map(end)).collect()
+        let config = Config { log: true, ..self.0.clone() };
+        let again = || {
+            let outcome = simulated::run(&config, |node| Machine::new(node, nodes, make(node), self.1));
+            outcome.unwrap_or_else(|stopped| panic!("{stopped}"))
+        };
+        let (first, second) = (again(), again());
+        let counters = |outcome: &Outcome<Machine<P>>| outcome.nodes.iter().map(Machine::counters).collect::<Vec<_>>();
+        assert!(first.log == second.log && counters(&first) == counters(&second), "not the same run");
+        (0..nodes).map(NodeId).zip(first.nodes.into_iter().map(end)).collect()
     }
 }
 
@@ -56,15 +62,25 @@ fn machines_conform_on_threads() {
     }
 }
 
+const COSTS: Costs =
+    Costs { dispatch: 4, send: 2, words_a_cycle: 2, barrier_round: 3, barrier: 5, restart: 7, patience: 1000 };
+
 #[test]
 fn machines_conform_on_simulated_networks() {
     for topology in [Topology::mesh(&[2]), Topology::mesh(&[3, 3]), Topology::torus(&[2, 4])] {
-        conforms(Simulated(Config { time_max: 1 << 30, ..Config::plain(topology, 1) }));
+        conforms(Simulated(Config { time_max: 1 << 30, ..Config::plain(topology, 1) }, COSTS));
     }
+}
+
+/// Time passes only because messages travel.
+#[test]
+fn machines_conform_that_take_no_time() {
+    let config = Config { time_max: 1 << 30, ..Config::j_machine(&[2, 1, 2], 1) };
+    conforms(Simulated(config, Costs { patience: 1000, ..Costs::default() }));
 }
 
 #[test]
 fn machines_conform_on_a_network_with_small_queues() {
     let config = Config { time_max: 1 << 30, ..Config::plain(Topology::mesh(&[2, 2]), 1) };
-    conforms(Simulated(Config { buffer_flits: 1, send_queue: 2, receive_queue: 2, ..config }));
+    conforms(Simulated(Config { buffer_flits: 1, send_queue: 2, receive_queue: 2, ..config }, COSTS));
 }

@@ -100,7 +100,7 @@ impl Config {
     }
 
     /// The J-Machine's network (M. Noakes, D. Wallach, W. Dally: *The J-Machine Multicomputer*, ISCA 1993) of these sides. Printed there: half
-    /// a word a cycle, a cycle a hop, two priorities, fixed arbitration, messages of a queue. Chosen to fit: half-duplex links (their
+    /// a word a cycle, a cycle a hop, two priorities, fixed arbitration, messages that a queue holds. Chosen to fit: half-duplex links (their
     /// bisection counts both directions), one header flit, buffers of 3 flits, 3 cycles of interface.
     pub fn j_machine(sides: &[u32; 3], seed: u64) -> Config {
         Config {
@@ -110,6 +110,7 @@ impl Config {
             buffer_flits: 3,
             word_flits: 2,
             word_bytes: 4,
+            receive_queue: 256,
             ..Config::plain(Topology::mesh(sides), seed)
         }
     }
