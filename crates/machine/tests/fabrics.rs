@@ -41,7 +41,8 @@ impl Kind for Simulated {
             outcome.unwrap_or_else(|stopped| panic!("{stopped}"))
         };
         let (first, second) = (again(), again());
-        let counters = |outcome: &Outcome<Machine<P>>| outcome.nodes.iter().map(Machine::counters).collect::<Vec<_>>();
+        let counters =
+            |outcome: &Outcome<Machine<P>>| outcome.nodes.iter().map(Machine::counters).collect::<Vec<_>>();
         assert!(first.log == second.log && counters(&first) == counters(&second), "not the same run");
         (0..nodes).map(NodeId).zip(first.nodes.into_iter().map(end)).collect()
     }
@@ -62,8 +63,15 @@ fn machines_conform_on_threads() {
     }
 }
 
-const COSTS: Costs =
-    Costs { dispatch: 4, send: 2, words_a_cycle: 2, barrier_round: 3, barrier: 5, restart: 7, patience: 1000 };
+const COSTS: Costs = Costs {
+    dispatch: 4,
+    send: 2,
+    words_a_cycle: 2,
+    barrier_round: 3,
+    barrier: 5,
+    restart: 7,
+    patience: 1000,
+};
 
 #[test]
 fn machines_conform_on_simulated_networks() {
