@@ -16,16 +16,18 @@ pub enum Priority {
 }
 
 /// A few words, and bytes if there is more to say.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
+#[repr(C, align(16))]
 pub struct Message {
+    /// Behind the first `len` is anything.
+    words: [u64; WORDS_MAX],
+    /// Any number of bytes, moved as they are.
+    pub payload: Vec<u8>,
     /// Who sent it; the fabric enters that.
     pub from: NodeId,
     /// How urgent it is.
     pub priority: Priority,
     len: u8,
-    words: [u64; WORDS_MAX],
-    /// Any number of bytes, moved as they are.
-    pub payload: Vec<u8>,
 }
 
 impl Message {
@@ -43,12 +45,34 @@ impl Message {
         }
         Message { from: NodeId(0), priority, len: count as u8, words, payload: Vec::new() }
     }
+    /// The first `count` of these words. (To copy all of them is faster than to copy some.)
+    #[inline]
+    pub fn of_array(priority: Priority, count: usize, words: [u64; WORDS_MAX]) -> Message {
+        assert!(count <= WORDS_MAX);
+        Message { from: NodeId(0), priority, len: count as u8, words, payload: Vec::new() }
+    }
+    /// The words, and what is behind them.
+    #[cfg(any(test, feature = "mpi"))]
+    #[inline]
+    pub(crate) fn array(&self) -> &[u64; WORDS_MAX] {
+        &self.words
+    }
     /// The words.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words[..self.len.into()]
     }
 }
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Message) -> bool {
+        let Message { from, priority, len: _, words: _, payload } = self;
+        (from, priority, self.words(), payload)
+            == (&other.from, &other.priority, other.words(), &other.payload)
+    }
+}
+
+impl Eq for Message {}
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,8 @@ const FORMAT: u8 = 1;
 pub(crate) const HEADER_BYTES: usize = 8;
 /// Longer payloads travel outside packets.
 pub(crate) const INLINE_BYTES_MAX: usize = 2048;
+/// Of the words of a longest message. Writing needs so much room behind what it writes.
+pub(crate) const WORDS_BYTES: usize = 8 * WORDS_MAX;
 const LENGTH_BITS: u32 = 48;
 
 const NOWHERE: u64 = 0;
@@ -107,14 +109,15 @@ pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
         _ => HERE,
     };
     let word = message.words().len() as u64 | (place << 8) | (bytes << 16);
-    // Put together first, for appending to a packet has its price.
-    let mut bytes = [0; 8 * (1 + WORDS_MAX)];
-    let (places, _) = bytes.as_chunks_mut::<8>();
-    places[0] = word.to_le_bytes();
-    for (place, word) in places[1..].iter_mut().zip(message.words()) {
+    // All words at once, for that is a few instructions, and then off with those that are none.
+    let mut words = [0; WORDS_BYTES];
+    for (place, word) in words.as_chunks_mut::<8>().0.iter_mut().zip(message.array()) {
         *place = word.to_le_bytes();
     }
-    packet.extend_from_slice(&bytes[..8 * (1 + message.words().len())]);
+    packet.extend_from_slice(&word.to_le_bytes());
+    let end = packet.len() + 8 * message.words().len();
+    packet.extend_from_slice(&words);
+    packet.truncate(end);
     if place == HERE {
         packet.extend_from_slice(&message.payload);
         packet.resize(packet.len().next_multiple_of(8), 0);
@@ -138,9 +141,14 @@ pub(crate) fn read(packet: &[u8], position: &mut usize, priority: Priority) -> R
     if count > WORDS_MAX || rest.len() < 8 * count {
         return Err(Malformed);
     }
-    let (words, rest) = rest.split_at(8 * count);
-    let (words, _) = words.as_chunks::<8>();
-    let mut message = Message::with(priority, count, |i| u64::from_le_bytes(words[i]));
+    let word_at =
+        |words: &[u8], i: usize| u64::from_le_bytes(words[8 * i..8 * i + 8].try_into().expect("eight bytes"));
+    // All words of a longest message at once, if there are so many bytes: what is moved word by word cannot soon be moved as a whole.
+    let mut message = match rest.first_chunk::<WORDS_BYTES>() {
+        Some(words) => Message::of_array(priority, count, std::array::from_fn(|i| word_at(words, i))),
+        None => Message::with(priority, count, |i| word_at(rest, i)),
+    };
+    let rest = &rest[8 * count..];
     *position += 8 * (1 + count);
     let long = bytes > INLINE_BYTES_MAX as u64;
     match place {

@@ -140,7 +140,7 @@ impl Core {
         }
     }
     /// Sends a message, and counts it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn post<F: Fabric>(&mut self, fabric: &mut F, to: NodeId, message: Message) {
         assert!(to.0 < self.nodes, "there is no node {}", to.0);
         self.counters.sent += 1;
@@ -267,20 +267,14 @@ impl Core {
     }
     /// What a task asked for.
     pub(crate) fn serve<F: Fabric>(&mut self, fabric: &mut F, request: Request) {
-        let plain = |kind, code, priority, words: &[u64], payload| {
-            assert!(words.len() <= WORDS + 1, "a message has at most {WORDS} words");
-            let mut message = Header::new(kind, code, 0).message(priority, words);
-            message.payload = payload;
-            message
-        };
         match request {
-            Request::Send { to, priority, code, words, payload } => {
-                assert!(words.len() <= WORDS, "a message has at most {WORDS} words");
-                self.post(fabric, to, plain(Kind::Plain, code, priority, &words, payload));
-            }
+            Request::Send(to, message) => self.post(fabric, to, message),
             Request::Call { to, code, mut words, payload, reply } => {
+                assert!(words.len() <= WORDS, "a message has at most {WORDS} words");
                 words.insert(0, self.enter_call(reply));
-                self.post(fabric, to, plain(Kind::Request, code, Priority::Low, &words, payload));
+                let mut message = Header::new(Kind::Request, code, 0).message(Priority::Low, &words);
+                message.payload = payload;
+                self.post(fabric, to, message);
             }
             Request::Broadcast { code, words, payload } => {
                 let mut message =

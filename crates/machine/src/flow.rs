@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Messages of low priority that a node may have under way to each peer. With them, 64 peers cannot put more than 6 MB into a node's queues.
 pub const CREDITS: u32 = 1024;
-/// Tasks wait while so many messages are in the outbox: where time is simulated, any, so that each message leaves when it was sent.
-const OUTBOX_FULL: usize = 4096;
+/// Tasks wait while so many messages are in the outbox. Few: what goes through it costs much more than what need not wait. Where time is
+/// simulated, any: so that each message leaves when it was sent.
+const OUTBOX_FULL: usize = 64;
 const OUTBOX_FULL_SIMULATED: usize = 1;
 
 /// A node's credits and its outbox.
@@ -39,9 +40,24 @@ impl Flow {
         }
     }
     /// Sends a message, or puts it into the outbox.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send<F: Fabric>(&mut self, fabric: &mut F, to: NodeId, message: Message) {
-        if self.waiting == 0 || !self.outbox[lane(message.priority)].contains_key(&to) {
+        let pays = message.priority == Priority::Low;
+        let credits = &mut self.credits[to.0 as usize];
+        // Nothing waits: the usual case.
+        if self.waiting == 0 && (!pays || *credits > 0) {
+            *credits -= u32::from(pays);
+            if let Err(Busy(message)) = fabric.send(to, message) {
+                *credits += u32::from(pays);
+                self.wait(to, message);
+            }
+            return;
+        }
+        self.send_behind(fabric, to, message);
+    }
+    #[cold]
+    fn send_behind<F: Fabric>(&mut self, fabric: &mut F, to: NodeId, message: Message) {
+        if !self.outbox[lane(message.priority)].contains_key(&to) {
             let Err(refused) = self.try_send(fabric, to, message) else { return };
             return self.wait(to, refused);
         }
@@ -92,7 +108,7 @@ impl Flow {
     pub(crate) fn dispatched(&mut self, from: NodeId) -> Option<Message> {
         let owed = &mut self.owed[from.0 as usize];
         *owed += 1;
-        if *owed < CREDITS / 2 {
+        if *owed < CREDITS / 4 {
             return None;
         }
         let credits = std::mem::take(owed);

@@ -68,6 +68,7 @@ const KINDS: [Kind; 16] = [
 
 impl Kind {
     /// Whether X4 counts messages of this kind: all but those that find the end, and those that no program waits for.
+    #[inline]
     pub(crate) fn counts(self) -> bool {
         !matches!(self, Kind::WaveDown | Kind::WaveUp | Kind::End | Kind::Credits)
     }
@@ -82,15 +83,18 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    #[inline]
     pub(crate) fn new(kind: Kind, code: u32, aux: u32) -> Header {
         assert!(code < CODES, "codes are below 2^31");
         debug_assert!(aux < NODES_MAX);
         Header { code, kind, aux }
     }
+    #[inline]
     pub(crate) fn word(self) -> u64 {
         u64::from(self.code) | (self.kind as u64) << 32 | u64::from(self.aux) << 40
     }
     /// `None` if no machine writes such a word.
+    #[inline]
     pub(crate) fn of(message: &Message) -> Option<Header> {
         let word = *message.words().first()?;
         let kind = *KINDS.get(usize::from((word >> 32) as u8))?;
@@ -98,11 +102,9 @@ impl Header {
         (code < CODES).then_some(Header { code, kind, aux: (word >> 40) as u32 })
     }
     /// A message with this header and these words.
+    #[inline]
     pub(crate) fn message(self, priority: Priority, words: &[u64]) -> Message {
-        let mut all = [0; fabric::WORDS_MAX];
-        all[0] = self.word();
-        all[1..=words.len()].copy_from_slice(words);
-        Message::new(priority, &all[..=words.len()])
+        Message::with(priority, 1 + words.len(), |i| if i == 0 { self.word() } else { words[i - 1] })
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a task may ask of its node. What it asks is done after its step, in the order in which it asked.
 
 use crate::collective::Reduction;
+use crate::header::{Header, Kind, WORDS};
+use crate::letters::Letters;
 use crate::node_set::NodeSet;
 use crate::slot::Slot;
 use crate::tasks::Task;
@@ -8,7 +10,12 @@ use fabric::{Message, NodeId, Priority, Time};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// A step of a task sends so many messages at most, so that it sees how full the outbox is.
+const REQUESTS: usize = 64;
 
 /// A task's (or a program's) way to its node. Clones are the same node.
 #[derive(Clone)]
@@ -21,17 +28,19 @@ pub(crate) struct Shared {
     pub(crate) full: Cell<bool>,
     /// Tasks give way after each message that they send: where time is simulated, so that what comes meanwhile is dispatched in time.
     gives_way: bool,
-    pub(crate) requests: RefCell<Vec<Request>>,
+    /// What tasks have asked for, and how many letters were there before it.
+    pub(crate) requests: RefCell<Vec<(usize, Request)>>,
+    pub(crate) letters: RefCell<Letters>,
     pub(crate) spawned: RefCell<Vec<Task>>,
     /// Who waits for room in the outbox.
-    pub(crate) room: RefCell<Vec<Slot<()>>>,
+    pub(crate) room: RefCell<Vec<Waker>>,
     /// Who sleeps, by the time when they wake.
     pub(crate) sleeping: RefCell<BTreeMap<Time, Vec<Slot<()>>>>,
 }
 
 /// What a task asks for.
 pub(crate) enum Request {
-    Send { to: NodeId, priority: Priority, code: u32, words: Vec<u64>, payload: Vec<u8> },
+    Send(NodeId, Message),
     Call { to: NodeId, code: u32, words: Vec<u64>, payload: Vec<u8>, reply: Slot<Message> },
     Broadcast { code: u32, words: Vec<u64>, payload: Vec<u8> },
     Multicast { set: NodeSet, code: u32, words: Vec<u64>, payload: Vec<u8>, done: Slot<()> },
@@ -55,6 +64,35 @@ impl Reply {
     }
 }
 
+/// A message that is sent as soon as there is room for it: at once, or when there is some while this is awaited.
+#[must_use = "there may be no room now"]
+pub struct Sending<'a> {
+    here: &'a Here,
+    waiting: Option<Box<(NodeId, Message)>>,
+    gives_way: bool,
+}
+
+impl Future for Sending<'_> {
+    type Output = ();
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let here = self.here;
+        if self.waiting.is_some() {
+            if !here.has_room() {
+                here.wait_for_room(context.waker());
+                return Poll::Pending;
+            }
+            let (to, message) = *self.waiting.take().expect("it waits");
+            here.ask(Request::Send(to, message));
+        }
+        if std::mem::take(&mut self.gives_way) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
 impl Here {
     pub(crate) fn new(node: NodeId, nodes: u32, gives_way: bool) -> Here {
         Here(Rc::new(Shared {
@@ -64,6 +102,7 @@ impl Here {
             full: Cell::new(false),
             gives_way,
             requests: RefCell::default(),
+            letters: RefCell::default(),
             spawned: RefCell::default(),
             room: RefCell::default(),
             sleeping: RefCell::default(),
@@ -73,7 +112,8 @@ impl Here {
         &self.0
     }
     fn ask(&self, request: Request) {
-        self.0.requests.borrow_mut().push(request);
+        let letters = self.0.letters.borrow().len();
+        self.0.requests.borrow_mut().push((letters, request));
     }
     /// Which node this is.
     pub fn node(&self) -> NodeId {
@@ -115,31 +155,52 @@ impl Here {
         })
         .await;
     }
-    async fn room(&self) {
-        while self.0.full.get() {
-            let slot = Slot::new();
-            self.0.room.borrow_mut().push(slot.clone());
-            slot.read().await;
-        }
-    }
-    /// Sends a message to the handler of this code: at most [`WORDS`](crate::WORDS) words. Waits while too many are on their way.
-    pub async fn send(&self, to: NodeId, priority: Priority, code: u32, words: &[u64]) {
-        self.send_with(to, priority, code, words, Vec::new()).await;
+    /// Sends a message to the handler of this code: at most [`WORDS`] words. Waits while too many are on their way.
+    #[inline]
+    pub fn send(&self, to: NodeId, priority: Priority, code: u32, words: &[u64]) -> Sending<'_> {
+        self.send_with(to, priority, code, words, Vec::new())
     }
     /// The same with a payload.
-    pub async fn send_with(
+    #[inline]
+    pub fn send_with(
         &self,
         to: NodeId,
         priority: Priority,
         code: u32,
         words: &[u64],
         payload: Vec<u8>,
-    ) {
-        self.room().await;
-        self.ask(Request::Send { to, priority, code, words: words.to_vec(), payload });
-        if self.0.gives_way {
-            self.give_way().await;
+    ) -> Sending<'_> {
+        assert!(words.len() <= WORDS, "a message has at most {WORDS} words");
+        let gives_way = self.0.gives_way;
+        if self.has_room() {
+            self.0.letters.borrow_mut().write(to, priority, code, words, payload);
+            return Sending { here: self, waiting: None, gives_way };
         }
+        let mut message = Header::new(Kind::Plain, code, 0).message(priority, words);
+        message.payload = payload;
+        Sending { here: self, waiting: Some(Box::new((to, message))), gives_way }
+    }
+    /// Whether the outbox has room, and the task has not asked for much since its step began.
+    #[inline]
+    fn has_room(&self) -> bool {
+        !self.0.full.get() && self.0.letters.borrow().len() + self.0.requests.borrow().len() < REQUESTS
+    }
+    fn wait_for_room(&self, waker: &Waker) {
+        if self.0.full.get() {
+            self.0.room.borrow_mut().push(waker.clone());
+        } else {
+            waker.wake_by_ref();
+        }
+    }
+    async fn room(&self) {
+        std::future::poll_fn(|context| {
+            if self.has_room() {
+                return Poll::Ready(());
+            }
+            self.wait_for_room(context.waker());
+            Poll::Pending
+        })
+        .await;
     }
     /// Sends a message to a handler that replies ([`Context::reply`](crate::Context::reply)), and waits for the reply.
     pub async fn call(&self, to: NodeId, code: u32, words: &[u64]) -> Reply {

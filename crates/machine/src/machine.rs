@@ -4,7 +4,7 @@ use crate::collective::{Reduction, parent};
 use crate::context::Context;
 use crate::core::{Core, Costs, Counters};
 use crate::header::{Call, Header, Kind};
-use crate::here::Here;
+use crate::here::{Here, Shared};
 use crate::multicast::Origin;
 use crate::names::Name;
 use crate::node_set::NodeSet;
@@ -13,6 +13,7 @@ use crate::waves::Count;
 use crate::{Program, Verdict};
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step, Time};
 use std::collections::BTreeMap;
+use std::task::Waker;
 
 /// Messages and steps of tasks before the fabric may look at something else.
 const STEPS: usize = 64;
@@ -279,6 +280,9 @@ impl<P: Program> Machine<P> {
     }
     /// Does what was put off until now.
     fn catch_up<F: Fabric>(&mut self, fabric: &mut F) -> bool {
+        if self.later.is_empty() && self.here.shared().sleeping.borrow().is_empty() {
+            return false;
+        }
         let now = fabric.now();
         let mut any = false;
         while let Some(entry) = self.later.first_entry().filter(|entry| *entry.key() <= now) {
@@ -308,11 +312,11 @@ impl<P: Program> Machine<P> {
     fn step_task<F: Fabric>(&mut self, fabric: &mut F) -> bool {
         let shared = self.here.shared();
         shared.spawned.borrow_mut().drain(..).for_each(|task| self.tasks.spawn(task));
-        shared.now.set(fabric.now());
-        shared.full.set(self.core.flow.is_full());
         if !self.tasks.any_ready() {
             return false;
         }
+        shared.now.set(fabric.now());
+        shared.full.set(self.core.flow.is_full());
         if self.tasks.step() {
             let restart = self.core.costs.restart;
             self.core.spend(fabric, |spent| &mut spent.synchronization, restart);
@@ -322,8 +326,18 @@ impl<P: Program> Machine<P> {
         true
     }
     fn serve<F: Fabric>(&mut self, fabric: &mut F) {
-        let requests = std::mem::take(&mut *self.here.shared().requests.borrow_mut());
-        requests.into_iter().for_each(|request| self.core.serve(fabric, request));
+        let Machine { core, here, .. } = self;
+        let Shared { requests, letters, .. } = here.shared();
+        let (mut requests, mut letters) = (requests.borrow_mut(), letters.borrow_mut());
+        let mut sent = 0;
+        for (before, request) in requests.drain(..) {
+            letters.take(sent, before).for_each(|(to, message)| core.post(fabric, to, message));
+            sent = before;
+            core.serve(fabric, request);
+        }
+        let all = letters.len();
+        letters.take(sent, all).for_each(|(to, message)| core.post(fabric, to, message));
+        letters.clear();
     }
     fn any_ready(&self) -> bool {
         self.tasks.any_ready() || !self.here.shared().spawned.borrow().is_empty()
@@ -402,7 +416,7 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
         did |= self.core.flow.flush(fabric);
         if !self.core.flow.is_full() {
             let waiting = std::mem::take(&mut *self.here.shared().room.borrow_mut());
-            waiting.into_iter().for_each(|slot| _ = slot.fill(()));
+            waiting.into_iter().for_each(Waker::wake);
         }
         self.look_for_end(fabric, !did && !self.any_ready());
         if self.ended.is_some() && self.core.flow.is_empty() {

@@ -19,9 +19,10 @@ mod peer;
 mod place;
 #[expect(unsafe_code)]
 mod raw;
+pub mod yardstick;
 
 use crate::patience::Processors;
-use crate::wire::{self, HEADER_BYTES, Header, Kind, Malformed};
+use crate::wire::{self, HEADER_BYTES, Header, Kind, Malformed, WORDS_BYTES};
 use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
 use mpi::environment::Universe;
 use mpi::traits::Communicator as _;
@@ -249,7 +250,7 @@ impl Ports {
     }
 
     fn empty_packet(&mut self) -> Vec<u8> {
-        let mut packet = self.empty.pop().unwrap_or_else(|| Vec::with_capacity(PACKET_BYTES));
+        let mut packet = self.empty.pop().unwrap_or_else(|| Vec::with_capacity(PACKET_BYTES + WORDS_BYTES));
         packet.resize(HEADER_BYTES, 0);
         packet
     }
