@@ -64,6 +64,9 @@ pub fn program() -> Option<String> {
     std::env::var(PROGRAM).ok()
 }
 
+/// Says to Open MPI whether a process that asks for what is not there yet gives way to others.
+pub const GIVES_WAY: &str = "OMPI_MCA_mpi_yield_when_idle";
+
 /// A job of so many nodes, each of them this executable, to run this program of its programs.
 pub fn job(program: &str, nodes: u32) -> io::Result<Command> {
     let (launcher, options) = launcher(nodes);
@@ -73,6 +76,8 @@ pub fn job(program: &str, nodes: u32) -> io::Result<Command> {
         .args(["-n", &nodes.to_string()])
         .arg(std::env::current_exe()?)
         .env(PROGRAM, program)
+        // Nodes do so themselves, when they have dealt with what they got.
+        .env(GIVES_WAY, "0")
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .stdin(Stdio::null());

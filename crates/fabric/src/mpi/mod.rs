@@ -17,27 +17,24 @@ pub mod launch;
 mod pause;
 mod peer;
 mod place;
+mod ports;
 #[expect(unsafe_code)]
 mod raw;
 pub mod yardstick;
 
 use crate::patience::Processors;
-use crate::wire::{self, HEADER_BYTES, Header, Kind, Malformed, WORDS_BYTES};
+use crate::wire::{self, Header, Kind, Malformed};
 use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
 use mpi::environment::Universe;
 use mpi::traits::Communicator as _;
 use pause::Pause;
 use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
+use ports::{PAYLOAD, POSTED, Ports};
 use raw::{Channel, Line, Transfer};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Tags: packets, and payloads by priority. Two payloads between the same nodes are received in the order of their announcements.
-const PACKET: i32 = 0;
-const PAYLOAD: [i32; 2] = [1, 2];
-/// Receives that are begun before anything comes.
-const POSTED: usize = 16;
 /// Messages that a node may have sent to itself and not polled, of each priority.
 const OWN_MAX: usize = 1024;
 /// So many messages of low priority may come before the next look at the network.
@@ -92,18 +89,6 @@ pub struct Session {
     universe: Universe,
 }
 
-/// What is begun with MPI and outlives a run.
-struct Ports {
-    channel: Channel,
-    /// In the order in which they were begun, so the first is complete first.
-    receiving: VecDeque<Transfer>,
-    /// Packets on their way.
-    sending: VecDeque<Transfer>,
-    /// Buffers of whole packets, for receiving; and empty ones, to be filled.
-    whole: Vec<Vec<u8>>,
-    empty: Vec<Vec<u8>>,
-}
-
 /// A process's way to the others.
 pub struct Mpi {
     ports: Ports,
@@ -125,6 +110,8 @@ pub struct Mpi {
     long_in: Vec<(u32, Priority, Transfer)>,
     /// Messages of low priority until the next look at the network.
     stretch: u32,
+    /// The last poll gave a message.
+    got: bool,
     /// What the node has done in this step: looked at the network, polled.
     looked: bool,
     polled: bool,
@@ -140,14 +127,7 @@ impl Session {
         let world = universe.world();
         let channel = Channel::new(&world);
         let processors = place::processors(&world);
-        let mut ports = Ports {
-            channel,
-            receiving: VecDeque::new(),
-            sending: VecDeque::new(),
-            whole: Vec::new(),
-            empty: Vec::new(),
-        };
-        (0..POSTED).for_each(|_| ports.post());
+        let ports = Ports::new(channel);
         Ok(Session { ports: Some(ports), processors, runs: 0, finished: false, universe })
     }
 
@@ -206,56 +186,6 @@ impl Drop for Session {
     }
 }
 
-impl Ports {
-    /// Begins to receive one more packet.
-    fn post(&mut self) {
-        let buffer = self.whole.pop().unwrap_or_else(|| vec![0; PACKET_BYTES]);
-        self.receiving.push_back(self.channel.receive(buffer, Line { node: None, tag: PACKET }));
-    }
-
-    /// The next packet that has come, and from whom.
-    fn receive(&mut self) -> Option<(u32, Packet)> {
-        let complete = self.receiving.front_mut().and_then(|first| first.test(&self.channel));
-        // Receives are begun when there is time for it, or before it is too late.
-        if complete.is_none() || self.receiving.len() <= POSTED / 2 {
-            (self.receiving.len()..POSTED).for_each(|_| self.post());
-        }
-        let complete = complete?;
-        let transfer = self.receiving.pop_front().expect("it was there");
-        Some((complete.from, Packet { buffer: transfer.into_buffer(), bytes: complete.bytes }))
-    }
-
-    fn send(&mut self, to: u32, packet: Vec<u8>) {
-        let mut transfer = self.channel.send(packet, to, PACKET);
-        match transfer.test(&self.channel) {
-            Some(_) => self.reuse(transfer),
-            None => self.sending.push_back(transfer),
-        }
-    }
-
-    fn reuse(&mut self, sent: Transfer) {
-        let mut buffer = sent.into_buffer();
-        buffer.clear();
-        self.empty.push(buffer);
-    }
-
-    /// Takes back buffers of packets that have been sent.
-    fn reclaim(&mut self) {
-        while let Some(first) = self.sending.front_mut()
-            && first.test(&self.channel).is_some()
-        {
-            let sent = self.sending.pop_front().expect("it was there");
-            self.reuse(sent);
-        }
-    }
-
-    fn empty_packet(&mut self) -> Vec<u8> {
-        let mut packet = self.empty.pop().unwrap_or_else(|| Vec::with_capacity(PACKET_BYTES + WORDS_BYTES));
-        packet.resize(HEADER_BYTES, 0);
-        packet
-    }
-}
-
 impl Mpi {
     fn new(ports: Ports, node: NodeId, nodes: u32, run: u8, processors: Processors) -> Mpi {
         Mpi {
@@ -273,6 +203,7 @@ impl Mpi {
             long_out: Vec::new(),
             long_in: Vec::new(),
             stretch: 0,
+            got: false,
             looked: false,
             polled: false,
             stalled: false,
@@ -319,7 +250,9 @@ impl Mpi {
     /// Looks at the network: takes what has come, and lets transfers get on.
     fn progress(&mut self) {
         self.looked = true;
-        for _ in 0..POSTED {
+        // To look for more than there is may mean that all others run first.
+        let packets = if self.processors == Processors::Few { 1 } else { POSTED };
+        for _ in 0..packets {
             let Some((from, packet)) = self.ports.receive() else { break };
             if let Err(Malformed) = self.arrive(from, packet) {
                 self.error.get_or_insert(Error::Malformed(NodeId(from)));
@@ -458,7 +391,11 @@ impl Mpi {
     fn wait(&mut self, until: Option<Time>) -> Result<(), Error> {
         let mut pause = Pause::new(self.processors);
         loop {
-            self.progress();
+            // A step that ends with a wait has often looked just before.
+            if !std::mem::take(&mut self.looked) {
+                self.progress();
+                self.looked = false;
+            }
             self.flush();
             if let Some(error) = self.error.take() {
                 return Err(error);
@@ -561,16 +498,28 @@ impl Fabric for Mpi {
     }
     fn poll(&mut self) -> Option<Message> {
         self.polled = true;
+        let mut message = None;
         if self.stretch > 0 {
             self.stretch -= 1;
-            if let Some(message) = self.take(Priority::Low) {
-                self.stalled = false;
-                return Some(message);
+            message = self.take(Priority::Low);
+            if message.is_none() && std::mem::take(&mut self.got) {
+                // It may want to act on what it got before others run: to look at the network can take as long as they do.
+                message = self.take(Priority::High);
+                if message.is_none() {
+                    self.flush();
+                    return None;
+                }
             }
         }
-        self.progress();
-        self.stretch = STRETCH;
-        let message = PRIORITIES.into_iter().find_map(|priority| self.take(priority));
+        if message.is_none() {
+            if self.processors == Processors::Few {
+                self.flush();
+            }
+            self.progress();
+            self.stretch = STRETCH;
+            message = PRIORITIES.into_iter().find_map(|priority| self.take(priority));
+        }
+        self.got = message.is_some();
         self.stalled &= message.is_none();
         if message.is_none() {
             // Who finds nothing may be waiting for an answer to what it has sent.

@@ -1,0 +1,86 @@
+//! Packets on their way through MPI, and their buffers.
+
+use super::peer::{PACKET_BYTES, Packet};
+use super::raw::{Channel, Line, Transfer};
+use crate::wire::{HEADER_BYTES, WORDS_BYTES};
+use std::collections::VecDeque;
+
+/// Tags: packets, and payloads by priority. Two payloads between the same nodes are received in the order of their announcements.
+pub(super) const PACKET: i32 = 0;
+pub(super) const PAYLOAD: [i32; 2] = [1, 2];
+/// Receives that are begun before anything comes.
+pub(super) const POSTED: usize = 16;
+
+/// What is begun with MPI and outlives a run.
+pub(super) struct Ports {
+    pub(super) channel: Channel,
+    /// In the order in which they were begun, so the first is complete first.
+    receiving: VecDeque<Transfer>,
+    /// Packets on their way.
+    pub(super) sending: VecDeque<Transfer>,
+    /// Buffers of whole packets, for receiving; and empty ones, to be filled.
+    pub(super) whole: Vec<Vec<u8>>,
+    empty: Vec<Vec<u8>>,
+}
+
+impl Ports {
+    pub(super) fn new(channel: Channel) -> Ports {
+        let mut ports = Ports {
+            channel,
+            receiving: VecDeque::new(),
+            sending: VecDeque::new(),
+            whole: Vec::new(),
+            empty: Vec::new(),
+        };
+        (0..POSTED).for_each(|_| ports.post());
+        ports
+    }
+
+    /// Begins to receive one more packet.
+    fn post(&mut self) {
+        let buffer = self.whole.pop().unwrap_or_else(|| vec![0; PACKET_BYTES]);
+        self.receiving.push_back(self.channel.receive(buffer, Line { node: None, tag: PACKET }));
+    }
+
+    /// The next packet that has come, and from whom.
+    pub(super) fn receive(&mut self) -> Option<(u32, Packet)> {
+        let complete = self.receiving.front_mut().and_then(|first| first.test(&self.channel));
+        // Receives are begun when there is time for it, or before it is too late.
+        if complete.is_none() || self.receiving.len() <= POSTED / 2 {
+            (self.receiving.len()..POSTED).for_each(|_| self.post());
+        }
+        let complete = complete?;
+        let transfer = self.receiving.pop_front().expect("it was there");
+        Some((complete.from, Packet { buffer: transfer.into_buffer(), bytes: complete.bytes }))
+    }
+
+    pub(super) fn send(&mut self, to: u32, packet: Vec<u8>) {
+        let mut transfer = self.channel.send(packet, to, PACKET);
+        match transfer.test(&self.channel) {
+            Some(_) => self.reuse(transfer),
+            None => self.sending.push_back(transfer),
+        }
+    }
+
+    fn reuse(&mut self, sent: Transfer) {
+        let mut buffer = sent.into_buffer();
+        buffer.clear();
+        self.empty.push(buffer);
+    }
+
+    /// Takes back buffers of packets that have been sent.
+    pub(super) fn reclaim(&mut self) {
+        while let Some(first) = self.sending.front_mut()
+            && first.test(&self.channel).is_some()
+        {
+            let sent = self.sending.pop_front().expect("it was there");
+            self.reuse(sent);
+        }
+    }
+
+    pub(super) fn empty_packet(&mut self) -> Vec<u8> {
+        let mut packet = self.empty.pop().unwrap_or_else(|| Vec::with_capacity(PACKET_BYTES + WORDS_BYTES));
+        packet.resize(HEADER_BYTES, 0);
+        packet
+    }
+}
