@@ -233,7 +233,7 @@ pub(crate) struct LabRun {
     /// Numbers of workers to measure with, separated by commas. Without it: up to the number of processors, each of the first eight, then doubling.
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = crate::workers::parse)]
     pub(crate) workers: Vec<u32>,
-    /// Runs of each program with each number of workers.
+    /// Runs of each program with each number of workers, and of each measurement of nodes of this host.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
     /// Size of the problems.
@@ -243,7 +243,7 @@ pub(crate) struct LabRun {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Runs of some seconds.
+    /// The published sizes, or runs of some seconds.
     Full,
     /// Runs of a moment, to try things out.
     Small,

@@ -11,6 +11,7 @@ pub mod csv;
 pub mod html;
 mod jmachine;
 mod multipsi;
+mod networks;
 pub mod programs;
 pub mod record;
 pub mod report;
@@ -37,8 +38,21 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: &[Experiment] =
-    &[tr448::EXPERIMENT, jmachine::FIG2, jmachine::FIG3, jmachine::FIG4, multipsi::TRAFFIC];
+pub const EXPERIMENTS: &[Experiment] = &[
+    tr448::EXPERIMENT,
+    jmachine::FIG2,
+    jmachine::FIG3,
+    jmachine::FIG4,
+    jmachine::TABLE1,
+    jmachine::TABLE2,
+    jmachine::TABLE3,
+    jmachine::TABLE4,
+    jmachine::FIG5,
+    jmachine::FIG6,
+    jmachine::TABLE5,
+    multipsi::TRAFFIC,
+    networks::BOOKSIM,
+];
 
 /// The experiment of a name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
@@ -59,7 +73,7 @@ pub struct Config {
 /// Size of the problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Runs of some seconds.
+    /// The published sizes, or runs of some seconds.
     Full,
     /// Runs of a moment: to see whether everything works. Their figures mean little.
     Small,

@@ -46,6 +46,14 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
+impl Table {
+    /// A table with these heads.
+    pub fn new(id: &str, title: &str, note: &str, heads: &[&str], rows: Vec<Vec<Cell>>) -> Table {
+        let columns = heads.iter().map(|head| (*head).to_string()).collect();
+        Table { id: id.into(), title: title.into(), note: note.into(), columns, rows }
+    }
+}
+
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -121,6 +129,15 @@ pub struct Chart {
     pub groups: Vec<Group>,
     /// The lines, or the bars of one colour.
     pub series: Vec<Series>,
+}
+
+impl Chart {
+    /// A chart of lines, each with its name.
+    pub fn lines(id: &str, title: &str, x: &str, y: &str, lines: Vec<(String, Vec<(f64, f64)>)>) -> Chart {
+        let series = lines.into_iter().map(|(name, points)| Series { name, points }).collect();
+        let (id, title, x, y) = (id.into(), title.into(), x.into(), y.into());
+        Chart { id, title, x, y, groups: Vec::new(), series }
+    }
 }
 
 /// A group of bars.

@@ -34,10 +34,15 @@ fn run(name: &str, scale: Scale) -> Report {
 fn column(table: &Table, head: &str) -> Vec<f64> {
     let at = table.columns.iter().position(|column| column == head).expect("there is such a column");
     let value = |row: &Vec<Cell>| match row[at] {
-        Cell::Measured(value, _) => value,
+        Cell::Measured(value, _) => Some(value),
+        Cell::Absent => None,
         ref other => panic!("{head}: {other:?} is not measured"),
     };
-    table.rows.iter().map(value).collect()
+    table.rows.iter().filter_map(value).collect()
+}
+
+fn near(value: f64, expected: f64, tolerance: f64) -> bool {
+    (value / expected - 1.0).abs() < tolerance
 }
 
 #[test]
@@ -74,7 +79,84 @@ fn load_of_the_multi_psi() {
         [("links a message", [2.5, 26.65], 0.05), ("% of a channel", [0.353, 23.4], 0.1)]
     {
         let measured = column(table, head);
-        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < tolerance;
-        assert!(near(measured[0], small) && near(measured[1], large), "{head}: {measured:?}");
+        let right = near(measured[0], small, tolerance) && near(measured[1], large, tolerance);
+        assert!(right, "{head}: {measured:?}");
     }
+}
+
+#[test]
+fn barriers_of_the_j_machine() {
+    let report = run("jmachine/table3", Scale::Small);
+    let ratios = column(&report.tables[0], "times the published");
+    assert!(ratios.len() == 9 && ratios.iter().all(|ratio| near(*ratio, 1.0, 0.1)), "{ratios:?}");
+}
+
+#[test]
+fn messages_of_the_j_machine() {
+    let report = run("jmachine/table1", Scale::Small);
+    // The J-Machine simulated: 11 cycles and half a cycle a byte are published.
+    assert_eq!(column(&report.tables[0], "times the published").len(), 2);
+    let times = column(&report.tables[1], "ns a message");
+    assert!(times.len() == 3 && times.iter().all(|time| *time > 0.0), "{times:?}");
+}
+
+#[test]
+fn slots_of_this_host() {
+    let times = column(&run("jmachine/table2", Scale::Small).tables[0], "ns, this host");
+    assert!(times.len() == 3 && times.iter().all(|time| *time > 0.0), "{times:?}");
+}
+
+#[test]
+fn programs_of_the_j_machine() {
+    let report = run("jmachine/table4", Scale::Small);
+    // 256 characters come to each of 64 nodes; every board has an answer; most keys of 7 passes go to other nodes.
+    let threads = column(&report.tables[1], "number");
+    assert_eq!((threads[0], threads[1], threads[3]), (256.0 * 64.0, threads[2], 64.0));
+    assert!(near(threads[4], 4096.0 * 7.0 * 63.0 / 64.0, 0.01), "{threads:?}");
+    // At node 63 nothing is sent on.
+    assert!(near(column(&report.tables[1], "cycles each")[0], 466.0, 1e-4));
+    let idle = column(&report.tables[0], "% idle");
+    assert!(idle.iter().all(|idle| (0.0..90.0).contains(idle)), "{idle:?}");
+}
+
+#[test]
+fn speed_up_of_the_j_machine() {
+    let report = run("jmachine/fig5", Scale::Small);
+    let [lcs, .., tsp] = &report.charts[0].series[..] else { panic!("four lines") };
+    for line in [lcs, tsp] {
+        let speedups: Vec<f64> = line.points.iter().map(|point| point.1).collect();
+        assert!(speedups.len() == 5 && speedups[0] == 1.0 && speedups.is_sorted(), "{speedups:?}");
+        assert!((8.0..16.0).contains(&speedups[4]), "{}: {speedups:?}", line.name);
+    }
+}
+
+#[test]
+fn time_of_the_j_machine() {
+    let report = run("jmachine/fig6", Scale::Small);
+    let table = &report.tables[0];
+    let parts = ["computing", "messages", "synchronization", "idle"].map(|head| column(table, head));
+    for program in 0..4 {
+        let sum: f64 = parts.iter().map(|part| part[program]).sum();
+        assert!(near(sum, 100.0, 1e-9) && parts.iter().all(|part| part[program] >= 0.0), "{parts:?}");
+    }
+    assert!(near(column(&report.tables[1], "times the published")[0], 1.0, 0.2));
+}
+
+#[test]
+fn search_of_the_j_machine() {
+    let report = run("jmachine/table5", Scale::Small);
+    let measured = column(&report.tables[0], "simulated");
+    assert!(measured[1] > 64.0 && measured[4] > 64.0 && (0.0..60.0).contains(&measured[5]), "{measured:?}");
+}
+
+#[test]
+fn networks_of_booksim() {
+    let report = run("networks/booksim", Scale::Small);
+    let latency = column(&report.tables[0], "times BookSim2's");
+    // Next to saturation a latency says little.
+    let (low, high) = latency.split_at(10);
+    assert!(low.iter().all(|ratio| near(*ratio, 1.0, 0.05)), "{low:?}");
+    assert!(high.iter().filter(|ratio| !near(**ratio, 1.0, 0.1)).count() <= 1, "{high:?}");
+    let accepted = column(&report.tables[1], "times BookSim2's");
+    assert!(accepted.len() == 10 && accepted.iter().all(|ratio| near(*ratio, 1.0, 0.1)), "{accepted:?}");
 }

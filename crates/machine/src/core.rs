@@ -63,6 +63,15 @@ pub struct Spent {
     pub machine: u64,
 }
 
+impl std::ops::AddAssign for Spent {
+    fn add_assign(&mut self, other: Spent) {
+        self.program += other.program;
+        self.messages += other.messages;
+        self.synchronization += other.synchronization;
+        self.machine += other.machine;
+    }
+}
+
 impl Spent {
     fn on(&mut self, kind: Kind) -> &mut u64 {
         match kind {

@@ -58,7 +58,7 @@ impl<P: Program> Machine<P> {
             here: Here::new(node, nodes, costs.are_simulated()),
             started: false,
             later: BTreeMap::new(),
-            next_wave: Time(0),
+            next_wave: Time(costs.patience),
             waves_in_vain: 0,
             ended: None,
         }

@@ -1,6 +1,5 @@
 //! Tests of the simulated network from outside.
 
-mod booksim;
 mod conformance;
 mod faults;
 mod jmachine;

@@ -3,9 +3,18 @@
 //! 512 nodes, a mesh of 8 x 8 x 8, 12.5 MHz. The experiments run the paper's programs on a simulated network of this form. What the paper
 //! does not print about network and handlers was chosen so that the ping of figure 2 comes out; each report lists these inputs.
 
+mod applications;
 mod fig2;
 mod fig3;
 mod fig4;
+mod fig5;
+mod fig6;
+mod simulation;
+mod table1;
+mod table2;
+mod table3;
+mod table4;
+mod table5;
 
 use crate::report::{Cell, Table};
 use fabric::simulated;
@@ -13,6 +22,13 @@ use fabric::simulated;
 pub(crate) use fig2::EXPERIMENT as FIG2;
 pub(crate) use fig3::EXPERIMENT as FIG3;
 pub(crate) use fig4::EXPERIMENT as FIG4;
+pub(crate) use fig5::EXPERIMENT as FIG5;
+pub(crate) use fig6::EXPERIMENT as FIG6;
+pub(crate) use table1::EXPERIMENT as TABLE1;
+pub(crate) use table2::EXPERIMENT as TABLE2;
+pub(crate) use table3::EXPERIMENT as TABLE3;
+pub(crate) use table4::EXPERIMENT as TABLE4;
+pub(crate) use table5::EXPERIMENT as TABLE5;
 
 const SOURCE: &str =
     "M. Noakes, D. Wallach, W. Dally: The J-Machine Multicomputer: An Architectural Evaluation. ISCA 1993";
@@ -46,11 +62,23 @@ fn bits(words_a_cycle: f64, unit: f64) -> f64 {
     words_a_cycle * WORD_BITS * CLOCK_HZ / unit
 }
 
-/// What an experiment was told: never a result.
-fn inputs(own: &[(&str, String, &str)]) -> Table {
+/// A row of a table of inputs: what, its value, and where that comes from.
+type Input = (&'static str, String, &'static str);
+
+/// What an experiment on all nodes was told, handlers of requests and replies included: never a result.
+fn inputs(own: &[Input]) -> Table {
+    let handlers = [
+        ("cycles of the request's handler", REQUEST_HANDLER.to_string(), FITTED),
+        ("cycles of the reply's handler", REPLY_HANDLER.to_string(), FITTED),
+    ];
+    network_inputs(&network().topology.to_string(), &[&handlers, own].concat())
+}
+
+/// What an experiment on this network was told.
+fn network_inputs(topology: &str, own: &[Input]) -> Table {
     let network = network();
     let common = [
-        ("network", format!("{}, e-cube routing", network.topology), PRINTED),
+        ("network", format!("{topology}, e-cube routing"), PRINTED),
         ("cycles a hop", network.hop_cycles.to_string(), PRINTED),
         ("flits of a word", network.word_flits.to_string(), PRINTED),
         ("arbitration", "fixed priority".into(), PRINTED),
@@ -63,20 +91,14 @@ fn inputs(own: &[(&str, String, &str)]) -> Table {
         ("flits of a buffer", network.buffer_flits.to_string(), ASSUMED),
         ("cycles of the interface", network.interface_cycles.to_string(), FITTED),
         ("cycles of dispatch", DISPATCH.to_string(), PRINTED),
-        ("cycles of the request's handler", REQUEST_HANDLER.to_string(), FITTED),
-        ("cycles of the reply's handler", REPLY_HANDLER.to_string(), FITTED),
     ];
-    let own = own.iter().map(|(what, value, origin)| (*what, value.clone(), *origin));
-    let row = |(what, value, origin): (&str, String, &str)| {
-        vec![Cell::Text(what.into()), Cell::Text(value), Cell::Text(origin.into())]
-    };
-    Table {
-        id: "inputs".into(),
-        title: "Inputs".into(),
-        note: "What the simulation was told.".into(),
-        columns: vec!["what".into(), "value".into(), "origin".into()],
-        rows: common.into_iter().chain(own).map(row).collect(),
-    }
+    inputs_table("What the simulation was told.", &[&common, own].concat())
+}
+
+fn inputs_table(note: &str, inputs: &[Input]) -> Table {
+    let text = |text: &str| Cell::Text(text.into());
+    let rows = inputs.iter().map(|(what, value, origin)| vec![text(what), text(value), text(origin)]);
+    Table::new("inputs", "Inputs", note, &["what", "value", "origin"], rows.collect())
 }
 
 fn measured_on() -> String {

@@ -3,7 +3,8 @@
 use fabric::{Fabric, NodeId, Priority, Random};
 use machine::{Call, Context, Here, Program, Verdict};
 
-const NEXT_CHARACTER: u32 = 1;
+/// The handler of a character of the second string.
+pub const NEXT_CHARACTER: u32 = 1;
 
 /// Cycles of a handler, and for each character of the node's part of the first string.
 #[derive(Clone, Copy, Debug)]

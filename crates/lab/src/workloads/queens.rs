@@ -3,8 +3,10 @@
 use fabric::{Fabric, NodeId, Priority};
 use machine::{Call, Context, Here, Program, Verdict};
 
-const BOARD: u32 = 1;
-const DONE: u32 = 2;
+/// The handler of a board.
+pub const BOARD: u32 = 1;
+/// The handler of the number of its solutions.
+pub const DONE: u32 = 2;
 
 /// A board: the rows that are filled, and the columns and diagonals that their queens threaten in the next row.
 #[derive(Clone, Copy, Debug, Default)]

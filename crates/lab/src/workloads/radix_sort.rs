@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-const WRITE: u32 = 1;
+/// The handler that writes a key.
+pub const WRITE: u32 = 1;
 const WRITE_MANY: u32 = 2;
 const UP: u32 = 3;
 const DOWN: u32 = 4;

@@ -9,13 +9,16 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-const WORK: u32 = 1;
-const WANT: u32 = 2;
-const BOUND: u32 = 3;
+/// The handler of a path that somebody gives.
+pub const WORK: u32 = 1;
+/// The handler of somebody who has none.
+pub const WANT: u32 = 2;
+/// The handler of a better tour.
+pub const BOUND: u32 = 3;
 
 /// Most cities: a path fits into a word of 4 bits a city.
 pub const CITIES_MAX: usize = 16;
-/// Paths that are looked at before messages are.
+/// Paths that are looked at before messages are; where time is simulated, one.
 const SLICE: u64 = 256;
 
 /// Distances between cities.
@@ -184,7 +187,8 @@ impl Tsp {
 /// Searches until nothing is left, and asks for more.
 async fn search(here: Here, map: Rc<Map>, cycles: u64, search: Rc<RefCell<Search>>) {
     while !search.borrow().open.is_empty() {
-        let (better, looked_at) = slice(&map, &mut search.borrow_mut());
+        let paths = if cycles == 0 { SLICE } else { 1 };
+        let (better, looked_at) = slice(&map, &mut search.borrow_mut(), paths);
         here.spend(cycles * looked_at);
         if let Some(best) = better {
             here.broadcast(BOUND, &[best.into()], Vec::new()).await;
@@ -205,10 +209,10 @@ async fn search(here: Here, map: Rc<Map>, cycles: u64, search: Rc<RefCell<Search
 }
 
 /// Looks at some paths: a better tour if there is one, and how many they were.
-fn slice(map: &Map, search: &mut Search) -> (Option<u32>, u64) {
+fn slice(map: &Map, search: &mut Search, paths: u64) -> (Option<u32>, u64) {
     let before = search.looked_at;
     let mut better = None;
-    while search.looked_at - before < SLICE && !search.open.is_empty() {
+    while search.looked_at - before < paths && !search.open.is_empty() {
         if search.step(map) {
             better = Some(search.best);
         }

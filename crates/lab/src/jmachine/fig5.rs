@@ -1,0 +1,59 @@
+//! Figure 5: speed-up.
+
+use super::applications::{Application, Sizes};
+use super::{SOURCE, measured_on, network_inputs, simulation};
+use crate::report::{Cell, Chart, Report, Table};
+use crate::{Config, Error, Experiment, Host, Scale};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "jmachine/fig5",
+    title: "J-Machine: speed-up of programs",
+    source: SOURCE,
+    about: "Four programs on 1 to 512 nodes, the problem always the same: how many times as fast as on one node are they?",
+    run,
+};
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let sizes = Sizes::of(config.scale);
+    let most = if config.scale == Scale::Full { 512 } else { 16 };
+    let nodes: Vec<u32> = (0..).map(|doublings| 1 << doublings).take_while(|nodes| *nodes <= most).collect();
+    let parts = nodes.len() * Application::ALL.len();
+    let mut lines = Vec::new();
+    let mut rows: Vec<Vec<Cell>> = nodes.iter().map(|nodes| vec![Cell::count(*nodes)]).collect();
+    for (place, application) in Application::ALL.into_iter().enumerate() {
+        let mut times: Vec<(u32, f64)> = Vec::new();
+        for (at, nodes) in nodes.iter().enumerate() {
+            let part = place * rows.len() + at + 1;
+            host.progress(part, parts, &format!("{}, {nodes} nodes", application.name()));
+            times.push((*nodes, application.run(*nodes, &sizes)?.millis()));
+        }
+        let speedup = |&(nodes, millis): &(u32, f64)| (f64::from(nodes), times[0].1 / millis);
+        let line: Vec<(f64, f64)> = times.iter().map(speedup).collect();
+        for (row, ((_, millis), (_, speedup))) in rows.iter_mut().zip(times.iter().zip(&line)) {
+            row.extend([Cell::Measured(*millis, 1), Cell::Measured(*speedup, 2)]);
+        }
+        lines.push((application.name().to_string(), line));
+    }
+    // What the paper prints.
+    for row in &mut rows {
+        row.push(if row[0] == Cell::count(2u32) { Cell::Published(1.3, 1) } else { Cell::Absent });
+    }
+    let columns =
+        Application::ALL.map(|application| [format!("{}, ms", application.name()), "speed-up".to_string()]);
+    let mut heads: Vec<&str> = vec!["nodes"];
+    heads.extend(columns.iter().flatten().map(String::as_str));
+    heads.push("radix sort, published");
+    let note = "Against the same program on one node, where it sends its messages to itself. The paper draws these lines; of their points it prints one.";
+    let table = Table::new("speed-up", "Speed-up", note, &heads, rows);
+    let own: Vec<_> = Application::ALL.into_iter().flat_map(Application::inputs).collect();
+    let inputs = [simulation::inputs(), own].concat();
+    Ok(Report {
+        notes: Application::notes(&Application::ALL, config.scale),
+        tables: vec![
+            table,
+            network_inputs("a box of as many nodes, with sides as equal as they can be", &inputs),
+        ],
+        charts: vec![Chart::lines("speed-up", "Speed-up", "nodes", "times as fast as one node", lines)],
+        ..Report::of(experiment, measured_on())
+    })
+}

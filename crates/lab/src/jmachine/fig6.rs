@@ -1,0 +1,93 @@
+//! Figure 6: where the time goes.
+
+use super::applications::{Application, Ran, Sizes};
+use super::table4::NODES;
+use super::{SOURCE, measured_on, network_inputs, simulation};
+use crate::report::{Cell, Chart, Group, Report, Series, Table};
+use crate::{Config, Error, Experiment, Host, Scale};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "jmachine/fig6",
+    title: "J-Machine: where the time goes",
+    source: SOURCE,
+    about: "What the nodes of a run do: compute, send and dispatch messages, synchronize, or nothing.",
+    run,
+};
+
+const PARTS: [&str; 4] = ["computing", "messages", "synchronization", "idle"];
+
+fn shares(ran: &Ran) -> [f64; 4] {
+    let spent = ran.spent;
+    [ran.share(spent.program), ran.share(spent.messages), ran.share(spent.synchronization), ran.idle()]
+}
+
+/// What the paper prints of idle time.
+fn published(application: Application) -> Cell {
+    match application {
+        Application::Queens => Cell::Published(15.0, 0),
+        Application::Tsp => Cell::Published(3.8, 1),
+        _ => Cell::Absent,
+    }
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let sizes = Sizes::of(config.scale);
+    let mut rows = Vec::new();
+    let mut bars: Vec<Vec<(f64, f64)>> = vec![Vec::new(); PARTS.len()];
+    for (place, application) in Application::ALL.into_iter().enumerate() {
+        host.progress(place + 1, Application::ALL.len() + 1, application.name());
+        let shares = shares(&application.run(NODES, &sizes)?);
+        for (bars, share) in bars.iter_mut().zip(shares) {
+            bars.push((place as f64, share));
+        }
+        let name = vec![Cell::Text(application.name().into())];
+        let measured = shares.map(|share| Cell::Measured(share, 1)).to_vec();
+        rows.push([name, measured, vec![published(application)]].concat());
+    }
+    let heads = [&["program"], &PARTS.map(|part| part)[..], &["idle, published"]].concat();
+    let note = "Percent of the time of all nodes, until the last one has done its last work. A node that cannot send because the network is full counts as idle. \
+                The paper draws bars for each program; of their heights it prints two.";
+    let table = Table::new("time", "Where the time of 64 nodes goes, %", note, &heads, rows);
+    let series = PARTS.iter().zip(bars).map(|(part, points)| Series { name: (*part).into(), points });
+    let groups =
+        Application::ALL.map(|application| Group { name: application.name().into(), published: false });
+    let chart = Chart {
+        groups: groups.to_vec(),
+        series: series.collect(),
+        ..Chart::lines("time", "Where the time of 64 nodes goes", "program", "% of the time", Vec::new())
+    };
+    let own: Vec<_> = Application::ALL.into_iter().flat_map(Application::inputs).collect();
+    let inputs = [simulation::inputs(), own].concat();
+    Ok(Report {
+        notes: Application::notes(&Application::ALL, config.scale),
+        tables: vec![
+            table,
+            entry_and_exit(host, config.scale, &sizes)?,
+            network_inputs(&simulation::network(NODES).topology.to_string(), &inputs),
+        ],
+        charts: vec![chart],
+        ..Report::of(experiment, measured_on())
+    })
+}
+
+/// The share of LCS's time that goes into beginning and ending its handlers.
+fn entry_and_exit(host: &mut dyn Host, scale: Scale, sizes: &Sizes) -> Result<Table, Error> {
+    host.progress(Application::ALL.len() + 1, Application::ALL.len() + 1, "LCS on more nodes");
+    let mut rows = Vec::new();
+    for (nodes, published) in [(64, 9.0), (256, 24.0), (512, 33.0)] {
+        if scale == Scale::Small && nodes > 64 {
+            continue;
+        }
+        let ran = Application::Lcs.run(nodes, sizes)?;
+        let share = ran.share(ran.threads[0].count * Application::LCS_ENTRY);
+        rows.push(vec![
+            Cell::count(nodes),
+            Cell::Measured(share, 1),
+            Cell::Published(published, 0),
+            Cell::ratio(share, published, 2),
+        ]);
+    }
+    let note = "What of a handler does not depend on how many letters the node has. Its cycles are an input that was fitted to these three figures together.";
+    let heads = ["nodes", "% of the time", "published", "times the published"];
+    Ok(Table::new("entry", "LCS: entry and exit of handlers", note, &heads, rows))
+}

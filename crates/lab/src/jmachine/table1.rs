@@ -1,0 +1,192 @@
+//! Table 1: what a message costs.
+
+use super::{SOURCE, measured_on, network_inputs, simulation};
+use crate::report::{Cell, Report, Table, median};
+use crate::{Config, Error, Experiment, Host, Scale};
+use fabric::{Fabric, NodeId, Priority, Time, threads};
+use machine::{Call, Context, Costs, Here, Machine, Program, Verdict, WORDS};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "jmachine/table1",
+    title: "J-Machine: overhead of messages",
+    source: SOURCE,
+    about: "What a message costs, whatever its length, and what each of its bytes costs: on machines of the time, on the J-Machine, and on nodes \
+            of this host.",
+    run,
+};
+
+/// Cycles a message and cycles a byte.
+const PUBLISHED: [(&str, f64, f64); 6] = [
+    ("nCUBE/2, vendor's library", 3200.0, 9.0),
+    ("nCUBE/2, active messages", 460.0, 9.0),
+    ("CM-5, vendor's library", 2838.0, 4.0),
+    ("CM-5, active messages", 109.0, 4.0),
+    ("Delta, vendor's library", 2880.0, 3.0),
+    ("J-Machine", 11.0, 0.5),
+];
+/// Bytes of a word of the simulated machine, and of this host's messages.
+const SIMULATED_BYTES: f64 = 4.0;
+const REAL_BYTES: f64 = 8.0;
+const PAYLOAD_BYTES: usize = 16_384;
+
+const TAKE: u32 = 1;
+const RETURN: u32 = 2;
+
+/// Node 0 sends messages to node 1, or one that goes to and fro.
+#[derive(Clone, Copy)]
+struct Stream {
+    code: u32,
+    messages: u64,
+    words: usize,
+    payload: usize,
+    /// Of node 1: messages that came, when the first one did and when the last.
+    taken: u64,
+    first: Time,
+    last: Time,
+}
+
+impl Stream {
+    fn new(code: u32, messages: u64, words: usize, payload: usize) -> Stream {
+        Stream { code, messages, words, payload, taken: 0, first: Time(0), last: Time(0) }
+    }
+    /// From one message to the next.
+    fn interval(&self) -> f64 {
+        (self.last.0 - self.first.0) as f64 / (self.taken - 1) as f64
+    }
+}
+
+impl Program for Stream {
+    fn start(&mut self, here: &Here) {
+        if here.node() != NodeId(0) {
+            return;
+        }
+        let (here, Stream { code, messages, words, payload, .. }) = (here.clone(), *self);
+        here.clone().spawn(async move {
+            let sent = if code == TAKE { messages } else { 1 };
+            for _ in 0..sent {
+                let bytes = vec![1; payload];
+                here.send_with(NodeId(1), Priority::Low, code, &[0; WORDS][..words], bytes).await;
+            }
+        });
+    }
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        self.taken += 1;
+        if self.taken == 1 {
+            self.first = context.now();
+        }
+        if self.taken == self.messages {
+            self.last = context.now();
+        } else if call.code == RETURN {
+            context.send(call.from, Priority::Low, RETURN, call.words);
+        }
+        Verdict::Done
+    }
+}
+
+/// Cycles of a message of so many words: one way, and of the two nodes.
+fn simulated(words: usize) -> Result<[f64; 2], Error> {
+    let run = simulation::run(2, |_| Stream::new(TAKE, 1, words, 0))?;
+    Ok([run.programs[1].last.0 as f64, run.spent.messages as f64])
+}
+
+/// Nanoseconds from one message to the next.
+fn real(stream: Stream) -> Result<f64, Error> {
+    let make = |node| Machine::new(node, 2, stream, Costs::REAL);
+    let ends =
+        threads::run(2, make, |machine| machine.program).map_err(|failed| Error(failed.to_string()))?;
+    Ok(ends[1].interval())
+}
+
+fn of_simulated() -> Result<Vec<Vec<Cell>>, Error> {
+    let (short, long) = (simulated(0)?, simulated(WORDS)?);
+    let names = ["one way, to a neighbour", "of it, of the two nodes"];
+    let rows = names.iter().zip(short.into_iter().zip(long)).map(|(name, (short, long))| {
+        let a_byte = (long - short) / (WORDS as f64 * SIMULATED_BYTES);
+        let ratios = [Cell::ratio(short, 11.0, 2), Cell::ratio(a_byte, 0.5, 2)];
+        let [of_message, of_byte] = ratios;
+        vec![
+            Cell::Text(format!("J-Machine, simulated: {name}")),
+            Cell::Measured(short, 1),
+            Cell::Measured(a_byte, 3),
+            of_message,
+            of_byte,
+        ]
+    });
+    Ok(rows.collect())
+}
+
+fn of_this_host(runs: u32, messages: u64) -> Result<Vec<Vec<Cell>>, Error> {
+    let few = messages / 20 + 2;
+    let kinds = [
+        (
+            "in a stream",
+            Stream::new(TAKE, messages, 0, 0),
+            Stream::new(TAKE, messages, WORDS, 0),
+            WORDS as f64 * REAL_BYTES,
+        ),
+        (
+            "in a stream, bytes in payloads",
+            Stream::new(TAKE, few, 0, 1),
+            Stream::new(TAKE, few, 0, PAYLOAD_BYTES),
+            (PAYLOAD_BYTES - 1) as f64,
+        ),
+        (
+            "there and back",
+            Stream::new(RETURN, few, 0, 0),
+            Stream::new(RETURN, few, WORDS, 0),
+            2.0 * WORDS as f64 * REAL_BYTES,
+        ),
+    ];
+    let mut rows = Vec::new();
+    for (name, short, long, bytes) in kinds {
+        let times = |stream| (0..runs).map(|_| real(stream)).collect::<Result<Vec<f64>, Error>>();
+        let (shorts, longs) = (times(short)?, times(long)?);
+        let least = shorts.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = shorts.iter().copied().fold(0.0, f64::max);
+        let middle = median(shorts).zip(median(longs));
+        let (a_message, a_byte) = middle.unwrap_or_default();
+        rows.push(vec![
+            Cell::Text(name.into()),
+            Cell::Measured(a_message, 0),
+            Cell::Measured(least, 0),
+            Cell::Measured(most, 0),
+            Cell::Measured((a_byte - a_message) / bytes, 3),
+        ]);
+    }
+    Ok(rows)
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    host.progress(1, 2, "messages of simulated nodes");
+    let published = PUBLISHED.map(|(machine, a_message, a_byte)| {
+        let values = [Cell::Published(a_message, 0), Cell::Published(a_byte, 1)];
+        [vec![Cell::Text(machine.into())], values.to_vec(), vec![Cell::Absent, Cell::Absent]].concat()
+    });
+    let rows = published.into_iter().chain(of_simulated()?).collect();
+    let note = "From the first instruction of the sender to the first of the handler, for a message of nothing but its handler's code; and what each further \
+                byte adds, 4 to a word. What the nodes spend on it is the sum of inputs; the rest is the network's, that is the interface and the links.";
+    let heads = [
+        "machine",
+        "cycles a message",
+        "cycles a byte",
+        "times the published",
+        "times the published, a byte",
+    ];
+    let overhead = Table::new("overhead", "Overhead of a message, one way", note, &heads, rows);
+    host.progress(2, 2, "messages of this host");
+    let messages = if config.scale == Scale::Full { 1_000_000 } else { 2000 };
+    let note = format!(
+        "Two nodes that are threads, from handler to handler. A message without words: median, least and most of {} runs of {messages} messages (a \
+         twentieth of that for payloads and for those that go there and back); what each further byte adds, 8 to a word, is that of the medians, and \
+         less than nothing if it is lost in their differences.",
+        config.runs
+    );
+    let heads = ["messages", "ns a message", "least", "most", "ns a byte"];
+    let this_host =
+        Table::new("this-host", "Messages of this host", &note, &heads, of_this_host(config.runs, messages)?);
+    let box_of_two = simulation::network(2).topology.to_string();
+    Ok(Report {
+        tables: vec![overhead, this_host, network_inputs(&box_of_two, &simulation::inputs())],
+        ..Report::of(experiment, format!("{} This host: {}.", measured_on(), host.machine()))
+    })
+}

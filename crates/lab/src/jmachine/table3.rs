@@ -1,0 +1,200 @@
+//! Table 3: barriers.
+
+use super::{ASSUMED, SOURCE, measured_on, network_inputs, simulation};
+use crate::report::{Cell, Chart, Report, Table, median};
+use crate::{Config, Error, Experiment, Host, Scale};
+use fabric::{Fabric, NodeId, Priority, Time, threads};
+use machine::{Call, Context, Costs, Here, Machine, Program, Verdict};
+use std::cell::Cell as Shared;
+use std::rc::Rc;
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "jmachine/table3",
+    title: "J-Machine: barriers",
+    source: SOURCE,
+    about: "All nodes come to a barrier, and go on when everybody has come. In each of its waves a node sends a message and waits for one; a barrier of twice as many \
+            nodes has a wave more.",
+    run,
+};
+
+const PUBLISHED_MICROS: [(u32, f64); 9] =
+    [(2, 4.4), (4, 6.5), (8, 8.7), (16, 11.7), (32, 14.4), (64, 16.5), (128, 20.7), (256, 24.4), (512, 27.4)];
+/// Barriers of a simulated run of the machine's own.
+const BARRIERS: u64 = 10;
+
+/// Words of a message are two: the handler's code and the wave.
+const ENTER: u32 = 1;
+const WAVE: u32 = 2;
+/// Of a node: to come to a barrier and to leave it, and the handler of a wave.
+const ENTRY_AND_EXIT: u64 = 26;
+const WAVE_HANDLER: u64 = 10;
+
+/// The barrier of a library, in handlers alone: in wave w a node and the one whose number differs in bit w tell each other that they are there.
+struct Exchange {
+    waves: u32,
+    /// The wave that this node is in; none: it has not come to the barrier.
+    wave: Option<u32>,
+    /// A bit for each wave whose word has come.
+    arrived: u32,
+    began: Time,
+    ended: Time,
+}
+
+impl Exchange {
+    fn new(nodes: u32) -> Exchange {
+        Exchange { waves: nodes.ilog2(), wave: None, arrived: 0, began: Time(0), ended: Time(0) }
+    }
+    fn begin_wave<F: Fabric>(&mut self, context: &mut Context<'_, F>, wave: u32) {
+        self.wave = Some(wave);
+        if wave == self.waves {
+            context.spend(ENTRY_AND_EXIT);
+            self.ended = context.now();
+        } else {
+            context.send(NodeId(context.node().0 ^ 1 << wave), Priority::High, WAVE, &[wave.into()]);
+        }
+    }
+}
+
+impl Program for Exchange {
+    fn start(&mut self, here: &Here) {
+        let here = here.clone();
+        here.clone().spawn(async move { here.send(here.node(), Priority::High, ENTER, &[]).await });
+    }
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        if let &[wave] = call.words {
+            context.spend(WAVE_HANDLER);
+            self.arrived |= 1 << wave;
+        } else {
+            self.began = context.now();
+            self.begin_wave(context, 0);
+        }
+        while let Some(wave) = self.wave.filter(|wave| self.arrived >> wave & 1 != 0) {
+            self.begin_wave(context, wave + 1);
+        }
+        Verdict::Done
+    }
+}
+
+/// A node that comes to barriers of the machine, one after the other: the first is not measured.
+struct Meeting {
+    barriers: u64,
+    began: Rc<Shared<Time>>,
+    ended: Rc<Shared<Time>>,
+}
+
+impl Meeting {
+    fn new(barriers: u64) -> Meeting {
+        Meeting { barriers, began: Rc::default(), ended: Rc::default() }
+    }
+    /// Time of a barrier.
+    fn time(&self) -> f64 {
+        (self.ended.get().0 - self.began.get().0) as f64 / self.barriers as f64
+    }
+}
+
+impl Program for Meeting {
+    fn start(&mut self, here: &Here) {
+        let (here, barriers) = (here.clone(), self.barriers);
+        let (began, ended) = (self.began.clone(), self.ended.clone());
+        here.clone().spawn(async move {
+            here.barrier().await;
+            began.set(here.now());
+            for _ in 0..barriers {
+                here.barrier().await;
+            }
+            ended.set(here.now());
+        });
+    }
+    fn handle<F: Fabric>(&mut self, _: &mut Context<'_, F>, _: &Call<'_>) -> Verdict {
+        Verdict::Done
+    }
+}
+
+/// Cycles from when a node comes to a barrier until it leaves it, the mean of all nodes: of the barrier in handlers alone, to which all come at the same
+/// time, and of the machine's.
+fn simulated(nodes: u32) -> Result<[f64; 2], Error> {
+    let exchange = simulation::run(nodes, |_| Exchange::new(nodes))?.programs;
+    let exchange = exchange.iter().map(|node| (node.ended.0 - node.began.0) as f64);
+    let machine = simulation::run(nodes, |_| Meeting::new(BARRIERS))?.programs;
+    let sums = [exchange.sum::<f64>(), machine.iter().map(Meeting::time).sum()];
+    Ok(sums.map(|sum| sum / f64::from(nodes)))
+}
+
+/// Microseconds of a barrier of threads of this process.
+fn real(nodes: u32, barriers: u64) -> Result<f64, Error> {
+    let make = |node| Machine::new(node, nodes, Meeting::new(barriers), Costs::REAL);
+    let times = threads::run(nodes, make, |machine| machine.program.time());
+    let times = times.map_err(|failed| Error(failed.to_string()))?;
+    Ok(times.iter().sum::<f64>() / f64::from(nodes) / 1e3)
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let (most, most_real, barriers) = match config.scale {
+        Scale::Full => (512, 64, 20_000),
+        Scale::Small => (512, 4, 100),
+    };
+    let sizes: Vec<(u32, f64)> = PUBLISHED_MICROS.into_iter().filter(|(nodes, _)| *nodes <= most).collect();
+    let (mut rows, mut real_rows, mut points) = (Vec::new(), Vec::new(), Vec::new());
+    for (part, &(nodes, published)) in sizes.iter().enumerate() {
+        host.progress(part + 1, sizes.len(), &format!("barriers of {nodes} nodes"));
+        let [cycles, of_machine] = simulated(nodes)?;
+        let micros = simulation::micros(cycles);
+        points.push((f64::from(nodes), micros));
+        rows.push(vec![
+            Cell::count(nodes),
+            Cell::Measured(cycles, 1),
+            Cell::Measured(micros, 2),
+            Cell::Published(published, 1),
+            Cell::ratio(micros, published, 2),
+            Cell::Measured(simulation::micros(of_machine), 2),
+        ]);
+        if nodes <= most_real {
+            let times = (0..config.runs).map(|_| real(nodes, barriers / u64::from(nodes)));
+            let times = times.collect::<Result<Vec<f64>, Error>>()?;
+            let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = times.iter().copied().fold(0.0, f64::max);
+            let middle = median(times).map_or(Cell::Absent, |time| Cell::Measured(time, 2));
+            real_rows.push(vec![
+                Cell::count(nodes),
+                middle,
+                Cell::Measured(least, 2),
+                Cell::Measured(most, 2),
+                Cell::Published(published, 1),
+            ]);
+        }
+    }
+    let table = Table::new(
+        "barriers",
+        "Barriers of simulated nodes",
+        "From when a node comes to the barrier until it leaves it, the mean of all nodes, which come at the same time. What a node spends on a barrier and on a wave was fitted to the first two rows; what the others add to them is the network's. The last column is the barrier \
+         of `machine`, which works for any number of nodes (each tells the one 2^w further on), and in which a thread waits and is restored.",
+        &["nodes", "cycles", "us", "us, published", "times the published", "us, machine's own"],
+        rows,
+    );
+    let note = format!(
+        "The median, the least and the most of {} runs of {barriers} barriers, divided by the number of nodes. Nodes are threads; where there \
+         are more of them than processors, they take turns.",
+        config.runs
+    );
+    let heads = ["nodes", "us", "least", "most", "us, published, J-Machine"];
+    let this_host = Table::new("this-host", "Barriers of this host", &note, &heads, real_rows);
+    let fitted = "fitted to barriers of 2 and 4 nodes";
+    let own = [
+        ("partners", "nodes whose numbers differ in one bit, the lowest first".to_string(), ASSUMED),
+        ("words of a message", "2".into(), ASSUMED),
+        ("cycles to come to a barrier and to leave it", ENTRY_AND_EXIT.to_string(), fitted),
+        ("cycles of a wave's handler", WAVE_HANDLER.to_string(), fitted),
+    ];
+    let inputs = [&simulation::inputs()[..], &own].concat();
+    let published = sizes.iter().map(|&(nodes, micros)| (f64::from(nodes), micros)).collect();
+    let series = vec![("simulated".into(), points), ("published".into(), published)];
+    Ok(Report {
+        tables: vec![
+            table,
+            this_host,
+            network_inputs("a box of as many nodes, with sides as equal as they can be", &inputs),
+        ],
+        charts: vec![Chart::lines("barriers", "Barriers", "nodes", "us", series)],
+        ..Report::of(experiment, format!("{} This host: {}.", measured_on(), host.machine()))
+    })
+}

@@ -1,0 +1,97 @@
+//! Table 4: four programs' threads on 64 nodes. (The fourth is table 5's.)
+
+use super::applications::{Application, Ran, Sizes};
+use super::{SOURCE, measured_on, network_inputs, simulation};
+use crate::report::{Cell, Report, Table};
+use crate::{Config, Error, Experiment, Host};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "jmachine/table4",
+    title: "J-Machine: programs on 64 nodes",
+    source: SOURCE,
+    about: "Longest common subsequence, N-Queens and radix sort: how long they take, how many threads of which length they start, and how long their \
+            messages are.",
+    run,
+};
+
+pub(super) const NODES: u32 = 64;
+const APPLICATIONS: [Application; 3] = [Application::Lcs, Application::Queens, Application::RadixSort];
+/// Run time in milliseconds.
+const MILLIS: [f64; 3] = [153.0, 775.0, 63.0];
+/// Threads, instructions of a thread, words of its message.
+const THREADS: [(&str, f64, f64, Option<f64>); 5] = [
+    ("NxtChar", 262_000.0, 232.0, Some(3.0)),
+    ("NQueens", 1030.0, 296_000.0, Some(8.0)),
+    ("NQDone", 1180.0, 21.0, Some(3.0)),
+    ("Sort", 64.0, 276_000.0, Some(8.0)),
+    ("Write", 452_000.0, 4.0, Some(3.0)),
+];
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let sizes = Sizes::of(config.scale);
+    let (mut times, mut threads) = (Vec::new(), Vec::new());
+    for (part, (application, published)) in APPLICATIONS.into_iter().zip(MILLIS).enumerate() {
+        host.progress(part + 1, APPLICATIONS.len(), application.name());
+        let ran = application.run(NODES, &sizes)?;
+        times.push(vec![
+            Cell::Text(application.name().into()),
+            Cell::count(ran.cycles),
+            Cell::Measured(ran.millis(), 1),
+            Cell::Published(published, 0),
+            Cell::ratio(ran.millis(), published, 2),
+            Cell::Measured(ran.idle(), 1),
+        ]);
+        threads.extend(rows(application, &ran));
+    }
+    let heads = ["program", "cycles", "ms", "ms, published", "times the published", "% idle"];
+    let note = "What a thread spends is an input, taken from the instructions that the paper prints for it: that the simulated run takes about as long as the published one is no \
+                result as far as nodes are busy. Its results are what messages, waiting and imbalance add. Published: N-Queens was idle for 15 %.";
+    let times = Table::new("run-time", "Run time", note, &heads, times);
+    let heads = [
+        "threads",
+        "number",
+        "published",
+        "cycles each",
+        "instructions each, published",
+        "words of a message",
+        "published",
+    ];
+    let note = "A message's words are counted with that of its handler's code. The threads of sorting wait for messages and are not started by one.";
+    let threads = Table::new("threads", "Threads", note, &heads, threads);
+    let own: Vec<_> = APPLICATIONS.into_iter().flat_map(Application::inputs).collect();
+    let inputs = [simulation::inputs(), own].concat();
+    Ok(Report {
+        notes: Application::notes(&APPLICATIONS, config.scale),
+        tables: vec![
+            times,
+            threads,
+            network_inputs(&simulation::network(NODES).topology.to_string(), &inputs),
+        ],
+        ..Report::of(experiment, measured_on())
+    })
+}
+
+fn rows(application: Application, ran: &Ran) -> Vec<Vec<Cell>> {
+    let row = |name: &str, count: u64, cycles: u64, words: Option<f64>| {
+        let published = THREADS.iter().find(|threads| threads.0 == name);
+        let of = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::Published(value, 0));
+        vec![
+            Cell::Text(format!("{}: {name}", application.name())),
+            Cell::count(count),
+            of(published.map(|threads| threads.1)),
+            Cell::ratio(cycles as f64, count as f64, 0),
+            of(published.map(|threads| threads.2)),
+            words.map_or(Cell::Absent, |words| Cell::Measured(words, 1)),
+            of(published.and_then(|threads| threads.3)),
+        ]
+    };
+    let started = application.handlers().iter().zip(&ran.threads).map(|((name, _), threads)| {
+        let words = threads.words as f64 / threads.count.max(1) as f64;
+        row(name, threads.count, threads.cycles, Some(words))
+    });
+    let sort = (application == Application::RadixSort).then(|| {
+        // All that nodes compute, and that is not in a handler.
+        row("Sort", ran.nodes.into(), ran.spent.program - ran.threads[0].cycles, None)
+    });
+    sort.into_iter().chain(started).collect()
+}

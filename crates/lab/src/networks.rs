@@ -1,0 +1,119 @@
+//! Simulated networks beside another simulator of networks, BookSim2 (N. Jiang et al.: "A detailed and flexible cycle-accurate network-on-chip simulator", ISPASS 2013).
+
+use crate::report::{Cell, Report, Table};
+use crate::{Config, Error, Experiment, Host, Scale};
+use fabric::simulated::{self, Measured, Pattern, Priorities, Source, Topology, Traffic, measure};
+
+pub(crate) const BOOKSIM: Experiment = Experiment {
+    name: "networks/booksim",
+    title: "Simulated networks beside BookSim2",
+    source: "N. Jiang et al.: A Detailed and Flexible Cycle-Accurate Network-on-Chip Simulator. ISPASS 2013",
+    about: "The same networks in two simulators that have no line of code in common: meshes with dimension-order routing, one virtual channel, buffers of 8 \
+            flits, uniform random traffic.",
+    run,
+};
+
+const SEED: u64 = 1;
+
+/// A network and what BookSim2 says of it.
+struct Mesh {
+    sides: &'static [u32],
+    flits: [u32; 5],
+    /// Mean latency in cycles at a load in flits a node and cycle. None: it saturates.
+    latency: &'static [(f64, [Option<f64>; 5])],
+    /// What is accepted at a load that nobody can take.
+    accepted: [f64; 5],
+}
+
+const OVERLOAD: f64 = 0.9;
+
+const MESHES: [Mesh; 2] = [
+    Mesh {
+        sides: &[8, 8],
+        flits: [1, 2, 4, 8, 16],
+        latency: &[(0.01, [Some(20.8), Some(21.6), Some(24.2), Some(27.9), Some(35.9)])],
+        accepted: [0.370, 0.344, 0.317, 0.291, 0.262],
+    },
+    Mesh {
+        sides: &[8, 8, 8],
+        flits: [2, 4, 8, 16, 32],
+        latency: &[
+            (0.02, [Some(29.7), Some(31.6), Some(36.2), Some(45.3), Some(61.1)]),
+            (0.10, [Some(30.5), Some(33.3), Some(39.0), Some(51.1), Some(77.6)]),
+            (0.20, [Some(32.4), Some(37.4), Some(49.7), Some(141.0), None]),
+        ],
+        accepted: [0.322, 0.290, 0.256, 0.211, 0.182],
+    },
+];
+
+impl Mesh {
+    fn measure(&self, flits: u32, rate: f64, scale: Scale) -> Measured {
+        let config = simulated::Config {
+            priorities: Priorities::Alike,
+            hop_cycles: 3,
+            credit_cycles: 3,
+            interface_cycles: 2,
+            buffer_flits: 8,
+            ..simulated::Config::plain(Topology::mesh(self.sides), SEED)
+        };
+        let cycles = match (scale, self.sides.len()) {
+            (Scale::Full, 2) => 40_000,
+            (Scale::Full, _) => 4000,
+            (Scale::Small, 2) => 10_000,
+            (Scale::Small, _) => 1000,
+        };
+        let drain_max = if rate < OVERLOAD { 10_000 } else { 0 };
+        let source = Source::Open { pattern: Pattern::Uniform, flits, rate };
+        measure(&config, &Traffic { source, warm_up: cycles / 3, measure: cycles, drain_max })
+    }
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let parts = MESHES.iter().map(|mesh| mesh.latency.len() + 1).sum();
+    let (mut part, mut latencies, mut accepted) = (0, Vec::new(), Vec::new());
+    for mesh in &MESHES {
+        let name = Topology::mesh(mesh.sides).to_string();
+        let row = |flits: u32, rate: f64, theirs: Option<f64>, ours: Option<f64>, decimals| {
+            let theirs_shown =
+                theirs.map_or(Cell::Text("saturated*".into()), |theirs| Cell::Published(theirs, decimals));
+            let ours_shown =
+                ours.map_or(Cell::Text("saturated".into()), |ours| Cell::Measured(ours, decimals));
+            let ratio = ours.zip(theirs).map_or(Cell::Absent, |(ours, theirs)| Cell::ratio(ours, theirs, 3));
+            vec![
+                Cell::Text(name.clone()),
+                Cell::count(flits),
+                Cell::Measured(rate, 2),
+                ours_shown,
+                theirs_shown,
+                ratio,
+            ]
+        };
+        for (rate, all) in mesh.latency {
+            part += 1;
+            host.progress(part, parts, &format!("{name} at {rate}"));
+            for (flits, theirs) in mesh.flits.into_iter().zip(all) {
+                let ours = mesh.measure(flits, *rate, config.scale);
+                let mean = (!ours.saturated).then(|| ours.latency.mean());
+                latencies.push(row(flits, *rate, *theirs, mean, 1));
+            }
+        }
+        part += 1;
+        host.progress(part, parts, &format!("{name}, saturated"));
+        for (flits, theirs) in mesh.flits.into_iter().zip(mesh.accepted) {
+            let ours = mesh.measure(flits, OVERLOAD, config.scale);
+            accepted.push(row(flits, OVERLOAD, Some(theirs), Some(ours.accepted), 3));
+        }
+    }
+    let heads = ["network", "flits of a packet", "load", "cycles", "BookSim2", "times BookSim2's"];
+    let note = "Mean latency of packets; the load is in flits for each node and cycle. BookSim2's shortest router takes 3 cycles: so do a hop and a credit here.";
+    let latency = Table::new("latency", "Latency", note, &heads, latencies);
+    let heads = ["network", "flits of a packet", "load", "accepted", "BookSim2", "times BookSim2's"];
+    let note =
+        "Flits for each node and cycle that come to nodes, when more are offered than the network takes.";
+    let saturation = Table::new("saturation", "Saturation", note, &heads, accepted);
+    Ok(Report {
+        notes: vec!["What has a star is BookSim2's output on the same traffic.".into()],
+        tables: vec![latency, saturation],
+        ..Report::of(experiment, format!("Simulated, flit by flit; seed {SEED}. The same on every machine."))
+    })
+}
