@@ -104,16 +104,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         "latency, us",
         "alone, us",
     ];
-    let table = Table {
-        id: "load".into(),
-        title: "Load of channels".into(),
-        note: "Messages a second of the first machine are the paper's count, those of the second follow from it. The paper's figure for the second is an estimate by \
+    let note = "Messages a second of the first machine are the paper's count, those of the second follow from it. The paper's figure for the second is an estimate by \
                a rule of thumb; arithmetic with the exact number of links and channels gives 23.4. `Alone` is the latency that the same messages would have in an idle \
-               network."
-            .into(),
-        columns: heads.map(str::to_string).to_vec(),
-        rows,
-    };
+               network.";
+    let table = Table::new("load", "Load of channels", note, &heads, rows);
     Ok(Report {
         notes: vec![
             "Inputs from the paper: messages a second, 20 bytes a message, x-then-y routing, 5 Mbyte/s a channel, 48-byte buffers.".into(),

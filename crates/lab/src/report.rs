@@ -117,7 +117,7 @@ pub fn grouped(value: f64, decimals: usize) -> String {
 /// A chart of lines, or of bars in groups.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// Names its file.
+    /// Names its files; no table of the report has the same.
     pub id: String,
     /// What it shows.
     pub title: String,
@@ -132,9 +132,8 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// A chart of lines, each with its name.
-    pub fn lines(id: &str, title: &str, x: &str, y: &str, lines: Vec<(String, Vec<(f64, f64)>)>) -> Chart {
-        let series = lines.into_iter().map(|(name, points)| Series { name, points }).collect();
+    /// A chart of lines.
+    pub fn lines(id: &str, title: &str, x: &str, y: &str, series: Vec<Series>) -> Chart {
         let (id, title, x, y) = (id.into(), title.into(), x.into(), y.into());
         Chart { id, title, x, y, groups: Vec::new(), series }
     }

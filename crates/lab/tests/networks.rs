@@ -26,6 +26,12 @@ fn run(name: &str, scale: Scale) -> Report {
     for table in &report.tables {
         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
     }
+    let ids = report.tables.iter().map(|table| &table.id).chain(report.charts.iter().map(|chart| &chart.id));
+    let mut ids: Vec<&String> = ids.collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "two files would have one name");
     assert!(report.charts.iter().all(|chart| lab::svg::chart(chart).ends_with("</svg>\n")));
     report
 }
@@ -159,4 +165,12 @@ fn networks_of_booksim() {
     assert!(high.iter().filter(|ratio| !near(**ratio, 1.0, 0.1)).count() <= 1, "{high:?}");
     let accepted = column(&report.tables[1], "times BookSim2's");
     assert!(accepted.len() == 10 && accepted.iter().all(|ratio| near(*ratio, 1.0, 0.1)), "{accepted:?}");
+}
+
+#[test]
+fn simulated_experiments_are_the_same_again() {
+    for name in ["jmachine/table4", "jmachine/table5", "multipsi/traffic"] {
+        let [first, second] = [(); 2].map(|()| lab::text::report(&run(name, Scale::Small)));
+        assert_eq!(first, second);
+    }
 }

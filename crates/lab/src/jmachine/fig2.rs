@@ -111,15 +111,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     }
     let heads = ["base", "a hop", "neighbour", "opposite corner"];
     let columns = heads.iter().flat_map(|head| [(*head).to_string(), format!("{head}, published")]);
-    let table = Table {
-        id: "round-trips".into(),
-        title: "Round trips, cycles".into(),
-        note: "The paper prints one figure for reads of one word and draws the rest. The ping's base is the sum of inputs that were fitted to it; \
-               the slope is the network's."
-            .into(),
-        columns: std::iter::once("exchange".to_string()).chain(columns).collect(),
-        rows,
-    };
+    let note = "The paper prints one figure for reads of one word and draws the rest. The ping's base is the sum of inputs that were fitted to it; \
+               the slope is the network's.";
+    let columns = std::iter::once("exchange".to_string()).chain(columns).collect();
+    let table = Table { columns, ..Table::new("round-trips", "Round trips, cycles", note, &[], rows) };
     let words = |pick: fn(&Exchange) -> String| EXCHANGES.iter().map(pick).collect::<Vec<_>>().join(", ");
     let own = [
         ("words there and back", words(|e| format!("{} and {}", e.request_words, e.reply_words)), ASSUMED),
@@ -127,14 +122,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     ];
     Ok(Report {
         tables: vec![table, inputs(&own)],
-        charts: vec![Chart {
-            id: "round-trips".into(),
-            title: "Round trips".into(),
-            x: "links each way".into(),
-            y: "cycles".into(),
-            groups: Vec::new(),
-            series,
-        }],
+        charts: vec![Chart::lines("by-links", "Round trips", "links each way", "cycles", series)],
         ..Report::of(experiment, measured_on())
     })
 }

@@ -103,42 +103,27 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         "% of capacity",
         "half-power grain, cycles",
     ];
-    let table = Table {
-        id: "saturation".into(),
-        title: "Random traffic".into(),
-        note: format!(
-            "Traffic is words of messages, {WORD_BITS} bits each, that cross the middle in either direction; its capacity is {CAPACITY_GBITS} Gbit/s. \
+    let note = format!(
+        "Traffic is words of messages, {WORD_BITS} bits each, that cross the middle in either direction; its capacity is {CAPACITY_GBITS} Gbit/s. \
              The paper's one figure for saturation is \"about 6\"; of the grain at which half of the time is useful it prints that it is \
              100 to 300 cycles, by the length of messages. Messages of 2 words do not saturate the network: a node waits for its reply."
-        ),
-        columns: heads.map(str::to_string).to_vec(),
-        rows: rows.collect(),
-    };
+    );
+    let table = Table::new("saturation", "Random traffic", &note, &heads, rows.collect());
     let own = [
         ("cycles of the test loop", TEST_LOOP.to_string(), ASSUMED),
         ("words of a reply", "as many as of its request".into(), ASSUMED),
     ];
-    let chart = |id: &str, title: &str, x: &str, y: &str, at: fn(&Point) -> (f64, f64)| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: x.into(),
-        y: y.into(),
-        groups: Vec::new(),
-        series: sweeps.iter().map(|(words, points)| line(*words, points, at)).collect(),
+    let lines = |at: fn(&Point) -> (f64, f64)| {
+        sweeps.iter().map(|(words, points)| line(*words, points, at)).collect()
     };
+    let latency = lines(|point| (point.gbits, point.latency));
+    let efficiency = lines(|point| (point.grain as f64, point.efficiency));
+    let x = "words across the middle, Gbit/s";
     Ok(Report {
         tables: vec![table, inputs(&own)],
         charts: vec![
-            chart(
-                "latency",
-                "Latency under load",
-                "words across the middle, Gbit/s",
-                "cycles, one way",
-                |point| (point.gbits, point.latency),
-            ),
-            chart("efficiency", "Efficiency", "grain, cycles a message", "% of the time", |point| {
-                (point.grain as f64, point.efficiency)
-            }),
+            Chart::lines("latency", "Latency under load", x, "cycles, one way", latency),
+            Chart::lines("efficiency", "Efficiency", "grain, cycles a message", "% of the time", efficiency),
         ],
         ..Report::of(experiment, measured_on())
     })

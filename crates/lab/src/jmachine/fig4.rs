@@ -46,30 +46,19 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
             published,
         ]
     });
-    let table = Table {
-        id: "bandwidth".into(),
-        title: "Bandwidth between two nodes".into(),
-        note: format!(
-            "A channel carries {peak} words a cycle, {:.0} Mbit/s. Published are bounds: more than half of it with 2 words, at \
+    let note = format!(
+        "A channel carries {peak} words a cycle, {:.0} Mbit/s. Published are bounds: more than half of it with 2 words, at \
              least 90 % with 8. What sending and handling cost the nodes is not in the measured figures.",
-            bits(peak, 1e6)
-        ),
-        columns: ["words", "Mbit/s", "% of the channel", "% at least, published"]
-            .map(str::to_string)
-            .to_vec(),
-        rows: rows.collect(),
-    };
+        bits(peak, 1e6)
+    );
+    let heads = ["words", "Mbit/s", "% of the channel", "% at least, published"];
+    let title = "Bandwidth between two nodes";
+    let table = Table::new("bandwidth", title, &note, &heads, rows.collect());
     let points = WORDS.iter().zip(rates).map(|(words, rate)| (f64::from(*words), bits(rate, 1e6)));
+    let line = Series { name: "measured".into(), points: points.collect() };
     Ok(Report {
         tables: vec![table, inputs(&[])],
-        charts: vec![Chart {
-            id: "bandwidth".into(),
-            title: "Bandwidth between two nodes".into(),
-            x: "words of a message".into(),
-            y: "Mbit/s".into(),
-            groups: Vec::new(),
-            series: vec![Series { name: "measured".into(), points: points.collect() }],
-        }],
+        charts: vec![Chart::lines("by-words", title, "words of a message", "Mbit/s", vec![line])],
         ..Report::of(experiment, measured_on())
     })
 }

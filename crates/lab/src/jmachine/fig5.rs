@@ -2,7 +2,7 @@
 
 use super::applications::{Application, Sizes};
 use super::{SOURCE, measured_on, network_inputs, simulation};
-use crate::report::{Cell, Chart, Report, Table};
+use crate::report::{Cell, Chart, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -32,7 +32,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         for (row, ((_, millis), (_, speedup))) in rows.iter_mut().zip(times.iter().zip(&line)) {
             row.extend([Cell::Measured(*millis, 1), Cell::Measured(*speedup, 2)]);
         }
-        lines.push((application.name().to_string(), line));
+        lines.push(Series { name: application.name().into(), points: line });
     }
     // What the paper prints.
     for row in &mut rows {
@@ -53,7 +53,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             table,
             network_inputs("a box of as many nodes, with sides as equal as they can be", &inputs),
         ],
-        charts: vec![Chart::lines("speed-up", "Speed-up", "nodes", "times as fast as one node", lines)],
+        charts: vec![Chart::lines("by-nodes", "Speed-up", "nodes", "times as fast as one node", lines)],
         ..Report::of(experiment, measured_on())
     })
 }

@@ -54,7 +54,13 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let chart = Chart {
         groups: groups.to_vec(),
         series: series.collect(),
-        ..Chart::lines("time", "Where the time of 64 nodes goes", "program", "% of the time", Vec::new())
+        ..Chart::lines(
+            "by-program",
+            "Where the time of 64 nodes goes",
+            "program",
+            "% of the time",
+            Vec::new(),
+        )
     };
     let own: Vec<_> = Application::ALL.into_iter().flat_map(Application::inputs).collect();
     let inputs = [simulation::inputs(), own].concat();

@@ -1,7 +1,7 @@
 //! Table 3: barriers.
 
 use super::{ASSUMED, SOURCE, measured_on, network_inputs, simulation};
-use crate::report::{Cell, Chart, Report, Table, median};
+use crate::report::{Cell, Chart, Report, Series, Table, median};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::{Fabric, NodeId, Priority, Time, threads};
 use machine::{Call, Context, Costs, Here, Machine, Program, Verdict};
@@ -187,14 +187,15 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     ];
     let inputs = [&simulation::inputs()[..], &own].concat();
     let published = sizes.iter().map(|&(nodes, micros)| (f64::from(nodes), micros)).collect();
-    let series = vec![("simulated".into(), points), ("published".into(), published)];
+    let line = |name: &str, points| Series { name: name.into(), points };
+    let lines = vec![line("simulated", points), line("published", published)];
     Ok(Report {
         tables: vec![
             table,
             this_host,
             network_inputs("a box of as many nodes, with sides as equal as they can be", &inputs),
         ],
-        charts: vec![Chart::lines("barriers", "Barriers", "nodes", "us", series)],
+        charts: vec![Chart::lines("by-nodes", "Barriers", "nodes", "us", lines)],
         ..Report::of(experiment, format!("{} This host: {}.", measured_on(), host.machine()))
     })
 }

@@ -141,13 +141,10 @@ fn over_time(runs: &Runs) -> Vec<Chart> {
         name,
         points: record.by_reducing_time().map(|(at, sample)| (at, of(sample) as f64)).collect(),
     };
-    let chart = |id: &str, what: &str, series| Chart {
-        id: format!("{id}-{name}-{workers}"),
-        title: format!("{name}, {}: {what}", people(workers)),
-        x: "seconds of reduction".into(),
-        y: "words".into(),
-        groups: Vec::new(),
-        series,
+    let chart = |id: &str, what: &str, series| {
+        let id = format!("{id}-{name}-{workers}");
+        let title = format!("{name}, {}: {what}", people(workers));
+        Chart::lines(&id, &title, "seconds of reduction", "words", series)
     };
     let mut charts = Vec::new();
     // Without a collection there is nothing to draw.

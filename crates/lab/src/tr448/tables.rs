@@ -17,11 +17,6 @@ pub(super) fn all(measured: &[Runs]) -> Vec<Table> {
     ]
 }
 
-fn table(id: &str, title: &str, note: &str, columns: &[&str], rows: Vec<Vec<Cell>>) -> Table {
-    let columns = columns.iter().map(|column| column.to_string()).collect();
-    Table { id: id.into(), title: title.into(), note: note.into(), columns, rows }
-}
-
 /// A row for each program and number of workers.
 fn rows(measured: &[Runs], cells: impl Fn(&Runs) -> Vec<Cell>) -> Vec<Vec<Cell>> {
     let row = |runs| [name(runs), cells(runs)].concat();
@@ -56,7 +51,7 @@ fn speed(measured: &[Runs]) -> Table {
             Cell::Published(paper.speedup_8, 1),
         ]
     };
-    table(
+    Table::new(
         "speed",
         "Speed",
         "Medians of the runs, with the fastest and the slowest; reductions/s by elapsed time. Elapsed time times workers far above CPU \
@@ -88,7 +83,7 @@ fn consumption(measured: &[Runs]) -> Table {
             cell(runs.quotient(|record| record.suspensions as f64, reductions), 4),
         ]
     };
-    table(
+    Table::new(
         "consumption",
         "Consumption of memory",
         "Words of 8 bytes, per second of reduction time. Goals that are ready lie on a stack and consume none, unlike the paper's goal \
@@ -112,7 +107,7 @@ fn collection(measured: &[Runs]) -> Table {
             published(runs, &paper.collection_share, 1),
         ]
     };
-    table(
+    Table::new(
         "collection",
         "Collection",
         "Medians of the runs. Collections are generational here: most copy only what is young. The paper's copy everything, and its \
@@ -146,7 +141,7 @@ fn growth(measured: &[Runs]) -> Table {
         ]
     };
     let several = |row: &Vec<Cell>| row[2..].iter().any(|cell| *cell != Cell::Absent);
-    table(
+    Table::new(
         "growth",
         "Against one worker",
         "How many times as much as with one worker: reductions per second of reduction time, words consumed per second of it, words copied \
@@ -182,7 +177,7 @@ fn utilisation(measured: &[Runs]) -> Table {
         [name(runs), cells.to_vec()].concat()
     };
     let rows = measured.iter().flat_map(|runs| (0..runs.workers).map(move |worker| row(runs, worker)));
-    table(
+    Table::new(
         "utilisation",
         "Each worker in collections",
         "Collections in which it took part (who rests is not woken for a minor one), words that it copied in a run, its part of all words \
@@ -207,7 +202,7 @@ fn sharing(measured: &[Runs]) -> Table {
             published(runs, &paper.lock_share_collecting, 1),
         ]
     };
-    table(
+    Table::new(
         "sharing",
         "In the place of locks",
         "The paper's system locks variables and measures the time that it takes. Ours has no locks on the way of a reduction, so there is no \
@@ -239,7 +234,7 @@ fn pauses(measured: &[Runs]) -> Table {
             .chain([50, 99, 100].map(|percent| cell(percentile(pauses(), percent), 3)))
             .collect()
     };
-    table(
+    Table::new(
         "pauses",
         "Pauses",
         "Percentiles of the pauses of all runs together; number and total are medians of the runs. Not in the paper.",
@@ -267,7 +262,7 @@ fn in_use(measured: &[Runs]) -> Table {
             Cell::ratio(100.0 * all(|sample| sample.waiting_words), all(Sample::words), 2),
         ]
     };
-    table(
+    Table::new(
         "in-use",
         "Words in use after collections",
         "Over all collections of all runs. After a minor collection what died in old space since the last major one still counts, so \
