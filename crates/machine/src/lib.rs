@@ -38,6 +38,8 @@ mod multicast;
 mod names;
 mod node_set;
 mod slot;
+#[cfg(test)]
+mod strangers;
 mod tasks;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use crate::collective::{Reduction, parent};
 use crate::context::Context;
 use crate::core::{Core, Costs, Counters};
-use crate::header::{Call, Header, Kind};
+use crate::header::{Call, Header, Kind, WORDS};
 use crate::here::{Here, Shared};
 use crate::multicast::Origin;
 use crate::names::Name;
@@ -98,7 +98,7 @@ impl<P: Program> Machine<P> {
             Kind::Request => (2, message.words().get(1).copied()),
             _ => return self.system(fabric, header, message),
         };
-        let Some(words) = message.words().get(skip..) else {
+        let Some(words) = message.words().get(skip..).filter(|words| words.len() <= WORDS) else {
             self.core.counters.strange += 1;
             return;
         };
@@ -141,24 +141,26 @@ impl<P: Program> Machine<P> {
             Kind::Named => return self.named(fabric, header, message),
             Kind::Moved => {
                 let &[_, name, moves] = message.words() else { return false };
-                core.names.moved(Name::of(name), NodeId(aux), moves);
-                return aux < core.nodes;
+                let name = Name::of(name);
+                let known = aux < core.nodes && name.home.0 < core.nodes && core.names.may_exist(name);
+                if known {
+                    core.names.moved(name, NodeId(aux), moves);
+                }
+                return known;
             }
             Kind::Returned => return self.returned(fabric, header, message),
             Kind::Credits => return core.flow.refill(from, aux),
             Kind::Broadcast => {
-                if aux >= core.nodes {
+                if aux >= core.nodes || message.words().len() > 1 + WORDS {
                     return false;
                 }
                 core.broadcast(fabric, NodeId(aux), &message);
                 self.deliver(fabric, message);
             }
             Kind::Multicast => {
-                let Some((payload, set)) = NodeSet::split(&message.payload) else { return false };
+                let Some((payload, set)) = NodeSet::split(&message.payload, core.nodes) else { return false };
                 let first = message.words().get(1).copied();
-                if first.is_none_or(|first| first >= u64::from(core.nodes))
-                    || set.iter().any(|node| node.0 >= core.nodes)
-                {
+                if first.is_none_or(|first| first >= u64::from(core.nodes)) {
                     return false;
                 }
                 // The sender's own part has its entry already.

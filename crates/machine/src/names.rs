@@ -62,6 +62,10 @@ impl Names {
         self.here.insert(name, Passport { value, moves: 0 });
         name
     }
+    /// False if this node would have made it and has not.
+    pub(crate) fn may_exist(&self, name: Name) -> bool {
+        name.home != self.node || name.index < self.made
+    }
     pub(crate) fn translate(&self, name: Name) -> Option<u64> {
         self.here.get(&name).map(|passport| passport.value)
     }

@@ -66,19 +66,22 @@ impl NodeSet {
         bytes.extend((first as u32).to_le_bytes());
         bytes.extend(((last - first) as u32).to_le_bytes());
     }
-    /// Splits what [`NodeSet::append_to`] made into the bytes before it and the set; `None` if it did not make this.
-    pub(crate) fn split(bytes: &[u8]) -> Option<(&[u8], NodeSet)> {
+    /// Splits what [`NodeSet::append_to`] made into the bytes before it and the set; `None` if it did not make this, of
+    /// so many nodes.
+    pub(crate) fn split(bytes: &[u8], nodes: u32) -> Option<(&[u8], NodeSet)> {
         let (rest, count) = bytes.split_last_chunk::<4>()?;
         let (rest, first) = rest.split_last_chunk::<4>()?;
         let (first, count) = (u32::from_le_bytes(*first) as usize, u32::from_le_bytes(*count) as usize);
         let start = rest.len().checked_sub(count.checked_mul(8)?)?;
-        if first + count > crate::header::NODES_MAX as usize / 64 {
+        if first + count > nodes.div_ceil(64) as usize {
             return None;
         }
         let mut words = vec![0; first];
         let (payload, set) = rest.split_at(start);
         words.extend(set.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))));
-        Some((payload, NodeSet { words }))
+        let set = NodeSet { words };
+        let right = set.iter().all(|node| node.0 < nodes);
+        right.then_some((payload, set))
     }
 }
 
@@ -100,7 +103,7 @@ mod tests {
             let set: NodeSet = nodes.iter().copied().map(NodeId).collect();
             let mut bytes = b"payload".to_vec();
             set.append_to(&mut bytes);
-            let (payload, found) = NodeSet::split(&bytes).expect("it was written so");
+            let (payload, found) = NodeSet::split(&bytes, 1_002).expect("it was written so");
             assert_eq!(payload, b"payload");
             assert!(found.iter().eq(set.iter()), "{found:?}");
             let [low, high] = set.halves();
@@ -111,10 +114,14 @@ mod tests {
 
     #[test]
     fn strange_bytes_are_no_set() {
-        assert_eq!(NodeSet::split(&[]), None);
-        assert_eq!(NodeSet::split(&[0; 7]), None);
-        assert_eq!(NodeSet::split(&[0, 0, 0, 0, 1, 0, 0, 0]), None, "a word that is not there");
-        assert_eq!(NodeSet::split(&[0xff; 8]), None);
-        assert_eq!(NodeSet::split(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]), None, "nodes beyond all numbers");
+        assert_eq!(NodeSet::split(&[], 64), None);
+        assert_eq!(NodeSet::split(&[0; 7], 64), None);
+        assert_eq!(NodeSet::split(&[0, 0, 0, 0, 1, 0, 0, 0], 64), None, "a word that is not there");
+        assert_eq!(NodeSet::split(&[0xff; 8], 64), None);
+        assert_eq!(
+            NodeSet::split(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0], 64),
+            None,
+            "nodes beyond all numbers"
+        );
     }
 }

@@ -27,7 +27,7 @@ impl Count {
         Count {
             sent: self.sent.wrapping_add(other.sent),
             dispatched: self.dispatched.wrapping_add(other.dispatched),
-            tasks: self.tasks + other.tasks,
+            tasks: self.tasks.saturating_add(other.tasks),
             busy: self.busy || other.busy,
         }
     }

@@ -30,7 +30,7 @@ use mpi::traits::Communicator as _;
 use pause::Pause;
 use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
 use ports::{PAYLOAD, POSTED, Ports};
-use raw::{Channel, Line, Transfer};
+use raw::{Channel, Transfer};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -170,6 +170,12 @@ impl Session {
         self.finished = true;
     }
 
+    /// Payloads that are longer travel in pieces of so many bytes. All processes must say the same.
+    #[doc(hidden)]
+    pub fn set_chunk_for_test(&mut self, bytes: usize) {
+        self.ports.as_mut().expect("no run has failed").channel.chunk_bytes = bytes;
+    }
+
     fn ports(&self) -> &Ports {
         self.ports.as_ref().expect("no run has failed")
     }
@@ -269,12 +275,16 @@ impl Mpi {
         }
         let mut next = 0;
         while next < self.long_in.len() {
-            if self.long_in[next].2.test(&self.ports.channel).is_none() {
+            let Some(complete) = self.long_in[next].2.test(&self.ports.channel) else {
                 next += 1;
                 continue;
-            }
+            };
             let (from, priority, transfer) = self.long_in.swap_remove(next);
-            self.peers[from as usize].inbox[priority as usize].complete(transfer.into_buffer());
+            let payload = transfer.into_buffer();
+            if complete.bytes != payload.len() {
+                self.error.get_or_insert(Error::Malformed(NodeId(from)));
+            }
+            self.peers[from as usize].inbox[priority as usize].complete(payload);
             self.ready[priority as usize].push_back(from);
         }
     }
@@ -350,8 +360,8 @@ impl Mpi {
     fn await_payload(&mut self, from: u32, priority: Priority, bytes: u64) {
         match place::buffer(bytes) {
             Some(buffer) => {
-                let line = Line { node: Some(from), tag: PAYLOAD[priority as usize] };
-                self.long_in.push((from, priority, self.ports.channel.receive(buffer, line)));
+                let tag = PAYLOAD[priority as usize];
+                self.long_in.push((from, priority, self.ports.channel.receive_all(buffer, from, tag)));
             }
             None => {
                 self.error.get_or_insert(Error::TooLarge { from: NodeId(from), bytes });
@@ -446,6 +456,13 @@ impl Mpi {
     pub fn send_for_test(&mut self, to: NodeId, bytes: Vec<u8>) {
         self.ports.send(to.0, bytes);
     }
+    /// Sends a payload of low priority that is not as it was announced.
+    #[doc(hidden)]
+    pub fn send_payload_for_test(&mut self, to: NodeId, bytes: Vec<u8>) {
+        let transfer = self.ports.channel.send(bytes, to.0, PAYLOAD[Priority::Low as usize]);
+        self.long_out.push((to.0, Priority::Low, transfer));
+        self.peers[to.0 as usize].outbox[Priority::Low as usize].long += 1;
+    }
 }
 
 impl Fabric for Mpi {
@@ -472,7 +489,9 @@ impl Fabric for Mpi {
         let full = outbox.packet.len() + bytes > PACKET_BYTES;
         // What is announced leaves at once, behind what is full already: both need credits.
         let needed = u16::from(full) + u16::from(follows);
-        if outbox.credits < needed || (follows && outbox.long >= LONG_MAX) {
+        let in_pieces = message.payload.len() > self.ports.channel.chunk_bytes;
+        let alone = in_pieces || outbox.in_pieces;
+        if outbox.credits < needed || (follows && outbox.long >= if alone { 1 } else { LONG_MAX }) {
             self.stalled = true;
             return Err(Busy(message));
         }
@@ -489,6 +508,7 @@ impl Fabric for Mpi {
         wire::write(&mut outbox.packet, &message);
         if follows {
             outbox.long += 1;
+            outbox.in_pieces = in_pieces;
             self.dispatch_filled(to.0, priority);
             self.filling.retain(|&filling| filling != (to.0, priority));
             let transfer = self.ports.channel.send(message.payload, to.0, PAYLOAD[priority as usize]);

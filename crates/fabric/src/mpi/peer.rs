@@ -32,6 +32,8 @@ pub(super) struct Outbox {
     pub(super) packet: Vec<u8>,
     pub(super) credits: u16,
     pub(super) long: u32,
+    /// One of them travels in pieces, so nothing else may be on its way: pieces of two would be mistaken for each other.
+    pub(super) in_pieces: bool,
 }
 
 /// From it.
@@ -67,7 +69,7 @@ pub(super) enum Next {
 
 impl Peer {
     pub(super) fn new() -> Peer {
-        let outbox = || Outbox { packet: Vec::new(), credits: PACKETS, long: 0 };
+        let outbox = || Outbox { packet: Vec::new(), credits: PACKETS, long: 0, in_pieces: false };
         Peer { outbox: [outbox(), outbox()], inbox: Default::default(), is_done: false }
     }
 
@@ -135,6 +137,8 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::{Header, Kind};
+    use arbtest::arbtest;
 
     fn packet(messages: &[Message]) -> Packet {
         let mut buffer = vec![0; HEADER_BYTES];
@@ -162,6 +166,58 @@ mod tests {
             (second.words(), inbox.owed, inbox.is_ready(), inbox.emptied.is_some()),
             (&[2][..], 1, false, true)
         );
+    }
+
+    /// Whatever packets come: messages or an error, and never more packets than there are credits.
+    #[test]
+    fn any_packets_are_read_or_refused() {
+        arbtest(|u| {
+            let mut peer = Peer::new();
+            for _ in 0..u.int_in_range(0..=30)? {
+                // Some real records, some bytes of them changed, and then anything.
+                let mut buffer = vec![0; HEADER_BYTES];
+                let priority = if u.arbitrary()? { Priority::High } else { Priority::Low };
+                let credits = [u.int_in_range(0..=1)?, u.int_in_range(0..=1)?];
+                Header { kind: Kind::Messages(priority), credits, run: 1 }.write(&mut buffer);
+                for _ in 0..u.int_in_range(0..=3)? {
+                    let words = vec![u.arbitrary()?; u.int_in_range(0..=8)?];
+                    let mut message = Message::new(priority, &words);
+                    message.payload = vec![7; u.int_in_range(0..=2500)?];
+                    wire::write(&mut buffer, &message);
+                }
+                if u.ratio(1, 3)? {
+                    for _ in 0..u.int_in_range(1..=4)? {
+                        let place = u.choose_index(buffer.len())?;
+                        buffer[place] = u.arbitrary()?;
+                    }
+                    buffer.extend(u.arbitrary::<Vec<u8>>()?);
+                }
+                let Ok(header) = Header::read(&buffer) else { continue };
+                if peer.credit(header.credits).is_err() {
+                    return Ok(());
+                }
+                assert!(peer.outbox.iter().all(|outbox| outbox.credits <= PACKETS));
+                if let Kind::Messages(priority) = header.kind {
+                    let inbox = &mut peer.inbox[priority as usize];
+                    let bytes = buffer.len();
+                    if inbox.arrive(Packet { buffer, bytes }).is_err() {
+                        return Ok(());
+                    }
+                    assert!(inbox.packets.len() <= PACKETS.into());
+                }
+                for _ in 0..u.int_in_range(0..=4)? {
+                    let inbox = &mut peer.inbox[priority as usize];
+                    match inbox.next(NodeId(1), priority) {
+                        Next::Awaits(bytes) => inbox.complete(vec![0; bytes.min(9) as usize]),
+                        Next::Malformed => return Ok(()),
+                        Next::Message(_) | Next::Nothing => {}
+                    }
+                    let _ = inbox.emptied.take();
+                }
+            }
+            Ok(())
+        })
+        .budget_ms(1_000);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Packets on their way through MPI, and their buffers.
 
 use super::peer::{PACKET_BYTES, Packet};
-use super::raw::{Channel, Line, Transfer};
+use super::raw::{Channel, Transfer};
 use crate::wire::{HEADER_BYTES, WORDS_BYTES};
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ impl Ports {
     /// Begins to receive one more packet.
     fn post(&mut self) {
         let buffer = self.whole.pop().unwrap_or_else(|| vec![0; PACKET_BYTES]);
-        self.receiving.push_back(self.channel.receive(buffer, Line { node: None, tag: PACKET }));
+        self.receiving.push_back(self.channel.receive(buffer, PACKET));
     }
 
     /// The next packet that has come, and from whom.
@@ -55,6 +55,7 @@ impl Ports {
     }
 
     pub(super) fn send(&mut self, to: u32, packet: Vec<u8>) {
+        assert!(packet.len() <= PACKET_BYTES, "no receiver has room for more");
         let mut transfer = self.channel.send(packet, to, PACKET);
         match transfer.test(&self.channel) {
             Some(_) => self.reuse(transfer),

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit, take};
 use std::rc::Rc;
 
-/// What MPI moves at once; longer transfers are several.
+/// What MPI moves at once; longer transfers are several. All nodes must mean the same.
 const CHUNK_BYTES: usize = 1 << 30;
 
 /// The nodes that can be sent to.
@@ -24,20 +24,24 @@ pub(super) struct Channel {
     raw: MPI_Comm,
     /// Never freed (X3): the library does that when it ends, and to free one is a call of all nodes together, which one that fails cannot make.
     world: ManuallyDrop<SimpleCommunicator>,
+    /// Of each transfer that is longer: so long are its pieces but the last.
+    pub(super) chunk_bytes: usize,
 }
 
 /// Where a transfer comes from or goes to, and which of several between two nodes it is.
 #[derive(Clone, Copy)]
-pub(super) struct Line {
+struct Line {
     /// Nobody in particular, when receiving.
-    pub(super) node: Option<u32>,
-    pub(super) tag: i32,
+    node: Option<u32>,
+    tag: i32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Send,
     Receive,
+    /// Every byte of the buffer, from one node.
+    ReceiveAll,
 }
 
 /// One on its way, or at its end.
@@ -64,7 +68,7 @@ impl Channel {
     /// A communicator of its own, so that nobody else's messages come here.
     pub(super) fn new(world: &SimpleCommunicator) -> Channel {
         let world = world.duplicate();
-        Channel { raw: world.as_raw(), world: ManuallyDrop::new(world) }
+        Channel { raw: world.as_raw(), world: ManuallyDrop::new(world), chunk_bytes: CHUNK_BYTES }
     }
     pub(super) fn world(&self) -> &SimpleCommunicator {
         &self.world
@@ -72,9 +76,15 @@ impl Channel {
     pub(super) fn send(&self, buffer: Vec<u8>, to: u32, tag: i32) -> Transfer {
         self.begin(buffer, Direction::Send, Line { node: Some(to), tag })
     }
-    /// Receives at most as many bytes as the buffer has. More is an error that ends the job.
-    pub(super) fn receive(&self, buffer: Vec<u8>, line: Line) -> Transfer {
-        self.begin(buffer, Direction::Receive, line)
+    /// Receives at most as many bytes as the buffer has, from anybody. More is an error that ends the job, for a library may have written them behind
+    /// the buffer (Open MPI 4.1 does).
+    pub(super) fn receive(&self, buffer: Vec<u8>, tag: i32) -> Transfer {
+        self.begin(buffer, Direction::Receive, Line { node: None, tag })
+    }
+    /// Receives as many bytes as the buffer has. How many there are is looked at before they are received; the transfer is complete with none if
+    /// they are more or fewer.
+    pub(super) fn receive_all(&self, buffer: Vec<u8>, from: u32, tag: i32) -> Transfer {
+        self.begin(buffer, Direction::ReceiveAll, Line { node: Some(from), tag })
     }
     fn begin(&self, buffer: Vec<u8>, direction: Direction, line: Line) -> Transfer {
         // SAFETY: a constant of the library.
@@ -99,7 +109,7 @@ impl Channel {
 impl Transfer {
     fn next_chunk(&mut self, channel: &Channel) {
         let rest = &mut self.buffer[self.moved..];
-        let count = rest.len().min(CHUNK_BYTES) as c_int;
+        let count = rest.len().min(channel.chunk_bytes) as c_int;
         let (start, tag) = (rest.as_mut_ptr().cast(), self.line.tag);
         let node = self.line.node.map(|node| node as c_int);
         let request = &mut self.request;
@@ -114,13 +124,50 @@ impl Transfer {
                     let node = node.unwrap_or(ffi::RSMPI_ANY_SOURCE);
                     ffi::MPI_Irecv(start, count, ffi::RSMPI_UINT8_T, node, tag, channel.raw, request)
                 }
+                Direction::ReceiveAll => return,
             }
         });
         self.active = true;
     }
 
+    /// Begins to receive the next chunk if it is there and as long as it must be; false if it is not as long.
+    fn match_chunk(&mut self, channel: &Channel) -> bool {
+        let rest = &mut self.buffer[self.moved..];
+        let expected = rest.len().min(channel.chunk_bytes) as c_int;
+        let (start, tag) = (rest.as_mut_ptr().cast(), self.line.tag);
+        let node = self.line.node.map_or(ffi::MPI_PROC_NULL as c_int, |node| node as c_int);
+        let (mut there, mut count): (c_int, c_int) = (0, 0);
+        let mut status = MaybeUninit::<MPI_Status>::uninit();
+        // SAFETY: a constant of the library.
+        let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
+        // SAFETY: all places are valid for writing; X2, X3.
+        succeeded(unsafe {
+            ffi::MPI_Improbe(node, tag, channel.raw, &mut there, &mut message, status.as_mut_ptr())
+        });
+        if there == 0 {
+            return true;
+        }
+        // SAFETY: the library has written the status, for there is a message.
+        let status = unsafe { status.assume_init() };
+        // SAFETY: a status of a message, and a place for the count.
+        succeeded(unsafe { ffi::MPI_Get_count(&status, ffi::RSMPI_UINT8_T, &mut count) });
+        if count != expected {
+            return false;
+        }
+        // SAFETY: X1 - `count` bytes from `start` on lie in the buffer, which stays as it is until the request is complete, and the message has no
+        // more; X2, X3.
+        succeeded(unsafe {
+            ffi::MPI_Imrecv(start, count, ffi::RSMPI_UINT8_T, &mut message, &mut self.request)
+        });
+        self.active = true;
+        true
+    }
+
     /// Whether it is complete; it gets on by being asked.
     pub(super) fn test(&mut self, channel: &Channel) -> Option<Complete> {
+        if !self.active && self.direction == Direction::ReceiveAll && !self.match_chunk(channel) {
+            return Some(Complete { from: 0, bytes: 0 });
+        }
         if !self.active {
             return None;
         }
@@ -133,8 +180,8 @@ impl Transfer {
         }
         self.active = false;
         let mut complete = Complete { from: 0, bytes: self.buffer.len() };
-        let mut bytes = self.buffer[self.moved..].len().min(CHUNK_BYTES);
-        if self.direction == Direction::Receive {
+        let mut bytes = self.buffer[self.moved..].len().min(channel.chunk_bytes);
+        if self.direction != Direction::Send {
             // SAFETY: the library has written the status, for the request is complete.
             let status = unsafe { status.assume_init() };
             let mut count: c_int = 0;
@@ -143,7 +190,7 @@ impl Transfer {
             (bytes, complete.from) = (count as usize, status.MPI_SOURCE as u32);
         }
         self.moved += bytes;
-        if bytes == CHUNK_BYTES && self.moved < self.buffer.len() {
+        if bytes == channel.chunk_bytes && self.moved < self.buffer.len() {
             self.next_chunk(channel);
             return None;
         }
@@ -163,7 +210,7 @@ impl Drop for Transfer {
         if !self.active {
             return;
         }
-        if self.direction == Direction::Receive {
+        if self.direction != Direction::Send {
             let mut done: c_int = 0;
             // SAFETY: an active request (X2); nobody waits for it any more.
             unsafe {
