@@ -92,6 +92,93 @@ fn memory_of_goals_is_given_back() {
     }
 }
 
+/// What makes objects of megabytes, none of which needs more than the limit if garbage goes first, and what it prints.
+const LARGE: [(&str, &str, &str, &str); 3] = [
+    // A vector that is old when it is no longer needed.
+    (
+        "old",
+        "32m",
+        "go(N) :- new_vector(V, 3500000), keep(V, N).\n\
+         keep(V, N) :- N < 6, vector(V, _) | churn(40000, [], X), next(X, V, N).\n\
+         keep(V, 6) :- vector(V, _) | io:outstream([print(done), nl]).\n\
+         churn(0, A, X) :- X = A.\nchurn(K, _, X) :- K > 0 | K1 := K - 1, churn(K1, [K], X).\n\
+         next([_], V, N) :- vector(V, _) | N1 := N + 1, new_vector(W, 3500000), keep(W, N1).\n",
+        "done",
+    ),
+    // All that one reduction makes is garbage in the next.
+    (
+        "four",
+        "40m",
+        "go(10) :- io:outstream([print(done), nl]).\n\
+         go(N) :- N < 10 | new_vector(A, 1000000), new_vector(B, 1000000), new_vector(C, 1000000), new_vector(D, 1000000), \
+             N1 := N + 1, use(A, B, C, D, N1).\n\
+         use(A, B, C, D, N) :- vector(A, _), vector(B, _), vector(C, _), vector(D, _) | go(N).\n",
+        "done",
+    ),
+    // An update in place needs no room for a copy.
+    (
+        "update",
+        "48m",
+        "go(N) :- new_vector(V, 5000000), update(N, V).\n\
+         update(1000, V) :- vector_element(V, 7, E, _), io:outstream([print(E), nl]).\n\
+         update(N, V) :- N < 1000 | N1 := N + 1, set_vector_element(V, 7, N, V1), update(N1, V1).\n",
+        "999",
+    ),
+];
+
+#[test]
+fn a_large_object_is_not_refused_while_there_is_garbage() {
+    for (name, limit, clauses, last) in LARGE {
+        let text = growing(&format!("large-{name}"), clauses);
+        for workers in ["1", "2", "8"] {
+            let options = ["run", "--heap-limit", limit, "-w", workers];
+            let (output, peak) = watch(text.command(&options).spawn().expect("it starts"));
+            let told = error(&output);
+            assert_eq!(output.status.code(), Some(0), "{name} {workers}: {told}");
+            assert_eq!(output.stdout, format!("started\n{last}\n").as_bytes(), "{name} {workers}");
+            let most: u64 = limit.trim_end_matches('m').parse().expect("mebibytes");
+            // The nurseries and the compiler take the rest.
+            assert!(peak < (most + 32) << 10, "{name} {workers}: {peak} KiB");
+        }
+    }
+}
+
+/// Two thirds of the limit that stay alive, and then a second object of that size.
+#[test]
+fn an_object_for_which_no_garbage_makes_room_is_refused() {
+    let text = growing(
+        "large-refused",
+        "go(_) :- new_vector(V, 2500000), new_vector(W, 2500000), both(V, W).\n\
+         both(V, W) :- vector(V, _), vector(W, _) | io:outstream([print(both), nl]).\n",
+    );
+    for workers in ["1", "2"] {
+        let options = ["run", "--heap-limit", "32m", "-w", workers];
+        let output = end(text.command(&options).spawn().expect("it starts"));
+        let told = error(&output);
+        assert_eq!(
+            (output.status.code(), output.stdout.as_slice()),
+            (Some(255), &b"started\n"[..]),
+            "{told}"
+        );
+        assert!(
+            told.contains("an object of 2500008 words does not fit into the heap limit of 32 MiB"),
+            "{told}"
+        );
+        assert!(told.contains("new_vector(_1,2500000)") && told.contains(".kl1:3"), "{told}");
+    }
+}
+
+/// Goals on millions of levels of priority: what the levels take counts in time.
+#[test]
+fn many_priorities_do_not_pass_the_limit_by_much() {
+    let (_, clauses) = GROWING.iter().find(|(name, _)| *name == "buckets").expect("it is there");
+    let text = growing("levels", clauses);
+    let (output, peak) =
+        watch(text.command(&["run", "--heap-limit", "128m", "-w", "2"]).spawn().expect("it starts"));
+    assert_eq!(output.status.code(), Some(255), "{}", error(&output));
+    assert!(peak < 160 << 10, "{peak} KiB");
+}
+
 const FINE: &str = ":- module main.\nmain :- tree(12, N), io:outstream([print(N), nl]).\n\
     tree(0, N) :- N = 1.\ntree(D, N) :- D > 0 | D1 := D - 1, tree(D1, A), tree(D1, B), N := A + B.\n";
 

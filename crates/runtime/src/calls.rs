@@ -102,7 +102,7 @@ impl Worker {
                 None
             }
             Outcome::Error(error) => {
-                self.goal_error_at(error, predicate, args, position);
+                self.builtin_error(error, predicate, args, position);
                 None
             }
         }
@@ -133,6 +133,26 @@ impl Worker {
         let goal = self.object(STORE, args);
         let predicate = Word::small(predicate.0.into());
         self.spawn(self.system_goals.at_position, &[position.word(), predicate, goal]);
+    }
+    /// A goal of a builtin has no result. One that had no room tries again after a major collection, as there may be garbage (but not if it
+    /// serves the outside world: it may have done a part).
+    pub(crate) fn builtin_error(
+        &mut self,
+        error: Box<ProgramError>,
+        predicate: PredicateId,
+        args: &[Word],
+        position: Position,
+    ) {
+        let had_no_room = std::mem::take(&mut self.refused) && error.kind == ErrorKind::HeapLimit;
+        let home = self.predicates.native(predicate).is_some_and(|code| code.home);
+        let outside = home || self.predicates.get(predicate).daemon;
+        if !had_no_room || outside || self.tries_again {
+            return self.goal_error_at(error, predicate, args, position);
+        }
+        let goal = self.object(STORE, args);
+        let predicate = Word::small(predicate.0.into());
+        self.spawn(self.system_goals.after_collection, &[position.word(), predicate, goal]);
+        self.collect_soon();
     }
     /// Ends the program with an error of a goal that stands there in the text.
     pub(crate) fn goal_error_at(

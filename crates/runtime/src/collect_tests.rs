@@ -208,7 +208,7 @@ impl Builder {
                 if length == 0 {
                     return;
                 }
-                worker.vector_update(wa, usize::from(b) % length, wc)
+                worker.vector_update(wa, usize::from(b) % length, wc).expect("room")
             }
             21 => {
                 if worker.class_of(wa) == Some(self.cell_class) {
@@ -229,7 +229,7 @@ impl Builder {
             }
             26 => {
                 let string = worker.string(b"a string of some length");
-                worker.string_update(string, usize::from(a) % 20, b as u8)
+                worker.string_update(string, usize::from(a) % 20, b as u8).expect("room")
             }
             27 => return (0..a % 4).for_each(|_| self.pop()),
             _ => return self.collect(a.is_multiple_of(4)),
@@ -305,7 +305,7 @@ fn words_of_freed_large_objects_are_not_remembered() {
     let vector = worker.vector(&[Word::NIL; 2000]);
     let root = worker.root(vector);
     let item = worker.float(1.0);
-    let vector = worker.vector_update(vector, 1000, item);
+    let vector = worker.vector_update(vector, 1000, item).expect("room");
     let slot = worker.object_word(vector, 0).address() + 8 * 1001;
     assert_eq!(worker.heap.remembered, [slot]);
     worker.take_root(root);
@@ -316,7 +316,7 @@ fn words_of_freed_large_objects_are_not_remembered() {
     // The object lives: its words are remembered until what they lead to is old.
     let vector = worker.vector(&[item; 2000]);
     let item = worker.float(2.0);
-    let vector = worker.vector_update(vector, 1000, item);
+    let vector = worker.vector_update(vector, 1000, item).expect("room");
     let root = worker.root(vector);
     for remembered in [true, false] {
         builder.node.collect(0);
@@ -335,7 +335,7 @@ fn a_slot_that_is_written_often_is_remembered_once() {
     for _ in 0..20 {
         for _ in 0..3 {
             let variable = worker.new_variable();
-            vector = worker.vector_update(vector, 1000, variable);
+            vector = worker.vector_update(vector, 1000, variable).expect("room");
         }
         let root = worker.root(vector);
         builder.node.collect(0);
@@ -357,7 +357,7 @@ fn distant_versions_that_are_read_get_a_store() {
         if i == 1000 {
             middle = newest;
         }
-        newest = worker.vector_update(newest, i, Word::small(i as i64 + 7));
+        newest = worker.vector_update(newest, i, Word::small(i as i64 + 7)).expect("room");
     }
     let roots = [oldest, middle, newest].map(|vector| worker.root(vector));
     for round in 0..3 {
@@ -419,6 +419,33 @@ fn the_heap_limit_is_an_error_with_figures() {
     let message = worker.error.take().expect("the loop ended").message;
     assert!(message.starts_with("the heap limit of 4 MiB is reached: "), "{message}");
     assert!(worker.ensure(1 << 40).is_err() && worker.ensure(1).is_err());
+}
+
+/// What one worker is about to make is no room for another, whether it has been made or not.
+#[test]
+fn two_workers_are_not_promised_the_same_room() {
+    const WORDS: usize = 60_000;
+    let mut builder = Builder::with(2, Some(8 * WORDS * 3 / 2));
+    let shared = builder.node.worker().shared.clone();
+    let has_room = |worker: usize, words: usize| {
+        shared.crew().with(worker, |worker| {
+            worker.options.check_heap = false;
+            worker.ensure(words).is_ok()
+        })
+    };
+    assert!(has_room(0, WORDS) && !has_room(1, WORDS) && has_room(1, WORDS / 4));
+    shared.crew().with(0, |worker| worker.vector_of_zeros(WORDS - 10));
+    assert!(!has_room(1, WORDS) && !has_room(0, WORDS) && has_room(1, WORDS / 4));
+    // A promise that is not kept ends with the next one.
+    assert!(
+        has_room(1, 1)
+            && has_room(0, WORDS / 4)
+            && !has_room(1, WORDS / 3)
+            && has_room(0, 1)
+            && has_room(1, WORDS / 3)
+    );
+    builder.node.collect(0);
+    assert!(has_room(0, WORDS) && !has_room(1, WORDS));
 }
 
 /// Words of nursery that the lists of the following tests fill many times over.

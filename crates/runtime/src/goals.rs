@@ -14,7 +14,7 @@
 //!   `clean` is not above it. So a minor collection costs what was pushed since the last one, however deep the stack is.
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
 //! - P5 What goals take is counted against the heap limit, in steps: a worker counts when its stack has grown to `goals_limit`, and when so many
-//!   words went into its buckets, so that to push a goal costs nothing more. Who counts and finds the limit passed asks for a major
+//!   words went into its buckets (and what new buckets take), so that to push a goal costs nothing more. Who counts and finds the limit passed asks for a major
 //!   collection, which gives back what is not needed, and decides.
 
 use crate::crew::Shared;
@@ -212,9 +212,12 @@ impl Worker {
             self.goals.count_beside();
             self.count_goals();
         }
-        let Goals { buckets, spare, best, .. } = &mut self.goals;
+        let Goals { buckets, spare, best, beside_new, .. } = &mut self.goals;
         *best = priority.max(*best);
-        let bucket = buckets.entry(priority).or_insert_with(|| spare.pop().unwrap_or_default());
+        let bucket = buckets.entry(priority).or_insert_with(|| {
+            *beside_new += BUCKET_BYTES / 8;
+            spare.pop().unwrap_or_default()
+        });
         if bucket.try_reserve(words).is_ok() {
             return Some(bucket);
         }

@@ -29,7 +29,7 @@ pub(crate) mod sizes {
 }
 #[cfg(miri)]
 pub(crate) mod sizes {
-    pub(crate) const LANE_BYTES: usize = 1 << 20;
+    pub(crate) const LANE_BYTES: usize = 4 * term::abi::PRIVATE_BYTES;
     pub(crate) const SPACE_BYTES: usize = 4 << 20;
     pub(crate) const GOAL_BYTES: usize = 1 << 20;
     pub(crate) const BLOCK_BYTES: usize = 32 << 10;
@@ -87,6 +87,8 @@ pub(crate) struct Heap {
     pub(crate) remembered: Vec<usize>,
     /// What builtins allocated in old space since the last collection.
     pub(crate) overflow: Vec<Range>,
+    /// Bytes of large objects that the running builtin is about to make (or an earlier one did not make).
+    promised: usize,
 }
 
 impl Heap {
@@ -102,6 +104,22 @@ impl Heap {
             old: Range::default(),
             remembered: Vec::new(),
             overflow: Vec::new(),
+            promised: 0,
+        }
+    }
+    /// A large object of so many bytes is going to be made, and nothing of what was promised before. Answers what others are going to
+    /// make.
+    pub(crate) fn promise(&mut self, bytes: usize) -> usize {
+        self.settle_promise(usize::MAX);
+        self.promised = bytes;
+        self.spaces.promise(bytes)
+    }
+    /// So many bytes of what was promised were made, or never will be.
+    pub(crate) fn settle_promise(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.promised);
+        if bytes > 0 {
+            self.promised -= bytes;
+            self.spaces.settle_promise(bytes);
         }
     }
     /// The first address of the nursery.

@@ -147,7 +147,7 @@ unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Posi
             worker.spawn_at_position(position, predicate, args);
         }),
         Outcome::Error(error) => worker.operands_to_goal(predicate, |worker, args| {
-            worker.goal_error_at(error, predicate, args, position);
+            worker.builtin_error(error, predicate, args, position);
         }),
     }
 }

@@ -216,7 +216,10 @@ mod backend {
         pub(super) fn base(&self) -> usize {
             self.start
         }
-        pub(super) fn discard(&self, _address: usize, _bytes: usize) {}
+        pub(super) fn discard(&self, address: usize, bytes: usize) {
+            // SAFETY: M1 - the range is inside this block, and the caller gives up what it holds.
+            unsafe { std::ptr::write_bytes::<u8>(std::ptr::with_exposed_provenance_mut(address), 0, bytes) }
+        }
     }
 
     impl Drop for Mapping {

@@ -383,11 +383,11 @@ fn update_against_update() {
         vector,
         [
             |worker, x| {
-                let new = worker.vector_update(x[0], 0, small(11));
+                let new = worker.vector_update(x[0], 0, small(11)).expect("room");
                 assert_eq!(worker.vector_elements(new).expect("a vector"), [small(11), small(20)]);
             },
             |worker, x| {
-                let new = worker.vector_update(x[0], 1, small(22));
+                let new = worker.vector_update(x[0], 1, small(22)).expect("room");
                 assert_eq!(worker.vector_elements(new).expect("a vector"), [small(10), small(22)]);
             },
         ],
@@ -411,7 +411,7 @@ fn update_against_read() {
         vector,
         [
             |worker, x| {
-                worker.vector_update(x[0], 0, small(11));
+                worker.vector_update(x[0], 0, small(11)).expect("room");
             },
             |worker, x| assert_eq!(worker.vector_element(x[0], 0), small(10)),
         ],

@@ -83,8 +83,9 @@ impl Node {
         let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
         let bottom = add(system::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
-        let [at_priority, at_node, at_position, unify, mark] = system::natives().map(&mut add);
-        let system_goals = SystemGoals { at_priority, at_node, at_position, unify, mark };
+        let [at_priority, at_node, at_position, after_collection, unify, mark] =
+            system::natives().map(&mut add);
+        let system_goals = SystemGoals { at_priority, at_node, at_position, after_collection, unify, mark };
         let mut builtins = Vec::new();
         for native in natives {
             let signature = native.signature.clone();

@@ -7,7 +7,7 @@
 
 use crate::collect::{Collection, Part};
 use crate::crew::{Shared, lock};
-use crate::heap::{NURSERY_MAX, NURSERY_MIN};
+use crate::heap::{LARGE_WORDS, NURSERY_MAX, NURSERY_MIN};
 use crate::memory::at;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::spaces::NURSERY_RANGE;
@@ -210,6 +210,7 @@ impl Worker {
     /// After a collection: the nursery is empty, and holds what the next reduction needs.
     pub(crate) fn empty_nursery(&mut self, bytes: usize) {
         self.heap.nursery_bytes = bytes;
+        self.heap.settle_promise(usize::MAX);
         let base = self.heap.nursery();
         if self.abi.heap as usize - base > NURSERY_MAX {
             self.heap.spaces.discard(base + NURSERY_MAX, base + NURSERY_RANGE);
@@ -242,18 +243,29 @@ impl Worker {
         self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
     }
     /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an object
-    /// whose size a program chooses.
-    pub fn ensure(&self, words: usize) -> Result<(), Box<ProgramError>> {
-        if words.saturating_mul(8) <= self.room() {
-            return Ok(());
+    /// whose size a program chooses. Nobody else is promised the same room.
+    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        self.heap.settle_promise(usize::MAX);
+        let bytes = words.saturating_mul(8);
+        if bytes <= self.room() {
+            if words <= LARGE_WORDS {
+                return Ok(());
+            }
+            let by_others = self.heap.promise(bytes);
+            if self.bytes_in_use() + by_others + bytes <= self.heap.spaces.bytes_max() {
+                return Ok(());
+            }
+            self.heap.settle_promise(bytes);
         }
+        self.refused = bytes <= self.heap.spaces.bytes_max();
         let limit = self.heap.spaces.bytes_max() >> 20;
         let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
     }
     /// Bytes that are left until the heap limit is reached.
     pub(crate) fn room(&self) -> usize {
-        self.heap.spaces.bytes_max().saturating_sub(self.bytes_in_use())
+        let spaces = &self.heap.spaces;
+        spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
     }
     /// Bytes that count against the heap limit.
     fn bytes_in_use(&self) -> usize {

@@ -15,7 +15,8 @@
 use crate::heap::{Range, sizes};
 use crate::memory::{Region, fetch_or, read, write};
 use crate::worker::Options;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use term::Word;
 
@@ -42,6 +43,8 @@ pub(crate) struct Spaces {
     large_limit: AtomicUsize,
     /// The survivor area in use: 0 or 1.
     area: AtomicUsize,
+    /// Bytes of large objects that workers are about to make.
+    promised: AtomicUsize,
     /// Bytes in use (old and large) above which the next collection is a major one.
     major_threshold: AtomicUsize,
     /// The option, or what the machine suggests.
@@ -72,6 +75,7 @@ impl Spaces {
             large_young: AtomicUsize::new(0),
             large_limit: AtomicUsize::new(MAJOR_MIN),
             area: AtomicUsize::new(0),
+            promised: AtomicUsize::new(0),
             major_threshold: AtomicUsize::new(MAJOR_MIN.min(bytes_max)),
             bytes_max: AtomicUsize::new(bytes_max),
         })
@@ -102,6 +106,18 @@ impl Spaces {
         if let Some(live) = after_major {
             self.major_threshold.store((live * 2).max(MAJOR_MIN).min(self.bytes_max()), Relaxed);
         }
+    }
+    /// Bytes of large objects that are about to be made.
+    pub(crate) fn promised(&self) -> usize {
+        self.promised.load(Relaxed)
+    }
+    /// Answers what was promised before.
+    pub(crate) fn promise(&self, bytes: usize) -> usize {
+        self.promised.fetch_add(bytes, Acquire)
+    }
+    /// They were made, or never will be. Release: whoever no longer counts the promise counts the object (pairs with `promise`).
+    pub(crate) fn settle_promise(&self, bytes: usize) {
+        self.promised.fetch_sub(bytes, Release);
     }
     /// The heap limit.
     pub(crate) fn bytes_max(&self) -> usize {

@@ -15,22 +15,31 @@ pub(crate) struct SystemGoals {
     pub(crate) at_priority: PredicateId,
     pub(crate) at_node: PredicateId,
     pub(crate) at_position: PredicateId,
+    pub(crate) after_collection: PredicateId,
     pub(crate) unify: PredicateId,
     pub(crate) mark: PredicateId,
 }
 
 impl Default for SystemGoals {
     fn default() -> Self {
-        SystemGoals { at_priority: BOTTOM, at_node: BOTTOM, at_position: BOTTOM, unify: BOTTOM, mark: BOTTOM }
+        SystemGoals {
+            at_priority: BOTTOM,
+            at_node: BOTTOM,
+            at_position: BOTTOM,
+            after_collection: BOTTOM,
+            unify: BOTTOM,
+            mark: BOTTOM,
+        }
     }
 }
 
 /// The natives behind them, in the order of the numbers.
-pub(crate) fn natives() -> [Native; 5] {
+pub(crate) fn natives() -> [Native; 6] {
     [
         native("fifth", "at_priority", "aiaa", at_priority),
         native("fifth", "at_node", "iaa", at_node),
         native("fifth", "at_position", "aaa", at_position),
+        native("fifth", "after_collection", "aaa", after_collection),
         native("unify_term_dcode", "unify", "aa", unify_goal),
         native("fifth", "mark", "", |worker, _, _| {
             worker.unmark_goals();
@@ -104,6 +113,19 @@ fn at_position(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome 
     let (predicate, args) = stored_goal(worker, predicate, goal);
     let waits = worker.call::<GOAL_ARITY_MAX>(predicate, &args, Position::of_word(position));
     waits.map_or(Outcome::Done, Outcome::Wait)
+}
+
+/// `after_collection(Position, Predicate, Arguments)`: a builtin's goal that had no room before.
+fn after_collection(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    let position = Position::of_word(position);
+    worker.tries_again = true;
+    if worker.call::<GOAL_ARITY_MAX>(predicate, &args, position).is_some() {
+        worker.spawn_at_position(position, predicate, &args);
+    }
+    worker.tries_again = false;
+    Outcome::Done
 }
 
 fn unify_goal(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {

@@ -68,6 +68,7 @@ impl Worker {
         self.statistics.words_allocated += words as u64;
         if words > LARGE_WORDS {
             let (address, due) = self.heap.spaces.allocate_large(words);
+            self.heap.settle_promise(8 * words);
             if due {
                 self.collection_wanted = true;
                 self.abi.want_attention();
@@ -154,6 +155,15 @@ impl Worker {
     pub fn vector(&mut self, elements: &[Word]) -> Word {
         let store = self.object(layout::STORE, elements);
         self.handle(layout::VECTOR, store, elements.len())
+    }
+    /// A vector of so many zeros.
+    pub fn vector_of_zeros(&mut self, length: usize) -> Word {
+        let store = self.allocate(1 + length);
+        write(store, word::object_header(layout::STORE, length));
+        for i in 1..=length {
+            write(store + 8 * i, Word::small(0));
+        }
+        self.handle(layout::VECTOR, Word::pointer(Tag::Object, store), length)
     }
     /// A string.
     pub fn string(&mut self, bytes: &[u8]) -> Word {

@@ -8,6 +8,7 @@
 //!   A difference never changes, but for one worker alone.
 
 use crate::memory::{compare_exchange, read, write};
+use crate::outcome::ProgramError;
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::ops::Range;
@@ -92,32 +93,39 @@ impl Worker {
         bytes
     }
     /// A version of a vector with one other element: O(1) from the newest version, else a copy.
-    /// Panics if it is not a vector or has no such element.
-    pub fn vector_update(&mut self, word: Word, index: usize, value: Word) -> Word {
+    /// The error says that there is no room for a copy. Panics if it is not a vector or has no such element.
+    pub fn vector_update(
+        &mut self,
+        word: Word,
+        index: usize,
+        value: Word,
+    ) -> Result<Word, Box<ProgramError>> {
         let length = self.vector_length(word).expect("the caller tested that it is a vector");
         assert!(index < length, "vector element out of range");
         let old = deref(word).address();
         if !self.claim_newest(old) {
+            self.ensure(length + 8)?;
             let mut elements = self.vector_elements(word).expect("tested above");
             elements[index] = value;
-            return self.vector(&elements);
+            return Ok(self.vector(&elements));
         }
         let store = read(old + 8 * HANDLE_STORE);
         let new = self.handle(layout::VECTOR, store, length);
         let slot = store.address() + 8 + 8 * index;
         self.make_older(old, new, index, read(slot));
         self.store(slot, value);
-        new
+        Ok(new)
     }
-    /// A version of a string with one other byte; costs and panics as [`Worker::vector_update`].
-    pub fn string_update(&mut self, word: Word, index: usize, value: u8) -> Word {
+    /// A version of a string with one other byte; costs, fails and panics as [`Worker::vector_update`].
+    pub fn string_update(&mut self, word: Word, index: usize, value: u8) -> Result<Word, Box<ProgramError>> {
         let length = self.string_length(word).expect("the caller tested that it is a string");
         assert!(index < length, "string byte out of range");
         let old = deref(word).address();
         if !self.claim_newest(old) {
+            self.ensure(length / 8 + 8)?;
             let mut bytes = self.string_bytes(word).expect("tested above");
             bytes[index] = value;
-            return self.string(&bytes);
+            return Ok(self.string(&bytes));
         }
         let store = read(old + 8 * HANDLE_STORE);
         let new = self.handle(layout::STRING, store, length);
@@ -125,7 +133,7 @@ impl Worker {
         let address = store.address() + 8 + index / 8 * 8;
         let shift = index % 8 * 8;
         write(address, Word(read(address).0 & !(0xff << shift) | (u64::from(value) << shift)));
-        new
+        Ok(new)
     }
     /// Looks at a vector or string before an element of it is read: an old version that is far from the newest gets a store
     /// of its own as soon as reads have taken as many steps as that costs, so a read takes bounded time on average. As only

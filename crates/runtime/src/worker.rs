@@ -123,6 +123,9 @@ pub struct Worker {
     /// Words that the next reduction needs at once.
     pub(crate) need: usize,
     pub(crate) collection_wanted: bool,
+    /// There was no room for an object; the goal that runs now had none before the last major collection.
+    pub(crate) refused: bool,
+    pub(crate) tries_again: bool,
     pub(crate) major_wanted: bool,
     pub(crate) options: Options,
     pub(crate) shaker: Option<Shaker>,
@@ -243,6 +246,8 @@ impl Worker {
             unify_wanted: Vec::new(),
             need: 0,
             collection_wanted: false,
+            refused: false,
+            tries_again: false,
             major_wanted: false,
             options: options.clone(),
             shaker,

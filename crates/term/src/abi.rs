@@ -39,7 +39,7 @@ pub const SLACK_WORDS: usize = 1024;
 /// Free goal-stack words above `WorkerAbi::goals_limit` (C5).
 pub const GOAL_SLACK_WORDS: usize = 4096;
 /// Bytes of the address range whose cells are private to a worker (C6).
-pub const PRIVATE_BYTES: usize = 64 << 20;
+pub const PRIVATE_BYTES: usize = if cfg!(miri) { 256 << 10 } else { 64 << 20 };
 /// Operands that fit in `WorkerAbi::operands`: a goal's arguments, and behind them those of the helper itself.
 pub const OPERANDS_MAX: usize = 260;
 

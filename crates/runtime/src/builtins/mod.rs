@@ -216,7 +216,7 @@ fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>,
 const WORDS_PER_BYTE: usize = 4;
 
 /// Whether a text of this length may be read.
-fn ensure_readable(worker: &Worker, length: usize) -> Result<(), Outcome> {
+fn ensure_readable(worker: &mut Worker, length: usize) -> Result<(), Outcome> {
     if length > TEXT_MAX {
         return Err(error(ErrorKind::Range, format!("the text of a term is longer than {TEXT_MAX} bytes")));
     }

@@ -104,8 +104,7 @@ pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [W
     let length = attempt!(length(worker, 1, inputs[0]));
     let index = attempt!(index(worker, 2, inputs[1], length));
     let code = attempt!(code(worker, 3, inputs[2]));
-    attempt!(worker.ensure(length / 8 + 8));
-    outputs[0] = worker.string_update(inputs[0], index, code);
+    outputs[0] = attempt!(worker.string_update(inputs[0], index, code));
     Outcome::Done
 }
 

@@ -28,7 +28,7 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word) -> Result
         View::Int(count) => {
             let count = size(position, count)?;
             worker.ensure(count + 8)?;
-            Ok(worker.vector(&vec![Word::small(0); count]))
+            Ok(worker.vector_of_zeros(count))
         }
         View::Cons(..) | View::Atom(term::symbol::NIL) | View::Unbound(_) => {
             let items = list_items(worker, position, from)?;
@@ -87,8 +87,7 @@ pub(super) fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]
 pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let index = attempt!(index(worker, 2, inputs[1], length));
-    attempt!(worker.ensure(length + 8));
-    outputs[0] = worker.vector_update(inputs[0], index, inputs[2]);
+    outputs[0] = attempt!(worker.vector_update(inputs[0], index, inputs[2]));
     Outcome::Done
 }
 
@@ -96,9 +95,8 @@ pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [W
 pub(super) fn exchange_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let index = attempt!(index(worker, 2, inputs[1], length));
-    attempt!(worker.ensure(length + 8));
     outputs[0] = worker.vector_element(inputs[0], index);
-    outputs[1] = worker.vector_update(inputs[0], index, inputs[2]);
+    outputs[1] = attempt!(worker.vector_update(inputs[0], index, inputs[2]));
     Outcome::Done
 }
 

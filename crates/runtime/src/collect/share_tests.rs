@@ -220,7 +220,7 @@ fn the_remembered_words_of_one_worker_are_roots_of_both() {
     let mut vector = worker.take_root(root);
     for i in 0..SIZE as usize / 10 {
         let list = list(worker, 3, |_, _| Word::small(i as i64));
-        vector = worker.vector_update(vector, i, list);
+        vector = worker.vector_update(vector, i, list).expect("room");
     }
     worker.root(vector);
     let parts = collect(&mut builder, false);
