@@ -102,7 +102,9 @@ pub const PUBLISHED_MARK: &str = "* published, not measured here";
 /// Digits in groups of three.
 pub fn grouped(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    // A sum of nothing is -0.0.
+    let minus = if text.contains(|digit| ('1'..='9').contains(&digit)) { "-" } else { "" };
+    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| (minus, rest));
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut digits = String::new();
     for (i, digit) in whole.chars().enumerate() {
@@ -184,6 +186,10 @@ mod tests {
         let shown = [(0.0, 0), (999.0, 0), (1000.0, 0), (-1234567.891, 2), (0.5, 1), (12345.6, 0)];
         let texts = shown.map(|(value, decimals)| grouped(value, decimals));
         assert_eq!(texts, ["0", "999", "1,000", "-1,234,567.89", "0.5", "12,346"]);
+        assert_eq!(
+            (grouped(-0.0, 2), grouped(-0.04, 1), grouped(-0.06, 1)),
+            ("0.00".into(), "0.0".into(), "-0.1".into())
+        );
     }
 
     #[test]

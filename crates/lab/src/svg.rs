@@ -58,6 +58,15 @@ fn lines(chart: &Chart, y: &Axis) -> String {
     }
     for (series, color) in colored(chart) {
         let points = thinned(series);
+        if let [(at, value)] = points[..] {
+            // A line of one point would not be seen.
+            out += &format!(
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{color}\"/>\n",
+                x.at(at),
+                y.at(value)
+            );
+            continue;
+        }
         let points = points.iter().map(|point| format!("{:.1} {:.1}", x.at(point.0), y.at(point.1)));
         out += &path(&format!("M{}", points.collect::<Vec<_>>().join("L")), color, 1.5);
     }
@@ -155,4 +164,26 @@ fn path(d: &str, color: &str, width: f64) -> String {
 /// A text inside SVG or HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_one_point_is_seen() {
+        let series = |points: &[(f64, f64)]| Series { name: "run".into(), points: points.to_vec() };
+        let drawn = |points: &[(f64, f64)]| {
+            chart(&Chart {
+                id: "id".into(),
+                title: "title".into(),
+                x: "s".into(),
+                y: "words".into(),
+                groups: Vec::new(),
+                series: vec![series(points)],
+            })
+        };
+        assert!(drawn(&[(1.0, 2.0)]).contains("<circle"));
+        assert!(!drawn(&[(1.0, 2.0), (2.0, 2.0)]).contains("<circle"));
+    }
 }
