@@ -1,4 +1,4 @@
-//! How fast messages are: `cargo bench -p machine --bench messages`, and for processes
+//! How fast messages are: `cargo xtask bench --messages`, or `cargo bench -p machine --bench messages`, and for processes
 //! `MPICC=mpicc.mpich cargo bench -p machine --features mpi --target-dir target/mpich --bench messages`, or the same with `openmpi`.
 //!
 //! Everything is measured by nodes that call the fabric themselves and by handlers and tasks of machines; between processes, beside MPI's

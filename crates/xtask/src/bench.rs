@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the simulated network.
+//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the simulated network,
+//! with `--messages`, what goes between threads and processes.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's time divided by the
@@ -26,6 +27,9 @@ pub(crate) struct Options {
     /// Writes the measurements as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
+    /// How fast messages are between threads and, for each MPI library that is there, between processes, instead of programs.
+    #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json", "network"])]
+    messages: bool,
     /// How fast networks are simulated, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json"])]
     network: bool,
@@ -53,6 +57,9 @@ pub(crate) fn measure(command: &[String]) -> anyhow::Result<()> {
 
 /// Builds, measures, reports.
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
+    if options.messages {
+        return messages(root);
+    }
     if options.network {
         return network(root);
     }
@@ -144,10 +151,30 @@ fn cargo() -> Command {
 
 fn network(root: &Path) -> anyhow::Result<()> {
     println!("machine: {}", machine());
-    let status = cargo()
-        .args(["bench", "--quiet", "--package", "fabric", "--bench", "network"])
-        .current_dir(root)
-        .status()?;
+    finished(
+        cargo().args(["bench", "--quiet", "--package", "fabric", "--bench", "network"]).current_dir(root),
+    )
+}
+
+fn messages(root: &Path) -> anyhow::Result<()> {
+    const BENCH: [&str; 6] = ["bench", "--quiet", "--package", "machine", "--bench", "messages"];
+    println!("machine: {}", machine());
+    finished(cargo().args(BENCH).current_dir(root))?;
+    for library in ["openmpi", "mpich"] {
+        let compiler = format!("mpicc.{library}");
+        if Command::new(&compiler).arg("--version").output().is_err() {
+            println!("{compiler} is not there");
+            continue;
+        }
+        let mut bench = cargo();
+        bench.args(BENCH).args(["--features", "mpi", "--target-dir", &format!("target/{library}")]);
+        finished(bench.env("MPICC", compiler).current_dir(root))?;
+    }
+    Ok(())
+}
+
+fn finished(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status()?;
     if !status.success() {
         bail!("the benchmark failed: {status}");
     }
