@@ -10,6 +10,9 @@ const AWAKE: Duration = Duration::from_micros(200);
 /// Rounds of spinning between two looks at the clock, which takes as long as many of them.
 const ROUNDS: u32 = 64;
 
+/// So often one lets others run. They may be of another scheduling group, which the system does not choose from then: so not for long.
+const TURNS: u32 = 16;
+
 /// Whether there is a processor for everybody who waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Processors {
@@ -35,11 +38,12 @@ impl Patience {
             return false;
         }
         self.rounds += 1;
-        match self.processors {
-            Processors::Enough => std::hint::spin_loop(),
-            Processors::Few => std::thread::yield_now(),
+        if self.processors == Processors::Few {
+            std::thread::yield_now();
+            return self.rounds < TURNS;
         }
-        if self.processors == Processors::Enough && !self.rounds.is_multiple_of(ROUNDS) {
+        std::hint::spin_loop();
+        if !self.rounds.is_multiple_of(ROUNDS) {
             return true;
         }
         let now = Instant::now();

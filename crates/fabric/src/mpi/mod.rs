@@ -13,8 +13,8 @@
 //!   nothing of one run comes to the next, but for credits, which say of which run they are.
 //! - M3 A process that leaves its session in any other way than by [`Session::finish`] ends the job.
 
+mod bells;
 pub mod launch;
-mod pause;
 mod peer;
 mod place;
 mod ports;
@@ -25,9 +25,9 @@ pub mod yardstick;
 use crate::patience::Processors;
 use crate::wire::{self, Header, Kind, Malformed};
 use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
+use bells::{Bells, Pause};
 use mpi::environment::Universe;
 use mpi::traits::Communicator as _;
-use pause::Pause;
 use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
 use ports::{PAYLOAD, POSTED, Ports};
 use raw::{Channel, Transfer};
@@ -126,8 +126,9 @@ impl Session {
         let (universe, _) = mpi::initialize_with_threading(mpi::Threading::Funneled).ok_or(Error::Twice)?;
         let world = universe.world();
         let channel = Channel::new(&world);
-        let processors = place::processors(&world);
-        let ports = Ports::new(channel);
+        let here = world.split_shared(world.rank());
+        let processors = place::processors(&here);
+        let ports = Ports::new(channel, Bells::new(&world, &here));
         Ok(Session { ports: Some(ports), processors, runs: 0, finished: false, universe })
     }
 
@@ -166,7 +167,8 @@ impl Session {
 
     /// Ends this process's part; all processes do so.
     pub fn finish(mut self) {
-        assert!(self.ports.take().is_some(), "a run has failed: the job cannot end well");
+        let ports = self.ports.take().expect("no run has failed: else the job cannot end well");
+        ports.bells.free();
         self.finished = true;
     }
 
@@ -253,13 +255,15 @@ impl Mpi {
         self.filling_since = None;
     }
 
-    /// Looks at the network: takes what has come, and lets transfers get on.
-    fn progress(&mut self) {
+    /// Looks at the network: takes what has come, and lets transfers get on. Whether something came.
+    fn progress(&mut self) -> bool {
+        let mut came = false;
         self.looked = true;
         // To look for more than there is may mean that all others run first.
         let packets = if self.processors == Processors::Few { 1 } else { POSTED };
         for _ in 0..packets {
             let Some((from, packet)) = self.ports.receive() else { break };
+            came = true;
             if let Err(Malformed) = self.arrive(from, packet) {
                 self.error.get_or_insert(Error::Malformed(NodeId(from)));
             }
@@ -286,7 +290,20 @@ impl Mpi {
             }
             self.peers[from as usize].inbox[priority as usize].complete(payload);
             self.ready[priority as usize].push_back(from);
+            came = true;
         }
+        came
+    }
+
+    /// Passes a moment, at most so long.
+    fn rest(&mut self, pause: &mut Pause, limit: Option<Duration>) {
+        let Some(sleep) = pause.wait() else { return };
+        self.ports.bells.lie_down();
+        if self.progress() {
+            return self.ports.bells.wake_up();
+        }
+        self.ports.bells.sleep(limit.map_or(sleep, |limit| limit.min(sleep)));
+        self.looked = false;
     }
 
     /// A packet has come (M1).
@@ -414,7 +431,7 @@ impl Mpi {
             if self.has_work() || left == Some(0) {
                 return Ok(());
             }
-            pause.wait(left.map(Duration::from_nanos));
+            self.rest(&mut pause, left.map(Duration::from_nanos));
         }
     }
 
@@ -442,11 +459,12 @@ impl Mpi {
             if said && all_done && quiet {
                 break;
             }
-            pause.wait(None);
+            self.rest(&mut pause, None);
         }
         let mut barrier = self.ports.channel.barrier();
         while barrier.test(&self.ports.channel).is_none() {
-            pause.wait(None);
+            // Without a look at the network: packets of the next run may be there already.
+            pause.wait().into_iter().for_each(std::thread::sleep);
         }
         Ok(self.ports)
     }

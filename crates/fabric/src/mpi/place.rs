@@ -12,8 +12,7 @@ const ASK_BYTES: u64 = 256 << 20;
 const SET_WORDS: usize = 64;
 
 /// Whether the nodes of this host have a processor each. Launchers may bind every process to one, so the sets of all are united.
-pub(super) fn processors(world: &SimpleCommunicator) -> Processors {
-    let here = world.split_shared(world.rank());
+pub(super) fn processors(here: &SimpleCommunicator) -> Processors {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mine = allowed(&status);
     let mut all = [0u64; SET_WORDS];

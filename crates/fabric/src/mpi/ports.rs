@@ -1,5 +1,6 @@
 //! Packets on their way through MPI, and their buffers.
 
+use super::bells::Bells;
 use super::peer::{PACKET_BYTES, Packet};
 use super::raw::{Channel, Transfer};
 use crate::wire::{HEADER_BYTES, WORDS_BYTES};
@@ -14,6 +15,7 @@ pub(super) const POSTED: usize = 16;
 /// What is begun with MPI and outlives a run.
 pub(super) struct Ports {
     pub(super) channel: Channel,
+    pub(super) bells: Bells,
     /// In the order in which they were begun, so the first is complete first.
     receiving: VecDeque<Transfer>,
     /// Packets on their way.
@@ -24,9 +26,10 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    pub(super) fn new(channel: Channel) -> Ports {
+    pub(super) fn new(channel: Channel, bells: Bells) -> Ports {
         let mut ports = Ports {
             channel,
+            bells,
             receiving: VecDeque::new(),
             sending: VecDeque::new(),
             whole: Vec::new(),
@@ -57,6 +60,7 @@ impl Ports {
     pub(super) fn send(&mut self, to: u32, packet: Vec<u8>) {
         assert!(packet.len() <= PACKET_BYTES, "no receiver has room for more");
         let mut transfer = self.channel.send(packet, to, PACKET);
+        self.bells.ring(to);
         match transfer.test(&self.channel) {
             Some(_) => self.reuse(transfer),
             None => self.sending.push_back(transfer),

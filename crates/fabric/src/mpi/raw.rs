@@ -8,13 +8,14 @@
 //! - X2 Only the thread that initialised MPI calls it: a [`Channel`] and all transfers stay with their thread, for neither is `Send`.
 //! - X3 A communicator outlives its channel's requests, and MPI is finalised after all of them.
 
-use mpi::ffi::{self, MPI_Comm, MPI_Request, MPI_Status};
+use mpi::ffi::{self, MPI_Aint, MPI_Comm, MPI_Request, MPI_Status, MPI_Win};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit, take};
 use std::rc::Rc;
+use std::sync::atomic::AtomicU32;
 
 /// What MPI moves at once; longer transfers are several. All nodes must mean the same.
 const CHUNK_BYTES: usize = 1 << 30;
@@ -223,6 +224,55 @@ impl Drop for Transfer {
             // X1: the library may still use it.
             std::mem::forget(take(&mut self.buffer));
         }
+    }
+}
+
+/// Words that all processes of a host share.
+///
+/// Invariant X4: the memory is there until [`SharedWords::free`], which nobody's reference outlives, and everybody treats it as atomic words.
+pub(super) struct SharedWords {
+    window: MPI_Win,
+    base: *const AtomicU32,
+    count: usize,
+}
+
+/// Between two of them: other processors' cache lines, and pairs of lines, which are fetched together.
+const APART_BYTES: usize = 128;
+
+impl SharedWords {
+    /// One for each of these processes, which call this together and are on one host. What is in them is to be written first.
+    pub(super) fn new(here: &SimpleCommunicator) -> SharedWords {
+        let count = here.size() as usize;
+        let bytes = if here.rank() == 0 { (count * APART_BYTES) as MPI_Aint } else { 0 };
+        let mut base: *mut c_void = std::ptr::null_mut();
+        // SAFETY: a constant of the library.
+        let info = unsafe { ffi::RSMPI_INFO_NULL };
+        // SAFETY: a constant of the library.
+        let mut window = unsafe { ffi::RSMPI_WIN_NULL };
+        // SAFETY: X2; the places are valid for writing.
+        succeeded(unsafe {
+            let base = (&raw mut base).cast();
+            ffi::MPI_Win_allocate_shared(bytes, 1, info, here.as_raw(), base, &mut window)
+        });
+        let (mut bytes, mut unit): (MPI_Aint, c_int) = (0, 0);
+        // SAFETY: X2; the window is there, and the places are valid for writing.
+        succeeded(unsafe {
+            let base = (&raw mut base).cast();
+            ffi::MPI_Win_shared_query(window, 0, &mut bytes, &mut unit, base)
+        });
+        assert!(!base.is_null() && base.cast::<AtomicU32>().is_aligned(), "MPI shares no words");
+        assert!(bytes as usize >= count * APART_BYTES, "MPI shares fewer bytes than it was asked for");
+        SharedWords { window, base: base.cast(), count }
+    }
+    pub(super) fn get(&self, index: usize) -> &AtomicU32 {
+        assert!(index < self.count);
+        // SAFETY: X4 - so many words of the first process's part begin at the base, so many bytes apart.
+        unsafe { &*self.base.byte_add(index * APART_BYTES) }
+    }
+    /// All processes call this together.
+    pub(super) fn free(mut self) {
+        // SAFETY: X2, X4; it is freed once, for it is gone then.
+        succeeded(unsafe { ffi::MPI_Win_free(&mut self.window) });
     }
 }
 
