@@ -89,7 +89,6 @@ const MIRI: [(&str, &[&str]); 3] = [
             "builtins::tests::a_merger_refuses",
             "builtins::tests::inputs_that",
             "builtins::tests::random_numbers",
-            "builtins::io::buffers::tests::strings_are",
             "collect::share::tests::a_list_that_both",
             "print::tests::operators",
             "print::tests::terms",
