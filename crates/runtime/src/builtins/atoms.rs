@@ -1,12 +1,13 @@
 //! Module `atom_table`: atoms from strings and back.
 
-use super::{Row, attempt, bytes, goal, guard, wrong};
+use super::{Row, attempt, bytes, goal, guard, known, wrong};
 use crate::native::Outcome;
 use crate::worker::Worker;
 use term::symbol::NORMAL;
 use term::{Atom, Word};
 
 fn atom(worker: &Worker, position: usize, word: Word) -> Result<Atom, Outcome> {
+    let word = known(word)?;
     worker.atom_value(word).ok_or_else(|| wrong(worker, position, "an atom", word))
 }
 

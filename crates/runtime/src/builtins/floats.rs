@@ -1,6 +1,6 @@
 //! Floats: the methods of class `float`, the builtins of module `floating_arithmetics`, and comparison in guards.
 
-use super::{Row, attempt, body, decide, error, guard, wrong};
+use super::{Row, attempt, body, decide, error, guard, known, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
@@ -9,6 +9,7 @@ use num_bigint::{BigInt, ToBigInt};
 use term::Word;
 
 fn float(worker: &Worker, position: usize, word: Word) -> Result<f64, Outcome> {
+    let word = known(word)?;
     worker.float_value(word).ok_or_else(|| wrong(worker, position, "a float", word))
 }
 

@@ -1,6 +1,6 @@
 //! Structures by position and by name: `functor`, `arg`, `setarg`, `new_functor`, `=..`.
 
-use super::{Row, attempt, body, error, goal, guard, integer, list_items, out_of_range, wrong};
+use super::{Row, attempt, body, error, goal, guard, integer, known, list_items, out_of_range, wrong};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::terms::View;
@@ -89,6 +89,7 @@ fn setarg(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
 
 /// A structure's name.
 fn name(worker: &Worker, position: usize, word: Word) -> Result<Atom, Outcome> {
+    let word = known(word)?;
     worker.atom_value(word).ok_or_else(|| wrong(worker, position, "an atom", word))
 }
 

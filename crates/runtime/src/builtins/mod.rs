@@ -27,6 +27,7 @@ mod timers;
 mod variables;
 mod vectors;
 
+
 pub use system::take_postmortem;
 
 use crate::native::{Native, Outcome, Run};
@@ -132,6 +133,13 @@ fn error(kind: ErrorKind, message: impl Into<String>) -> Outcome {
     Outcome::Error(ProgramError::new(kind, message))
 }
 
+/// What an argument is, which has a value from here on: it waits for that. Another worker may give it one at any time, so who asks twice what it is
+/// may get two answers.
+fn known(word: Word) -> Result<Word, Outcome> {
+    let word = crate::terms::deref(word);
+    if word.tag() == term::word::Tag::Ref { Err(Outcome::Wait(word)) } else { Ok(word) }
+}
+
 /// Argument `position` (from 1) is not what it must be; an unbound one is waited for.
 fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Outcome {
     match worker.view(got) {
@@ -187,11 +195,13 @@ fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<u
 
 /// An integer argument of 64 bits.
 fn integer(worker: &Worker, position: usize, word: Word) -> Result<i64, Outcome> {
+    let word = known(word)?;
     worker.small(word).ok_or_else(|| wrong(worker, position, "an integer", word))
 }
 
 /// A string argument.
 fn bytes(worker: &Worker, position: usize, word: Word) -> Result<Vec<u8>, Outcome> {
+    let word = known(word)?;
     worker.string_bytes(word).ok_or_else(|| wrong(worker, position, "a string", word))
 }
 
@@ -201,6 +211,7 @@ fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>,
     let mut rest = word;
     loop {
         items.count(worker)?;
+        rest = known(rest)?;
         match worker.view(rest) {
             View::Cons(car, cdr) => {
                 items.push(car);

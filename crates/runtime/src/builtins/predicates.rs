@@ -1,6 +1,6 @@
 //! Predicate and module objects: making, asking, calling.
 
-use super::{Row, attempt, body, decide, error, guard, integer, wrong};
+use super::{Row, attempt, body, decide, error, guard, integer, known, wrong};
 use crate::native::{Native, Outcome};
 use crate::outcome::ErrorKind;
 use crate::worker::Worker;
@@ -11,6 +11,7 @@ use term::{Atom, Word};
 const CALL_ARGUMENTS_MAX: usize = 32;
 
 fn predicate(worker: &Worker, position: usize, word: Word) -> Result<PredicateId, Outcome> {
+    let word = known(word)?;
     worker.predicate_value(word).ok_or_else(|| wrong(worker, position, "a predicate object", word))
 }
 
@@ -39,8 +40,9 @@ fn call(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 /// `apply(P,{A1,..,An})`.
 fn apply(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let id = attempt!(predicate(worker, 1, inputs[0]));
-    let Some(args) = worker.vector_elements(inputs[1]) else {
-        return wrong(worker, 2, "a vector of arguments", inputs[1]);
+    let args = attempt!(known(inputs[1]));
+    let Some(args) = worker.vector_elements(args) else {
+        return wrong(worker, 2, "a vector of arguments", args);
     };
     start(worker, id, &args)
 }
@@ -132,6 +134,7 @@ fn defined(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 /// `generic:new(module, M, Name)`.
 pub(super) fn module(worker: &mut Worker, name: Word) -> Result<Word, Outcome> {
+    let name = known(name)?;
     let Some(name) = worker.atom_value(name) else { return Err(wrong(worker, 3, "an atom", name)) };
     if !worker.predicates.has_module(name) {
         let message = format!("there is no module {} in this program", worker.atoms.name(name));
@@ -142,6 +145,7 @@ pub(super) fn module(worker: &mut Worker, name: Word) -> Result<Word, Outcome> {
 
 /// `generic:new(predicate, P, M, Name, Arity)`; M is a module object or its name.
 pub(super) fn create(worker: &mut Worker, module: Word, name: Word, arity: Word) -> Result<Word, Outcome> {
+    let (module, name) = (known(module)?, known(name)?);
     let module = match worker.module_value(module).or_else(|| worker.atom_value(module)) {
         Some(module) => module,
         None => return Err(wrong(worker, 3, "a module", module)),

@@ -1,6 +1,8 @@
 //! Strings: guards, body builtins, and what the generic methods do for class `string`.
 
-use super::{Row, attempt, body, decide, guard, index, integer, list_items, out_of_range, vectors, wrong};
+use super::{
+    Row, attempt, body, decide, guard, index, integer, known, list_items, out_of_range, vectors, wrong,
+};
 use crate::native::Outcome;
 use crate::terms::View;
 use crate::worker::Worker;
@@ -14,6 +16,7 @@ const SEARCH_PIECE_BYTES: usize = 256;
 
 fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
     worker.settle(word);
+    let word = known(word)?;
     worker.string_length(word).ok_or_else(|| wrong(worker, position, "a string", word))
 }
 

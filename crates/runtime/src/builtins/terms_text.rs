@@ -6,7 +6,9 @@
 //! Invariant X1: the codes of a term that has not come completely are read once; [`Scan`] keeps them between calls.
 
 use super::io::{Table, read, requests::reply, streams};
-use super::{Row, attempt, ensure_readable, error, goal, home, integer, list_items, out_of_range, wrong};
+use super::{
+    Row, attempt, ensure_readable, error, goal, home, integer, known, list_items, out_of_range, wrong,
+};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::print;
@@ -238,6 +240,7 @@ fn valued_token(worker: &Worker, name: &[u8], value: Word, text: &mut Vec<u8>) -
 fn operators(worker: &Worker, list: Word) -> Result<OpTable, Outcome> {
     let mut table = OpTable::default();
     for entry in list_items(worker, 2, list)?.into_iter().rev() {
+        let entry = known(entry)?;
         let View::Struct(name, 3) = worker.view(entry) else {
             return Err(wrong(worker, 2, "a list of op(Name,Type,Priority)", entry));
         };
@@ -245,6 +248,7 @@ fn operators(worker: &Worker, list: Word) -> Result<OpTable, Outcome> {
             return Err(wrong(worker, 2, "a list of op(Name,Type,Priority)", entry));
         }
         let [op, kind, priority] = [0, 1, 2].map(|index| worker.arg(entry, index));
+        let (op, kind) = (known(op)?, known(kind)?);
         let Some(op) = worker.atom_value(op) else { return Err(wrong(worker, 2, "an atom", op)) };
         let expected = "fx, fy, xfx, xfy, yfx, xf or yf";
         let Some(name) = worker.atom_value(kind) else { return Err(wrong(worker, 2, expected, kind)) };

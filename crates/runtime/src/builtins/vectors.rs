@@ -1,6 +1,6 @@
 //! Vectors: guards, body builtins, and what the generic methods do for class `vector`.
 
-use super::{Row, attempt, body, decide, guard, index, list_items, out_of_range, wrong};
+use super::{Row, attempt, body, decide, guard, index, known, list_items, out_of_range, wrong};
 use crate::native::Outcome;
 use crate::terms::View;
 use crate::worker::Worker;
@@ -11,6 +11,7 @@ pub(super) const LENGTH_MAX: i64 = 1 << 32;
 
 pub(super) fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
     worker.settle(word);
+    let word = known(word)?;
     worker.vector_length(word).ok_or_else(|| wrong(worker, position, "a vector", word))
 }
 

@@ -3,7 +3,7 @@
 use super::buffers::Ready;
 use super::streams::{Step, step};
 use super::{Io, events};
-use crate::builtins::{ensure_readable, error, out_of_range, wrong};
+use crate::builtins::{ensure_readable, error, known, out_of_range, wrong};
 use crate::native::Outcome;
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::print;
@@ -171,6 +171,7 @@ fn give_ops(worker: &mut Worker, place: usize, ops: Box<OpTable>) {
 }
 
 fn operator(worker: &Worker, op: Word, kind: Word) -> Result<(Atom, OpType), Step> {
+    let (op, kind) = (known(op)?, known(kind)?);
     let Some(atom) = worker.atom_value(op) else { return Err(wrong(worker, 1, "an atom", op).into()) };
     let Some(name) = worker.atom_value(kind) else { return Err(wrong(worker, 2, "an atom", kind).into()) };
     match OpType::from_name(worker.atoms.text(name)) {
