@@ -113,11 +113,8 @@ pub fn compile(
         result.predicates.push(predicate);
         result.components.push(component);
     }
-    for component in &result.components {
-        for entry in &component.entries {
-            let position = (entry.predicate.0 - options.first_predicate) as usize;
-            result.predicates[position].awaits = awaits::awaits(component, entry);
-        }
+    for (predicate, mask) in awaits::awaits(&result.components) {
+        result.predicates[(predicate.0 - options.first_predicate) as usize].awaits = mask;
     }
     result.constants = compilation.pool.into_constants();
     debug_assert_eq!(verify::verify(&result), [""; 0], "the code breaks an invariant of the IR");

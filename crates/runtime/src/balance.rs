@@ -27,6 +27,9 @@ use term::word::Tag;
 
 /// While somebody asks for goals, a worker that has none to spare looks again after allocating so much.
 pub(crate) const LOOK_AGAIN_BYTES: usize = 16 << 10;
+/// After so many looks that found nothing, one is left out between two, then 3, 7, and so on: at most `1 << LEFT_OUT_MAX`.
+const LOOKS_IN_VAIN: u32 = 4;
+const LEFT_OUT_MAX: u32 = 6;
 /// A worker that reduces at a lower priority gets so many goals at most.
 const LOWEST_GET: usize = 32;
 /// Goals that took less time than this were little work; one that was given away is sent back if it waits so soon.
@@ -63,6 +66,7 @@ impl Worker {
         for Mail { priority, back, gift, words } in mails {
             if gift != 0 {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
+                self.begin_trial(&words);
             }
             if back {
                 self.push_later(priority, &words);
@@ -102,6 +106,7 @@ impl Worker {
     /// Before a rest. True if goals were sent back since the last one (B3).
     pub(crate) fn go_to_rest(&mut self) -> bool {
         debug_assert!(self.goals.polled.is_empty(), "polled goals are looked at before anything is reduced");
+        self.judge();
         self.end_solo();
         if std::mem::take(&mut self.publish_wanted) {
             self.publish();
@@ -134,6 +139,7 @@ impl Worker {
     /// Gives goals to those who ask, and to those who reduce at a lower priority (B6), as long as there are some to spare.
     #[cold]
     pub(crate) fn feed(&mut self) {
+        self.judge();
         let shared = self.shared.clone();
         let mut hungry = shared.team.hungry() & !(1 << self.index);
         while hungry != 0 {
@@ -141,8 +147,11 @@ impl Worker {
             hungry &= hungry - 1;
             let surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
             if surplus.is_empty() {
+                self.looks_in_vain += 1;
+                self.looks_left_out = (1 << (self.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX)) - 1;
                 return;
             }
+            self.looks_in_vain = 0;
             if shared.team.claim(asker) {
                 self.give(asker, surplus);
             }
@@ -160,7 +169,11 @@ impl Worker {
         self.end_solo();
         self.publish();
         for part in surplus {
+            let resumed = matches!(part, Surplus::Resumed(_));
             let (priority, words) = self.take_surplus(part);
+            if !resumed {
+                self.begin_trial(&words);
+            }
             let gift = self.shared.next_gift();
             self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
             self.statistics.mails += 1;

@@ -103,6 +103,8 @@ pub(crate) struct Builder {
     pub(crate) node: Node,
     pool: Vec<Root>,
     pub(crate) goal: [PredicateId; 3],
+    /// A predicate that awaits its only argument.
+    pub(crate) awaiting: PredicateId,
     cell_class: ClassId,
 }
 
@@ -122,14 +124,19 @@ impl Builder {
             run: |_, _, _| Outcome::Done,
             home: false,
         };
-        let natives =
-            vec![native("one", "a", false), native("three", "aaa", false), native("daemon", "a", true)];
+        let natives = vec![
+            native("one", "a", false),
+            native("three", "aaa", false),
+            native("daemon", "a", true),
+            native("awaiting", "i", false),
+        ];
         let options =
             Options { workers, heap_bytes_max, collect: Collect::WhenFull, check_heap: true, trace: false };
         let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
         let goal = [0, 1, 2].map(|i| node.builtins()[i].0);
+        let awaiting = node.builtins()[3].0;
         let cell_class = node.add_class("cell", Contents::Tagged);
-        let mut builder = Builder { node, pool: Vec::new(), goal, cell_class };
+        let mut builder = Builder { node, pool: Vec::new(), goal, awaiting, cell_class };
         builder.add(Word::NIL);
         builder
     }

@@ -10,6 +10,7 @@
 //!   between reductions: after all plain stores to what becomes shared.
 
 use crate::collect::Collection;
+use crate::lessons::Lessons;
 use crate::outcome::RunOutcome;
 use crate::spaces::Spaces;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) waker: Waker,
     /// How the run ended.
     outcome: Mutex<Option<RunOutcome>>,
+    /// B7 of `lessons`.
+    pub(crate) lessons: Lessons,
     pub(crate) policy: Mutex<crate::policy::Policy>,
     /// Of the machine, as far as the process may use them.
     pub(crate) processors: usize,
@@ -60,6 +63,7 @@ impl Shared {
             goal_bytes: AtomicUsize::new(0),
             waker: Waker::default(),
             outcome: Mutex::default(),
+            lessons: Lessons::default(),
             policy: Mutex::default(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             trace: options.trace.then(|| Trace::new(options.workers)),

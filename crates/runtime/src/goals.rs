@@ -23,6 +23,7 @@ use crate::memory::{Region, at, copy_few, read, write, write_all};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::surplus::Seen;
 use crate::team::AT_REST;
+use crate::turns::Queue;
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,6 +50,9 @@ pub(crate) struct Goals {
     best: i64,
     /// Goals that came back (B3 of `balance`); not higher than the running priority when they came.
     later: BTreeMap<i64, Vec<Word>>,
+    /// P6 of `turns`; and TURN records on the stack.
+    pub(crate) resumed: Queue,
+    pub(crate) turns: usize,
     /// Goals that wait for what other workers make (B3), by priority: the variable, and the goal.
     pub(crate) polled: Vec<(i64, Vec<Word>)>,
     /// B4 of `surplus`.
@@ -96,6 +100,8 @@ impl Goals {
             buckets: BTreeMap::new(),
             best: NO_PRIORITY,
             later: BTreeMap::new(),
+            resumed: Queue::default(),
+            turns: 0,
             polled: Vec::new(),
             seen: Seen::default(),
             spare: Vec::new(),
@@ -147,12 +153,20 @@ impl Goals {
     }
     /// The goals beside the stack.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
-        self.buckets.values().chain(self.later.values()).chain(self.polled.iter().map(|(_, words)| words))
+        self.buckets
+            .values()
+            .chain(self.later.values())
+            .chain([&self.resumed.words])
+            .chain(self.polled.iter().map(|(_, words)| words))
     }
     /// Words beside the stack.
     pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
         let polled = self.polled.iter_mut().map(|(_, words)| words);
-        self.buckets.values_mut().chain(self.later.values_mut()).chain(polled)
+        self.buckets
+            .values_mut()
+            .chain(self.later.values_mut())
+            .chain([&mut self.resumed.words])
+            .chain(polled)
     }
     pub(crate) fn best(&self) -> Option<i64> {
         (self.best != NO_PRIORITY).then_some(self.best)
@@ -262,6 +276,7 @@ impl Worker {
         }
     }
     fn interrupt_segment(&mut self, priority: i64) {
+        while self.push_next_resumed() {}
         let top = self.abi.goals as usize;
         write(top, BOTTOM.goal_word());
         let base = top + BOTTOM_BYTES;
@@ -339,6 +354,9 @@ impl Worker {
         write(floor, BOTTOM.goal_word());
         self.goals.buckets.clear();
         self.goals.later.clear();
+        (self.goals.resumed, self.goals.turns) = (Queue::default(), 0);
+        self.goals.seen = Seen::default();
+        self.trial = None;
         self.goals.polled.clear();
         self.solo = false;
         (self.shown, self.shown_looks) = (AT_REST, false);
@@ -417,7 +435,7 @@ impl Worker {
     }
     /// True if the stack takes `words` more and keeps its slack; otherwise the program ends at the next reduction.
     #[cold]
-    fn has_room(&mut self, words: usize) -> bool {
+    pub(crate) fn has_room(&mut self, words: usize) -> bool {
         let top = self.abi.goals as usize + 8 * words;
         if top <= self.abi.goals_limit {
             return true;

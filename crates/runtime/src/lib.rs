@@ -23,6 +23,7 @@ mod heap;
 mod helpers;
 #[cfg(test)]
 mod infinite_tests;
+mod lessons;
 mod memory;
 #[cfg(all(test, models))]
 mod models;
@@ -45,7 +46,8 @@ mod team;
 pub mod terms;
 mod threads;
 pub mod trace;
-pub mod unify;
+pub mod turns;
+mod unify;
 mod versions;
 pub mod waker;
 mod walk;

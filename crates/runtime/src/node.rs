@@ -83,9 +83,8 @@ impl Node {
         let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
         let bottom = add(system::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
-        let [at_priority, at_node, at_position, after_collection, unify, mark] =
+        let [at_priority, at_node, at_position, after_collection, unify, mark, turn] =
             system::natives().map(&mut add);
-        let system_goals = SystemGoals { at_priority, at_node, at_position, after_collection, unify, mark };
         let mut builtins = Vec::new();
         for native in natives {
             let signature = native.signature.clone();
@@ -97,12 +96,18 @@ impl Node {
             // A node without arithmetic (tests) has no code that calls it either.
             predicates.lookup(module, name, modes.len()).unwrap_or(BOTTOM)
         });
+        let (module, name, arity) = crate::builtins::MERGE_PROCESS;
+        let [module, name] = [module, name].map(|text| shared.atoms.intern(text.as_bytes()));
+        let merge = predicates.lookup(module, name, arity).unwrap_or(BOTTOM);
+        let system_goals =
+            SystemGoals { at_priority, at_node, at_position, after_collection, unify, mark, turn, merge };
         let predicates = Arc::new(predicates);
         let mut workers = Vec::new();
         for (index, goals) in goals.into_iter().enumerate() {
             let mut worker = Worker::new(&options, index, &shared, goals);
             worker.system_goals = system_goals;
             worker.arithmetic_goals = arithmetic_goals;
+            worker.first_compiled = PredicateId(predicates.len() as u32);
             worker.predicates = predicates.clone();
             let base = worker.heap.nursery();
             worker.set_private_base(base);

@@ -255,11 +255,15 @@ impl Worker {
             }
             let goal = read(self.abi.goals as usize - 8);
             let predicate = PredicateId::of_goal_word(goal);
-            if predicate == BOTTOM {
-                if !self.next_segment() {
+            let turn = predicate == self.system_goals.turn;
+            if turn || predicate == BOTTOM {
+                if !self.goals.resumed.is_empty() {
+                    self.take_turn();
+                } else if turn {
+                    self.end_turn();
+                } else if !self.next_segment() {
                     return Pause::Rest;
-                }
-                if !self.is_single() {
+                } else if !self.is_single() {
                     self.show_priority();
                 }
                 continue;
@@ -301,10 +305,7 @@ impl Worker {
             self.abi.want_attention();
             return false;
         }
-        if !self.is_single() {
-            return self.push_resumed_below();
-        }
-        self.push_one_resumed() || self.push_resumed()
+        if self.is_single() { self.push_one_resumed() || self.push_resumed() } else { self.put_resumed_off() }
     }
 
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
@@ -325,7 +326,7 @@ impl Worker {
             self.unify_now();
         }
         if crowd {
-            self.push_resumed_below();
+            self.put_resumed_off();
         } else {
             self.push_resumed();
         }
@@ -345,14 +346,18 @@ impl Worker {
         if self.abi.heap as usize + self.need * 8 > self.limit || self.collection_wanted {
             return Some(Pause::Collect);
         }
+        let collected = std::mem::take(&mut self.collected);
+        if self.abi.heap as usize >= self.soon || collected {
+            self.soon = usize::MAX;
+            self.nest_turn();
+        }
         if crowd {
             self.look_at_others();
             self.open_mail();
-            if self.abi.heap as usize >= self.soon || self.collected {
-                self.soon = usize::MAX;
-                self.take_turns();
+            if collected {
+                self.judge();
             }
-            if std::mem::take(&mut self.collected) && self.later_is_now() {
+            if collected && self.later_is_now() {
                 self.swap_top_goals();
             }
             if !self.goals.polled.is_empty() && !self.poll_variables() {
@@ -360,15 +365,19 @@ impl Worker {
             }
             self.show_priority();
             if self.is_asked() {
-                self.feed();
+                if self.looks_left_out == 0 {
+                    self.feed();
+                } else {
+                    self.looks_left_out -= 1;
+                }
                 self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
             }
             if self.shaker.is_some() {
                 self.shake();
             }
-            self.abi.set_limit(self.abi.limit().min(self.soon));
             self.show_looks();
         }
+        self.abi.set_limit(self.abi.limit().min(self.soon));
         self.switch_priority();
         None
     }

@@ -20,21 +20,13 @@ use crate::worker::Worker;
 use term::Word;
 use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId};
 use term::layout::{
-    self, ClassId, GOAL_ARITY_MAX, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT,
+    self, ClassId, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT,
     SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
 use term::word::{self, Tag, UNBOUND};
 
 /// What a record's predicate word says once its goal was resumed (H3).
 pub(crate) const RESUMED: Word = Word::small(-1);
-/// With several workers: goals that were resumed have their turn after so much was allocated: large batches, which still fit
-/// in the nursery.
-const TURN_BYTES: usize = 128 << 10;
-/// When goals are resumed more often in a row than `TALK_SIGNS`, each after so few bytes were allocated, then two goals talk to each other, and
-/// none makes much for another: the next `TALKS` resumed goals come on top, which is cheaper.
-const TALK_BYTES: usize = 512;
-const TALK_SIGNS: u32 = 8;
-const TALKS: u32 = 4096;
 const HOOK_HEADER: Word = word::object_header(layout::HOOK, 2);
 
 /// Records of waiting goals, by address (H4).
@@ -51,6 +43,14 @@ impl Registry {
         self.young.append(&mut others.young);
         self.old.append(&mut others.old);
     }
+}
+
+/// Goals that were suspended since somebody began to count.
+#[derive(Debug)]
+pub(crate) struct Suspended {
+    /// The newest record that was counted, or that there was; 0 if there is none.
+    pub(crate) newest: usize,
+    pub(crate) count: u64,
 }
 
 /// A variable that a goal is to wait for.
@@ -71,7 +71,7 @@ fn record_class(record: usize) -> ClassId {
 
 /// The number of arguments of a record's goal.
 #[inline(always)]
-fn goal_arity(record: usize) -> usize {
+pub(crate) fn goal_arity(record: usize) -> usize {
     word::header_size(read(record)) + 1 - SUSPENSION_ARGS
 }
 
@@ -123,8 +123,22 @@ impl Worker {
             Some(record)
         })
     }
+    /// Counts the suspensions since the last gift (B7 of `lessons`).
+    pub(crate) fn count_suspended(&mut self) {
+        let Some(trial) = &self.trial else { return };
+        let counted = trial.suspended.newest;
+        let count = self.new_suspensions().take_while(|&record| record != counted).count();
+        let newest = self.abi.suspensions;
+        if let Some(trial) = &mut self.trial {
+            trial.suspended = Suspended { newest, count: trial.suspended.count + count as u64 };
+        }
+    }
     /// Enters the new suspensions that still wait into the registry, the oldest first (H4).
     pub(crate) fn register(&mut self) {
+        self.count_suspended();
+        if let Some(trial) = &mut self.trial {
+            trial.suspended.newest = 0;
+        }
         let old = self.registry.young.len();
         for record in self.new_suspensions() {
             self.statistics.suspensions += 1;
@@ -295,82 +309,12 @@ impl Worker {
         }
         true
     }
-    /// With several workers: the same, but unless goals just talk to each other, those resumed come below the one on top of the stack. It goes on making what they wait for;
-    /// they get their turn when it waits or ends, or after [`TURN_BYTES`]. (A goal that is resumed for each element of a list
-    /// that is being made costs ten times as much as one that gets it in pieces; it may happen because goals that one worker
-    /// would reduce one after the other are reduced at the same time.)
-    #[inline(always)]
-    pub(crate) fn push_resumed_below(&mut self) -> bool {
-        if !self.has_resumed() {
-            return true;
-        }
-        if self.talks > 0 {
-            self.talks -= 1;
-            return self.push_one_resumed() || self.push_resumed();
-        }
-        let heap = self.abi.heap as usize;
-        let close = heap.wrapping_sub(self.resumed_at) < TALK_BYTES;
-        self.resumed_at = heap;
-        self.resumed_close = if close { self.resumed_close + 1 } else { 0 };
-        if self.resumed_close > TALK_SIGNS {
-            (self.resumed_close, self.talks) = (0, TALKS);
-        }
-        let top = self.abi.goals as usize;
-        if self.is_special(top) {
-            return self.push_resumed();
-        }
-        let start = self.below_top(top);
-        if start < self.resumed_floor {
-            self.resumed_floor = start;
-            self.soon = self.soon.min(self.abi.heap as usize + TURN_BYTES);
-            self.abi.set_limit(self.abi.limit().min(self.soon));
-        }
-        if top - start <= 8 * 8 {
-            self.push_resumed_between::<8>(start, top)
-        } else {
-            self.push_resumed_between::<{ GOAL_ARITY_MAX + 1 }>(start, top)
-        }
-    }
-    /// The same, the goal on top being the words from `start` to `top`: at most `N`.
-    fn push_resumed_between<const N: usize>(&mut self, start: usize, top: usize) -> bool {
-        let mut record = [Word(0); N];
-        let words = (top - start) / 8;
-        for (i, word) in record[..words].iter_mut().enumerate() {
-            *word = read(start + 8 * i);
-        }
-        self.abi.goals = at(start);
-        let _ = self.push_one_resumed() || self.push_resumed();
-        let top = self.abi.goals as usize;
-        for (i, &word) in record[..words].iter().enumerate() {
-            write(top + 8 * i, word);
-        }
-        self.abi.goals = at(top + 8 * words);
-        true
-    }
-    /// The goals that were resumed since the last turn have theirs: the one on top, which made what they waited for, goes below them.
-    #[cold]
-    pub(crate) fn take_turns(&mut self) {
-        let floor = std::mem::replace(&mut self.resumed_floor, usize::MAX);
-        let top = self.abi.goals as usize;
-        if floor >= top || self.is_special(top) {
-            return;
-        }
-        let middle = self.below_top(top);
-        let mut start = middle;
-        // The stack may have been lower meanwhile: then there is no goal at `floor`.
-        while start > floor && !self.is_special(start) {
-            start = self.below_top(start);
-        }
-        let below: Vec<Word> = (start..middle).step_by(8).map(read).collect();
-        let above = (middle..top).step_by(8).map(read);
-        for (i, word) in above.chain(below).collect::<Vec<Word>>().into_iter().enumerate() {
-            write(start + 8 * i, word);
-        }
-    }
     /// True if no goal of the program ends there.
-    fn is_special(&self, end: usize) -> bool {
+    pub(crate) fn is_special(&self, end: usize) -> bool {
         let goal = read(end - 8);
-        goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word()
+        goal == BOTTOM.goal_word()
+            || goal == self.system_goals.mark.goal_word()
+            || goal == self.system_goals.turn.goal_word()
     }
     #[cold]
     pub(crate) fn swap_top_goals(&mut self) {
@@ -409,6 +353,11 @@ impl Worker {
         one
     }
     fn push_list(&mut self, newest: usize) {
+        self.claim_list(newest, |worker, record, goal| worker.push_claimed(record, goal));
+    }
+    /// Gives `then` the records of a list that still wait, and their goal words, the newest first.
+    #[inline(always)]
+    pub(crate) fn claim_list(&mut self, newest: usize, mut then: impl FnMut(&mut Worker, usize, Word)) {
         let mut next = Word::pointer(Tag::Var, newest);
         while next != UNBOUND {
             let mut record = next.address();
@@ -418,7 +367,7 @@ impl Worker {
             }
             if let Some(goal) = self.claim_record(record) {
                 self.statistics.resumptions += 1;
-                self.push_claimed(record, goal);
+                then(self, record, goal);
             }
         }
     }
@@ -436,7 +385,7 @@ impl Worker {
         compare_exchange(record + 8 * SUSPENSION_PREDICATE, goal, RESUMED).then_some(goal)
     }
     #[inline(always)]
-    fn push_claimed(&mut self, record: usize, goal: Word) {
+    pub(crate) fn push_claimed(&mut self, record: usize, goal: Word) {
         let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
         self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
     }

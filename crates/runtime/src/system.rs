@@ -18,6 +18,9 @@ pub(crate) struct SystemGoals {
     pub(crate) after_collection: PredicateId,
     pub(crate) unify: PredicateId,
     pub(crate) mark: PredicateId,
+    pub(crate) turn: PredicateId,
+    /// A builtin that is looked up once: see `builtins::merge`.
+    pub(crate) merge: PredicateId,
 }
 
 impl Default for SystemGoals {
@@ -29,12 +32,14 @@ impl Default for SystemGoals {
             after_collection: BOTTOM,
             unify: BOTTOM,
             mark: BOTTOM,
+            turn: BOTTOM,
+            merge: BOTTOM,
         }
     }
 }
 
 /// The natives behind them, in the order of the numbers.
-pub(crate) fn natives() -> [Native; 6] {
+pub(crate) fn natives() -> [Native; 7] {
     [
         native("fifth", "at_priority", "aiaa", at_priority),
         native("fifth", "at_node", "iaa", at_node),
@@ -45,6 +50,8 @@ pub(crate) fn natives() -> [Native; 6] {
             worker.unmark_goals();
             Outcome::Done
         }),
+        // The scheduler knows what to do.
+        native("fifth", "turn", "", |_, _, _| Outcome::Done),
     ]
 }
 

@@ -14,6 +14,7 @@ use crate::collect::TaggedWords;
 use crate::crew::Shared;
 use crate::goals::Goals;
 use crate::heap::Heap;
+use crate::lessons::Trial;
 use crate::memory::at;
 use crate::outcome::ProgramError;
 use crate::program::{Code, Predicates};
@@ -97,8 +98,6 @@ pub struct Worker {
     pub(crate) limit: usize,
     /// What others may take is to be published at the next attention (H5 of `suspend`).
     pub(crate) publish_wanted: bool,
-    /// The lowest address on the goal stack where goals were resumed that have not had their turn; the largest number if there are none.
-    pub(crate) resumed_floor: usize,
     /// How much had been allocated when goals were last resumed, how often in a row that was little, and how many resumed goals are
     /// going to come on top (`suspend::TALKS`).
     pub(crate) resumed_at: usize,
@@ -107,6 +106,9 @@ pub struct Worker {
     /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
     /// somebody asks for some.
     pub(crate) soon: usize,
+    /// Looks that found nothing to spare, in a row, and how many of the next ones are left out because of that.
+    pub(crate) looks_in_vain: u32,
+    pub(crate) looks_left_out: u32,
     /// B6 of `balance`: what others were shown.
     pub(crate) shown: i64,
     pub(crate) shown_looks: bool,
@@ -115,6 +117,8 @@ pub struct Worker {
     pub(crate) polling: Polling,
     /// B5 of `balance`.
     pub(crate) solo: bool,
+    /// B7 of `lessons`: the last gift.
+    pub(crate) trial: Option<Trial>,
     /// When goals of others last came.
     pub(crate) fed: Option<Instant>,
     /// Generated code waits for a unification, and those that were put off meanwhile.
@@ -130,6 +134,8 @@ pub struct Worker {
     pub(crate) options: Options,
     pub(crate) shaker: Option<Shaker>,
     pub(crate) system_goals: SystemGoals,
+    /// Those with lower numbers are builtins.
+    pub(crate) first_compiled: PredicateId,
     /// The goals that compute when generated code cannot, by operation.
     pub(crate) arithmetic_goals: [PredicateId; 12],
     /// Counters.
@@ -231,15 +237,17 @@ impl Worker {
             resumed_later: Vec::new(),
             heap,
             publish_wanted: false,
-            resumed_floor: usize::MAX,
             resumed_at: 0,
             resumed_close: 0,
             talks: 0,
             soon: usize::MAX,
+            looks_in_vain: 0,
+            looks_left_out: 0,
             shown: AT_REST,
             shown_looks: false,
             polling: Polling::NEW,
             solo: false,
+            trial: None,
             fed: None,
             collected: false,
             in_code: false,
@@ -255,6 +263,7 @@ impl Worker {
             goals,
             limit,
             system_goals: SystemGoals::default(),
+            first_compiled: BOTTOM,
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
             version_steps: 0,

@@ -175,7 +175,7 @@ impl Runs {
     /// How much of the time of all collections a worker had work in them, in percent.
     fn utilisation(&self, worker: u32) -> Option<f64> {
         let total: f64 = self.samples().map(|sample| sample.pause_seconds).sum();
-        let busy: f64 = self.shares(worker).map(|share| share.busy_seconds).sum();
+        let busy = self.shares(worker).fold(0.0, |busy, share| busy + share.busy_seconds);
         (total > 0.0).then(|| 100.0 * busy / total)
     }
     /// A worker's parts in collections.

@@ -6,7 +6,7 @@
 //!   one. So Out ends when the last input does, and a message costs O(1).
 //! - G3 A process has the merger for itself while the number of open inputs is `BUSY`; another one comes again later.
 
-use super::{Row, attempt, body, daemon, error, predicates, wrong};
+use super::{Row, attempt, body, daemon, error, wrong};
 use crate::memory::write;
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
@@ -43,7 +43,7 @@ pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
 fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     let open = worker.object_word(merger, OPEN);
     if open == BUSY || !worker.claim_object_word(merger, OPEN, open, BUSY) {
-        let process = predicates::library(worker, "gcmerge", "in", 2);
+        let process = worker.system_goals.merge;
         worker.spawn(process, &[input, merger]);
         return Outcome::Done;
     }
@@ -86,7 +86,7 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     if open == 0 {
         worker.unify(tail, Word::NIL);
     } else {
-        let process = predicates::library(worker, "gcmerge", "in", 2);
+        let process = worker.system_goals.merge;
         for variable in waiting {
             wait_for(worker, variable, process, merger);
         }
@@ -118,5 +118,8 @@ fn input(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     forward(worker, inputs[0], inputs[1])
 }
 
+/// The process that waits for an input: module, name and number of arguments.
+pub(crate) const PROCESS: (&str, &str, usize) = ("gcmerge", "in", 2);
+
 pub(super) const NATIVES: &[Row] =
-    &[body("gcmerge", "merge", "aa", merge), daemon("gcmerge", "in", "ia", input)];
+    &[body("gcmerge", "merge", "aa", merge), daemon(PROCESS.0, PROCESS.1, "ia", input)];

@@ -27,6 +27,7 @@ mod timers;
 mod variables;
 mod vectors;
 
+pub(crate) use merge::PROCESS as MERGE_PROCESS;
 
 pub use system::take_postmortem;
 

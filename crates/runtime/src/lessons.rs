@@ -1,0 +1,197 @@
+//! What became of goals that were given away: those of a predicate that did more harm than good are kept for a while.
+//!
+//! Invariant B7: A worker's goals are in an order in which most of them find what they need. Whoever gets a goal that is not as
+//! independent as it looks, or keeps the goals that need what it makes, runs many that must wait, each a moment before its turn would have come. So
+//! after a gift both sides count. If goals wait more often than [`OFTEN`], the predicates of the gift are given away no more for a
+//! while, and longer each time; unless goals wait as often when none are given away.
+
+use crate::crew::lock;
+use crate::suspend::Suspended;
+use crate::sync::Mutex;
+use crate::worker::Worker;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use term::Word;
+use term::abi::PredicateId;
+
+/// Goals that wait as often as this, wait too often: it takes about as long to resume one.
+const OFTEN: Duration = Duration::from_nanos(200);
+/// So few that waited say nothing.
+const FEW: u64 = 64;
+/// Goals are counted for so long at a time, and what happens so long after a gift has nothing to do with it.
+const WINDOW: Duration = Duration::from_millis(10);
+const TRIAL: Duration = Duration::from_secs(1);
+/// The first lesson is remembered for so long, the next ones twice as long each, but for so many.
+const REMEMBERED: Duration = Duration::from_millis(50);
+const LEVELS: u32 = 9;
+/// And for so many times as long as it took to learn it.
+const AS_LONG: u32 = 16;
+/// At most so many predicates of a gift are remembered.
+const PREDICATES: usize = 4;
+
+/// A gift that was made or received.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    predicates: Vec<PredicateId>,
+    begin: Instant,
+    /// Since when goals are counted.
+    since: Instant,
+    pub(crate) suspended: Suspended,
+}
+
+/// What is known of predicates: shared by all workers.
+#[derive(Debug, Default)]
+pub(crate) struct Lessons {
+    any: AtomicBool,
+    known: Mutex<FxHashMap<PredicateId, Lesson>>,
+}
+
+#[derive(Debug)]
+struct Lesson {
+    until: Instant,
+    level: u32,
+    /// Goals of this predicate wait often anyway.
+    idle: bool,
+    /// Who first kept a goal because of it: when, and how many of its goals had waited by then.
+    kept: Option<(usize, Instant, u64)>,
+}
+
+impl Worker {
+    /// B7: goals (in the format of the goal stack) go to or come from another worker.
+    pub(crate) fn begin_trial(&mut self, words: &[Word]) {
+        self.judge();
+        let mut predicates = Vec::new();
+        let mut end = words.len();
+        while end > 0 && predicates.len() < PREDICATES {
+            let predicate = PredicateId::of_goal_word(words[end - 1]);
+            if !predicates.contains(&predicate) {
+                predicates.push(predicate);
+            }
+            end -= 1 + self.predicates.arity(predicate);
+        }
+        let suspended = Suspended { newest: self.abi.suspensions, count: 0 };
+        let now = Instant::now();
+        self.trial = Some(Trial { predicates, begin: now, since: now, suspended });
+    }
+    /// B7: looks what has become of the last gift.
+    pub(crate) fn judge(&mut self) {
+        self.count_suspended();
+        let Some(trial) = &mut self.trial else { return };
+        let (count, elapsed) = (trial.suspended.count, trial.since.elapsed());
+        if count > FEW && elapsed < OFTEN * u32::try_from(count).unwrap_or(u32::MAX) {
+            let at_least = trial.begin.elapsed() * AS_LONG;
+            let mut known = lock(&self.shared.lessons.known);
+            for &predicate in &trial.predicates {
+                let lesson = known.entry(predicate).or_insert(Lesson {
+                    until: trial.since,
+                    level: 0,
+                    idle: false,
+                    kept: None,
+                });
+                if lesson.until <= Instant::now() {
+                    lesson.until = Instant::now() + at_least.max(REMEMBERED * (1 << lesson.level));
+                    lesson.level = (lesson.level + 1).min(LEVELS);
+                    lesson.kept = None;
+                }
+            }
+            self.shared.lessons.any.store(true, Relaxed);
+            drop(known);
+            self.trial = None;
+        } else if trial.begin.elapsed() > TRIAL {
+            self.trial = None;
+        } else if elapsed > WINDOW {
+            (trial.since, trial.suspended.count) = (Instant::now(), 0);
+        }
+    }
+    /// B7: goals of this predicate are kept.
+    pub(crate) fn keeps(&self, predicate: PredicateId) -> bool {
+        // Relaxed: whoever does not see it yet gives one more goal away.
+        if !self.shared.lessons.any.load(Relaxed) {
+            return false;
+        }
+        let mut known = lock(&self.shared.lessons.known);
+        let Some(lesson) = known.get_mut(&predicate) else { return false };
+        let (now, waited) = (Instant::now(), self.statistics.suspensions);
+        let kept = *lesson.kept.get_or_insert((self.index, now, waited));
+        if now < lesson.until {
+            return !lesson.idle;
+        }
+        if kept.0 == self.index && waited - kept.2 > FEW {
+            let count = u32::try_from(waited - kept.2).unwrap_or(u32::MAX);
+            lesson.idle |= now - kept.1 < 2 * OFTEN * count;
+        }
+        false
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect_tests::Builder;
+
+    /// A worker of which so many goals waited right after a gift of a goal of the first predicate.
+    fn after_a_gift(builder: &mut Builder, waited: u64) -> &mut Worker {
+        let goal = builder.goal;
+        let worker = builder.node.worker();
+        worker.begin_trial(&[Word::small(1), goal[0].goal_word()]);
+        for _ in 0..waited {
+            let variable = worker.new_variable();
+            worker.spawn(goal[1], &[Word::NIL; 3]);
+            (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+            worker.suspend_top();
+        }
+        // However long that took here.
+        worker.trial.as_mut().expect("it has begun").since = Instant::now() + TRIAL;
+        worker.judge();
+        worker
+    }
+
+    #[test]
+    fn a_predicate_whose_goals_do_harm_is_kept_for_a_while() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal;
+        let worker = after_a_gift(&mut builder, FEW + 1);
+        assert!(worker.keeps(goal[0]) && !worker.keeps(goal[1]));
+        lock(&worker.shared.lessons.known).get_mut(&goal[0]).expect("it is known").until = Instant::now();
+        assert!(!worker.keeps(goal[0]));
+    }
+
+    #[test]
+    fn a_few_goals_that_wait_do_no_harm() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        assert!(!after_a_gift(&mut builder, FEW).keeps(goal));
+    }
+
+    #[test]
+    fn a_predicate_whose_goals_wait_as_often_when_they_are_kept_is_given_away() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = after_a_gift(&mut builder, FEW + 1);
+        assert!(worker.keeps(goal));
+        worker.statistics.suspensions += 1 << 40;
+        lock(&worker.shared.lessons.known).get_mut(&goal).expect("it is known").until = Instant::now();
+        assert!(!worker.keeps(goal));
+        assert!(!after_a_gift(&mut builder, FEW + 1).keeps(goal));
+    }
+
+    #[test]
+    fn goals_that_were_counted_by_a_collection_count_once() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        worker.begin_trial(&[Word::small(1), goal.goal_word()]);
+        for round in 1..4 {
+            let variable = worker.new_variable();
+            worker.spawn(goal, &[Word::NIL]);
+            (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+            worker.suspend_top();
+            if round == 2 {
+                worker.register();
+            }
+            worker.count_suspended();
+            assert_eq!(worker.trial.as_ref().expect("it has begun").suspended.count, round);
+        }
+    }
+}
