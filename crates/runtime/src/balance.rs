@@ -142,6 +142,10 @@ impl Worker {
         self.judge();
         let shared = self.shared.clone();
         let mut hungry = shared.team.hungry() & !(1 << self.index);
+        if hungry != 0 && self.looks_left_out > 0 {
+            self.looks_left_out -= 1;
+            hungry = 0;
+        }
         while hungry != 0 {
             let asker = hungry.trailing_zeros() as usize;
             hungry &= hungry - 1;

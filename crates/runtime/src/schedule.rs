@@ -365,11 +365,7 @@ impl Worker {
             }
             self.show_priority();
             if self.is_asked() {
-                if self.looks_left_out == 0 {
-                    self.feed();
-                } else {
-                    self.looks_left_out -= 1;
-                }
+                self.feed();
                 self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
             }
             if self.shaker.is_some() {
