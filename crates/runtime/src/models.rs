@@ -21,9 +21,9 @@ use term::word::{Tag, UNBOUND};
 const STACK_WORDS: usize = 1 << 15;
 
 /// The goals that wait in the models: they would be reduced by nobody.
-const GOAL: PredicateId = PredicateId(7);
+const GOAL: PredicateId = PredicateId(1 + crate::system::COUNT as u32);
 /// Spawns such a goal.
-const GENERATOR: PredicateId = PredicateId(8);
+const GENERATOR: PredicateId = PredicateId(GOAL.0 + 1);
 
 fn small(value: i64) -> Word {
     Word::small(value)

@@ -38,8 +38,11 @@ impl Default for SystemGoals {
     }
 }
 
+/// How many there are.
+pub(crate) const COUNT: usize = 7;
+
 /// The natives behind them, in the order of the numbers.
-pub(crate) fn natives() -> [Native; 7] {
+pub(crate) fn natives() -> [Native; COUNT] {
     [
         native("fifth", "at_priority", "aiaa", at_priority),
         native("fifth", "at_node", "iaa", at_node),
