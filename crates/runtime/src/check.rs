@@ -10,8 +10,8 @@ use term::Word;
 use term::layout::{self, SUSPENSION_PREDICATE};
 use term::word::{self, Tag, UNBOUND};
 
-/// Panics if a word that can be reached leads to no object, or an old one leads to a young one that is not remembered (G2). Nobody
-/// reduces.
+/// Panics if a word that can be reached leads to no object, or an old one leads to a young one that is not remembered, or a young one is
+/// (G2). Nobody reduces.
 pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
     let mut live = Vec::new();
     let mut remembered = FxHashSet::default();
@@ -21,6 +21,7 @@ pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
         let heap = &worker.heap;
         live.push(Range { start: heap.survivor_base(heap.spaces.area()), end: heap.survivor_top });
         live.push(Range { start: heap.nursery(), end: worker.abi.heap as usize });
+        assert!(heap.remembered.iter().all(|&slot| !heap.is_young(slot)), "a young word is remembered");
         remembered.extend(heap.remembered.iter().copied());
         for slot in (worker.goals.start()..worker.abi.goals as usize).step_by(8) {
             let word = read(slot);

@@ -64,7 +64,8 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
 unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
-    worker.heap.remembered.push(cell);
+    // Generated code knows only that it is not in the nursery.
+    worker.remember_if_old(cell, read(cell));
 }
 
 unsafe extern "C" fn arith_helper(

@@ -206,14 +206,14 @@ fn check(program: &Program) -> Vec<String> {
             }
         }
     }
+    let disorder = format!("--check-heap={}", std::env::var("FIFTH_SEED").unwrap_or("1".into()));
     if directives.errors.is_empty() && !directives.skip_check_heap {
         run("collecting", &["--workers", "1", "--check-heap"], program, &mut wrong);
+        run("collecting at random", &["--workers", "1", &disorder], program, &mut wrong);
     }
     if directives.errors.is_empty() && !directives.one_worker {
         run("4 workers", &["--workers", "4"], program, &mut wrong);
         if !directives.skip_check_heap {
-            let seed = std::env::var("FIFTH_SEED").unwrap_or("1".into());
-            let disorder = format!("--check-heap={seed}");
             run("3 workers in disorder", &["--workers", "3", &disorder], program, &mut wrong);
         }
     }
