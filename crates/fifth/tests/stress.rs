@@ -1,4 +1,4 @@
-//! Several workers in disorder (`--check-heap=SEED`: collections at random safe points, goals change workers at random) do what the
+//! One worker and several in disorder (`--check-heap=SEED`: collections at random safe points, goals change workers at random) do what the
 //! reference interpreter does.
 //!
 //! `FIFTH_CASES=100000` runs more random programs, `FIFTH_SEED=7` begins with number 7; what fails is shown with its number. A failure may
@@ -16,7 +16,7 @@ use support::execute::{self, Ending, Execution};
 const CASES: u64 = 30;
 const BYTES_MAX: u64 = 600;
 /// Numbers of workers that are tried in turn.
-const WORKERS: [&str; 3] = ["2", "3", "8"];
+const WORKERS: [&str; 4] = ["1", "2", "3", "8"];
 /// The most there can be take their time: they have a part of the cases.
 const WORKERS_MOST: &str = "64";
 const MOST_EACH: u64 = 8;

@@ -47,6 +47,8 @@ pub(crate) const AT_REST: i64 = i64::MAX;
 pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(10);
 /// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread costs more.
 const SPIN: Duration = Duration::from_micros(20);
+/// The same while all are stopped: most collections end within that.
+const SPIN_STOPPED: Duration = Duration::from_micros(200);
 const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug that ends the process";
 
 /// Goals on their way to another worker: in the format of the goal stack, to be pushed as they are.
@@ -471,9 +473,10 @@ impl Team {
         let seat = &self.seats[me];
         let rings = seat.rings.load(Relaxed);
         if self.spins {
+            let spin = if world.stop.leader().is_some() { SPIN_STOPPED } else { SPIN };
             drop(world);
             let begin = Instant::now();
-            while seat.rings.load(Relaxed) == rings && begin.elapsed() < SPIN {
+            while seat.rings.load(Relaxed) == rings && begin.elapsed() < spin {
                 std::hint::spin_loop();
             }
             world = self.world();
