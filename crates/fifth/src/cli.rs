@@ -215,12 +215,16 @@ Exit codes:
     0    all experiments ran
     2    wrong usage, or DIR cannot be written
     255  a program of an experiment failed or gave a wrong answer
+    Others, of an MPI job: its launcher's, if a process failed.
 
 Examples:
     fifth lab run tr448
     fifth lab run tr448 --runs 1 --scale small
     fifth lab run tr448 --workers 1,2,4
-    fifth lab run all --out results";
+    fifth lab run all --out results
+    mpirun -n 2 fifth lab run jmachine/table1 jmachine/table3
+
+The last one measures between processes, too: fifth must have been built with its feature `mpi` (docs/laboratory.md).";
 
 #[derive(Args, Debug)]
 pub(crate) struct LabRun {

@@ -1,7 +1,7 @@
 //! `fifth lab`: runs experiments; has the processes, the files and the terminal that they do not know of.
 
 use crate::cli::{self, Lab, LabRun};
-use crate::output;
+use crate::{job, output};
 use anyhow::{Context, bail};
 use lab::report::Report;
 use lab::{Config, EXPERIMENTS, Experiment, Finished, Host, Job, Scale};
@@ -39,6 +39,8 @@ fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
     workers.sort_unstable();
     workers.dedup();
     let config = Config { workers, runs: options.runs, scale };
+    let Some(between_processes) = job::measure(&experiments, &config)? else { return Ok(0) };
+    let mut between_processes = between_processes.into_iter();
     if let Some(folder) = &options.out {
         make_folder(folder)?;
     }
@@ -48,7 +50,10 @@ fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
         let result = (experiment.run)(experiment, &mut host, &config);
         host.clear_progress();
         match result {
-            Ok(report) => reports.push(report),
+            Ok(mut report) => {
+                report.tables.extend(between_processes.next());
+                reports.push(report);
+            }
             Err(error) => {
                 output::complain(&format!("error: {}: {error}", experiment.name));
                 return Ok(FAILED);

@@ -6,6 +6,7 @@ mod cli;
 mod driver;
 mod ending;
 mod input;
+mod job;
 mod laboratory;
 mod library;
 mod output;

@@ -59,6 +59,20 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|experiment| experiment.name == name)
 }
 
+/// Measures, in the processes of an MPI job: all call it with the same, and the first of them has the figures.
+#[cfg(feature = "mpi")]
+pub type Between = fn(&mut fabric::mpi::Session, &Config) -> Result<report::Table, Error>;
+
+/// What an experiment of this name measures between processes, if it does.
+#[cfg(feature = "mpi")]
+pub fn between_processes(name: &str) -> Option<Between> {
+    match name {
+        "jmachine/table1" => Some(jmachine::messages),
+        "jmachine/table3" => Some(jmachine::barriers),
+        _ => None,
+    }
+}
+
 /// How much is measured.
 #[derive(Clone, Debug)]
 pub struct Config {

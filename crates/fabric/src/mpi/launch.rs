@@ -4,6 +4,7 @@
 //! `mpirun.mpich`); `MPIRUN` names another.
 
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ pub fn tests(cases: &[Case]) -> ExitCode {
     for &(program, nodes, expected) in cases.iter().filter(|(program, ..)| program.contains(&filter)) {
         tests += 1;
         let begin = Instant::now();
-        let complaint = match job(program, nodes).and_then(|job| outcome(job, PATIENCE)) {
+        let complaint = match job(program, nodes).and_then(outcome) {
             Ok(output) => complaint(&output, expected),
             Err(error) => Some(error.to_string()),
         };
@@ -69,25 +70,31 @@ pub const GIVES_WAY: &str = "OMPI_MCA_mpi_yield_when_idle";
 
 /// A job of so many nodes, each of them this executable, to run this program of its programs.
 pub fn job(program: &str, nodes: u32) -> io::Result<Command> {
+    let mut command = processes(&std::env::current_exe()?, nodes);
+    command.env(PROGRAM, program);
+    Ok(command)
+}
+
+/// A job of so many processes of an executable, whose arguments can be added.
+pub fn processes(executable: &Path, nodes: u32) -> Command {
     let (launcher, options) = launcher(nodes);
     let mut command = Command::new(launcher);
     command
         .args(options)
         .args(["-n", &nodes.to_string()])
-        .arg(std::env::current_exe()?)
-        .env(PROGRAM, program)
+        .arg(executable)
         // Nodes do so themselves, when they have dealt with what they got.
         .env(GIVES_WAY, "0")
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .stdin(Stdio::null());
-    Ok(command)
+    command
 }
 
-/// Runs a job to its end; one that takes longer than `limit` is ended, and that is an error.
-fn outcome(mut job: Command, limit: Duration) -> io::Result<Output> {
+/// Runs a job to its end; one that seems to hang is ended, and that is an error.
+pub fn outcome(mut job: Command) -> io::Result<Output> {
     let mut child = job.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let end = Instant::now() + limit;
+    let end = Instant::now() + PATIENCE;
     while child.try_wait()?.is_none() {
         if Instant::now() > end {
             // The launcher ends its processes when it is asked to; killing it would leave them.
@@ -101,10 +108,11 @@ fn outcome(mut job: Command, limit: Duration) -> io::Result<Output> {
     child.wait_with_output()
 }
 
-/// The name of the MPI library.
+/// The name and the version of the MPI library.
 pub fn library() -> String {
     let version = mpi::environment::library_version().unwrap_or_default();
-    version.lines().next().unwrap_or("MPI").to_string()
+    let words: Vec<&str> = version.split([',', '\n']).next().unwrap_or("MPI").split_whitespace().collect();
+    words.join(" ")
 }
 
 /// The launcher, and what it must be told if there are more nodes than processors.

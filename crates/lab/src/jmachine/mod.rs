@@ -9,6 +9,7 @@ mod fig3;
 mod fig4;
 mod fig5;
 mod fig6;
+mod nodes;
 mod simulation;
 mod table1;
 mod table2;
@@ -25,8 +26,12 @@ pub(crate) use fig4::EXPERIMENT as FIG4;
 pub(crate) use fig5::EXPERIMENT as FIG5;
 pub(crate) use fig6::EXPERIMENT as FIG6;
 pub(crate) use table1::EXPERIMENT as TABLE1;
+#[cfg(feature = "mpi")]
+pub(crate) use table1::of_this_host as messages;
 pub(crate) use table2::EXPERIMENT as TABLE2;
 pub(crate) use table3::EXPERIMENT as TABLE3;
+#[cfg(feature = "mpi")]
+pub(crate) use table3::of_this_host as barriers;
 pub(crate) use table4::EXPERIMENT as TABLE4;
 pub(crate) use table5::EXPERIMENT as TABLE5;
 

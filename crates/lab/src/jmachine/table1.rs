@@ -1,10 +1,11 @@
 //! Table 1: what a message costs.
 
+use super::nodes::{Nodes, Threads};
 use super::{SOURCE, measured_on, network_inputs, simulation};
-use crate::report::{Cell, Report, Table, median};
+use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
-use fabric::{Fabric, NodeId, Priority, Time, threads};
-use machine::{Call, Context, Costs, Here, Machine, Program, Verdict, WORDS};
+use fabric::{Fabric, NodeId, Priority, Time};
+use machine::{Call, Context, Here, Program, Verdict, WORDS};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/table1",
@@ -32,14 +33,14 @@ const PAYLOAD_BYTES: usize = 16_384;
 const TAKE: u32 = 1;
 const RETURN: u32 = 2;
 
-/// Node 0 sends messages to node 1, or one that goes to and fro.
+/// Node 1 sends messages to node 0, or one that goes to and fro.
 #[derive(Clone, Copy)]
 struct Stream {
     code: u32,
     messages: u64,
     words: usize,
     payload: usize,
-    /// Of node 1: messages that came, when the first one did and when the last.
+    /// Of node 0: messages that came, when the first one did and when the last.
     taken: u64,
     first: Time,
     last: Time,
@@ -49,15 +50,15 @@ impl Stream {
     fn new(code: u32, messages: u64, words: usize, payload: usize) -> Stream {
         Stream { code, messages, words, payload, taken: 0, first: Time(0), last: Time(0) }
     }
-    /// From one message to the next.
+    /// From one message to the next, at node 0.
     fn interval(&self) -> f64 {
-        (self.last.0 - self.first.0) as f64 / (self.taken - 1) as f64
+        (self.last.0 as f64 - self.first.0 as f64) / (self.taken as f64 - 1.0)
     }
 }
 
 impl Program for Stream {
     fn start(&mut self, here: &Here) {
-        if here.node() != NodeId(0) {
+        if here.node() != NodeId(1) {
             return;
         }
         let (here, Stream { code, messages, words, payload, .. }) = (here.clone(), *self);
@@ -65,7 +66,7 @@ impl Program for Stream {
             let sent = if code == TAKE { messages } else { 1 };
             for _ in 0..sent {
                 let bytes = vec![1; payload];
-                here.send_with(NodeId(1), Priority::Low, code, &[0; WORDS][..words], bytes).await;
+                here.send_with(NodeId(0), Priority::Low, code, &[0; WORDS][..words], bytes).await;
             }
         });
     }
@@ -86,15 +87,7 @@ impl Program for Stream {
 /// Cycles of a message of so many words: one way, and of the two nodes.
 fn simulated(words: usize) -> Result<[f64; 2], Error> {
     let run = simulation::run(2, |_| Stream::new(TAKE, 1, words, 0))?;
-    Ok([run.programs[1].last.0 as f64, run.spent.messages as f64])
-}
-
-/// Nanoseconds from one message to the next.
-fn real(stream: Stream) -> Result<f64, Error> {
-    let make = |node| Machine::new(node, 2, stream, Costs::REAL);
-    let ends =
-        threads::run(2, make, |machine| machine.program).map_err(|failed| Error(failed.to_string()))?;
-    Ok(ends[1].interval())
+    Ok([run.programs[0].last.0 as f64, run.spent.messages as f64])
 }
 
 fn of_simulated() -> Result<Vec<Vec<Cell>>, Error> {
@@ -115,7 +108,9 @@ fn of_simulated() -> Result<Vec<Vec<Cell>>, Error> {
     Ok(rows.collect())
 }
 
-fn of_this_host(runs: u32, messages: u64) -> Result<Vec<Vec<Cell>>, Error> {
+/// What messages between nodes of this host cost.
+pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<Table, Error> {
+    let messages = if config.scale == Scale::Full { 1_000_000 } else { 2000 };
     let few = messages / 20 + 2;
     let kinds = [
         (
@@ -139,21 +134,25 @@ fn of_this_host(runs: u32, messages: u64) -> Result<Vec<Vec<Cell>>, Error> {
     ];
     let mut rows = Vec::new();
     for (name, short, long, bytes) in kinds {
-        let times = |stream| (0..runs).map(|_| real(stream)).collect::<Result<Vec<f64>, Error>>();
-        let (shorts, longs) = (times(short)?, times(long)?);
-        let least = shorts.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = shorts.iter().copied().fold(0.0, f64::max);
-        let middle = median(shorts).zip(median(longs));
-        let (a_message, a_byte) = middle.unwrap_or_default();
+        let [a_message, least, most] = nodes.times(config.runs, 2, || short, Stream::interval)?;
+        let [longer, ..] = nodes.times(config.runs, 2, || long, Stream::interval)?;
         rows.push(vec![
             Cell::Text(name.into()),
             Cell::Measured(a_message, 0),
             Cell::Measured(least, 0),
             Cell::Measured(most, 0),
-            Cell::Measured((a_byte - a_message) / bytes, 3),
+            Cell::Measured((longer - a_message) / bytes, 3),
         ]);
     }
-    Ok(rows)
+    let note = format!(
+        "Two nodes of this host, from handler to handler. A message without words: median, least and most of {} runs of {messages} messages (a \
+         twentieth of that for payloads and for those that go there and back); what each further byte adds, 8 to a word, is that of the medians, and \
+         less than nothing if it is lost in their differences. {}",
+        config.runs,
+        nodes.about()
+    );
+    let heads = ["messages", "ns a message", "least", "most", "ns a byte"];
+    Ok(Table::new(N::KIND, &format!("Messages between {}", N::KIND), &note, &heads, rows))
 }
 
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
@@ -174,16 +173,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     ];
     let overhead = Table::new("overhead", "Overhead of a message, one way", note, &heads, rows);
     host.progress(2, 2, "messages of this host");
-    let messages = if config.scale == Scale::Full { 1_000_000 } else { 2000 };
-    let note = format!(
-        "Two nodes that are threads, from handler to handler. A message without words: median, least and most of {} runs of {messages} messages (a \
-         twentieth of that for payloads and for those that go there and back); what each further byte adds, 8 to a word, is that of the medians, and \
-         less than nothing if it is lost in their differences.",
-        config.runs
-    );
-    let heads = ["messages", "ns a message", "least", "most", "ns a byte"];
-    let this_host =
-        Table::new("this-host", "Messages of this host", &note, &heads, of_this_host(config.runs, messages)?);
+    let this_host = of_this_host(&mut Threads, config)?;
     let box_of_two = simulation::network(2).topology.to_string();
     Ok(Report {
         tables: vec![overhead, this_host, network_inputs(&box_of_two, &simulation::inputs())],

@@ -1,10 +1,11 @@
 //! Table 3: barriers.
 
+use super::nodes::{Nodes, Threads};
 use super::{ASSUMED, SOURCE, measured_on, network_inputs, simulation};
-use crate::report::{Cell, Chart, Report, Series, Table, median};
+use crate::report::{Cell, Chart, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
-use fabric::{Fabric, NodeId, Priority, Time, threads};
-use machine::{Call, Context, Costs, Here, Machine, Program, Verdict};
+use fabric::{Fabric, NodeId, Priority, Time};
+use machine::{Call, Context, Here, Program, Verdict};
 use std::cell::Cell as Shared;
 use std::rc::Rc;
 
@@ -120,23 +121,32 @@ fn simulated(nodes: u32) -> Result<[f64; 2], Error> {
     Ok(sums.map(|sum| sum / f64::from(nodes)))
 }
 
-/// Microseconds of a barrier of threads of this process.
-fn real(nodes: u32, barriers: u64) -> Result<f64, Error> {
-    let make = |node| Machine::new(node, nodes, Meeting::new(barriers), Costs::REAL);
-    let times = threads::run(nodes, make, |machine| machine.program.time());
-    let times = times.map_err(|failed| Error(failed.to_string()))?;
-    Ok(times.iter().sum::<f64>() / f64::from(nodes) / 1e3)
+/// What barriers of nodes of this host take.
+pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<Table, Error> {
+    let (most, barriers) = if config.scale == Scale::Full { (64, 20_000) } else { (4, 100) };
+    let most = nodes.most().min(most);
+    let mut rows = Vec::new();
+    for &(count, published) in PUBLISHED_MICROS.iter().filter(|(count, _)| *count <= most) {
+        let make = || Meeting::new(barriers / u64::from(count));
+        let times = nodes.times(config.runs, count, make, |meeting| meeting.time() / 1e3)?;
+        let measured = times.map(|micros| Cell::Measured(micros, 2));
+        rows.push([&[Cell::count(count)], &measured[..], &[Cell::Published(published, 1)]].concat());
+    }
+    let note = format!(
+        "The median, the least and the most of {} runs of {barriers} barriers, divided by the number of nodes. Where there are more of them than \
+         processors, they take turns. {}",
+        config.runs,
+        nodes.about()
+    );
+    let heads = ["nodes", "us", "least", "most", "us, published, J-Machine"];
+    Ok(Table::new(N::KIND, &format!("Barriers of {}", N::KIND), &note, &heads, rows))
 }
 
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
-    let (most, most_real, barriers) = match config.scale {
-        Scale::Full => (512, 64, 20_000),
-        Scale::Small => (512, 4, 100),
-    };
-    let sizes: Vec<(u32, f64)> = PUBLISHED_MICROS.into_iter().filter(|(nodes, _)| *nodes <= most).collect();
-    let (mut rows, mut real_rows, mut points) = (Vec::new(), Vec::new(), Vec::new());
-    for (part, &(nodes, published)) in sizes.iter().enumerate() {
-        host.progress(part + 1, sizes.len(), &format!("barriers of {nodes} nodes"));
+    let (mut rows, mut points) = (Vec::new(), Vec::new());
+    let parts = PUBLISHED_MICROS.len() + 1;
+    for (part, &(nodes, published)) in PUBLISHED_MICROS.iter().enumerate() {
+        host.progress(part + 1, parts, &format!("barriers of {nodes} nodes"));
         let [cycles, of_machine] = simulated(nodes)?;
         let micros = simulation::micros(cycles);
         points.push((f64::from(nodes), micros));
@@ -148,20 +158,6 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             Cell::ratio(micros, published, 2),
             Cell::Measured(simulation::micros(of_machine), 2),
         ]);
-        if nodes <= most_real {
-            let times = (0..config.runs).map(|_| real(nodes, barriers / u64::from(nodes)));
-            let times = times.collect::<Result<Vec<f64>, Error>>()?;
-            let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = times.iter().copied().fold(0.0, f64::max);
-            let middle = median(times).map_or(Cell::Absent, |time| Cell::Measured(time, 2));
-            real_rows.push(vec![
-                Cell::count(nodes),
-                middle,
-                Cell::Measured(least, 2),
-                Cell::Measured(most, 2),
-                Cell::Published(published, 1),
-            ]);
-        }
     }
     let table = Table::new(
         "barriers",
@@ -171,13 +167,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         &["nodes", "cycles", "us", "us, published", "times the published", "us, machine's own"],
         rows,
     );
-    let note = format!(
-        "The median, the least and the most of {} runs of {barriers} barriers, divided by the number of nodes. Nodes are threads; where there \
-         are more of them than processors, they take turns.",
-        config.runs
-    );
-    let heads = ["nodes", "us", "least", "most", "us, published, J-Machine"];
-    let this_host = Table::new("this-host", "Barriers of this host", &note, &heads, real_rows);
+    host.progress(parts, parts, "barriers of this host");
+    let this_host = of_this_host(&mut Threads, config)?;
     let fitted = "fitted to barriers of 2 and 4 nodes";
     let own = [
         ("partners", "nodes whose numbers differ in one bit, the lowest first".to_string(), ASSUMED),
@@ -186,7 +177,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         ("cycles of a wave's handler", WAVE_HANDLER.to_string(), fitted),
     ];
     let inputs = [&simulation::inputs()[..], &own].concat();
-    let published = sizes.iter().map(|&(nodes, micros)| (f64::from(nodes), micros)).collect();
+    let published = PUBLISHED_MICROS.iter().map(|&(nodes, micros)| (f64::from(nodes), micros)).collect();
     let line = |name: &str, points| Series { name: name.into(), points };
     let lines = vec![line("simulated", points), line("published", published)];
     Ok(Report {
