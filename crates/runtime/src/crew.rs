@@ -64,7 +64,7 @@ impl Shared {
             waker: Waker::default(),
             outcome: Mutex::default(),
             lessons: Lessons::default(),
-            policy: Mutex::default(),
+            policy: Mutex::new(crate::policy::Policy::new(options.workers)),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             trace: options.trace.then(|| Trace::new(options.workers)),
             crew: OnceLock::new(),

@@ -1,6 +1,6 @@
 //! When to collect, and how large the spaces are.
 //!
-//! The nursery starts at half a core's second-level cache. It doubles while much of it survives (then a larger one gives objects
+//! The nursery starts at half a core's second-level cache, with several workers at twice as much. It doubles while much of it survives (then a larger one gives objects
 //! more time to die), and shrinks again when little does for long. Those who fill their nurseries share what one alone would have, or
 //! half of what is live, but none gets less than the nursery that it started with. A major collection comes when old and large
 //! objects have doubled since the last one. Running out means that live data alone exceeds what was allowed.
@@ -19,6 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+/// Several workers have at least so much each: to stop them and to fetch what others made costs more than to miss the cache now and then.
+const SEVERAL_MIN: usize = 2 * NURSERY_MIN;
 /// Survival (in percent of the nursery) above which the nursery doubles.
 const GROW_PERCENT: usize = 20;
 /// Survival below which it may shrink.
@@ -38,7 +40,8 @@ const ROOT_BYTES: usize = 64;
 /// What is remembered from one collection to the next.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// Bytes of the nursery of a worker that fills it.
+    /// Bytes of the nursery of a worker that fills it, at least and now.
+    least: usize,
     nursery: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
@@ -46,9 +49,10 @@ pub(crate) struct Policy {
     copied: usize,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { nursery: NURSERY_MIN, quiet_collections: 0, copied: 0 }
+impl Policy {
+    pub(crate) fn new(workers: usize) -> Policy {
+        let least = if workers > 1 { SEVERAL_MIN } else { NURSERY_MIN };
+        Policy { least, nursery: least, quiet_collections: 0, copied: 0 }
     }
 }
 
@@ -192,7 +196,7 @@ impl Policy {
             self.quiet_collections += 1;
             if self.quiet_collections >= SHRINK_AFTER {
                 self.quiet_collections = 0;
-                self.nursery = (self.nursery / 2).max(NURSERY_MIN);
+                self.nursery = (self.nursery / 2).max(self.least);
             }
         } else {
             self.quiet_collections = 0;
