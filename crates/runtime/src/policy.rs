@@ -32,8 +32,9 @@ const LITTLE: usize = 8;
 /// Words from which on several workers copy them: if each has a processor, so that those who are stopped need not be woken, and otherwise.
 const SHARED_FROM: usize = 1024;
 const SHARED_FROM_IN_TURNS: usize = 16384;
-/// Words from which on those who rest are woken for it.
-const WOKEN_FROM: usize = 32768;
+/// Those who rest are woken for what takes one collector so long: by time, because a long list is copied five times as fast as small objects here
+/// and there.
+const WOKEN_FROM: Duration = Duration::from_micros(400);
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
 
@@ -45,14 +46,15 @@ pub(crate) struct Policy {
     nursery: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
-    /// Words that the last minor collection copied: as many as the next one is expected to copy.
+    /// Words that the last minor collection copied, and how long that took all collectors together: the next one is expected to be like it.
     copied: usize,
+    took: Duration,
 }
 
 impl Policy {
     pub(crate) fn new(workers: usize) -> Policy {
         let least = if workers > 1 { SEVERAL_MIN } else { NURSERY_MIN };
-        Policy { least, nursery: least, quiet_collections: 0, copied: 0 }
+        Policy { least, nursery: least, quiet_collections: 0, copied: 0, took: Duration::ZERO }
     }
 }
 
@@ -63,7 +65,10 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let start = Instant::now();
     let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
     let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
-    let (nursery, expected) = lock(&shared.policy).expected();
+    let (nursery, expected) = {
+        let policy = lock(&shared.policy);
+        (policy.nursery, (policy.copied, policy.took))
+    };
     crew.each(|worker| {
         let bytes = worker.nursery_used();
         worker.statistics.words_allocated += bytes as u64 / 8;
@@ -91,6 +96,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     };
     let parts = collection.end(crew);
     let copied: usize = parts.iter().map(|part| part.words).sum();
+    let took = parts.iter().map(|part| part.busy).sum();
     let pause = start.elapsed();
     spaces.set_limits(major.then(|| crew.with(me, |worker| worker.heap_bytes())));
     let kind = if major { Collected::Everything } else { Collected::Young };
@@ -107,7 +113,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     shared.note_collection(me, start, major, copied);
     let nursery = if !major {
         let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
-        lock(&shared.policy).collected(copied, used, most)
+        lock(&shared.policy).collected((copied, took), used, most)
     } else {
         crew.each(Worker::give_goals_back);
         crew.with(me, Worker::check_heap_limit);
@@ -130,12 +136,12 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
 
 /// Who takes part in a collection beside its leader. What is copied faster than others can be told of it is copied by one, and those who
 /// rest are woken for long work only.
-fn sharers(major: bool, expected: usize, processor_each: bool) -> Option<Sharers> {
+fn sharers(major: bool, (words, time): (usize, Duration), processor_each: bool) -> Option<Sharers> {
     let shared_from = if processor_each { SHARED_FROM } else { SHARED_FROM_IN_TURNS };
-    if major || expected >= WOKEN_FROM {
+    if major || time >= WOKEN_FROM {
         Some(Sharers::Everybody)
     } else {
-        (expected >= shared_from).then_some(Sharers::Stopped)
+        (words >= shared_from).then_some(Sharers::Stopped)
     }
 }
 
@@ -178,14 +184,10 @@ fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop:
 }
 
 impl Policy {
-    /// Bytes of nurseries, and words that a minor collection will copy.
-    fn expected(&self) -> (usize, usize) {
-        (self.nursery, self.copied)
-    }
-    /// After a minor collection that copied so many words, of `used` bytes of all nurseries. A nursery may have `most` bytes; answers
+    /// After a minor collection that copied so many words and took so long, of `used` bytes of all nurseries. A nursery may have `most` bytes; answers
     /// how many it gets.
-    fn collected(&mut self, copied: usize, used: usize, most: usize) -> usize {
-        self.copied = copied;
+    fn collected(&mut self, (copied, took): (usize, Duration), used: usize, most: usize) -> usize {
+        (self.copied, self.took) = (copied, took);
         let survived = copied * 8;
         // What survives a large nursery at once would go far beyond a small limit.
         let most = most.clamp(NURSERY_MIN, NURSERY_MAX);

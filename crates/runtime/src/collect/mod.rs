@@ -112,7 +112,7 @@ pub(crate) struct Part {
     survivor_top: usize,
     old: Range,
     remembered: Vec<usize>,
-    busy: Duration,
+    pub(crate) busy: Duration,
 }
 
 impl Part {
