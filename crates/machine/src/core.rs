@@ -97,7 +97,7 @@ pub struct Counters {
     pub returned: u64,
     /// Messages for objects that were elsewhere.
     pub forwarded: u64,
-    /// Messages that no machine writes, or that answer nothing: another program sent them.
+    /// Messages that no machine writes, that answer nothing, or that a handler does not know: another program sent them.
     pub strange: u64,
     /// Steps of tasks.
     pub steps: u64,

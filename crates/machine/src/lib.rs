@@ -73,4 +73,6 @@ pub enum Verdict {
     Done,
     /// Not now: it goes back to its sender, which sends it again after a while.
     Refused,
+    /// No node that runs this program sends it: it is dropped, and [counted](Counters::strange).
+    Strange,
 }

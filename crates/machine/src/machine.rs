@@ -75,7 +75,9 @@ impl<P: Program> Machine<P> {
     /// Runs the handler of a message.
     fn handle<F: Fabric>(&mut self, fabric: &mut F, call: &Call<'_>) -> Verdict {
         let Machine { program, core, here, .. } = self;
-        program.handle(&mut Context { core, fabric, here }, call)
+        let verdict = program.handle(&mut Context { core, fabric, here }, call);
+        self.core.counters.strange += u64::from(verdict == Verdict::Strange);
+        verdict
     }
     #[inline]
     fn dispatch<F: Fabric>(&mut self, fabric: &mut F, message: Message) {

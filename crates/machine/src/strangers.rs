@@ -84,6 +84,7 @@ impl Program for Everything {
                     context.send_to_name(name, Priority::High, 5, &[]);
                 }
             }
+            7 => return Verdict::Strange,
             _ => {}
         }
         Verdict::Done
@@ -140,6 +141,30 @@ fn whatever_strangers_send_a_machine_goes_on() {
         Ok(())
     })
     .budget_ms(2_000);
+}
+
+/// What a handler does not know is counted, however it came, and none of it goes back.
+#[test]
+fn what_no_handler_knows_is_strange() {
+    let message = |kind, words: &[u64], payload| {
+        let mut message = Header { kind, code: 7, aux: 1 }.message(Priority::Low, words);
+        (message.from, message.payload) = (NodeId(1), payload);
+        message
+    };
+    let mut set = Vec::new();
+    NodeSet::new().append_to(&mut set);
+    let incoming = vec![
+        message(Kind::Plain, &[], Vec::new()),
+        message(Kind::Request, &[0, 5], Vec::new()),
+        message(Kind::Broadcast, &[5], Vec::new()),
+        message(Kind::Multicast, &[1], set),
+    ];
+    let strange = incoming.len() as u64;
+    let mut fabric =
+        Strangers { node: NodeId(4), time: 0, incoming, own: Vec::new(), u: &mut Unstructured::new(&[]) };
+    let mut machine = Machine::new(NodeId(4), NODES, Everything, Costs { patience: 50, ..Costs::default() });
+    assert_ne!(machine.step(&mut fabric), Step::Done);
+    assert_eq!((machine.counters().strange, machine.counters().returned), (strange, 0));
 }
 
 /// News of objects that no node has made, at nodes that do not exist, change nothing.

@@ -74,7 +74,7 @@ impl Program for Slots {
         });
     }
     fn handle<F: Fabric>(&mut self, _: &mut Context<'_, F>, _: &Call<'_>) -> Verdict {
-        Verdict::Done
+        Verdict::Strange
     }
 }
 

@@ -62,12 +62,16 @@ impl Program for Exchange {
         here.clone().spawn(async move { here.send(here.node(), Priority::High, ENTER, &[]).await });
     }
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
-        if let &[wave] = call.words {
-            context.spend(WAVE_HANDLER);
-            self.arrived |= 1 << wave;
-        } else {
-            self.began = context.now();
-            self.begin_wave(context, 0);
+        match call.words {
+            &[wave] if wave < self.waves.into() => {
+                context.spend(WAVE_HANDLER);
+                self.arrived |= 1 << wave;
+            }
+            [] => {
+                self.began = context.now();
+                self.begin_wave(context, 0);
+            }
+            _ => return Verdict::Strange,
         }
         while let Some(wave) = self.wave.filter(|wave| self.arrived >> wave & 1 != 0) {
             self.begin_wave(context, wave + 1);
@@ -107,7 +111,7 @@ impl Program for Meeting {
         });
     }
     fn handle<F: Fabric>(&mut self, _: &mut Context<'_, F>, _: &Call<'_>) -> Verdict {
-        Verdict::Done
+        Verdict::Strange
     }
 }
 

@@ -92,7 +92,7 @@ impl Program for Queens {
     }
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
         match (call.code, call.words) {
-            (BOARD, &[rows, columns, left, right]) => {
+            (BOARD, &[rows, columns, left, right]) if rows <= self.size.into() => {
                 let board = Board { rows: rows as u32, columns, left, right };
                 let (solutions, looked_at) = board.count(self.size);
                 context.spend(self.cycles * looked_at);
@@ -100,11 +100,11 @@ impl Program for Queens {
                 self.looked_at += looked_at;
                 context.send(call.from, Priority::High, DONE, &[solutions]);
             }
-            (DONE, &[solutions]) => {
+            (DONE, &[solutions]) if self.solutions.checked_add(solutions).is_some() => {
                 self.answers += 1;
                 self.solutions += solutions;
             }
-            _ => {}
+            _ => return Verdict::Strange,
         }
         Verdict::Done
     }

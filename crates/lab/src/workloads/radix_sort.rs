@@ -9,9 +9,12 @@ use std::rc::Rc;
 
 /// The handler that writes a key.
 pub const WRITE: u32 = 1;
-const WRITE_MANY: u32 = 2;
-const UP: u32 = 3;
-const DOWN: u32 = 4;
+/// The handler that writes pairs of a place and a key, which are its payload.
+pub const WRITE_MANY: u32 = 2;
+/// The handlers of counts, which are the payload: up the tree, and down.
+pub const UP: u32 = 3;
+/// See [`UP`].
+pub const DOWN: u32 = 4;
 
 /// Bits of a pass.
 const BITS: u32 = 4;
@@ -114,6 +117,9 @@ fn add(a: &Counts, b: &Counts) -> Counts {
 }
 
 impl State {
+    fn has_place(&self, place: u64) -> bool {
+        place < self.keys.len() as u64
+    }
     fn write(&mut self, place: usize, key: u64) {
         self.next[place] = key;
         self.arrived += 1;
@@ -183,6 +189,10 @@ impl Program for RadixSort {
                     next[digit(key)] += 1;
                     here.spend(cycles.key);
                     let to = NodeId((place / mine) as u32);
+                    // Another program sent the counts. Nobody gets this key, so somebody waits for one until the run ends.
+                    if to.0 >= here.nodes() {
+                        continue;
+                    }
                     let place = place % mine;
                     if to == here.node() {
                         state.borrow_mut().write(place, key);
@@ -207,12 +217,15 @@ impl Program for RadixSort {
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
         let state = &mut *self.state.borrow_mut();
         match (call.code, call.words) {
-            (WRITE, &[place, key]) => {
+            (WRITE, &[place, key]) if state.has_place(place) => {
                 context.spend(self.cycles.write);
                 state.writes += 1;
                 state.write(place as usize, key);
             }
-            (WRITE_MANY, []) => {
+            (WRITE_MANY, [])
+                if call.payload.len().is_multiple_of(16)
+                    && words(call.payload).step_by(2).all(|place| state.has_place(place)) =>
+            {
                 let mut all = words(call.payload);
                 while let (Some(place), Some(key)) = (all.next(), all.next()) {
                     context.spend(self.cycles.write);
@@ -220,12 +233,22 @@ impl Program for RadixSort {
                     state.write(place as usize, key);
                 }
             }
-            (code @ (UP | DOWN), &[pass, level]) => {
+            (code @ (UP | DOWN), &[pass, level])
+                if pass < self.passes.into()
+                    && level <= context.nodes().ilog2().into()
+                    && call.payload.len() == 8 * DIGITS =>
+            {
+                let keys = state.keys.len() as u64 * u64::from(context.nodes());
+                if words(call.payload).any(|count| count > keys) {
+                    return Verdict::Strange;
+                }
                 let mut counts = words(call.payload);
-                let counts = std::array::from_fn(|_| counts.next().unwrap_or_default());
-                let _ = state.counts(code, pass, level).fill(counts);
+                let counts = std::array::from_fn(|_| counts.next().expect("one for each digit"));
+                if state.counts(code, pass, level).fill(counts).is_err() {
+                    return Verdict::Strange;
+                }
             }
-            _ => {}
+            _ => return Verdict::Strange,
         }
         Verdict::Done
     }

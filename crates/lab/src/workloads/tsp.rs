@@ -18,6 +18,8 @@ pub const BOUND: u32 = 3;
 
 /// Most cities: a path fits into a word of 4 bits a city.
 pub const CITIES_MAX: usize = 16;
+/// Sides of the square where cities lie.
+const SIDE: u32 = 1000;
 /// Paths that are looked at before messages are; where time is simulated, one.
 const SLICE: u64 = 256;
 
@@ -31,12 +33,12 @@ pub struct Map {
 }
 
 impl Map {
-    /// Cities at random places of a square of 1,000 by 1,000, by seed; distances are rounded down.
+    /// Cities at random places of a square of `SIDE` by `SIDE`, by seed; distances are rounded down.
     pub fn new(seed: u64, cities: usize) -> Map {
         assert!((3..=CITIES_MAX).contains(&cities), "3 to {CITIES_MAX} cities");
         let mut random = Random::new(seed);
         let places: Vec<[i64; 2]> =
-            (0..cities).map(|_| [random.below(1000).into(), random.below(1000).into()]).collect();
+            (0..cities).map(|_| [random.below(SIDE).into(), random.below(SIDE).into()]).collect();
         let mut distances = [[0; CITIES_MAX]; CITIES_MAX];
         let mut shortest = [0; CITIES_MAX];
         for a in 0..cities {
@@ -69,8 +71,15 @@ impl Path {
             u64::from(self.count) | u64::from(self.length) << 32,
         ]
     }
-    fn of([a, b]: [u64; 2]) -> Path {
-        Path { last: a as u32, been: (a >> 32) as u32, count: b as u32, length: (b >> 32) as u32 }
+    /// `None` if no path through these cities has such words.
+    fn of([a, b]: [u64; 2], map: &Map) -> Option<Path> {
+        let path = Path { last: a as u32, been: (a >> 32) as u32, count: b as u32, length: (b >> 32) as u32 };
+        let possible = path.last < map.cities as u32
+            && path.been >> map.cities == 0
+            && path.been & 1 << path.last != 0
+            && path.count == path.been.count_ones()
+            && path.length <= 2 * SIDE * path.count;
+        possible.then_some(path)
     }
     /// No tour along this path is shorter than that.
     fn bound(self, map: &Map) -> u32 {
@@ -228,8 +237,9 @@ impl Program for Tsp {
         let mut search = self.search.borrow_mut();
         match (call.code, call.words) {
             (WORK, &[a, b]) => {
+                let Some(path) = Path::of([a, b], &self.map) else { return Verdict::Strange };
                 self.gifts += 1;
-                search.open.push_back(Path::of([a, b]));
+                search.open.push_back(path);
                 drop(search);
                 self.search(context.here());
             }
@@ -239,8 +249,8 @@ impl Program for Tsp {
                     context.send(asker, Priority::High, WORK, &path.words());
                 }
             }
-            (BOUND, &[best]) => search.best = search.best.min(best as u32),
-            _ => {}
+            (BOUND, &[best]) if best <= u32::MAX.into() => search.best = search.best.min(best as u32),
+            _ => return Verdict::Strange,
         }
         Verdict::Done
     }
