@@ -1,9 +1,10 @@
 //! The paper's four programs on simulated J-Machines of any size, each with its answer checked.
 
 use super::simulation::{self, Run, Threads};
-use super::{CLOCK_HZ, Input, SEED};
+use super::{CLOCK_HZ, Input, SEED, measured_on, network_inputs};
+use crate::report::{Chart, Report, Table};
 use crate::workloads::{lcs, queens, radix_sort, tsp};
-use crate::{Error, Scale};
+use crate::{Error, Experiment, Scale};
 use machine::Spent;
 use std::fmt::Debug;
 
@@ -107,7 +108,7 @@ impl Application {
         }
     }
     /// What these compute, for reports.
-    pub(super) fn notes(applications: &[Application], scale: Scale) -> Vec<String> {
+    fn notes(applications: &[Application], scale: Scale) -> Vec<String> {
         let sizes = Sizes::of(scale);
         let mut notes: Vec<String> =
             applications.iter().map(|application| application.about(&sizes)).collect();
@@ -157,7 +158,7 @@ impl Application {
         ran.map_err(|Error(why)| Error(format!("{} on {nodes} nodes: {why}", self.name())))
     }
     /// What the nodes were told.
-    pub(super) fn inputs(self) -> Vec<Input> {
+    fn inputs(self) -> Vec<Input> {
         match self {
             Lcs => vec![
                 (
@@ -191,6 +192,21 @@ impl Application {
             )],
         }
     }
+}
+
+/// What an experiment with these shows: what they compute, its tables, what the nodes of this network were told, and its charts.
+pub(super) fn report(
+    experiment: &Experiment,
+    (applications, scale): (&[Application], Scale),
+    topology: &str,
+    mut tables: Vec<Table>,
+    charts: Vec<Chart>,
+) -> Report {
+    let own = applications.iter().flat_map(|application| application.inputs());
+    let inputs: Vec<Input> = simulation::inputs().into_iter().chain(own).collect();
+    tables.push(network_inputs(topology, &inputs));
+    let notes = Application::notes(applications, scale);
+    Report { notes, tables, charts, ..Report::of(experiment, measured_on()) }
 }
 
 fn run_lcs(nodes: u32, (first, second): (usize, usize)) -> Result<Ran, Error> {

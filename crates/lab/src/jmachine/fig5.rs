@@ -1,7 +1,7 @@
 //! Figure 5: speed-up.
 
-use super::applications::{Application, Sizes};
-use super::{SOURCE, measured_on, network_inputs, simulation};
+use super::applications::{Application, Sizes, report};
+use super::{ANY_BOX, SOURCE};
 use crate::report::{Cell, Chart, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 
@@ -45,15 +45,6 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     heads.push("radix sort, published");
     let note = "Against the same program on one node, where it sends its messages to itself. The paper draws these lines; of their points it prints one.";
     let table = Table::new("speed-up", "Speed-up", note, &heads, rows);
-    let own: Vec<_> = Application::ALL.into_iter().flat_map(Application::inputs).collect();
-    let inputs = [simulation::inputs(), own].concat();
-    Ok(Report {
-        notes: Application::notes(&Application::ALL, config.scale),
-        tables: vec![
-            table,
-            network_inputs("a box of as many nodes, with sides as equal as they can be", &inputs),
-        ],
-        charts: vec![Chart::lines("by-nodes", "Speed-up", "nodes", "times as fast as one node", lines)],
-        ..Report::of(experiment, measured_on())
-    })
+    let chart = Chart::lines("by-nodes", "Speed-up", "nodes", "times as fast as one node", lines);
+    Ok(report(experiment, (&Application::ALL, config.scale), ANY_BOX, vec![table], vec![chart]))
 }

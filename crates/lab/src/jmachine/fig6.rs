@@ -1,8 +1,8 @@
 //! Figure 6: where the time goes.
 
-use super::applications::{Application, Ran, Sizes};
+use super::applications::{Application, Ran, Sizes, report};
 use super::table4::NODES;
-use super::{SOURCE, measured_on, network_inputs, simulation};
+use super::{SOURCE, simulation};
 use crate::report::{Cell, Chart, Group, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 
@@ -62,18 +62,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             Vec::new(),
         )
     };
-    let own: Vec<_> = Application::ALL.into_iter().flat_map(Application::inputs).collect();
-    let inputs = [simulation::inputs(), own].concat();
-    Ok(Report {
-        notes: Application::notes(&Application::ALL, config.scale),
-        tables: vec![
-            table,
-            entry_and_exit(host, config.scale, &sizes)?,
-            network_inputs(&simulation::network(NODES).topology.to_string(), &inputs),
-        ],
-        charts: vec![chart],
-        ..Report::of(experiment, measured_on())
-    })
+    let tables = vec![table, entry_and_exit(host, config.scale, &sizes)?];
+    let topology = simulation::network(NODES).topology.to_string();
+    Ok(report(experiment, (&Application::ALL, config.scale), &topology, tables, vec![chart]))
 }
 
 /// The share of LCS's time that goes into beginning and ending its handlers.

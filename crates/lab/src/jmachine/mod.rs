@@ -79,6 +79,9 @@ fn inputs(own: &[Input]) -> Table {
     network_inputs(&network().topology.to_string(), &[&handlers, own].concat())
 }
 
+/// The network of experiments with any number of nodes.
+const ANY_BOX: &str = "a box of as many nodes, with sides as equal as they can be";
+
 /// What an experiment on this network was told.
 fn network_inputs(topology: &str, own: &[Input]) -> Table {
     let network = network();

@@ -1,7 +1,7 @@
 //! Table 3: barriers.
 
 use super::nodes::{Nodes, Threads};
-use super::{ASSUMED, SOURCE, measured_on, network_inputs, simulation};
+use super::{ANY_BOX, ASSUMED, SOURCE, measured_on, network_inputs, simulation};
 use crate::report::{Cell, Chart, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::{Fabric, NodeId, Priority, Time};
@@ -185,11 +185,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let line = |name: &str, points| Series { name: name.into(), points };
     let lines = vec![line("simulated", points), line("published", published)];
     Ok(Report {
-        tables: vec![
-            table,
-            this_host,
-            network_inputs("a box of as many nodes, with sides as equal as they can be", &inputs),
-        ],
+        tables: vec![table, this_host, network_inputs(ANY_BOX, &inputs)],
         charts: vec![Chart::lines("by-nodes", "Barriers", "nodes", "us", lines)],
         ..Report::of(experiment, format!("{} This host: {}.", measured_on(), host.machine()))
     })

@@ -1,7 +1,7 @@
 //! Table 4: four programs' threads on 64 nodes. (The fourth is table 5's.)
 
-use super::applications::{Application, Ran, Sizes};
-use super::{SOURCE, measured_on, network_inputs, simulation};
+use super::applications::{Application, Ran, Sizes, report};
+use super::{SOURCE, simulation};
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host};
 
@@ -58,17 +58,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     ];
     let note = "A message's words are counted with that of its handler's code. The threads of sorting wait for messages and are not started by one.";
     let threads = Table::new("threads", "Threads", note, &heads, threads);
-    let own: Vec<_> = APPLICATIONS.into_iter().flat_map(Application::inputs).collect();
-    let inputs = [simulation::inputs(), own].concat();
-    Ok(Report {
-        notes: Application::notes(&APPLICATIONS, config.scale),
-        tables: vec![
-            times,
-            threads,
-            network_inputs(&simulation::network(NODES).topology.to_string(), &inputs),
-        ],
-        ..Report::of(experiment, measured_on())
-    })
+    let topology = simulation::network(NODES).topology.to_string();
+    Ok(report(experiment, (&APPLICATIONS, config.scale), &topology, vec![times, threads], Vec::new()))
 }
 
 fn rows(application: Application, ran: &Ran) -> Vec<Vec<Cell>> {

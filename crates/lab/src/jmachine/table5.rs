@@ -1,8 +1,8 @@
 //! Table 5: the travelling salesman.
 
-use super::applications::{Application, Sizes};
+use super::applications::{Application, Sizes, report};
 use super::table4::NODES;
-use super::{SOURCE, measured_on, network_inputs, simulation};
+use super::{SOURCE, simulation};
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host};
 
@@ -38,10 +38,6 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let note = "The paper's cities and its bound are not printed, so the tree is another one, and run time and threads differ with it. A path takes what the \
                 paper's time divided by its threads is: an input. What can be compared is how well the work is spread.";
     let table = Table::new("search", "The search", note, &["what", "simulated", "published"], rows);
-    let inputs = [simulation::inputs(), Application::Tsp.inputs()].concat();
-    Ok(Report {
-        notes: Application::notes(&[Application::Tsp], config.scale),
-        tables: vec![table, network_inputs(&simulation::network(NODES).topology.to_string(), &inputs)],
-        ..Report::of(experiment, measured_on())
-    })
+    let topology = simulation::network(NODES).topology.to_string();
+    Ok(report(experiment, (&[Application::Tsp], config.scale), &topology, vec![table], Vec::new()))
 }
