@@ -3,10 +3,11 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
 
+use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::process::{Text, end, error};
+use support::process::{Text, end, error, interrupt, send};
 
 const LOOP: &str = ":- module main.\nmain :- io:outstream([print(started), nl]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
 const WRITER: &str = ":- module main.\nmain :- io:outstream(S), count(0, S).\ncount(N, S) :- N < 200000 | S = [print(N), nl | S1], N1 := N + 1, count(N1, S1).\ncount(N, S) :- N >= 200000 | S = [].\n";
@@ -27,12 +28,11 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 #[test]
 fn signals_end_a_run_and_its_output_is_kept() {
     let text = Text::new("loop", LOOP.as_bytes());
-    for signal in ["-INT", "-TERM"] {
+    for signal in [Signal::INT, Signal::TERM] {
         let child = text.command(&["run"]).spawn().expect("it starts");
         // Compiling takes a moment; a signal before the run ends the process without words.
         std::thread::sleep(Duration::from_secs(3));
-        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
-        assert!(sent.success());
+        send(&child, signal);
         let output = end(child);
         assert_eq!(output.status.code(), Some(130), "{}", error(&output));
         assert_eq!(String::from_utf8_lossy(&output.stdout), "started\n");
@@ -60,8 +60,7 @@ fn builtins_that_work_on_an_infinite_term_are_interrupted() {
     std::thread::sleep(Duration::from_secs(3));
     for child in &mut children {
         assert!(child.try_wait().is_ok_and(|status| status.is_none()), "it should not have ended");
-        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-        assert!(sent.success());
+        interrupt(child);
     }
     for child in children {
         let output = end(child);
@@ -214,8 +213,8 @@ fn an_interrupted_build_leaves_no_parts() {
         let mut command = text.command(&["build", "-o", exe.to_str().expect("a plain path")]);
         let child = command.spawn().expect("it starts");
         std::thread::sleep(Duration::from_millis(20 + milliseconds));
-        // It may have ended already.
-        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status();
+        // It may have ended already, but has not been waited for.
+        interrupt(&child);
         let output = end(child);
         assert!(matches!(output.status.code(), Some(0 | 130)), "{:?} {}", output.status, error(&output));
         let left: Vec<_> = std::fs::read_dir(&folder).expect("a folder").flatten().collect();

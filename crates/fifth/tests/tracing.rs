@@ -1,9 +1,13 @@
 //! `--trace`: the file is what its readers expect, however the program ends.
 
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use support::process::{end, interrupt};
 
 /// Programs, options for them, and exit codes.
 const PROGRAMS: &[(&str, &str, &[&str], i32)] = &[
@@ -187,19 +191,10 @@ fn an_interrupted_run_leaves_a_whole_trace() {
     let program = folder.program("loop", LOOP);
     for workers in [1, 4] {
         let trace = folder.0.join(format!("{workers}.json"));
-        let mut child = fifth(&[], workers, &trace, &program).spawn().expect("it starts");
+        let child = fifth(&[], workers, &trace, &program).spawn().expect("it starts");
         std::thread::sleep(Duration::from_secs(3));
-        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-        assert!(sent.success());
-        let start = Instant::now();
-        let status = loop {
-            if let Some(status) = child.try_wait().expect("a child") {
-                break status;
-            }
-            assert!(start.elapsed() < Duration::from_secs(60), "no end after a minute");
-            std::thread::sleep(Duration::from_millis(10));
-        };
-        assert_eq!(status.code(), Some(130));
+        interrupt(&child);
+        assert_eq!(end(child).status.code(), Some(130));
         checked(&trace, workers);
     }
 }

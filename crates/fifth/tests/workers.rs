@@ -5,7 +5,7 @@ mod support;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
-use support::process::{Text, end, error};
+use support::process::{Text, end, error, interrupt};
 
 /// Sums the leaves of a tree of goals, which all workers can share, and prints the sum and the arguments.
 const TREE: &str = ":- module main.\n\
@@ -154,8 +154,7 @@ fn an_interrupt_ends_a_query_and_not_the_repl() {
             input.write_all(query.as_bytes()).expect("it reads");
             // The query runs: its first binding has arrived.
             assert_eq!(answer(), format!("X = {round}"));
-            let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-            assert!(sent.success());
+            interrupt(&child);
             input.write_all(b"?- Y := 6 * 7.\n").expect("it reads");
             assert_eq!(answer(), "Y = 42");
         }

@@ -3,6 +3,7 @@
 //! The launcher must be of the library that the program was built with. Both are Debian's if their names have an ending (`mpirun.openmpi`,
 //! `mpirun.mpich`); `MPIRUN` names another.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -98,7 +99,7 @@ pub fn outcome(mut job: Command) -> io::Result<Output> {
     while child.try_wait()?.is_none() {
         if Instant::now() > end {
             // The launcher ends its processes when it is asked to; killing it would leave them.
-            Command::new("kill").arg(child.id().to_string()).status()?;
+            kill_process(Pid::from_child(&child), Signal::TERM)?;
             let output = child.wait_with_output()?;
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             return Err(io::Error::new(io::ErrorKind::TimedOut, format!("it hangs; so far:\n{said}")));

@@ -1,5 +1,6 @@
 //! The command as a process, and program texts in files of their own.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -36,6 +37,16 @@ impl Drop for Text {
 /// What it complained of.
 pub(crate) fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Interrupts it.
+pub(crate) fn interrupt(child: &Child) {
+    send(child, Signal::INT);
+}
+
+/// Sends it a signal. A small system has no command for that.
+pub(crate) fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("a child that has not been waited for");
 }
 
 /// Waits for the end, at most a minute.
