@@ -57,6 +57,16 @@ pub trait Fabric {
     fn send(&mut self, to: NodeId, message: Message) -> Result<(), Busy>;
     /// The next message that has arrived, those of higher priority first.
     fn poll(&mut self) -> Option<Message>;
+    /// This node comes to a barrier that the fabric has where all nodes share memory: see [`Fabric::all_arrived`]. False if it has none; nodes then make
+    /// one of messages.
+    fn arrive(&mut self) -> bool {
+        false
+    }
+    /// Whether all nodes have come to the barrier to which this one came last. It may come to the next one then; a wait ([`Step::Wait`]) ends
+    /// when this becomes true.
+    fn all_arrived(&mut self) -> bool {
+        true
+    }
     /// The time at this node. On a simulated network it passes by what the node is said to [`Fabric::spend`].
     fn now(&self) -> Time;
     /// What the node has just done takes so long, if time is simulated.
@@ -74,7 +84,7 @@ pub trait Node<F: Fabric> {
 pub enum Step {
     /// To go on.
     Again,
-    /// To go on when there is a message, or at this time.
+    /// To go on when there is a message, when a barrier is over, or at this time.
     Wait(Option<Time>),
     /// Nothing more. Messages that still come to it vanish, so nodes agree among themselves on when to be done.
     Done,

@@ -18,6 +18,9 @@ const TURNS: u32 = 16;
 pub(crate) enum Processors {
     Enough,
     Few,
+    /// Few, and who lets others run is not followed by one of those who wait: the system has put them into different scheduling groups.
+    #[cfg_attr(not(feature = "mpi"), expect(dead_code))]
+    FewInGroups,
 }
 
 /// One wait.
@@ -38,15 +41,20 @@ impl Patience {
             return false;
         }
         self.rounds += 1;
-        if self.processors == Processors::Few {
-            std::thread::yield_now();
-            return self.rounds < TURNS;
+        match self.processors {
+            Processors::FewInGroups => false,
+            Processors::Few => {
+                std::thread::yield_now();
+                self.rounds < TURNS
+            }
+            Processors::Enough => {
+                std::hint::spin_loop();
+                if !self.rounds.is_multiple_of(ROUNDS) {
+                    return true;
+                }
+                let now = Instant::now();
+                now < *self.end.get_or_insert(now + AWAKE)
+            }
         }
-        std::hint::spin_loop();
-        if !self.rounds.is_multiple_of(ROUNDS) {
-            return true;
-        }
-        let now = Instant::now();
-        now < *self.end.get_or_insert(now + AWAKE)
     }
 }

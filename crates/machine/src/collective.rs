@@ -1,7 +1,7 @@
 //! Barrier by dissemination, and reductions over a tree: protocols that say what to send, and send nothing themselves.
 
 use crate::slot::Slot;
-use fabric::NodeId;
+use fabric::{Fabric, NodeId};
 use std::collections::VecDeque;
 
 /// How the values of all nodes become one.
@@ -36,7 +36,7 @@ impl Reduction {
     }
 }
 
-/// A node's part of the barriers of a run (Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988): in round r it tells the node
+/// A node's part of the barriers of a run. Where the fabric has none, it is a barrier by dissemination (Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988): in round r it tells the node
 /// 2^r further on, and waits for word from the one 2^r before.
 #[derive(Debug)]
 pub(crate) struct Barrier {
@@ -48,6 +48,8 @@ pub(crate) struct Barrier {
     entered: u64,
     round: usize,
     told: bool,
+    /// The one that is going on is the fabric's.
+    in_fabric: bool,
     waiting: VecDeque<Slot<()>>,
 }
 
@@ -61,19 +63,26 @@ impl Barrier {
             entered: 0,
             round: 0,
             told: false,
+            in_fabric: false,
             waiting: VecDeque::new(),
         }
     }
     /// The node enters a barrier; `done` is filled when all have.
-    pub(crate) fn enter(&mut self, done: Slot<()>) {
+    pub(crate) fn enter<F: Fabric>(&mut self, fabric: &mut F, done: Slot<()>) {
         self.waiting.push_back(done);
         if self.waiting.len() == 1 {
-            self.begin();
+            self.begin(fabric);
         }
     }
-    fn begin(&mut self) {
+    fn begin<F: Fabric>(&mut self, fabric: &mut F) {
         self.entered += 1;
         (self.round, self.told) = (0, false);
+        // A machine may run on some of the fabric's nodes.
+        self.in_fabric = self.nodes == fabric.nodes() && fabric.arrive();
+    }
+    /// How many barriers of the fabric's this node has entered, for X4.
+    pub(crate) fn entered_in_fabric(&self) -> u64 {
+        if self.in_fabric { self.entered } else { 0 }
     }
     /// Word has come. False if there is no such round.
     pub(crate) fn arrive(&mut self, round: u32) -> bool {
@@ -82,14 +91,18 @@ impl Barrier {
         true
     }
     /// Goes on as far as it can: whom to send word next, and of which round. To be called until there is nobody.
-    pub(crate) fn advance(&mut self) -> Option<(NodeId, u32)> {
+    pub(crate) fn advance<F: Fabric>(&mut self, fabric: &mut F) -> Option<(NodeId, u32)> {
         while let Some(done) = self.waiting.front() {
-            if self.round == self.arrived.len() {
+            let is_over =
+                if self.in_fabric { fabric.all_arrived() } else { self.round == self.arrived.len() };
+            if is_over {
                 let _ = done.fill(());
                 self.waiting.pop_front();
                 if !self.waiting.is_empty() {
-                    self.begin();
+                    self.begin(fabric);
                 }
+            } else if self.in_fabric {
+                return None;
             } else if !self.told {
                 self.told = true;
                 let to = (u64::from(self.node) + (1 << self.round)) % u64::from(self.nodes);
@@ -183,6 +196,7 @@ impl Reduce {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::way;
 
     #[test]
     fn nobody_leaves_a_barrier_before_all_have_entered() {
@@ -192,14 +206,17 @@ mod tests {
                 let slots: Vec<Slot<()>> = (0..nodes).map(|_| Slot::new()).collect();
                 // All but one enter, and send what they can.
                 for node in (0..nodes).filter(|&node| node != last) {
-                    barriers[node as usize].enter(slots[node as usize].clone());
+                    let way = &mut way(NodeId(node), nodes);
+                    barriers[node as usize].enter(way, slots[node as usize].clone());
                 }
                 let run = |barriers: &mut Vec<Barrier>| {
                     let mut messages = 0;
                     loop {
                         let before = messages;
                         for node in 0..nodes as usize {
-                            while let Some((to, round)) = barriers[node].advance() {
+                            while let Some((to, round)) =
+                                barriers[node].advance(&mut way(NodeId(node as u32), nodes))
+                            {
                                 assert!(barriers[to.0 as usize].arrive(round));
                                 messages += 1;
                             }
@@ -211,7 +228,7 @@ mod tests {
                 };
                 let before = run(&mut barriers);
                 assert!(nodes == 1 || slots.iter().all(|slot| !slot.is_full()), "{nodes} nodes, {last} last");
-                barriers[last as usize].enter(slots[last as usize].clone());
+                barriers[last as usize].enter(&mut way(NodeId(last), nodes), slots[last as usize].clone());
                 let after = run(&mut barriers);
                 assert!(slots.iter().all(Slot::is_full), "{nodes} nodes, {last} last");
                 assert_eq!(before + after, nodes * nodes.next_power_of_two().trailing_zeros());

@@ -27,6 +27,8 @@ pub fn tests<K: Kind>() -> Vec<Test<K>> {
         ("every call has its reply", calls),
         ("messages of one pair stay in order, and credits bound them", order),
         ("barriers and reductions hold everybody", collective),
+        ("barriers hold everybody although nobody sends anything", barriers),
+        ("a barrier that some never come to", missed),
         ("broadcasts and multicasts reach their nodes once", multicasts),
         ("a chain of messages ends the run only when it is at its end", chain),
         ("tasks that wait for ever are counted", waiting),
@@ -171,6 +173,37 @@ fn collective<K: Kind>(kind: &mut K) {
             }
         });
     });
+}
+
+fn barriers<K: Kind>(kind: &mut K) {
+    let notes = clerks(kind, 0, |here, notes| {
+        let here = here.clone();
+        here.clone().spawn(async move {
+            for round in 0..100 {
+                for _ in 0..(here.node().0 + round) % 4 {
+                    here.give_way().await;
+                }
+                here.barrier().await;
+                notes.borrow_mut().push((here.node(), round.into()));
+            }
+        });
+    });
+    assert!(notes.iter().all(|(_, notes)| notes.len() == 100));
+}
+
+fn missed<K: Kind>(kind: &mut K) {
+    let nodes = u64::from(kind.nodes());
+    let main = |here: &Here, _| {
+        let here = here.clone();
+        here.clone().spawn(async move {
+            here.barrier().await;
+            if here.node() != NodeId(0) {
+                here.barrier().await;
+            }
+        });
+    };
+    let ends = kind.run(|_| Clerk { notes: Notes::default(), refuse: 0, main }, |machine| machine.ended());
+    assert!(ends.iter().all(|&(_, ended)| ended == Some(Ended { waiting: nodes - 1 })), "{ends:?}");
 }
 
 fn multicasts<K: Kind>(kind: &mut K) {

@@ -203,7 +203,7 @@ impl Core {
         self.flow.send(fabric, to, message);
     }
     pub(crate) fn advance_barrier<F: Fabric>(&mut self, fabric: &mut F) {
-        while let Some((to, round)) = self.barrier.advance() {
+        while let Some((to, round)) = self.barrier.advance(fabric) {
             self.spend(fabric, |spent| &mut spent.synchronization, self.costs.barrier_round);
             self.tell(fabric, to, Kind::Barrier, round, &[]);
         }
@@ -308,7 +308,7 @@ impl Core {
             }
             Request::Barrier(done) => {
                 self.spend(fabric, |spent| &mut spent.synchronization, self.costs.barrier);
-                self.barrier.enter(done);
+                self.barrier.enter(fabric, done);
                 self.advance_barrier(fabric);
             }
             Request::Reduce(reduction, value, done) => {

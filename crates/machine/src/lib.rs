@@ -18,7 +18,7 @@
 //!   never do, so it grows only if handlers send more messages than they get.
 //! - X4 The run ends when no node has anything to do and no message is under way: two waves in a row over all nodes found the same
 //!   numbers of messages sent and dispatched, equal to each other (Mattern, "Algorithms for distributed termination detection", 1987, section 5).
-//!   Tasks that still wait then would wait for ever: that is an error.
+//!   To come to a barrier of the fabric's counts as a message to oneself, which nobody else need see. Tasks that still wait then would wait for ever: that is an error.
 //! - X5 Where time is simulated, a step ends when time has been spent, and a task gives way after each message that it sends: so a message
 //!   leaves when it was sent, and one that comes is dispatched before what could wait. A handler is not interrupted, nor a stretch of a task between
 //!   two messages.

@@ -9,7 +9,7 @@ use crate::multicast::Origin;
 use crate::names::Name;
 use crate::node_set::NodeSet;
 use crate::tasks::Tasks;
-use crate::waves::Count;
+use crate::waves::{Count, Found};
 use crate::{Program, Verdict};
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step, Time};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub struct Machine<P> {
     later: BTreeMap<Time, Vec<Later>>,
     /// Of node 0: when the next wave may begin.
     next_wave: Time,
-    /// Of node 0: waves in a row that found somebody busy.
+    /// Of node 0: waves that found that the run goes on.
     waves_in_vain: u32,
     ended: Option<Ended>,
 }
@@ -352,7 +352,14 @@ impl<P: Program> Machine<P> {
             || !self.later.is_empty()
             || !self.here.shared().sleeping.borrow().is_empty();
         let Counters { sent, dispatched, .. } = self.core.counters;
-        Count { sent, dispatched, tasks: self.tasks.alive() as u64, busy }
+        // A barrier that is entered is as good as a message to oneself.
+        let entered = self.core.barrier.entered_in_fabric();
+        Count {
+            sent: sent + entered,
+            dispatched: dispatched + entered,
+            tasks: self.tasks.alive() as u64,
+            busy,
+        }
     }
     /// X4: answers waves, and begins them at node 0 if it has nothing else to do.
     fn look_for_end<F: Fabric>(&mut self, fabric: &mut F, idle: bool) {
@@ -364,18 +371,22 @@ impl<P: Program> Machine<P> {
         if !self.core.waves.is_going_on() {
             return;
         }
+        // Whoever is told that a barrier is over is busy.
+        self.core.advance_barrier(fabric);
         let own = self.count();
         let Some(count) = self.core.waves.finish(|| own) else { return };
         if let Some(parent) = parent(self.core.node, NodeId(0), self.core.nodes) {
             return self.core.tell(fabric, parent, Kind::WaveUp, 0, &count.words());
         }
-        if self.core.waves.is_over(count) {
-            return self.end(fabric, count.tasks);
-        }
-        // The longer nothing comes of it, the rarer.
-        self.waves_in_vain =
-            if count.busy || count.sent != count.dispatched { self.waves_in_vain + 1 } else { 0 };
-        let patience = self.core.costs.patience << self.waves_in_vain.min(6);
+        let patience = match self.core.waves.judge(count) {
+            Found::End => return self.end(fabric, count.tasks),
+            Found::PerhapsEnd => self.core.costs.patience,
+            Found::NoEnd => {
+                // The longer nothing comes of it, the rarer.
+                self.waves_in_vain += 1;
+                self.core.costs.patience << self.waves_in_vain.min(6)
+            }
+        };
         self.next_wave = Time(fabric.now().0 + patience);
     }
     fn end<F: Fabric>(&mut self, fabric: &mut F, waiting: u64) {
@@ -400,6 +411,7 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
             self.serve(fabric);
         }
         let mut did = self.catch_up(fabric);
+        self.core.advance_barrier(fabric);
         for _ in 0..STEPS {
             // What has come while time passed is seen in the next step.
             if self.core.time_passed {

@@ -71,11 +71,23 @@ impl Waves {
         self.missing = None;
         Some(self.count.add(own()))
     }
-    /// Of node 0: whether the run is over, given what a wave found.
-    pub(crate) fn is_over(&mut self, count: Count) -> bool {
+    /// Of node 0: what the count of a wave says.
+    pub(crate) fn judge(&mut self, count: Count) -> Found {
         let quiet = !count.busy && count.sent == count.dispatched;
-        let over = quiet && self.last == Some(count);
-        self.last = quiet.then_some(count);
-        over
+        match (quiet, std::mem::replace(&mut self.last, quiet.then_some(count))) {
+            (true, Some(last)) if last == count => Found::End,
+            (true, None) => Found::PerhapsEnd,
+            _ => Found::NoEnd,
+        }
     }
+}
+
+/// What a wave found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// The run is over.
+    End,
+    /// It is if the next wave finds the same.
+    PerhapsEnd,
+    NoEnd,
 }

@@ -1,7 +1,7 @@
 //! What wakes a node that waits.
 
 use super::Kind;
-use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
+use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, Time};
 
 /// Some time that passes soon on every kind.
 const SOON: u64 = 20_000;
@@ -139,4 +139,73 @@ impl<F: Fabric> Node<F> for Round {
 
 pub(super) fn round<K: Kind>(kind: &mut K) {
     kind.run(|_| Round { begun: false });
+}
+
+/// Comes to barriers, sooner or later, and says to all when each is over.
+struct Meeting {
+    /// How many it has come to, and whether the last of them is over.
+    come: u64,
+    over: bool,
+    /// Steps that it lets pass before it comes to the next.
+    late: u32,
+    random: Random,
+    /// Others that said that the last is over.
+    heard: u32,
+}
+
+const MEETINGS: u64 = 50;
+
+impl<F: Fabric> Node<F> for Meeting {
+    fn step(&mut self, fabric: &mut F) -> Step {
+        while let Some(message) = fabric.poll() {
+            let number = message.words()[0];
+            assert!(number <= self.come, "barrier {number} is over before node {} came", fabric.node().0);
+            self.heard += u32::from(number == MEETINGS);
+        }
+        if !self.over {
+            if !fabric.all_arrived() {
+                return Step::Wait(None);
+            }
+            self.over = true;
+            self.late = self.random.below(8).saturating_sub(3);
+            let (me, nodes) = (fabric.node().0, fabric.nodes());
+            (0..nodes).filter(|&node| node != me).for_each(|node| send(fabric, NodeId(node), self.come));
+        }
+        if self.come == MEETINGS {
+            return if self.heard + 1 == fabric.nodes() { Step::Done } else { Step::Wait(None) };
+        }
+        if self.late > 0 {
+            self.late -= 1;
+            return Step::Again;
+        }
+        if !fabric.arrive() {
+            return Step::Done;
+        }
+        (self.come, self.over) = (self.come + 1, false);
+        Step::Again
+    }
+}
+
+pub(super) fn barriers<K: Kind>(kind: &mut K) {
+    // The second run begins after one that ended in the middle of a barrier.
+    kind.run(|_| Leaver);
+    kind.run(|node| Meeting {
+        come: 0,
+        over: true,
+        late: node.0,
+        random: Random::new(node.0.into()),
+        heard: 0,
+    });
+}
+
+/// Comes to a barrier, unless it is node 0, and does not wait for it.
+struct Leaver;
+
+impl<F: Fabric> Node<F> for Leaver {
+    fn step(&mut self, fabric: &mut F) -> Step {
+        if fabric.node() != NodeId(0) && fabric.arrive() {
+            assert!(!fabric.all_arrived(), "node 0 never comes");
+        }
+        Step::Done
+    }
 }

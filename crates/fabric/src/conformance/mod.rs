@@ -43,5 +43,6 @@ pub fn programs<K: Kind>() -> Vec<Program<K>> {
         ("a message before the wait", calls::message_before_wait),
         ("a message wakes", calls::message_wakes),
         ("a round of all nodes", calls::round),
+        ("a barrier, if there is one", calls::barriers),
     ]
 }

@@ -1,74 +1,201 @@
-//! How a process sleeps that waits for others, and how those on the same host wake it.
+//! How a process sleeps that waits for others, how those on the same host wake it, and how all wait for each other if all are on one host.
 //!
-//! Each node has a word in memory that all processes of its host share: whether it sleeps. As with the doorbells of threads, the node says that
-//! it sleeps and then looks for messages a last time, and a sender sends and then looks whether the node sleeps; each has a fence between the
-//! two. But a library may keep back what was sent for a while, and nothing rings for what libraries tell each other, so every sleep has an end.
+//! Each node has a bell, a word in memory that all processes of its host share: whether the node sleeps, and how often it has been rung. No
+//! ring is lost:
+//!
+//! - If processors are few and all nodes on this host, senders count the receiver's bell on whenever they have sent something. So a node that says that
+//!   it sleeps, and then looks whether it has been rung, misses nothing; and one that waits need not ask MPI before it has been rung more often
+//!   than something has come, for that takes as long as to let another process run.
+//! - Elsewhere a sender only looks whether the receiver sleeps: to count takes as long as MPI takes to send. Without a fence it may look too early, just
+//!   when the receiver lies down. So the first sleep is short, and a node goes on saying that it sleeps until there is something to do: before its
+//!   second sleep begins, what was sent by who looked too early has been there for long.
+//!
+//! All sleep at one word, which says how often somebody has been woken, each as a member of one of 32 groups: so one call of the system wakes one of them
+//! or all. Who is to be woken between its last look and its sleep does not fall asleep, for that word has changed.
+//!
+//! A library may keep back what was sent for a while, and nothing rings for what libraries tell each other, so every sleep has an end, and now and then
+//! a node looks although nothing has rung.
+//!
+//! A barrier of nodes that are all on one host is a count of those who have come to it. The last says that it is over and wakes the others: so each
+//! is given a processor once for a barrier, and that takes longer than anything else if they are few.
 
 use super::raw::SharedWords;
 use crate::patience::{Patience, Processors};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use rustix::thread::futex::{self, Flags};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::num::NonZero;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
 /// Sleeps of a node that has waited long: they grow from the first to the last.
 const SLEEPS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(1));
-const AWAKE: u32 = 0;
+/// The same if it waits for nothing but rings: so long that the system's clock need not be set for them, which takes as long as all the rest.
+pub(super) const QUIET_SLEEP: Duration = Duration::from_millis(10);
+/// In a bell: the node sleeps. Above that, how often it has been rung.
 const ASLEEP: u32 = 1;
+const RING: u32 = 2;
+/// Words behind the bells: how often somebody has been woken, how many have come to a barrier, how many barriers of this run are over.
+const WAKES: usize = 0;
+const COME: usize = 1;
+const OVER: usize = 2;
+const OTHERS: usize = 3;
 
 /// Those of this host's nodes.
 pub(super) struct Bells {
     words: SharedWords,
-    /// Which word is whose, by node; none if it is on another host.
+    /// Which bell is whose, by node; none if it is on another host.
     places: Vec<Option<usize>>,
     own: usize,
+    /// How many bells there are.
+    here: usize,
+    counts: bool,
+    /// For how many rings something has come.
+    heard: u32,
+    /// How many barriers this node has come to in this run, and whether it waits for the end of the last.
+    barriers: u32,
+    waits: bool,
+}
+
+/// A node that is about to sleep.
+pub(super) struct Lying {
+    /// What [`WAKES`] was.
+    wakes: u32,
+    /// It has said so before, and nobody has woken it since.
+    pub(super) still: bool,
 }
 
 impl Bells {
     /// All processes call this together; `here` are those of this host.
-    pub(super) fn new(world: &SimpleCommunicator, here: &SimpleCommunicator) -> Bells {
-        let words = SharedWords::new(here);
-        let own = here.rank() as usize;
-        words.get(own).store(AWAKE, Ordering::Relaxed);
-        let mut nodes = vec![0; here.size() as usize];
-        // Nobody knows the others' words before all have written their own.
+    pub(super) fn new(
+        world: &SimpleCommunicator,
+        here: &SimpleCommunicator,
+        processors: Processors,
+    ) -> Bells {
+        let count = here.size() as usize;
+        let mut bells = Bells {
+            words: SharedWords::new(here, count + OTHERS),
+            places: vec![None; world.size() as usize],
+            own: here.rank() as usize,
+            here: count,
+            counts: here.size() == world.size() && processors != Processors::Enough,
+            heard: 0,
+            barriers: 0,
+            waits: false,
+        };
+        bells.bell(bells.own).store(0, Ordering::Relaxed);
+        bells.end_run();
+        // Nobody knows the others' bells before all have written their own words.
+        let mut nodes = vec![0; count];
         here.all_gather_into(&world.rank(), &mut nodes[..]);
-        let mut places = vec![None; world.size() as usize];
-        nodes.iter().enumerate().for_each(|(place, &node)| places[node as usize] = Some(place));
-        Bells { words, places, own }
+        nodes.iter().enumerate().for_each(|(place, &node)| bells.places[node as usize] = Some(place));
+        bells
     }
 
-    fn own(&self) -> &AtomicU32 {
-        self.words.get(self.own)
+    fn bell(&self, place: usize) -> &AtomicU32 {
+        assert!(place < self.here);
+        self.words.get(place)
+    }
+    fn other(&self, word: usize) -> &AtomicU32 {
+        self.words.get(self.here + word)
     }
 
-    /// Wakes a node if it sleeps; what is to wake it has been sent.
+    /// Something has been sent to a node, which is woken if it sleeps.
     pub(super) fn ring(&self, node: u32) {
         let Some(place) = self.places[node as usize] else { return };
-        let word = self.words.get(place);
-        fence(Ordering::SeqCst);
-        // The first look spares those who do not sleep the write; the exchange leaves one of several senders to wake.
-        if word.load(Ordering::Relaxed) == ASLEEP && word.swap(AWAKE, Ordering::Relaxed) == ASLEEP {
+        let bell = self.bell(place);
+        // Release: pairs with the Acquires in `unheard` and `lie_down`, behind which what was sent is seen.
+        let said =
+            if self.counts { bell.fetch_add(RING, Ordering::Release) } else { bell.load(Ordering::Relaxed) };
+        if said & ASLEEP != 0 {
+            self.wake(place..place + 1);
+        }
+    }
+    /// Wakes those of them who sleep.
+    fn wake(&self, places: Range<usize>) {
+        let sleeps = |&place: &usize| self.bell(place).load(Ordering::Relaxed) & ASLEEP != 0;
+        // One of several wakes each. AcqRel: pairs with the one in `lie_down`, so that WAKES becomes more than it was there.
+        let own = |&place: &usize| self.bell(place).fetch_and(!ASLEEP, Ordering::AcqRel) & ASLEEP != 0;
+        let groups = places.filter(sleeps).filter(own).fold(0, |groups, place| groups | group(place).get());
+        if let Some(groups) = NonZero::new(groups) {
+            self.other(WAKES).fetch_add(1, Ordering::Relaxed);
             // Who cannot be woken wakes by itself.
-            let _ = futex::wake(word, Flags::empty(), 1);
+            let _ = futex::wake_bitset(self.other(WAKES), Flags::empty(), i32::MAX as u32, groups);
         }
     }
 
-    /// Says that this node sleeps, which is then to look for messages, and either [`Bells::sleep`] or [`Bells::wake_up`].
-    pub(super) fn lie_down(&self) {
-        self.own().store(ASLEEP, Ordering::Relaxed);
+    /// Something has come.
+    pub(super) fn hear(&mut self) {
+        self.heard = self.heard.wrapping_add(RING);
+    }
+    /// Rings for which nothing has come; below zero, what came before its ring. (What else comes then may be noticed with that ring.)
+    fn unheard(&self) -> i32 {
+        let rung = self.bell(self.own).load(Ordering::Acquire) & !ASLEEP;
+        rung.wrapping_sub(self.heard).cast_signed()
+    }
+    /// Whether it is known that there is something that has not come, and whether it is known that there is not.
+    pub(super) fn is_ringing(&self) -> bool {
+        self.counts && self.unheard() > 0
+    }
+    pub(super) fn is_silent(&self) -> bool {
+        self.counts && self.unheard() <= 0
+    }
+
+    /// Says that this node sleeps. It is then to look whether there is something to do, and to [`Bells::sleep`] or [`Bells::get_up`].
+    pub(super) fn lie_down(&self) -> Lying {
+        let wakes = self.other(WAKES).load(Ordering::Relaxed);
+        let said = self.bell(self.own).fetch_or(ASLEEP, Ordering::AcqRel);
+        // Pairs with the fence in `arrive`: the last at a barrier sees that this node sleeps, or it sees that the barrier is over.
         fence(Ordering::SeqCst);
+        Lying { wakes, still: said & ASLEEP != 0 }
     }
-    /// Sleeps until it is woken, at most so long.
-    pub(super) fn sleep(&self, limit: Duration) {
-        let limit = limit.try_into().expect("it is short");
-        // Whatever ends it: the node looks for messages next.
-        let _ = futex::wait(self.own(), Flags::empty(), ASLEEP, Some(&limit));
-        self.wake_up();
+    /// Sleeps until it is woken, at most so long. Whether it was woken.
+    pub(super) fn sleep(&self, lying: &Lying, limit: Duration) -> bool {
+        let limit: Timespec = limit.try_into().expect("it is short");
+        let end = clock_gettime(ClockId::Monotonic) + limit;
+        let word = self.other(WAKES);
+        futex::wait_bitset(word, Flags::empty(), lying.wakes, Some(&end), group(self.own)).is_ok()
     }
-    pub(super) fn wake_up(&self) {
-        self.own().store(AWAKE, Ordering::Relaxed);
+    pub(super) fn get_up(&self) {
+        self.bell(self.own).fetch_and(!ASLEEP, Ordering::Relaxed);
+    }
+
+    /// This node comes to the next barrier; false if not all nodes are on this host.
+    pub(super) fn arrive(&mut self) -> bool {
+        if self.here < self.places.len() {
+            return false;
+        }
+        assert!(!self.waits, "a node comes to one barrier at a time");
+        self.waits = true;
+        self.barriers = self.barriers.wrapping_add(1);
+        // AcqRel: the last one has seen what the others did before.
+        if self.other(COME).fetch_add(1, Ordering::AcqRel) as usize + 1 == self.here {
+            self.other(COME).store(0, Ordering::Relaxed);
+            // Release: pairs with the Acquire in `is_over`.
+            self.other(OVER).store(self.barriers, Ordering::Release);
+            fence(Ordering::SeqCst);
+            self.wake(0..self.here);
+        }
+        true
+    }
+    /// Whether the barrier is over for whose end this node waits.
+    pub(super) fn is_over(&self) -> bool {
+        self.waits && self.other(OVER).load(Ordering::Acquire) == self.barriers
+    }
+    /// Whether it waits for no barrier, or no longer.
+    pub(super) fn all_arrived(&mut self) -> bool {
+        self.waits &= !self.is_over();
+        !self.waits
+    }
+    /// A run has ended at all nodes: nobody comes to a barrier any more, even if some wait for one.
+    pub(super) fn end_run(&mut self) {
+        (self.barriers, self.waits) = (0, false);
+        if self.own == 0 {
+            self.other(COME).store(0, Ordering::Relaxed);
+            self.other(OVER).store(0, Ordering::Relaxed);
+        }
     }
 
     /// All processes call this together, at the end.
@@ -77,23 +204,36 @@ impl Bells {
     }
 }
 
+/// Whose sleep is ended together with that of this one.
+fn group(place: usize) -> NonZero<u32> {
+    NonZero::new(1 << (place % 32)).expect("a bit is set")
+}
+
 /// A wait: awake at first, then in sleeps that grow.
 pub(super) struct Pause {
     patience: Patience,
-    sleep: Option<Duration>,
+    is_awake: bool,
+    sleep: Duration,
 }
 
 impl Pause {
     pub(super) fn new(processors: Processors) -> Pause {
-        Pause { patience: Patience::new(processors), sleep: None }
+        Pause { patience: Patience::new(processors), is_awake: true, sleep: SLEEPS.0 }
     }
-    /// Passes a moment, or says that it is time to sleep, and how long.
-    pub(super) fn wait(&mut self) -> Option<Duration> {
-        if self.sleep.is_none() && self.patience.wait() {
-            return None;
-        }
-        let sleep = self.sleep.map_or(SLEEPS.0, |sleep| (2 * sleep).min(SLEEPS.1));
-        self.sleep = Some(sleep);
+    /// Passes a moment awake. False when it is time to sleep.
+    pub(super) fn wait(&mut self) -> bool {
+        self.is_awake = self.is_awake && self.patience.wait();
+        self.is_awake
+    }
+    /// How long to sleep next: longer if it still waits for the same.
+    pub(super) fn sleep(&mut self, still: bool) -> Duration {
+        self.sleep = if still { (2 * self.sleep).min(SLEEPS.1) } else { SLEEPS.0 };
         self.sleep
+    }
+    /// The wait is over.
+    pub(super) fn end(&self, bells: &Bells) {
+        if !self.is_awake {
+            bells.get_up();
+        }
     }
 }

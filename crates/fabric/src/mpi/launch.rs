@@ -67,7 +67,7 @@ pub fn program() -> Option<String> {
 }
 
 /// Says to Open MPI whether a process that asks for what is not there yet gives way to others.
-pub const GIVES_WAY: &str = "OMPI_MCA_mpi_yield_when_idle";
+const GIVES_WAY: &str = "OMPI_MCA_mpi_yield_when_idle";
 
 /// A job of so many nodes, each of them this executable, to run this program of its programs.
 pub fn job(program: &str, nodes: u32) -> io::Result<Command> {

@@ -25,7 +25,7 @@ pub mod yardstick;
 use crate::patience::Processors;
 use crate::wire::{self, Header, Kind, Malformed};
 use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
-use bells::{Bells, Pause};
+use bells::{Bells, Pause, QUIET_SLEEP};
 use mpi::environment::Universe;
 use mpi::traits::Communicator as _;
 use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
@@ -128,7 +128,7 @@ impl Session {
         let channel = Channel::new(&world);
         let here = world.split_shared(world.rank());
         let processors = place::processors(&here);
-        let ports = Ports::new(channel, Bells::new(&world, &here));
+        let ports = Ports::new(channel, Bells::new(&world, &here, processors));
         Ok(Session { ports: Some(ports), processors, runs: 0, finished: false, universe })
     }
 
@@ -259,9 +259,7 @@ impl Mpi {
     fn progress(&mut self) -> bool {
         let mut came = false;
         self.looked = true;
-        // To look for more than there is may mean that all others run first.
-        let packets = if self.processors == Processors::Few { 1 } else { POSTED };
-        for _ in 0..packets {
+        for _ in 0..POSTED {
             let Some((from, packet)) = self.ports.receive() else { break };
             came = true;
             if let Err(Malformed) = self.arrive(from, packet) {
@@ -297,13 +295,24 @@ impl Mpi {
 
     /// Passes a moment, at most so long.
     fn rest(&mut self, pause: &mut Pause, limit: Option<Duration>) {
-        let Some(sleep) = pause.wait() else { return };
-        self.ports.bells.lie_down();
-        if self.progress() {
-            return self.ports.bells.wake_up();
+        if pause.wait() {
+            return;
         }
-        self.ports.bells.sleep(limit.map_or(sleep, |limit| limit.min(sleep)));
+        let lying = self.ports.bells.lie_down();
+        if self.progress() || self.has_work() {
+            return;
+        }
+        let quiet = self.ports.bells.is_silent() && self.has_sent_all();
+        let sleep = if quiet { QUIET_SLEEP } else { pause.sleep(lying.still) };
+        if !self.ports.bells.sleep(&lying, limit.map_or(sleep, |limit| limit.min(sleep))) {
+            self.ports.look_anyway();
+        }
         self.looked = false;
+    }
+
+    /// Whether no transfer is under way that would have to be asked to get on.
+    fn has_sent_all(&self) -> bool {
+        self.long_in.is_empty() && self.long_out.is_empty() && self.ports.sending.is_empty()
     }
 
     /// A packet has come (M1).
@@ -389,7 +398,8 @@ impl Mpi {
     /// Whether a step can be worth its while.
     fn has_work(&self) -> bool {
         let own = self.own.iter().any(|own| !own.is_empty());
-        own || self.ready.iter().any(|ready| !ready.is_empty()) || self.error.is_some()
+        let ready = self.ready.iter().any(|ready| !ready.is_empty());
+        own || ready || self.ports.bells.is_over() || self.error.is_some()
     }
 
     /// Between two steps of a node that is busy.
@@ -408,7 +418,7 @@ impl Mpi {
         }
         if self.stalled {
             self.flush();
-            if self.processors == Processors::Few {
+            if self.processors != Processors::Enough {
                 std::thread::yield_now();
             }
         }
@@ -419,7 +429,7 @@ impl Mpi {
         let mut pause = Pause::new(self.processors);
         loop {
             // A step that ends with a wait has often looked just before.
-            if !std::mem::take(&mut self.looked) {
+            if !std::mem::take(&mut self.looked) || self.ports.bells.is_ringing() {
                 self.progress();
                 self.looked = false;
             }
@@ -429,6 +439,7 @@ impl Mpi {
             }
             let left = until.map(|until| until.0.saturating_sub(self.now().0));
             if self.has_work() || left == Some(0) {
+                pause.end(&self.ports.bells);
                 return Ok(());
             }
             self.rest(&mut pause, left.map(Duration::from_nanos));
@@ -455,16 +466,19 @@ impl Mpi {
                 said = true;
             }
             let all_done = others().all(|node| self.peers[node as usize].is_done);
-            let quiet = self.long_in.is_empty() && self.long_out.is_empty() && self.ports.sending.is_empty();
-            if said && all_done && quiet {
+            if said && all_done && self.has_sent_all() {
                 break;
             }
             self.rest(&mut pause, None);
         }
+        pause.end(&self.ports.bells);
+        self.ports.bells.end_run();
         let mut barrier = self.ports.channel.barrier();
         while barrier.test(&self.ports.channel).is_none() {
             // Without a look at the network: packets of the next run may be there already.
-            pause.wait().into_iter().for_each(std::thread::sleep);
+            if !pause.wait() {
+                std::thread::sleep(pause.sleep(true));
+            }
         }
         Ok(self.ports)
     }
@@ -550,7 +564,7 @@ impl Fabric for Mpi {
             }
         }
         if message.is_none() {
-            if self.processors == Processors::Few {
+            if self.processors != Processors::Enough {
                 self.flush();
             }
             self.progress();
@@ -564,6 +578,12 @@ impl Fabric for Mpi {
             self.flush();
         }
         message
+    }
+    fn arrive(&mut self) -> bool {
+        self.ports.bells.arrive()
+    }
+    fn all_arrived(&mut self) -> bool {
+        self.ports.bells.all_arrived()
     }
     fn now(&self) -> Time {
         Time(self.begin.elapsed().as_nanos() as u64)

@@ -19,7 +19,28 @@ pub(super) fn processors(here: &SimpleCommunicator) -> Processors {
     here.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
     let there: u32 = all.iter().map(|word| word.count_ones()).sum();
     // Where the system does not say, nodes rather give way than spin.
-    if here.size() as u32 <= there { Processors::Enough } else { Processors::Few }
+    if here.size() as u32 <= there {
+        return Processors::Enough;
+    }
+    let group = scheduling_group();
+    let mut groups = [0u64; 2];
+    // All of them, and none of the bits that are missing in one: the same if they are one group.
+    here.all_reduce_into(&[group, !group], &mut groups, SystemOperation::bitwise_or());
+    if groups[0] == !groups[1] { Processors::Few } else { Processors::FewInGroups }
+}
+
+/// Which of the scheduling groups this process is in that Linux makes of sessions; 0 if it makes none.
+fn scheduling_group() -> u64 {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    if read("/proc/sys/kernel/sched_autogroup_enabled").trim() != "1" {
+        return 0;
+    }
+    group_number(&read("/proc/self/autogroup")).unwrap_or_default()
+}
+
+/// As in "/autogroup-12 nice 0".
+fn group_number(line: &str) -> Option<u64> {
+    line.strip_prefix("/autogroup-")?.split(' ').next()?.parse().ok()
 }
 
 /// The processors that a process may run on: hexadecimal groups of 32 bits, the highest first.
@@ -61,6 +82,12 @@ mod tests {
         let set = allowed("Name:\tx\nCpus_allowed:\t3,00000001,80000000\nCpus_allowed_list:\t31-32,64-65\n");
         assert_eq!(set[..3], [(1 << 32) | (1 << 31), 3, 0]);
         assert_eq!(allowed("Name:\tx\n"), [0; SET_WORDS]);
+    }
+
+    #[test]
+    fn scheduling_groups_are_read() {
+        assert_eq!(group_number("/autogroup-2849 nice -20\n"), Some(2849));
+        assert_eq!((group_number(""), group_number("/autogroup-x nice 0")), (None, None));
     }
 
     #[test]

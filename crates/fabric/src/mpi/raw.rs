@@ -240,9 +240,8 @@ pub(super) struct SharedWords {
 const APART_BYTES: usize = 128;
 
 impl SharedWords {
-    /// One for each of these processes, which call this together and are on one host. What is in them is to be written first.
-    pub(super) fn new(here: &SimpleCommunicator) -> SharedWords {
-        let count = here.size() as usize;
+    /// So many, of these processes, which call this together and are on one host. What is in them is to be written first.
+    pub(super) fn new(here: &SimpleCommunicator, count: usize) -> SharedWords {
         let bytes = if here.rank() == 0 { (count * APART_BYTES) as MPI_Aint } else { 0 };
         let mut base: *mut c_void = std::ptr::null_mut();
         // SAFETY: a constant of the library.
