@@ -124,6 +124,20 @@ pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
     }
 }
 
+/// The record at `position` if it is a message without payload and not near the end of the packet: the usual case, in which nothing can be wrong with it.
+/// What is read goes straight to where it is wanted.
+#[inline(always)]
+pub(crate) fn read_plain(packet: &[u8], position: &mut usize, priority: Priority) -> Option<Message> {
+    let (record, _) = packet.get(*position..)?.split_first_chunk::<{ 8 + WORDS_BYTES + 1 }>()?;
+    let word_at = |i: usize| u64::from_le_bytes(std::array::from_fn(|byte| record[8 * i + byte]));
+    let count = word_at(0);
+    if count > WORDS_MAX as u64 {
+        return None;
+    }
+    *position += 8 * (1 + count as usize);
+    Some(Message::of_array(priority, count as usize, std::array::from_fn(|i| word_at(1 + i))))
+}
+
 /// A message, and how many bytes of payload follow outside the packet.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Record {
@@ -259,7 +273,17 @@ mod tests {
             packet.extend_from_slice(&u.arbitrary::<Vec<u8>>()?);
             let _ = Header::read(&packet);
             let (mut position, mut again) = (0, Vec::new());
-            while let Ok(mut record) = read(&packet, &mut position, Priority::Low) {
+            loop {
+                let mut plain_end = position;
+                let plain = read_plain(&packet, &mut plain_end, Priority::Low);
+                let Ok(mut record) = read(&packet, &mut position, Priority::Low) else {
+                    assert_eq!(plain, None);
+                    break;
+                };
+                if let Some(plain) = plain {
+                    assert_eq!((plain, plain_end, record.follows), (record.message.clone(), position, 0));
+                    assert!(position < packet.len(), "whoever reads the last record must know it");
+                }
                 assert!(position <= packet.len() && record.message.payload.len() <= INLINE_BYTES_MAX);
                 if record.follows > 0 {
                     if record.follows > 1 << 16 {

@@ -64,32 +64,47 @@ impl Reply {
     }
 }
 
-/// A message that is sent as soon as there is room for it: at once, or when there is some while this is awaited.
+/// A message that is sent as soon as there is room for it: at once, or when there is some while this is awaited. (It fits into two registers: what a call returns
+/// in memory piece by piece cannot soon be moved as a whole.)
 #[must_use = "there may be no room now"]
 pub struct Sending<'a> {
     here: &'a Here,
-    waiting: Option<Box<(NodeId, Message)>>,
-    gives_way: bool,
+    waiting: Option<Box<Waiting>>,
+}
+
+/// What a task waits for that sends a message.
+enum Waiting {
+    Room(NodeId, Message),
+    /// It is sent, and the task gives way.
+    Turn,
 }
 
 impl Future for Sending<'_> {
     type Output = ();
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.waiting.is_none() { Poll::Ready(()) } else { self.wait(context) }
+    }
+}
+
+impl Sending<'_> {
+    #[cold]
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let here = self.here;
-        if self.waiting.is_some() {
-            if !here.has_room() {
-                here.wait_for_room(context.waker());
-                return Poll::Pending;
-            }
-            let (to, message) = *self.waiting.take().expect("it waits");
-            here.ask(Request::Send(to, message));
-        }
-        if std::mem::take(&mut self.gives_way) {
-            context.waker().wake_by_ref();
+        if let Some(Waiting::Room(..)) = self.waiting.as_deref()
+            && !here.has_room()
+        {
+            here.wait_for_room(context.waker());
             return Poll::Pending;
         }
-        Poll::Ready(())
+        if let Some(Waiting::Room(to, message)) = self.waiting.take().map(|waiting| *waiting) {
+            here.ask(Request::Send(to, message));
+            if !here.0.gives_way {
+                return Poll::Ready(());
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
@@ -171,14 +186,15 @@ impl Here {
         payload: Vec<u8>,
     ) -> Sending<'_> {
         assert!(words.len() <= WORDS, "a message has at most {WORDS} words");
-        let gives_way = self.0.gives_way;
-        if self.has_room() {
+        let waiting = if self.has_room() {
             self.0.letters.borrow_mut().write(to, priority, code, words, payload);
-            return Sending { here: self, waiting: None, gives_way };
-        }
-        let mut message = Header::new(Kind::Plain, code, 0).message(priority, words);
-        message.payload = payload;
-        Sending { here: self, waiting: Some(Box::new((to, message))), gives_way }
+            self.0.gives_way.then_some(Waiting::Turn)
+        } else {
+            let mut message = Header::new(Kind::Plain, code, 0).message(priority, words);
+            message.payload = payload;
+            Some(Waiting::Room(to, message))
+        };
+        Sending { here: self, waiting: waiting.map(Box::new) }
     }
     /// Whether the outbox has room, and the task has not asked for much since its step began.
     #[inline]

@@ -14,6 +14,7 @@
 //! - M3 A process that leaves its session in any other way than by [`Session::finish`] ends the job.
 
 mod bells;
+mod error;
 pub mod launch;
 mod peer;
 mod place;
@@ -21,6 +22,8 @@ mod ports;
 #[expect(unsafe_code)]
 mod raw;
 pub mod yardstick;
+
+pub use error::Error;
 
 use crate::patience::Processors;
 use crate::wire::{self, Header, Kind, Malformed};
@@ -32,7 +35,6 @@ use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
 use ports::{PAYLOAD, POSTED, Ports};
 use raw::{Channel, Transfer};
 use std::collections::VecDeque;
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Messages that a node may have sent to itself and not polled, of each priority.
@@ -48,36 +50,6 @@ const GIVEN_UP: i32 = 1;
 /// The same if there was a panic.
 const PANICKED: i32 = 101;
 const PRIORITIES: [Priority; 2] = [Priority::High, Priority::Low];
-
-/// Why a run could not go on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Error {
-    /// This process has had a session.
-    Twice,
-    /// A node sent what no fabric sends.
-    Malformed(NodeId),
-    /// There is no memory for the payload of a message.
-    TooLarge {
-        /// Who sent it.
-        from: NodeId,
-        /// How many bytes it has.
-        bytes: u64,
-    },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Twice => write!(f, "MPI can be begun once in a process"),
-            Error::Malformed(from) => write!(f, "node {} sent a packet that makes no sense", from.0),
-            Error::TooLarge { from, bytes } => {
-                write!(f, "no memory for a message of {bytes} bytes from node {}", from.0)
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// This process's part in the job.
 pub struct Session {
@@ -342,6 +314,17 @@ impl Mpi {
         Ok(())
     }
 
+    /// What [`Mpi::take`] would take, if it is a message of low priority as most are.
+    #[inline(always)]
+    fn take_plain(&mut self) -> Option<Message> {
+        let from = *self.ready[Priority::Low as usize].front()?;
+        if !self.own[Priority::Low as usize].is_empty() {
+            return None;
+        }
+        let inbox = &mut self.peers[from as usize].inbox[Priority::Low as usize];
+        inbox.next_plain(NodeId(from), Priority::Low)
+    }
+
     /// The next message of a priority that is here.
     fn take(&mut self, priority: Priority) -> Option<Message> {
         self.own_turn = !self.own_turn;
@@ -553,6 +536,10 @@ impl Fabric for Mpi {
         let mut message = None;
         if self.stretch > 0 {
             self.stretch -= 1;
+            if let Some(message) = self.take_plain() {
+                (self.got, self.stalled) = (true, false);
+                return Some(message);
+            }
             message = self.take(Priority::Low);
             if message.is_none() && std::mem::take(&mut self.got) {
                 // It may want to act on what it got before others run: to look at the network can take as long as they do.

@@ -111,6 +111,18 @@ impl Inbox {
         self.arrived = Some(message);
     }
 
+    /// The next message, if it is there, has no payload and is not among the last of its packet.
+    #[inline(always)]
+    pub(super) fn next_plain(&mut self, from: NodeId, priority: Priority) -> Option<Message> {
+        if self.arrived.is_some() || self.waiting.is_some() {
+            return None;
+        }
+        let packet = self.packets.front()?;
+        let mut message = wire::read_plain(&packet.buffer[..packet.bytes], &mut self.position, priority)?;
+        message.from = from;
+        Some(message)
+    }
+
     /// The next message. If it was the last of its packet, the buffer is in `emptied`.
     #[inline]
     pub(super) fn next(&mut self, from: NodeId, priority: Priority) -> Next {
