@@ -312,7 +312,9 @@ impl Worker {
     fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
         self.abi.set_limit(self.limit);
         let crowd = !self.is_single();
+        let mut poked = false;
         if crowd {
+            poked = self.shared.team.wants(self.index);
             self.shared.team.look(self.index);
             // T7: what is looked at now may not be older than the limit's new value.
             fence(Ordering::SeqCst);
@@ -364,8 +366,12 @@ impl Worker {
                 return Some(Pause::Poll);
             }
             self.show_priority();
-            if self.is_asked() {
+            let asked = self.is_asked();
+            if asked {
                 self.feed();
+            }
+            // B6: who was poked once might be poked all the time.
+            if asked || poked {
                 self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
             }
             if self.shaker.is_some() {
