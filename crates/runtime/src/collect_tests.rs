@@ -16,84 +16,123 @@ use term::symbol::AtomTable;
 use term::word::{self, Tag, UNBOUND};
 use term::{Atom, Word};
 
-/// Describes what is reachable: things are numbered as they are met, references are followed.
-pub(crate) struct Describe<'a> {
+/// What is reachable: things are numbered as they are met, references are followed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Description {
+    roots: Vec<Field>,
+    things: Vec<Thing>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Word(u64),
+    Thing(usize),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Thing {
+    tag: Tag,
+    fields: Vec<Field>,
+}
+
+impl Description {
+    pub(crate) fn of(worker: &Worker) -> Description {
+        let goals = (worker.goals.start()..worker.abi.goals as usize).step_by(8).map(read);
+        let goals = goals.filter(|&word| word != worker.system_goals.mark.goal_word());
+        let beside = worker.goals.buckets().flatten().copied();
+        let roots: Vec<Word> = worker.roots.iter().copied().chain(goals).chain(beside).collect();
+        let mut describe = Describe { worker, numbers: FxHashMap::default(), things: Vec::new() };
+        let roots = roots.into_iter().map(|word| describe.field(word)).collect();
+        let mut things = Vec::new();
+        while let Some(&word) = describe.things.get(things.len()) {
+            things.push(Thing { tag: word.tag(), fields: describe.fields(word) });
+        }
+        Description { roots, things }
+    }
+    /// True if the two differ at most in how many copies of a cons or structure there are: of a variable or an object there is one.
+    pub(crate) fn is_copy_of(&self, original: &Description) -> bool {
+        let mut originals = vec![None; self.things.len()];
+        let mut copied = vec![false; original.things.len()];
+        let mut fields = vec![(&self.roots, &original.roots)];
+        while let Some((these, those)) = fields.pop() {
+            if these.len() != those.len() {
+                return false;
+            }
+            for (&this, &that) in these.iter().zip(those) {
+                let (Field::Thing(this), Field::Thing(that)) = (this, that) else {
+                    if this == that {
+                        continue;
+                    }
+                    return false;
+                };
+                match originals[this] {
+                    Some(known) if known == that => continue,
+                    Some(_) => return false,
+                    None => originals[this] = Some(that),
+                }
+                let (this, original) = (&self.things[this], &original.things[that]);
+                let copied_before = std::mem::replace(&mut copied[that], true);
+                if this.tag != original.tag || copied_before && !matches!(this.tag, Tag::Cons | Tag::Struct) {
+                    return false;
+                }
+                fields.push((&this.fields, &original.fields));
+            }
+        }
+        true
+    }
+}
+
+struct Describe<'a> {
     worker: &'a Worker,
-    numbers: FxHashMap<usize, u64>,
-    stack: Vec<Word>,
-    tokens: Vec<u64>,
+    numbers: FxHashMap<usize, usize>,
+    things: Vec<Word>,
 }
 
 impl Describe<'_> {
-    pub(crate) fn all(worker: &Worker) -> Vec<u64> {
-        let mut describe =
-            Describe { worker, numbers: FxHashMap::default(), stack: Vec::new(), tokens: Vec::new() };
-        for &word in &worker.roots {
-            describe.from(word);
+    fn field(&mut self, word: Word) -> Field {
+        let word = deref(word);
+        if word.is_immediate() {
+            return Field::Word(word.0);
         }
-        for slot in (worker.goals.start()..worker.abi.goals as usize).step_by(8) {
-            if read(slot) != worker.system_goals.mark.goal_word() {
-                describe.from(read(slot));
-            }
+        let next = self.things.len();
+        let number =
+            *self.numbers.entry(word.address() << 3 | usize::from(word.tag() == Tag::Ref)).or_insert(next);
+        if number == next {
+            self.things.push(word);
         }
-        for goals in worker.goals.buckets() {
-            goals.iter().for_each(|&word| describe.from(word));
-        }
-        describe.tokens
-    }
-    fn from(&mut self, word: Word) {
-        self.stack.push(word);
-        while let Some(word) = self.stack.pop() {
-            self.word(deref(word));
-        }
+        Field::Thing(number)
     }
     /// The content of a cell or payload word: a VAR word that leads to records is looked at as a record.
-    fn push_slot(&mut self, slot: usize) {
+    fn slot(&mut self, slot: usize) -> Field {
         let content = read(slot);
-        let is_cell = content == UNBOUND || content.tag() == Tag::Var;
-        self.stack.push(if is_cell { Word::pointer(Tag::Ref, slot) } else { content });
+        self.field(if content.tag() == Tag::Var { Word::pointer(Tag::Ref, slot) } else { content })
     }
-    fn word(&mut self, word: Word) {
-        self.tokens.push(word.tag() as u64);
-        if word.is_immediate() {
-            return self.tokens.push(word.0);
-        }
+    fn record(&mut self, content: Word) -> Option<Field> {
+        (content != UNBOUND).then(|| self.field(Word::pointer(Tag::Object, content.address())))
+    }
+    fn fields(&mut self, word: Word) -> Vec<Field> {
         let address = word.address();
-        let next = self.numbers.len() as u64;
-        let number = *self.numbers.entry(address << 3 | usize::from(word.tag() == Tag::Ref)).or_insert(next);
-        self.tokens.push(number);
-        if number != next {
-            return;
-        }
         match word.tag() {
-            Tag::Ref => {
-                let content = read(address);
-                if content != UNBOUND {
-                    self.stack.push(Word::pointer(Tag::Object, content.address()));
-                }
-            }
-            Tag::Cons => {
-                self.push_slot(address);
-                self.push_slot(address + 8);
-            }
+            Tag::Ref => self.record(read(address)).into_iter().collect(),
+            Tag::Cons => vec![self.slot(address), self.slot(address + 8)],
             _ => {
                 let header = read(address);
-                self.tokens.push(header.0);
-                let words = word::header_words(header);
                 let class = word::header_is_object(header).then(|| word::header_class(header));
                 let tagged = class.map_or(usize::MAX, |class| self.worker.tagged_words[class.0 as usize]);
-                for i in 1..=words {
+                let mut fields = vec![Field::Word(header.0)];
+                for i in 1..=word::header_words(header) {
                     let slot = address + 8 * i;
                     let link = matches!(class, Some(layout::SUSPENSION | layout::HOOK | layout::GENERATOR))
                         && i == 1;
                     if i > tagged {
-                        self.tokens.push(read(slot).0);
-                    } else if link && read(slot) != UNBOUND {
-                        self.stack.push(Word::pointer(Tag::Object, read(slot).address()));
-                    } else if !link {
-                        self.push_slot(slot);
+                        fields.push(Field::Word(read(slot).0));
+                    } else if link {
+                        fields.extend(self.record(read(slot)));
+                    } else {
+                        fields.push(self.slot(slot));
                     }
                 }
+                fields
             }
         }
     }
@@ -277,12 +316,12 @@ impl Builder {
     fn collect(&mut self, major: bool) {
         let worker = self.node.worker();
         worker.push_resumed();
-        let before = Describe::all(worker);
+        let before = Description::of(worker);
         let waiting = worker.waiting_goals().count();
         worker.major_wanted = major;
         self.node.collect(0);
         let worker = self.node.worker();
-        assert_eq!(before, Describe::all(worker));
+        assert_eq!(before, Description::of(worker));
         assert_eq!(waiting, worker.waiting_goals().count());
     }
 }

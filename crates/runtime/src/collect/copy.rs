@@ -36,9 +36,10 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         write(address, new);
         true
     }
-    /// F6: claims what begins at `address`; the first word, or where it is already.
+    /// F6: the first word of what begins at `address`, or where its copy is. It is claimed if its first word says that there may be but
+    /// one copy.
     #[inline(always)]
-    pub(super) fn claim_all(&self, address: usize) -> Result<Word, usize> {
+    fn take(&self, address: usize, is_single: impl Fn(Word) -> bool) -> Result<Word, usize> {
         loop {
             let first = read(address);
             if forwards_all(first) {
@@ -48,7 +49,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 }
                 return Err(target(first));
             }
-            if !SHARED || compare_exchange(address, first, BUSY) {
+            if !SHARED || !is_single(first) || compare_exchange(address, first, BUSY) {
                 return Ok(first);
             }
         }
@@ -153,7 +154,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     /// Copies a cons at `from`, and the conses that follow it in its list, one after the other.
     pub(super) fn evacuate_list(&mut self, from: usize) -> Word {
-        let car = match self.claim_all(from) {
+        let car = match self.take(from, is_variable) {
             Ok(car) => car,
             Err(to) => return Word::pointer(Tag::Cons, to),
         };
@@ -166,7 +167,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                     if !self.in_from(next) {
                         break;
                     }
-                    let car = match self.claim_all(next) {
+                    let car = match self.take(next, is_variable) {
                         Ok(car) => car,
                         Err(to) => {
                             write(last + 8, Word::pointer(Tag::Cons, to));
@@ -235,7 +236,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
             return word;
         }
-        let header = match self.claim_all(from) {
+        let header = match self.take(from, |_| word.tag() != Tag::Struct) {
             Ok(header) => header,
             Err(to) => return Word(to as u64 | word.tag() as u64),
         };
@@ -284,4 +285,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
 #[inline(always)]
 fn moved_content(content: Word) -> Word {
     if content.is_forwarding() { Word::pointer(Tag::Ref, target(content)) } else { content }
+}
+
+fn is_variable(content: Word) -> bool {
+    content.tag() == Tag::Var
 }

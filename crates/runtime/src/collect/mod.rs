@@ -17,9 +17,10 @@
 //!   addresses in words, never of objects, so any number of scanners could share one large object.
 //! - F4 Every word of a grey range is self-describing (W3); raw payloads are passed over by their header.
 //! - F5 No goals wait to be made ready (H3): goals are on stacks, in buckets, or in records.
-//! - F6 With several collectors, whoever copies a cons, structure or object claims it first: a compare-and-swap of its first
-//!   word to `BUSY`. A cell is claimed by the compare-and-swap that forwards it. The forwarding word is written last, so whoever
-//!   sees it may read the copy.
+//! - F6 With several collectors, whoever copies an object, or a cons whose car is unbound, claims it first: a compare-and-swap of its first
+//!   word to `BUSY`. A cell is claimed by the compare-and-swap that forwards it. Any other cons or structure may be copied by two who meet it
+//!   at the same moment: it never changes, and a compare-and-swap takes as long as the rest of a copy. Each leads to one of the two copies. The
+//!   forwarding word is written last, so whoever sees it may read the copy.
 //! - F7 A cdr in from-space that leads to a cons stays what it is. So a collector may go along a list that others are copying, and begin
 //!   to copy it at any cons that it finds: the list is live from there on. Who arrives at a cons that was copied links to the copy.
 

@@ -35,9 +35,9 @@ fn model(
     });
 }
 
-/// F6: whoever is second gets the copy of the first.
+/// F6: there may be two copies, and both are good.
 #[test]
-fn a_list_is_copied_once() {
+fn a_list_that_both_copy_stays_what_it_is() {
     for major in [false, true] {
         model(
             2,
@@ -47,22 +47,65 @@ fn a_list_is_copied_once() {
                 [worker.cons(Word::small(1), tail), tail]
             },
             |_, [list, tail]| {
-                assert_eq!([read(list.address()), read(list.address() + 8)], [Word::small(1), tail]);
-                assert_eq!([read(tail.address()), read(tail.address() + 8)], [Word::small(2), Word::NIL]);
+                let rest = read(list.address() + 8);
+                assert_eq!((list.tag(), rest.tag(), tail.tag()), (Tag::Cons, Tag::Cons, Tag::Cons));
+                assert_eq!(read(list.address()), Word::small(1));
+                for cons in [rest, tail] {
+                    assert_eq!([read(cons.address()), read(cons.address() + 8)], [Word::small(2), Word::NIL]);
+                }
             },
         );
     }
 }
 
+/// F6, F2: whoever copied the structure, there is one variable.
 #[test]
-fn a_structure_is_copied_once() {
+fn a_variable_in_a_structure_that_both_copy_is_copied_once() {
     model(
         2,
         false,
         |worker| {
             let name = worker.intern("f");
-            [worker.structure(name, &[Word::small(7)]); 2]
+            [worker.structure(name, &[UNBOUND]); 2]
         },
+        |_, structures| {
+            let [one, other] = structures.map(|word| deref(Word::pointer(Tag::Ref, word.address() + 8)));
+            assert_eq!(one, other);
+            assert_eq!((one.tag(), read(one.address())), (Tag::Ref, UNBOUND));
+        },
+    );
+}
+
+/// F6, F2: both copy the cons, one cell of which is a variable.
+#[test]
+fn a_variable_in_a_list_that_both_copy_is_copied_once() {
+    for car_is_variable in [false, true] {
+        model(
+            2,
+            false,
+            if car_is_variable {
+                |worker| [worker.cons(UNBOUND, Word::NIL); 2]
+            } else {
+                |worker| [worker.cons(Word::small(1), UNBOUND); 2]
+            },
+            |_, lists| {
+                let cells =
+                    lists.map(|list| [0, 8].map(|at| deref(Word::pointer(Tag::Ref, list.address() + at))));
+                assert_eq!(cells[0], cells[1]);
+                let variables = cells[0].into_iter().filter(|cell| cell.tag() == Tag::Ref);
+                assert_eq!(variables.map(|cell| read(cell.address())).collect::<Vec<_>>(), [UNBOUND]);
+            },
+        );
+    }
+}
+
+/// F6: an object is something that changes.
+#[test]
+fn an_object_is_copied_once() {
+    model(
+        2,
+        false,
+        |worker| [worker.object(term::layout::VECTOR, &[Word::small(7)]); 2],
         |_, [one, other]| {
             assert_eq!(one, other);
             assert_eq!(read(one.address() + 8), Word::small(7));

@@ -2,7 +2,7 @@
 //! somebody out of work to the next), so how much each of them does is not a matter of time.
 
 use crate::collect::{Collection, Part};
-use crate::collect_tests::{Builder, Describe};
+use crate::collect_tests::{Builder, Description};
 use crate::heap::NURSERY_MIN;
 use crate::memory::{read, write};
 use crate::spaces::BLOCK_BYTES;
@@ -63,9 +63,10 @@ fn collected(build: impl FnOnce(&mut Builder)) -> [[(usize, usize); 2]; 2] {
     let mut builder = Builder::with(2, None);
     build(&mut builder);
     [false, true].map(|major| {
-        let before = Describe::all(builder.node.worker());
+        let before = Description::of(builder.node.worker());
         let parts = collect(&mut builder, major);
-        assert!(before == Describe::all(builder.node.worker()), "the graph is another one");
+        let after = Description::of(builder.node.worker());
+        assert!(after.is_copy_of(&before), "the graph is another one");
         let words = |index| {
             let part = parts.iter().find(|part| part.collector == index);
             part.map_or((0, 0), |part| (part.words, part.scanned))
