@@ -231,7 +231,9 @@ impl Mpi {
     fn progress(&mut self) -> bool {
         let mut came = false;
         self.looked = true;
-        for _ in 0..POSTED {
+        // What a node waits for is given to it before it is looked for more.
+        let packets = if self.has_work() { POSTED } else { 1 };
+        for _ in 0..packets {
             let Some((from, packet)) = self.ports.receive() else { break };
             came = true;
             if let Err(Malformed) = self.arrive(from, packet) {

@@ -77,8 +77,8 @@ impl Channel {
     pub(super) fn send(&self, buffer: Vec<u8>, to: u32, tag: i32) -> Transfer {
         self.begin(buffer, Direction::Send, Line { node: Some(to), tag })
     }
-    /// Receives at most as many bytes as the buffer has, from anybody. More is an error that ends the job, for a library may have written them behind
-    /// the buffer (Open MPI 4.1 does).
+    /// Receives at most as many bytes as the buffer has, from anybody. More is an error that ends the job: where Open MPI 4.1 fetches a long message from the
+    /// memory of its sender (`btl_vader_single_copy_mechanism`), it has written all of it by then, also behind the buffer.
     pub(super) fn receive(&self, buffer: Vec<u8>, tag: i32) -> Transfer {
         self.begin(buffer, Direction::Receive, Line { node: None, tag })
     }
