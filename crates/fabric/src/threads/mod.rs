@@ -12,6 +12,7 @@
 //! - H2 Whoever publishes rings the doorbell after it.
 //! - H3 A node that panics ends the run: `failed` is set, then all doorbells ring; every node looks at `failed` between its steps and
 //!   before it sleeps.
+//! - H4 A node that comes last to a barrier says that it is over and then rings all doorbells.
 
 mod doorbell;
 mod lane;
@@ -64,6 +65,9 @@ struct Hub {
     lane_words: usize,
     processors: Processors,
     begin: Instant,
+    /// How often nodes have come to barriers, and how many barriers are over.
+    come: AtomicU64,
+    over: AtomicU64,
     /// Set once somebody has failed; `failure` says how.
     failed: AtomicBool,
     failure: Mutex<Option<Failed>>,
@@ -89,6 +93,9 @@ pub struct Threads {
     unpublished: Vec<usize>,
     inbox: [Inbox; PRIORITIES],
     openings: u64,
+    /// How many barriers it has come to, and whether it waits for the end of the last.
+    barriers: u64,
+    in_barrier: bool,
     /// Messages of low priority until the next look at those of high priority.
     stretch: u32,
     /// It got a message back and has read none since: what it needs is that others run.
@@ -179,6 +186,8 @@ impl Hub {
             lane_words: lane_words.clamp(*LANE_WORDS.start(), *LANE_WORDS.end()),
             processors,
             begin: Instant::now(),
+            come: AtomicU64::new(0),
+            over: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
@@ -206,6 +215,8 @@ impl Threads {
             unpublished: Vec::new(),
             inbox: Default::default(),
             openings: 0,
+            barriers: 0,
+            in_barrier: false,
             stretch: 0,
             stalled: false,
         }
@@ -282,11 +293,17 @@ impl Threads {
         self.inbox[Priority::Low as usize].read_next(Priority::Low)
     }
 
-    /// Returns when there is a message, at this time, or if the run has failed.
+    /// Whether the barrier is over for whose end this node waits.
+    fn is_over(&self) -> bool {
+        // Acquire: pairs with the Release in `arrive`.
+        self.in_barrier && self.hub.over.load(Ordering::Acquire) == self.barriers
+    }
+
+    /// Returns when there is something to do, at this time, or if the run has failed.
     fn wait(&mut self, until: Option<Time>) {
         let mut patience = Patience::new(self.hub.processors);
         let mut awake = true;
-        while !self.has_message() && !self.hub.has_failed() {
+        while !self.has_message() && !self.is_over() && !self.hub.has_failed() {
             let left = until.map(|until| until.0.saturating_sub(self.now().0));
             if left == Some(0) {
                 return;
@@ -297,7 +314,8 @@ impl Threads {
             }
             let hub = self.hub.clone();
             let doorbell = &hub.mailboxes[self.node.0 as usize].doorbell;
-            doorbell.sleep(left.map(Duration::from_nanos), || self.has_message() || hub.has_failed());
+            let wanted = || self.has_message() || self.is_over() || hub.has_failed();
+            doorbell.sleep(left.map(Duration::from_nanos), wanted);
         }
     }
 }
@@ -351,6 +369,23 @@ impl Fabric for Threads {
         let message = if message.is_none() && self.publish() { self.read() } else { message };
         self.stalled &= message.is_none();
         message
+    }
+    fn arrive(&mut self) -> bool {
+        assert!(!self.in_barrier, "a node comes to one barrier at a time");
+        self.in_barrier = true;
+        self.barriers += 1;
+        // AcqRel: the last one has seen what the others did before.
+        let come = self.hub.come.fetch_add(1, Ordering::AcqRel) + 1;
+        if come == self.barriers * self.hub.mailboxes.len() as u64 {
+            // Release: pairs with the Acquire in `is_over`.
+            self.hub.over.store(self.barriers, Ordering::Release);
+            self.hub.mailboxes.iter().for_each(|mailbox| mailbox.doorbell.ring());
+        }
+        true
+    }
+    fn all_arrived(&mut self) -> bool {
+        self.in_barrier &= !self.is_over();
+        !self.in_barrier
     }
     fn now(&self) -> Time {
         Time(self.hub.begin.elapsed().as_nanos() as u64)

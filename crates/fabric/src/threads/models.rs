@@ -119,6 +119,26 @@ fn two_nodes_wake_each_other() {
 }
 
 #[test]
+fn the_last_at_a_barrier_wakes_who_sleeps() {
+    check(3, || {
+        let meet = |mut node: Threads| {
+            for number in 1..=2 {
+                node.arrive();
+                while !node.all_arrived() {
+                    node.wait(None);
+                }
+                assert!(node.hub.come.load(Ordering::Relaxed) >= 2 * number, "all have come to it");
+            }
+        };
+        let hub = Arc::new(Hub::new(2, Processors::Few));
+        let other = hub.clone();
+        let other = thread::spawn(move || meet(Threads::new(other, NodeId(1))));
+        meet(Threads::new(hub, NodeId(0)));
+        other.join().expect("the other does not panic");
+    });
+}
+
+#[test]
 fn a_failure_wakes_who_sleeps() {
     check(4, || {
         let hub = Arc::new(Hub::new(2, Processors::Few));
