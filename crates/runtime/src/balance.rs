@@ -66,7 +66,6 @@ impl Worker {
         for Mail { priority, back, gift, words } in mails {
             if gift != 0 {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
-                self.begin_trial(&words);
             }
             if back {
                 self.push_later(priority, &words);

@@ -1,8 +1,8 @@
 //! What became of goals that were given away: those of a predicate that did more harm than good are kept for a while.
 //!
-//! Invariant B7: A worker's goals are in an order in which most of them find what they need. Whoever gets a goal that is not as
-//! independent as it looks, or keeps the goals that need what it makes, runs many that must wait, each a moment before its turn would have come. So
-//! after a gift both sides count. If goals wait more often than [`OFTEN`], the predicates of the gift are given away no more for a
+//! Invariant B7: A worker's goals are in an order in which most of them find what they need. Whoever gives a goal away and keeps
+//! those that need what it makes, runs many that must wait, each a moment before its turn would have come. So after a gift the giver
+//! counts. If goals wait more often than [`OFTEN`], the predicates of the gift are given away no more for a
 //! while, and longer each time; unless goals wait as often when none are given away.
 
 use crate::crew::lock;
@@ -30,7 +30,7 @@ const AS_LONG: u32 = 16;
 /// At most so many predicates of a gift are remembered.
 const PREDICATES: usize = 4;
 
-/// A gift that was made or received.
+/// A gift that was made.
 #[derive(Debug)]
 pub(crate) struct Trial {
     predicates: Vec<PredicateId>,
@@ -58,7 +58,7 @@ struct Lesson {
 }
 
 impl Worker {
-    /// B7: goals (in the format of the goal stack) go to or come from another worker.
+    /// B7: goals (in the format of the goal stack) go to another worker.
     pub(crate) fn begin_trial(&mut self, words: &[Word]) {
         self.judge();
         let mut predicates = Vec::new();
