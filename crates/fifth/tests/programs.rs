@@ -10,6 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::path::Path;
+use support::directives;
 use support::execute::{self, Ending};
 
 const CASES: u32 = 60;
@@ -17,11 +18,20 @@ const BYTES_MAX: usize = 500;
 
 #[test]
 fn programs_do_what_they_say() {
+    check_corpus(directives::with_one_worker);
+}
+
+#[test]
+fn several_workers_do_what_programs_say() {
+    check_corpus(directives::with_several_workers);
+}
+
+fn check_corpus(check: directives::Check) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let filter = std::env::var("FIFTH_CORPUS").unwrap_or_default();
-    let programs = support::directives::programs(&root, &filter).unwrap_or_else(|error| panic!("{error}"));
+    let programs = directives::programs(&root, &filter).unwrap_or_else(|error| panic!("{error}"));
     assert!(!programs.is_empty(), "no program matches {filter:?}");
-    if let Err(report) = support::directives::check_all(&programs, &root) {
+    if let Err(report) = directives::check_all(&programs, &root, check) {
         panic!("{report}");
     }
 }
