@@ -5,8 +5,8 @@ mod support;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Output, Stdio};
-use support::process::{Text, end, error};
+use std::process::{Command, Output, Stdio};
+use support::process::{Running, Text, end, error};
 
 /// Programs that need ever more memory, each of its own kind. All print something first.
 const GROWING: [(&str, &str); 7] = [
@@ -34,7 +34,7 @@ fn growing(name: &str, clauses: &str) -> Text {
 }
 
 /// The end of a child, and the most memory that it was seen to have, in KiB.
-fn watch(mut child: Child) -> (Output, u64) {
+fn watch(mut child: Running) -> (Output, u64) {
     let mut peak = 0;
     while child.try_wait().expect("a child").is_none() {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
@@ -52,7 +52,7 @@ fn the_heap_limit_holds_with_any_number_of_workers() {
         let text = growing(name, clauses);
         for workers in ["1", "2", "8"] {
             let options = ["run", "--heap-limit", "32m", "-w", workers];
-            let (output, peak) = watch(text.command(&options).spawn().expect("it starts"));
+            let (output, peak) = watch(text.start(&options));
             let told = error(&output);
             assert_eq!(
                 (output.status.code(), output.stdout.as_slice()),
@@ -86,7 +86,7 @@ fn memory_of_goals_is_given_back() {
         let text = growing(name, &format!("{rounds}{goals}"));
         for workers in ["1", "2", "8"] {
             let options = ["run", "--heap-limit", "48m", "-w", workers];
-            let output = end(text.command(&options).spawn().expect("it starts"));
+            let output = end(text.start(&options));
             assert_eq!(output.status.code(), Some(0), "{name} {workers}: {}", error(&output));
         }
     }
@@ -132,7 +132,7 @@ fn a_large_object_is_not_refused_while_there_is_garbage() {
         let text = growing(&format!("large-{name}"), clauses);
         for workers in ["1", "2", "8"] {
             let options = ["run", "--heap-limit", limit, "-w", workers];
-            let (output, peak) = watch(text.command(&options).spawn().expect("it starts"));
+            let (output, peak) = watch(text.start(&options));
             let told = error(&output);
             assert_eq!(output.status.code(), Some(0), "{name} {workers}: {told}");
             assert_eq!(output.stdout, format!("started\n{last}\n").as_bytes(), "{name} {workers}");
@@ -153,7 +153,7 @@ fn an_object_for_which_no_garbage_makes_room_is_refused() {
     );
     for workers in ["1", "2"] {
         let options = ["run", "--heap-limit", "32m", "-w", workers];
-        let output = end(text.command(&options).spawn().expect("it starts"));
+        let output = end(text.start(&options));
         let told = error(&output);
         assert_eq!(
             (output.status.code(), output.stdout.as_slice()),
@@ -173,8 +173,7 @@ fn an_object_for_which_no_garbage_makes_room_is_refused() {
 fn many_priorities_do_not_pass_the_limit_by_much() {
     let (_, clauses) = GROWING.iter().find(|(name, _)| *name == "buckets").expect("it is there");
     let text = growing("levels", clauses);
-    let (output, peak) =
-        watch(text.command(&["run", "--heap-limit", "128m", "-w", "2"]).spawn().expect("it starts"));
+    let (output, peak) = watch(text.start(&["run", "--heap-limit", "128m", "-w", "2"]));
     assert_eq!(output.status.code(), Some(255), "{}", error(&output));
     assert!(peak < 160 << 10, "{peak} KiB");
 }
@@ -188,7 +187,7 @@ fn limited(kibibytes: u32, text: &Text, options: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fifth"), "run"]).args(options).arg(&text.0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    end(command.spawn().expect("it starts"))
+    end(Running::start(&mut command))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::process::{Text, end, error, interrupt, send};
+use support::process::{Running, Text, end, error, interrupt, send};
 
 const LOOP: &str = ":- module main.\nmain :- io:outstream([print(started), nl]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
 const WRITER: &str = ":- module main.\nmain :- io:outstream(S), count(0, S).\ncount(N, S) :- N < 200000 | S = [print(N), nl | S1], N1 := N + 1, count(N1, S1).\ncount(N, S) :- N >= 200000 | S = [].\n";
@@ -16,7 +16,7 @@ const WRITER: &str = ":- module main.\nmain :- io:outstream(S), count(0, S).\nco
 fn a_byte_order_mark_is_no_part_of_the_text() {
     let text =
         Text::new("mark", "\u{feff}:- module main.\nmain :- io:outstream([print(ok), nl]).\n".as_bytes());
-    let output = end(text.command(&["run"]).spawn().expect("the command"));
+    let output = end(text.start(&["run"]));
     assert_eq!(
         (output.status.code(), output.stdout.as_slice()),
         (Some(0), b"ok\n".as_slice()),
@@ -29,7 +29,7 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 fn signals_end_a_run_and_its_output_is_kept() {
     let text = Text::new("loop", LOOP.as_bytes());
     for signal in [Signal::INT, Signal::TERM] {
-        let child = text.command(&["run"]).spawn().expect("it starts");
+        let child = text.start(&["run"]);
         // Compiling takes a moment; a signal before the run ends the process without words.
         std::thread::sleep(Duration::from_secs(3));
         send(&child, signal);
@@ -49,7 +49,7 @@ fn builtins_that_work_on_an_infinite_term_are_interrupted() {
     let endless = Text::new("infinite", program.replace("LAST", "1000000000000").as_bytes());
     let failing = Text::new("infinite-failing", program.replace("LAST", "1000000000").as_bytes());
     let alone = Text::new("infinite-alone", program.replace("loop(0), go(X), go(X),", "").as_bytes());
-    let start = |text: &Text, workers| text.command(&["run", "-w", workers]).spawn().expect("it starts");
+    let start = |text: &Text, workers| text.start(&["run", "-w", workers]);
     let mut children = [
         start(&endless, "1"),
         start(&endless, "2"),
@@ -78,7 +78,7 @@ fn builtins_that_work_on_an_infinite_term_are_interrupted() {
 #[test]
 fn a_closed_pipe_ends_the_program_with_a_message() {
     let text = Text::new("pipe", WRITER.as_bytes());
-    let mut child = text.command(&["run"]).spawn().expect("it starts");
+    let mut child = text.start(&["run"]);
     let mut first = [0; 2];
     let mut out = child.stdout.take().expect("piped");
     out.read_exact(&mut first).expect("some output");
@@ -94,7 +94,7 @@ fn a_full_disk_is_an_error() {
     let text = Text::new("full", WRITER.as_bytes());
     let cases: [(&[&str], i32); 2] = [(&["run"], 255), (&["run", "--dump", "ir"], 2)];
     for (arguments, code) in cases {
-        let output = end(text.command(arguments).stdout(full()).spawn().expect("it starts"));
+        let output = end(Running::start(text.command(arguments).stdout(full())));
         assert_eq!(output.status.code(), Some(code), "{}", error(&output));
         assert!(error(&output).contains("No space left"), "{}", error(&output));
     }
@@ -104,7 +104,7 @@ fn a_full_disk_is_an_error() {
         assert_eq!(output.status.code(), Some(2), "{}", error(&output));
     }
     // Nobody can be told here; the exit code says it.
-    let output = end(text.command(&["run"]).stdout(full()).stderr(full()).spawn().expect("it starts"));
+    let output = end(Running::start(text.command(&["run"]).stdout(full()).stderr(full())));
     assert_eq!(output.status.code(), Some(255));
 }
 
@@ -116,7 +116,7 @@ fn arguments_need_not_be_text() {
     let text = Text::new("bytes", program.as_bytes());
     let mut command = text.command(&["run"]);
     command.arg("--").arg(std::ffi::OsStr::from_bytes(b"a\xff"));
-    let output = end(command.spawn().expect("it starts"));
+    let output = end(Running::start(&mut command));
     assert_eq!(
         (output.status.code(), &output.stdout[..]),
         (Some(0), &b"\"a\\377\"\n"[..]),
@@ -129,8 +129,7 @@ fn arguments_need_not_be_text() {
 fn executables_run_by_themselves() {
     let text = Text::new("build", WRITER.replace("200000", "3").as_bytes());
     let exe = text.0.with_extension("exe");
-    let output =
-        end(text.command(&["build", "-o", exe.to_str().expect("a plain path")]).spawn().expect("starts"));
+    let output = end(text.start(&["build", "-o", exe.to_str().expect("a plain path")]));
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     let output = Command::new(&exe).output().expect("it starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n1\n2\n");
@@ -158,7 +157,7 @@ fn random_bytes_are_refused_with_a_message() {
             }
         }
         let text = Text::new("random", &bytes);
-        let output = end(text.command(&["check"]).spawn().expect("it starts"));
+        let output = end(text.start(&["check"]));
         let code = output.status.code();
         assert!(matches!(code, Some(0 | 2)), "{code:?} {bytes:?}\n{}", error(&output));
         assert!(code == Some(0) || !output.stderr.is_empty());
@@ -170,7 +169,7 @@ fn the_repl_ends_with_its_input_whatever_is_typed() {
     for typed in [&b"p(X :- .\n?- \xff.\n'unclosed\n"[..], b"?- X = 1", b":", b"", b"?- .\n:list"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
         command.arg("repl").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
+        let mut child = Running::start(&mut command);
         child.stdin.take().expect("piped").write_all(typed).expect("it reads");
         let output = end(child);
         assert_eq!(output.status.code(), Some(0), "{typed:?} {}", error(&output));
@@ -189,13 +188,13 @@ fn a_full_pipe_does_not_stop_other_goals() {
     let text = Text::new("sleeper", writer.as_bytes());
     let file = text.0.with_extension("said");
     let mut command = text.command(&["run"]);
-    let child = command.arg("--").arg(&file).spawn().expect("it starts");
+    let child = Running::start(command.arg("--").arg(&file));
     let start = Instant::now();
     while !std::fs::read(&file).is_ok_and(|said| said == b"done\n") {
         assert!(start.elapsed() < Duration::from_secs(60), "the other goal never ran");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let output = child.wait_with_output().expect("a child");
+    let output = child.output();
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     let numbers: String = (0..200_000).map(|n| format!("{n}\n")).collect();
     assert!(output.stdout == numbers.as_bytes());
@@ -210,8 +209,7 @@ fn an_interrupted_build_leaves_no_parts() {
     let text = Text::new("interrupted", WRITER.replace("200000", "3").as_bytes());
     let exe = folder.join("exe");
     for milliseconds in [0, 5, 10, 20, 40, 60, 80, 100, 150, 200, 300, 500, 800] {
-        let mut command = text.command(&["build", "-o", exe.to_str().expect("a plain path")]);
-        let child = command.spawn().expect("it starts");
+        let child = text.start(&["build", "-o", exe.to_str().expect("a plain path")]);
         std::thread::sleep(Duration::from_millis(20 + milliseconds));
         // It may have ended already, but has not been waited for.
         interrupt(&child);

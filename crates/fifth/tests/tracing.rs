@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
-use support::process::{end, interrupt};
+use support::process::{Running, end, interrupt};
 
 /// Programs, options for them, and exit codes.
 const PROGRAMS: &[(&str, &str, &[&str], i32)] = &[
@@ -191,7 +191,7 @@ fn an_interrupted_run_leaves_a_whole_trace() {
     let program = folder.program("loop", LOOP);
     for workers in [1, 4] {
         let trace = folder.0.join(format!("{workers}.json"));
-        let child = fifth(&[], workers, &trace, &program).spawn().expect("it starts");
+        let child = Running::start(&mut fifth(&[], workers, &trace, &program));
         std::thread::sleep(Duration::from_secs(3));
         interrupt(&child);
         assert_eq!(end(child).status.code(), Some(130));

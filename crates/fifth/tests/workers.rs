@@ -4,8 +4,8 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Output, Stdio};
-use support::process::{Text, end, error, interrupt};
+use std::process::{Command, Output, Stdio};
+use support::process::{Running, Text, end, error, interrupt};
 
 /// Sums the leaves of a tree of goals, which all workers can share, and prints the sum and the arguments.
 const TREE: &str = ":- module main.\n\
@@ -18,11 +18,11 @@ fn stdout(output: &Output) -> String {
 }
 
 /// The REPL with so many workers.
-fn repl(workers: &str) -> Child {
+fn repl(workers: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
     command.args(["repl", "--workers", workers]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("it starts")
+    Running::start(&mut command)
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn an_interrupt_ends_a_query_and_not_the_repl() {
 fn stats_count_what_workers_have_to_do_with_each_other() {
     let text = Text::new("counted", TREE.replace("14", "18").as_bytes());
     let stats = |workers| {
-        let output = end(text.command(&["run", "--stats", "-w", workers]).spawn().expect("it starts"));
+        let output = end(text.start(&["run", "--stats", "-w", workers]));
         assert_eq!(stdout(&output), "262144\n[]\n", "{}", error(&output));
         error(&output)
     };
