@@ -30,6 +30,8 @@ fn cases() -> Vec<Case> {
     cases.push(("sends a lie", 3, NONSENSE));
     cases.push(("sends less than it announced", 2, NONSENSE));
     cases.push(("sends more than it announced", 2, NONSENSE));
+    cases.push(("sends a packet that is too long", 2, NONSENSE));
+    cases.push(("sends a packet that is far too long", 2, NONSENSE));
     cases.push(("sends forged credits", 2, NONSENSE));
     let too_large = Failure("no memory for a message of 70368744177664 bytes from node 1");
     cases.push(("announces too much", 2, too_large));
@@ -101,6 +103,9 @@ impl Node<Mpi> for Bad {
             "exits" => std::process::exit(3),
             "aborts" => std::process::abort(),
             "sends nonsense" => fabric.send_for_test(NodeId(0), vec![0xa5; 100]),
+            // Longer than those of fabrics, by little; and so long that whatever writes it behind a buffer writes over everything else.
+            "sends a packet that is too long" => fabric.send_for_test(NodeId(0), vec![0xa5; 4_000]),
+            "sends a packet that is far too long" => fabric.send_for_test(NodeId(0), vec![0xa5; 64 << 20]),
             // Words that are not there.
             "sends a lie" => fabric.send_for_test(NodeId(2), record(5)),
             "sends forged credits" => fabric.send_for_test(NodeId(0), vec![1, 2, 9, 0, 0, 0, 1, 0]),

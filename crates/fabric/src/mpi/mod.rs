@@ -32,7 +32,7 @@ use bells::{Bells, Pause, QUIET_SLEEP};
 use mpi::environment::Universe;
 use mpi::traits::Communicator as _;
 use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
-use ports::{PAYLOAD, POSTED, Ports};
+use ports::{PACKET, PAYLOAD, POSTED, Ports};
 use raw::{Channel, Transfer};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -97,8 +97,8 @@ impl Session {
     pub fn start() -> Result<Session, Error> {
         let (universe, _) = mpi::initialize_with_threading(mpi::Threading::Funneled).ok_or(Error::Twice)?;
         let world = universe.world();
-        let channel = Channel::new(&world);
         let here = world.split_shared(world.rank());
+        let channel = Channel::new(&world, PACKET_BYTES);
         let processors = place::processors(&here);
         let ports = Ports::new(channel, Bells::new(&world, &here, processors));
         Ok(Session { ports: Some(ports), processors, runs: 0, finished: false, universe })
@@ -257,7 +257,7 @@ impl Mpi {
             };
             let (from, priority, transfer) = self.long_in.swap_remove(next);
             let payload = transfer.into_buffer();
-            if complete.bytes != payload.len() {
+            if complete.bytes.is_none() {
                 self.error.get_or_insert(Error::Malformed(NodeId(from)));
             }
             self.peers[from as usize].inbox[priority as usize].complete(payload);
@@ -471,7 +471,8 @@ impl Mpi {
     /// Sends bytes that no fabric sends.
     #[doc(hidden)]
     pub fn send_for_test(&mut self, to: NodeId, bytes: Vec<u8>) {
-        self.ports.send(to.0, bytes);
+        self.ports.sending.push_back(self.ports.channel.send(bytes, to.0, PACKET));
+        self.ports.bells.ring(to.0);
     }
     /// Sends a payload of low priority that is not as it was announced.
     #[doc(hidden)]

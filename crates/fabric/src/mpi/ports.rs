@@ -46,7 +46,7 @@ impl Ports {
 
     /// Begins to receive one more packet.
     fn post(&mut self) {
-        let buffer = self.whole.pop().unwrap_or_else(|| vec![0; PACKET_BYTES]);
+        let buffer = self.whole.pop().unwrap_or_else(|| self.channel.packet_buffer());
         self.receiving.push_back(self.channel.receive(buffer, PACKET));
     }
 
@@ -65,7 +65,9 @@ impl Ports {
         let complete = complete?;
         self.bells.hear();
         let transfer = self.receiving.pop_front().expect("it was there");
-        Some((complete.from, Packet { buffer: transfer.into_buffer(), bytes: complete.bytes }))
+        // One that is too long is read as if it had no header, which no fabric sends either.
+        let bytes = complete.bytes.unwrap_or_default();
+        Some((complete.from, Packet { buffer: transfer.into_buffer(), bytes }))
     }
 
     /// Does not leave out the next look.

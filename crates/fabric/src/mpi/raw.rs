@@ -8,7 +8,8 @@
 //! - X2 Only the thread that initialised MPI calls it: a [`Channel`] and all transfers stay with their thread, for neither is `Send`.
 //! - X3 A communicator outlives its channel's requests, and MPI is finalised after all of them.
 
-use mpi::ffi::{self, MPI_Aint, MPI_Comm, MPI_Request, MPI_Status, MPI_Win};
+use super::launch;
+use mpi::ffi::{self, MPI_Aint, MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status, MPI_Win};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator};
 use std::ffi::{c_int, c_void};
@@ -20,11 +21,17 @@ use std::sync::atomic::AtomicU32;
 /// What MPI moves at once; longer transfers are several. All nodes must mean the same.
 const CHUNK_BYTES: usize = 1 << 30;
 
+/// In a buffer, behind the longest packet: a hole, and a byte that is received if there is more (see [`packet`]).
+const BEHIND: usize = 2;
+
 /// The nodes that can be sent to.
 pub(super) struct Channel {
     raw: MPI_Comm,
     /// Never freed (X3): the library does that when it ends, and to free one is a call of all nodes together, which one that fails cannot make.
     world: ManuallyDrop<SimpleCommunicator>,
+    /// What is received from anybody: so many of this type.
+    packet: (c_int, MPI_Datatype),
+    packet_bytes: usize,
     /// Of each transfer that is longer: so long are its pieces but the last.
     pub(super) chunk_bytes: usize,
 }
@@ -40,6 +47,7 @@ struct Line {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Send,
+    /// A packet, from anybody.
     Receive,
     /// Every byte of the buffer, from one node.
     ReceiveAll,
@@ -62,14 +70,24 @@ pub(super) struct Transfer {
 #[derive(Clone, Copy)]
 pub(super) struct Complete {
     pub(super) from: u32,
-    pub(super) bytes: usize,
+    /// None if what came was longer than it may be, or, if all of the buffer was to be received, shorter.
+    pub(super) bytes: Option<usize>,
 }
 
 impl Channel {
-    /// A communicator of its own, so that nobody else's messages come here.
-    pub(super) fn new(world: &SimpleCommunicator) -> Channel {
-        let world = world.duplicate();
-        Channel { raw: world.as_raw(), world: ManuallyDrop::new(world), chunk_bytes: CHUNK_BYTES }
+    /// A communicator of its own, so that nobody else's messages come here. Packets have at most so many bytes.
+    pub(super) fn new(world: &SimpleCommunicator, packet_bytes: usize) -> Channel {
+        let world = ManuallyDrop::new(world.duplicate());
+        let raw = world.as_raw();
+        // SAFETY: a constant of the library.
+        let all = unsafe { ffi::RSMPI_COMM_WORLD };
+        // So that one who sends too much can be named. What is to be done about an error of a request, MPICH asks the communicator of all processes.
+        for communicator in [raw, all] {
+            // SAFETY: X3; a constant of the library.
+            succeeded(unsafe { ffi::MPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN) });
+        }
+        let packet = packet(packet_bytes as c_int);
+        Channel { raw, world, packet, packet_bytes, chunk_bytes: CHUNK_BYTES }
     }
     pub(super) fn world(&self) -> &SimpleCommunicator {
         &self.world
@@ -77,10 +95,13 @@ impl Channel {
     pub(super) fn send(&self, buffer: Vec<u8>, to: u32, tag: i32) -> Transfer {
         self.begin(buffer, Direction::Send, Line { node: Some(to), tag })
     }
-    /// Receives at most as many bytes as the buffer has, from anybody. More is an error that ends the job: where Open MPI 4.1 fetches a long message from the
-    /// memory of its sender (`btl_vader_single_copy_mechanism`), it has written all of it by then, also behind the buffer.
+    /// Receives a packet from anybody, into a buffer of [`Channel::packet_buffer`]'s.
     pub(super) fn receive(&self, buffer: Vec<u8>, tag: i32) -> Transfer {
+        assert!(buffer.len() == self.packet_bytes + BEHIND, "X1");
         self.begin(buffer, Direction::Receive, Line { node: None, tag })
+    }
+    pub(super) fn packet_buffer(&self) -> Vec<u8> {
+        vec![0; self.packet_bytes + BEHIND]
     }
     /// Receives as many bytes as the buffer has. How many there are is looked at before they are received; the transfer is complete with none if
     /// they are more or fewer.
@@ -122,8 +143,8 @@ impl Transfer {
                     ffi::MPI_Isend(start, count, ffi::RSMPI_UINT8_T, node, tag, channel.raw, request)
                 }
                 Direction::Receive => {
-                    let node = node.unwrap_or(ffi::RSMPI_ANY_SOURCE);
-                    ffi::MPI_Irecv(start, count, ffi::RSMPI_UINT8_T, node, tag, channel.raw, request)
+                    let (count, packet) = channel.packet;
+                    ffi::MPI_Irecv(start, count, packet, ffi::RSMPI_ANY_SOURCE, tag, channel.raw, request)
                 }
                 Direction::ReceiveAll => return,
             }
@@ -167,36 +188,45 @@ impl Transfer {
     /// Whether it is complete; it gets on by being asked.
     pub(super) fn test(&mut self, channel: &Channel) -> Option<Complete> {
         if !self.active && self.direction == Direction::ReceiveAll && !self.match_chunk(channel) {
-            return Some(Complete { from: 0, bytes: 0 });
+            return Some(Complete { from: self.line.node.unwrap_or_default(), bytes: None });
         }
         if !self.active {
             return None;
         }
         let mut done: c_int = 0;
-        let mut status = MaybeUninit::<MPI_Status>::uninit();
+        let mut status = MaybeUninit::<MPI_Status>::zeroed();
         // SAFETY: the request is active; both places are valid for writing; X2.
-        succeeded(unsafe { ffi::MPI_Test(&mut self.request, &mut done, status.as_mut_ptr()) });
+        let code = unsafe { ffi::MPI_Test(&mut self.request, &mut done, status.as_mut_ptr()) };
+        // SAFETY: numbers, which are all zero if the library has not written them.
+        let status = unsafe { status.assume_init() };
+        let is_send = self.direction == Direction::Send;
+        let from = if is_send { 0 } else { status.MPI_SOURCE as u32 };
+        if is_truncated(code) {
+            self.active = false;
+            return Some(Complete { from, bytes: None });
+        }
+        succeeded(code);
         if done == 0 {
             return None;
         }
         self.active = false;
-        let mut complete = Complete { from: 0, bytes: self.buffer.len() };
-        let mut bytes = self.buffer[self.moved..].len().min(channel.chunk_bytes);
-        if self.direction != Direction::Send {
-            // SAFETY: the library has written the status, for the request is complete.
-            let status = unsafe { status.assume_init() };
-            let mut count: c_int = 0;
+        let mut count = self.buffer[self.moved..].len().min(channel.chunk_bytes) as c_int;
+        if !is_send {
             // SAFETY: a status of a receive, and a place for the count.
             succeeded(unsafe { ffi::MPI_Get_count(&status, ffi::RSMPI_UINT8_T, &mut count) });
-            (bytes, complete.from) = (count as usize, status.MPI_SOURCE as u32);
         }
-        self.moved += bytes;
-        if bytes == channel.chunk_bytes && self.moved < self.buffer.len() {
+        self.moved += count as usize;
+        if self.direction == Direction::Receive {
+            return Some(Complete {
+                from,
+                bytes: (self.moved <= channel.packet_bytes).then_some(self.moved),
+            });
+        }
+        if self.moved < self.buffer.len() {
             self.next_chunk(channel);
             return None;
         }
-        complete.bytes = self.moved;
-        Some(complete)
+        Some(Complete { from, bytes: Some(self.moved) })
     }
 
     /// The buffer of a complete transfer.
@@ -275,7 +305,46 @@ impl SharedWords {
     }
 }
 
-/// Errors of MPI calls end the job inside the library (`MPI_ERRORS_ARE_FATAL`, the default), so none comes back.
+/// So many of which type are received where a packet may come. Open MPI 4.1 fetches a long message from the memory of a sender on the same host and writes all of it,
+/// however little room there is, but not into a type with a hole. There is one behind all that a fabric sends, so that the library still copies that at once.
+/// For others (MPICH) a type with a hole is slow, and they always write no more than there is room for.
+fn packet(bytes: c_int) -> (c_int, MPI_Datatype) {
+    if !launch::library().contains("Open MPI") {
+        // SAFETY: a constant of the library.
+        return (bytes, unsafe { ffi::RSMPI_UINT8_T });
+    }
+    let (lengths, places) = ([bytes, 1], [0, bytes + 1]);
+    // SAFETY: a constant of the library.
+    let mut packet = unsafe { ffi::RSMPI_DATATYPE_NULL };
+    let place = &mut packet;
+    // SAFETY: X2; there are two lengths and two places.
+    succeeded(unsafe {
+        ffi::MPI_Type_indexed(2, lengths.as_ptr(), places.as_ptr(), ffi::RSMPI_UINT8_T, place)
+    });
+    // SAFETY: X2; the type is there.
+    succeeded(unsafe { ffi::MPI_Type_commit(&mut packet) });
+    (1, packet)
+}
+
+/// Whether more was sent than there was room for.
+fn is_truncated(code: c_int) -> bool {
+    if code == ffi::MPI_SUCCESS as c_int {
+        return false;
+    }
+    let mut class = 0;
+    // SAFETY: X2; the place is valid for writing.
+    let known = unsafe { ffi::MPI_Error_class(code, &mut class) };
+    known == ffi::MPI_SUCCESS as c_int && class == ffi::MPI_ERR_TRUNCATE as c_int
+}
+
+/// Ends the job if there is an error. Most calls do that inside the library (`MPI_ERRORS_ARE_FATAL`, the default), but not those of a [`Channel`].
 fn succeeded(code: c_int) {
-    assert!(code == ffi::MPI_SUCCESS as c_int, "MPI reports error {code}");
+    if code != ffi::MPI_SUCCESS as c_int {
+        let mut text = [0; ffi::MPI_MAX_ERROR_STRING as usize];
+        let mut length = 0;
+        // SAFETY: X2; there is room for a text, and a place for its length.
+        unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &mut length) };
+        let text: String = text.iter().take(length as usize).map(|&byte| char::from(byte as u8)).collect();
+        panic!("MPI reports error {code}: {text}");
+    }
 }
