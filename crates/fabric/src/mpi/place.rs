@@ -5,11 +5,15 @@ use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 
 /// Above this, the system is asked whether there is so much memory; it grants more than it has, and then ends processes.
 const ASK_BYTES: u64 = 256 << 20;
 /// Words of a set of processors.
 const SET_WORDS: usize = 64;
+/// Where version 2 of control groups is.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
 /// Whether the nodes of this host have a processor each. Launchers may bind every process to one, so the sets of all are united.
 pub(super) fn processors(here: &SimpleCommunicator) -> Processors {
@@ -29,13 +33,38 @@ pub(super) fn processors(here: &SimpleCommunicator) -> Processors {
     if groups[0] == !groups[1] { Processors::Few } else { Processors::FewInGroups }
 }
 
-/// Which of the scheduling groups this process is in that Linux makes of sessions; 0 if it makes none.
+/// Which scheduling group this process is in, so that processes with the same number are in the same: its control group's, and otherwise that which
+/// Linux makes of its session; 0 if it makes none.
 fn scheduling_group() -> u64 {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let weighs = |group: &Path| Path::new(CONTROL_GROUPS).join(group).join("cpu.weight").exists();
+    if let Some(group) = control_group(&read("/proc/self/cgroup"), weighs) {
+        let mut number = DefaultHasher::new();
+        group.hash(&mut number);
+        return number.finish();
+    }
     if read("/proc/sys/kernel/sched_autogroup_enabled").trim() != "1" {
         return 0;
     }
     group_number(&read("/proc/self/autogroup")).unwrap_or_default()
+}
+
+/// The control group from whose share of the processors this process has its own; none if that is the root. `weighs` says whether one has a
+/// share, in version 2 of control groups: so one has it from the innermost of those around it that do. In version 1 each has.
+fn control_group(list: &str, weighs: impl Fn(&Path) -> bool) -> Option<&Path> {
+    let of = |wanted: &str| {
+        list.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            controllers
+                .split(',')
+                .any(|name| name == wanted)
+                .then_some(Path::new(path.trim_start_matches('/')))
+        })
+    };
+    match of("cpu") {
+        Some(path) => (path != Path::new("")).then_some(path),
+        None => of("")?.ancestors().find(|path| weighs(path)),
+    }
 }
 
 /// As in "/autogroup-12 nice 0".
@@ -88,6 +117,23 @@ mod tests {
     fn scheduling_groups_are_read() {
         assert_eq!(group_number("/autogroup-2849 nice -20\n"), Some(2849));
         assert_eq!((group_number(""), group_number("/autogroup-x nice 0")), (None, None));
+    }
+
+    #[test]
+    fn control_groups_are_read() {
+        let group = |list, weighing: &[&str]| {
+            control_group(list, |path| weighing.iter().any(|group| path == Path::new(group)))
+        };
+        let session = "0::/user.slice/user-7.slice/session-1.scope\n";
+        assert_eq!(group(session, &["user.slice"]), Some(Path::new("user.slice")));
+        let inner = "user.slice/user-7.slice";
+        assert_eq!(group(session, &["user.slice", inner]), Some(Path::new(inner)));
+        assert_eq!(group(session, &[]), None);
+        // In a container the root is that of the container.
+        assert_eq!((group("0::/\n", &[""]), group("0::/\n", &[])), (Some(Path::new("")), None));
+        let first = "3:cpuset:/a\n2:cpu,cpuacct:/batch/7\n0::/x\n";
+        assert_eq!(group(first, &["x"]), Some(Path::new("batch/7")));
+        assert_eq!((group("3:cpuset:/a\n1:cpu:/\n0::/x\n", &["x"]), group("", &[""])), (None, None));
     }
 
     #[test]
