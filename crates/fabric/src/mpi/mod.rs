@@ -256,13 +256,13 @@ impl Mpi {
                 continue;
             };
             let (from, priority, transfer) = self.long_in.swap_remove(next);
-            let payload = transfer.into_buffer();
+            came = true;
             if complete.bytes.is_none() {
                 self.error.get_or_insert(Error::Malformed(NodeId(from)));
+                continue;
             }
-            self.peers[from as usize].inbox[priority as usize].complete(payload);
+            self.peers[from as usize].inbox[priority as usize].complete(transfer.into_buffer());
             self.ready[priority as usize].push_back(from);
-            came = true;
         }
         came
     }

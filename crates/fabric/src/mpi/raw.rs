@@ -39,9 +39,8 @@ pub(super) struct Channel {
 /// Where a transfer comes from or goes to, and which of several between two nodes it is.
 #[derive(Clone, Copy)]
 struct Line {
-    /// Nobody in particular, when receiving.
-    node: Option<u32>,
-    tag: i32,
+    node: c_int,
+    tag: c_int,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +68,7 @@ pub(super) struct Transfer {
 /// What a transfer that is complete has moved.
 #[derive(Clone, Copy)]
 pub(super) struct Complete {
+    /// The sender; what it is of a send does not matter.
     pub(super) from: u32,
     /// None if what came was longer than it may be, or, if all of the buffer was to be received, shorter.
     pub(super) bytes: Option<usize>,
@@ -93,12 +93,14 @@ impl Channel {
         &self.world
     }
     pub(super) fn send(&self, buffer: Vec<u8>, to: u32, tag: i32) -> Transfer {
-        self.begin(buffer, Direction::Send, Line { node: Some(to), tag })
+        self.begin(buffer, Direction::Send, Line { node: to as c_int, tag })
     }
     /// Receives a packet from anybody, into a buffer of [`Channel::packet_buffer`]'s.
     pub(super) fn receive(&self, buffer: Vec<u8>, tag: i32) -> Transfer {
         assert!(buffer.len() == self.packet_bytes + BEHIND, "X1");
-        self.begin(buffer, Direction::Receive, Line { node: None, tag })
+        // SAFETY: a constant of the library.
+        let node = unsafe { ffi::RSMPI_ANY_SOURCE };
+        self.begin(buffer, Direction::Receive, Line { node, tag })
     }
     pub(super) fn packet_buffer(&self) -> Vec<u8> {
         vec![0; self.packet_bytes + BEHIND]
@@ -106,7 +108,7 @@ impl Channel {
     /// Receives as many bytes as the buffer has. How many there are is looked at before they are received; the transfer is complete with none if
     /// they are more or fewer.
     pub(super) fn receive_all(&self, buffer: Vec<u8>, from: u32, tag: i32) -> Transfer {
-        self.begin(buffer, Direction::ReceiveAll, Line { node: Some(from), tag })
+        self.begin(buffer, Direction::ReceiveAll, Line { node: from as c_int, tag })
     }
     fn begin(&self, buffer: Vec<u8>, direction: Direction, line: Line) -> Transfer {
         // SAFETY: a constant of the library.
@@ -118,7 +120,7 @@ impl Channel {
     }
     /// Begins to wait for all nodes; ends when all have begun.
     pub(super) fn barrier(&self) -> Transfer {
-        let line = Line { node: None, tag: 0 };
+        let line = Line { node: 0, tag: 0 };
         // SAFETY: a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         // SAFETY: X3; the request is written before the call returns.
@@ -129,22 +131,22 @@ impl Channel {
 }
 
 impl Transfer {
+    /// Begins to move the next chunk, but for one that is to be looked at first.
     fn next_chunk(&mut self, channel: &Channel) {
         let rest = &mut self.buffer[self.moved..];
         let count = rest.len().min(channel.chunk_bytes) as c_int;
-        let (start, tag) = (rest.as_mut_ptr().cast(), self.line.tag);
-        let node = self.line.node.map(|node| node as c_int);
+        let start = rest.as_mut_ptr().cast();
+        let Line { node, tag } = self.line;
         let request = &mut self.request;
         // SAFETY: X1 - `count` bytes from `start` on lie in the buffer, which stays as it is until the request is complete; X2, X3.
         succeeded(unsafe {
             match self.direction {
                 Direction::Send => {
-                    let node = node.unwrap_or(ffi::RSMPI_PROC_NULL);
                     ffi::MPI_Isend(start, count, ffi::RSMPI_UINT8_T, node, tag, channel.raw, request)
                 }
                 Direction::Receive => {
                     let (count, packet) = channel.packet;
-                    ffi::MPI_Irecv(start, count, packet, ffi::RSMPI_ANY_SOURCE, tag, channel.raw, request)
+                    ffi::MPI_Irecv(start, count, packet, node, tag, channel.raw, request)
                 }
                 Direction::ReceiveAll => return,
             }
@@ -156,8 +158,8 @@ impl Transfer {
     fn match_chunk(&mut self, channel: &Channel) -> bool {
         let rest = &mut self.buffer[self.moved..];
         let expected = rest.len().min(channel.chunk_bytes) as c_int;
-        let (start, tag) = (rest.as_mut_ptr().cast(), self.line.tag);
-        let node = self.line.node.map_or(ffi::MPI_PROC_NULL as c_int, |node| node as c_int);
+        let start = rest.as_mut_ptr().cast();
+        let Line { node, tag } = self.line;
         let (mut there, mut count): (c_int, c_int) = (0, 0);
         let mut status = MaybeUninit::<MPI_Status>::uninit();
         // SAFETY: a constant of the library.
@@ -188,7 +190,7 @@ impl Transfer {
     /// Whether it is complete; it gets on by being asked.
     pub(super) fn test(&mut self, channel: &Channel) -> Option<Complete> {
         if !self.active && self.direction == Direction::ReceiveAll && !self.match_chunk(channel) {
-            return Some(Complete { from: self.line.node.unwrap_or_default(), bytes: None });
+            return Some(Complete { from: self.line.node as u32, bytes: None });
         }
         if !self.active {
             return None;
@@ -199,8 +201,7 @@ impl Transfer {
         let code = unsafe { ffi::MPI_Test(&mut self.request, &mut done, status.as_mut_ptr()) };
         // SAFETY: numbers, which are all zero if the library has not written them.
         let status = unsafe { status.assume_init() };
-        let is_send = self.direction == Direction::Send;
-        let from = if is_send { 0 } else { status.MPI_SOURCE as u32 };
+        let from = status.MPI_SOURCE as u32;
         if is_truncated(code) {
             self.active = false;
             return Some(Complete { from, bytes: None });
@@ -210,18 +211,14 @@ impl Transfer {
             return None;
         }
         self.active = false;
-        let mut count = self.buffer[self.moved..].len().min(channel.chunk_bytes) as c_int;
-        if !is_send {
+        if self.direction == Direction::Receive {
+            let mut count: c_int = 0;
             // SAFETY: a status of a receive, and a place for the count.
             succeeded(unsafe { ffi::MPI_Get_count(&status, ffi::RSMPI_UINT8_T, &mut count) });
+            let bytes = count as usize;
+            return Some(Complete { from, bytes: (bytes <= channel.packet_bytes).then_some(bytes) });
         }
-        self.moved += count as usize;
-        if self.direction == Direction::Receive {
-            return Some(Complete {
-                from,
-                bytes: (self.moved <= channel.packet_bytes).then_some(self.moved),
-            });
-        }
+        self.moved += self.buffer[self.moved..].len().min(channel.chunk_bytes);
         if self.moved < self.buffer.len() {
             self.next_chunk(channel);
             return None;
