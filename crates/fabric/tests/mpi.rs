@@ -92,9 +92,13 @@ struct Bad {
 
 impl Node<Mpi> for Bad {
     fn step(&mut self, fabric: &mut Mpi) -> Step {
-        while fabric.poll().is_some() {}
+        while let Some(message) = fabric.poll() {
+            assert!(message.payload.is_empty(), "a payload that was refused");
+        }
         if fabric.node() != NodeId(1) {
-            return Step::Wait(None);
+            // One that does not wait would be given a payload as soon as it is there.
+            let waits = !self.program.ends_with("than it announced");
+            return if waits { Step::Wait(None) } else { Step::Again };
         }
         let record = |word: u64| [&[1, 0, 0, 0, 0, 0, 1, 0][..], &word.to_le_bytes()].concat();
         match self.program.as_str() {
