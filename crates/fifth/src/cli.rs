@@ -214,7 +214,7 @@ and their data (.csv).
 Exit codes:
     0    all experiments ran
     2    wrong usage, or DIR cannot be written
-    255  a program of an experiment failed or gave a wrong answer
+    255  an experiment failed: a wrong answer, or a program that could not run; the others ran
     Others, of an MPI job: its launcher's, if a process failed.
 
 Examples:

@@ -15,7 +15,10 @@ pub(crate) fn measure(experiments: &[&Experiment], config: &Config) -> anyhow::R
 
 #[cfg(not(feature = "mpi"))]
 fn together(size: u32, _: &[&Experiment], _: &Config) -> anyhow::Result<Option<Vec<Table>>> {
-    anyhow::bail!("this is one of {size} processes, but fifth was built without its feature `mpi`")
+    anyhow::bail!(
+        "this is one of {size} processes, but fifth was built without its feature `mpi`: build it with `--features mpi`, \
+         or run it without the MPI launcher"
+    )
 }
 
 #[cfg(feature = "mpi")]
@@ -36,7 +39,7 @@ fn together(size: u32, experiments: &[&Experiment], config: &Config) -> anyhow::
         let (nodes, library) = (session.nodes(), mpi::launch::library());
         ensure!(
             nodes == size,
-            "this is one of {size} processes, but {library}, with which fifth was built, sees {nodes}"
+            "this is one of {size} processes, but {library}, with which fifth was built, sees {nodes}: use the launcher of that library"
         );
         parts.iter().map(|part| Ok(part(&mut session, config)?)).collect::<anyhow::Result<Vec<Table>>>()
     })();

@@ -46,26 +46,30 @@ fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
     }
     let mut host = Processes::new()?;
     let mut reports: Vec<Report> = Vec::new();
+    let mut code = 0;
     for experiment in experiments {
         let result = (experiment.run)(experiment, &mut host, &config);
         host.clear_progress();
+        let between_processes = between_processes.next();
         match result {
             Ok(mut report) => {
-                report.tables.extend(between_processes.next());
+                report.tables.extend(between_processes);
                 reports.push(report);
             }
+            // What the others measure is no worse for it.
             Err(error) => {
                 output::complain(&format!("error: {}: {error}", experiment.name));
-                return Ok(FAILED);
+                code = FAILED;
             }
         }
     }
-    if let Some(folder) = &options.out {
+    let texts: Vec<String> = reports.iter().map(lab::text::report).collect();
+    // If files cannot be written, at least the terminal has what took minutes to measure, and the other way round.
+    let said = output::write(&texts.join("\n"));
+    if let Some(folder) = options.out.as_ref().filter(|_| !reports.is_empty()) {
         write_reports(&reports, folder)?;
     }
-    let texts: Vec<String> = reports.iter().map(lab::text::report).collect();
-    output::write(&texts.join("\n"))?;
-    Ok(0)
+    said.map(|()| code)
 }
 
 /// Numbers of workers that show how speed grows, without runs that show no more.
@@ -125,7 +129,7 @@ fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
 /// Runs programs with this executable, each in a process of its own.
 struct Processes {
     executable: PathBuf,
-    /// For program texts and records; removed at the end.
+    /// For program texts and records; made by the first run, removed at the end.
     folder: PathBuf,
     terminal: bool,
 }
@@ -134,10 +138,10 @@ impl Processes {
     fn new() -> anyhow::Result<Processes> {
         let executable = std::env::current_exe().context("cannot find the fifth executable")?;
         let folder = std::env::temp_dir().join(format!("fifth-lab-{}", std::process::id()));
-        make_folder(&folder)?;
         Ok(Processes { executable, folder, terminal: std::io::stderr().is_terminal() })
     }
     fn run_job(&self, job: &Job) -> anyhow::Result<Finished> {
+        make_folder(&self.folder)?;
         let program = self.folder.join(format!("{}.kl1", job.program.name));
         write_file(&program, job.program.text)?;
         let figures = self.folder.join("record.json");

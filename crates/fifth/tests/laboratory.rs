@@ -85,6 +85,27 @@ fn a_small_experiment_runs_and_writes_its_files() {
 }
 
 #[test]
+fn what_was_measured_is_not_lost_if_something_fails() {
+    // No folder for its programs.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    command.args(["lab", "run", "tr448", "jmachine/fig4", "--scale", "small"]).env("TMPDIR", "/proc");
+    let output = command.output().expect("the command starts");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(255), "{stderr}");
+    assert!(stderr.starts_with("error: tr448: ") && stderr.contains("cannot make the folder"), "{stderr}");
+    assert!(stdout.starts_with("jmachine/fig4: "), "{stdout}");
+
+    let folder = std::env::temp_dir().join(format!("fifth-unwritable-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("report.html")).expect("the folder is new");
+    let (code, stdout, stderr) = lab(&["run", "jmachine/fig4", "--out", &folder.to_string_lossy()]);
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.starts_with("error: cannot write ") && stderr.contains("report.html"), "{stderr}");
+    assert!(stdout.starts_with("jmachine/fig4: "), "{stdout}");
+}
+
+#[test]
 fn figures_of_a_run_are_complete() {
     let file = std::env::temp_dir().join(format!("fifth-figures-{}.json", std::process::id()));
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
