@@ -3,7 +3,7 @@
 use super::topology::Topology;
 use crate::{Message, Priority};
 
-/// A network. Times are cycles.
+/// A network. Times are cycles. One that makes no sense is a mistake of the caller's: whoever runs it panics, and says what is wrong.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     /// Nodes and links.
@@ -145,7 +145,8 @@ impl Config {
     pub(super) fn validate(&self) {
         assert!(self.hop_cycles >= 1 && self.credit_cycles >= 1, "a hop and a credit take a cycle at least");
         assert!((1..=1 << 12).contains(&self.buffer_flits), "buffers of 1 to 4,096 flits");
-        assert!(self.word_bytes >= 1 && self.send_queue >= 1 && self.receive_queue >= 1);
+        assert!(self.word_bytes >= 1, "words of at least a byte");
+        assert!(self.send_queue >= 1 && self.receive_queue >= 1, "queues of at least a packet");
         let longest = self.hop_cycles.max(self.credit_cycles).max(self.interface_cycles);
         assert!(longest.max(self.retransmit_cycles) <= 1 << 20, "delays of at most a million cycles");
     }

@@ -106,13 +106,16 @@ const QUEUE_MAX: u32 = 1000;
 /// An open loop saturates the network if at the end of the measurement more packets wait in the nodes than at its beginning: this share of those
 /// that were made meanwhile, and one for each node, which may just be leaving.
 const BACKLOG: f64 = 0.05;
+/// Most calls under way in a closed loop, and the longest time of one outside the network.
+const CALLS_MAX: u32 = 1 << 30;
+const CYCLES_MAX: u64 = 1 << 31;
 
-/// Runs traffic without faults.
+/// Runs traffic without faults. A configuration or traffic that makes no sense is a mistake of the caller's: panics, and says what is wrong.
 pub fn measure(config: &Config, traffic: &Traffic) -> Measured {
     run(config, traffic, None)
 }
 
-/// Runs traffic; the rule makes faults.
+/// As [`measure`]; the rule makes faults.
 pub fn measure_with(config: &Config, traffic: &Traffic, rule: &mut dyn Rule) -> Measured {
     run(config, traffic, Some(rule))
 }
@@ -134,6 +137,46 @@ fn run(config: &Config, traffic: &Traffic, mut rule: Option<&mut dyn Rule>) -> M
     let few = BACKLOG * run.made as f64 + f64::from(config.topology.nodes());
     let piles_up = matches!(traffic.source, Source::Open { .. }) && backlog as f64 > few;
     run.finish(before, after, piles_up)
+}
+
+impl Traffic {
+    /// A mistake of the caller's panics.
+    fn validate(&self, topology: &Topology) {
+        let nodes = topology.nodes();
+        let of_pattern = |pattern: &Pattern, flits: u32| {
+            assert!(flits >= 1, "packets of at least one flit");
+            if let Pattern::HotSpot { node, share } = pattern {
+                assert!(node.0 < nodes, "a hot spot among the {nodes} nodes");
+                assert!((0.0..=1.0).contains(share), "a share of 0 to 1 for the hot spot");
+            }
+            if *pattern == Pattern::Transpose {
+                let sides = topology.sides();
+                assert!(sides.iter().all(|side| *side == sides[0]), "equal sides for a transpose");
+            }
+        };
+        match &self.source {
+            Source::Open { pattern, flits, rate } => {
+                of_pattern(pattern, *flits);
+                assert!(*rate >= 0.0 && rate.is_finite(), "a rate of at least 0");
+            }
+            Source::Closed { pattern, flits, answer_flits, calls, think_cycles, serve_cycles } => {
+                of_pattern(pattern, answer_flits.unwrap_or(1).min(*flits));
+                let all = nodes.checked_mul(*calls).filter(|all| *all <= CALLS_MAX);
+                assert!(all.is_some(), "at most {CALLS_MAX} calls of all nodes");
+                assert!(
+                    *think_cycles.max(serve_cycles) <= CYCLES_MAX,
+                    "calls of at most {CYCLES_MAX} cycles"
+                );
+            }
+            Source::Trace(trace) => {
+                let known = |sent: &Sent| sent.from.0 < nodes && sent.to.0 < nodes && sent.flits >= 1;
+                assert!(trace.iter().all(known), "packets of at least one flit between the {nodes} nodes");
+                assert!(trace.is_sorted_by_key(|sent| sent.time), "packets in the order of their times");
+            }
+        }
+        let all = self.warm_up.checked_add(self.measure).and_then(|sum| sum.checked_add(self.drain_max));
+        assert!(self.measure >= 1 && all.is_some(), "a cycle or more in which packets count, and an end");
+    }
 }
 
 struct Run<'a> {
@@ -161,6 +204,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(config: &Config, traffic: &'a Traffic) -> Run<'a> {
+        traffic.validate(&config.topology);
         let mut network = Network::new(config);
         // A node takes everything at once.
         network.room.fill(u32::MAX / 2);
@@ -193,10 +237,7 @@ impl<'a> Run<'a> {
                     run.events.push(Reverse((begin, call, false)));
                 }
             }
-            Source::Trace(trace) => {
-                let all = trace.iter().all(|sent| sent.from.0 < nodes && sent.to.0 < nodes && sent.flits > 0);
-                assert!(all && trace.is_sorted_by_key(|sent| sent.time), "a trace of this network, in order");
-            }
+            Source::Trace(_) => {}
         }
         run
     }
@@ -317,7 +358,7 @@ impl<'a> Run<'a> {
         let arrived: u64 = channels.iter().skip(links).step_by(ports).map(|channel| channel.flits).sum();
         let of_links = |(at, channel): (usize, &Channel)| if at % ports == links { 0 } else { channel.flits };
         let flit_hops = self.network.counters.iter().enumerate().map(of_links).sum();
-        let cycles = (self.window.end - self.window.start).max(1) as f64 * f64::from(topology.nodes());
+        let cycles = (self.window.end - self.window.start) as f64 * f64::from(topology.nodes());
         Measured {
             offered: self.made_flits as f64 / cycles,
             accepted: arrived as f64 / cycles,
@@ -345,15 +386,7 @@ fn targets(pattern: Pattern, topology: &Topology) -> Vec<NodeId> {
         }
     };
     match pattern {
-        Pattern::Uniform => return Vec::new(),
-        Pattern::HotSpot { node, .. } => {
-            assert!(node.0 < topology.nodes(), "a node of this network");
-            return Vec::new();
-        }
-        Pattern::Transpose => {
-            assert!(sides.iter().all(|side| *side == sides[0]), "a transpose needs equal sides");
-        }
-        _ => {}
+        Pattern::Uniform | Pattern::HotSpot { .. } => Vec::new(),
+        _ => (0..topology.nodes()).map(|node| topology.node(&to(topology.place(NodeId(node))))).collect(),
     }
-    (0..topology.nodes()).map(|node| topology.node(&to(topology.place(NodeId(node))))).collect()
 }

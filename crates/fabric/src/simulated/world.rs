@@ -108,7 +108,7 @@ impl Fabric for Endpoint {
         Time(self.time)
     }
     fn spend(&mut self, time: u64) {
-        self.time += time;
+        self.time = self.time.saturating_add(time);
     }
 }
 

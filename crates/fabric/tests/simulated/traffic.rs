@@ -6,6 +6,7 @@ use fabric::simulated::{
     Arbitration, Config, Duplex, Measured, Pattern, Priorities, Source, Topology, Traffic, measure,
 };
 use fabric::{NodeId, Priority, Random, Time};
+use std::panic::catch_unwind;
 
 fn open(pattern: Pattern, flits: u32, rate: f64) -> Traffic {
     let source = Source::Open { pattern, flits, rate };
@@ -246,4 +247,63 @@ fn nothing_deadlocks_and_nothing_breaks() {
         let measured = measure(&config, &traffic);
         assert!(!measured.saturated && measured.latency.count() == 300, "{config:?}");
     });
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let (nan, hot) = (f64::NAN, |node, share| Pattern::HotSpot { node: NodeId(node), share });
+    let closed = |calls, think_cycles| Source::Closed {
+        pattern: Pattern::Uniform,
+        flits: 1,
+        answer_flits: Some(1),
+        calls,
+        think_cycles,
+        serve_cycles: 0,
+    };
+    let packet = |time, to, flits| Sent {
+        time: Time(time),
+        from: NodeId(0),
+        to: NodeId(to),
+        flits,
+        priority: Priority::Low,
+    };
+    let trace = |packets: &[Sent]| Traffic {
+        source: Source::Trace(packets.to_vec()),
+        ..open(Pattern::Uniform, 1, 0.1)
+    };
+    let of = |source| Traffic { source, ..open(Pattern::Uniform, 1, 0.1) };
+    let traffic = [
+        (open(Pattern::Uniform, 0, 0.1), "packets of at least one flit"),
+        (open(Pattern::Uniform, 1, nan), "a rate of at least 0"),
+        (open(Pattern::Uniform, 1, -1.0), "a rate of at least 0"),
+        (open(Pattern::Transpose, 1, 0.1), "equal sides for a transpose"),
+        (open(hot(6, 0.5), 1, 0.1), "a hot spot among the 6 nodes"),
+        (open(hot(5, nan), 1, 0.1), "a share of 0 to 1 for the hot spot"),
+        (of(closed(u32::MAX, 0)), "at most 1073741824 calls of all nodes"),
+        (of(closed(1, u64::MAX)), "calls of at most 2147483648 cycles"),
+        (trace(&[packet(0, 6, 1)]), "packets of at least one flit between the 6 nodes"),
+        (trace(&[packet(0, 5, 0)]), "packets of at least one flit between the 6 nodes"),
+        (trace(&[packet(1, 5, 1), packet(0, 5, 1)]), "packets in the order of their times"),
+        (Traffic { measure: 0, ..of(closed(1, 0)) }, "a cycle or more in which packets count, and an end"),
+        (
+            Traffic { drain_max: u64::MAX, ..of(closed(1, 0)) },
+            "a cycle or more in which packets count, and an end",
+        ),
+    ];
+    let plain = || Config::plain(Topology::mesh(&[3, 2]), 0);
+    let configs = [
+        (Config { hop_cycles: 0, ..plain() }, "a hop and a credit take a cycle at least"),
+        (Config { buffer_flits: 0, ..plain() }, "buffers of 1 to 4,096 flits"),
+        (Config { word_bytes: 0, ..plain() }, "words of at least a byte"),
+        (Config { send_queue: 0, ..plain() }, "queues of at least a packet"),
+        (Config { interface_cycles: u32::MAX, ..plain() }, "delays of at most a million cycles"),
+    ];
+    let of_traffic = traffic.map(|(traffic, what)| (plain(), traffic, what));
+    let of_configs = configs.map(|(config, what)| (config, open(Pattern::Uniform, 1, 0.1), what));
+    for (config, traffic, what) in of_traffic.into_iter().chain(of_configs) {
+        let panic = catch_unwind(|| measure(&config, &traffic)).expect_err(what);
+        let said = panic.downcast_ref::<String>().cloned();
+        let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| said.to_string()));
+        assert_eq!(said.as_deref(), Some(what));
+    }
 }
