@@ -10,7 +10,6 @@ use crate::native::Outcome;
 use crate::outcome::ErrorKind;
 use crate::program::Mode;
 use crate::terms::deref;
-use crate::unify::Written;
 use crate::worker::Worker;
 use term::Word;
 use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
@@ -49,15 +48,11 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
     // The usual reason to come here: the variable is not private (C6).
-    if a.tag() == Tag::Ref
-        && b.tag() != Tag::Ref
-        && !worker.has_generator(read(a.address()))
-        && worker.bind(a.address(), b) == Written::Yes
-    {
+    if worker.bind_at_once(a, b) {
         return;
     }
     worker.in_code = true;
-    worker.unify_at(a, b, position);
+    worker.unify_any(a, b, position);
     worker.in_code = false;
 }
 

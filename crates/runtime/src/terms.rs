@@ -245,7 +245,15 @@ impl Worker {
     }
     /// Replaces a payload word (no address) of an object with state if it is still `old`.
     pub(crate) fn claim_object_word(&self, word: Word, index: usize, old: Word, new: Word) -> bool {
-        compare_exchange(self.object_address(word) + 8 + 8 * index, old, new)
+        let address = self.object_address(word) + 8 + 8 * index;
+        if self.is_alone() {
+            let same = read(address) == old;
+            if same {
+                write(address, new);
+            }
+            return same;
+        }
+        compare_exchange(address, old, new)
     }
     /// Overwrites a raw payload word of an object.
     pub fn set_object_raw(&mut self, word: Word, index: usize, bits: u64) {

@@ -34,6 +34,23 @@ impl Worker {
     }
     /// The same for a goal that stands there in the text.
     pub(crate) fn unify_at(&mut self, a: Word, b: Word, position: Position) {
+        let (a, b) = (deref(a), deref(b));
+        if !self.bind_at_once(a, b) {
+            self.unify_any(a, b, position);
+        }
+    }
+    /// The usual unification: of a variable (to the left, without a generator) with a value. False if it is another one, or is to be tried again.
+    #[inline(always)]
+    pub(crate) fn bind_at_once(&mut self, a: Word, b: Word) -> bool {
+        a.tag() == Tag::Ref
+            && b.tag() != Tag::Ref
+            && !self.has_generator(read(a.address()))
+            && self.bind(a.address(), b) == Written::Yes
+    }
+    /// The same as `unify_at`, for what that does not see at once.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn unify_any(&mut self, a: Word, b: Word, position: Position) {
         let error = match self.unify_terms(a, b) {
             Ok(None) => return,
             Ok(Some((inner_a, inner_b))) => {

@@ -43,18 +43,16 @@ pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
 fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     let open = worker.object_word(merger, OPEN);
     if open == BUSY || !worker.claim_object_word(merger, OPEN, open, BUSY) {
-        let process = worker.system_goals.merge;
-        worker.spawn(process, &[input, merger]);
+        worker.spawn(worker.system_goals.merge, &[input, merger]);
         return Outcome::Done;
     }
     let mut open = open.as_int();
     let mut tail = worker.object_word(merger, TAIL);
-    let mut inputs = Stack::new();
-    inputs.push(input);
-    let mut waiting = Vec::new();
+    // Most often there is one input: then nothing is put onto the stack.
+    let (mut next, mut inputs) = (Some(input), Stack::new());
     let mut messages = 0;
     while messages < BATCH
-        && let Some(input) = attempt!(inputs.pop(worker))
+        && let Some(input) = next
     {
         match worker.view(input) {
             View::Cons(message, rest) => {
@@ -62,10 +60,11 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
                 worker.unify(tail, cons);
                 tail = new_tail;
                 messages += 1;
-                inputs.push(rest);
+                next = Some(rest);
+                continue;
             }
             View::Atom(NIL) => open -= 1,
-            View::Unbound(variable) => waiting.push(variable),
+            View::Unbound(variable) => wait_for(worker, variable, merger),
             _ => match worker.vector_elements(input) {
                 Some(elements) => {
                     open += elements.len() as i64 - 1;
@@ -80,28 +79,24 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
                 }
             },
         }
+        next = attempt!(inputs.pop(worker));
     }
     worker.set_object_word(merger, TAIL, tail);
-    worker.set_object_word(merger, OPEN, Word::small(open));
+    worker.set_object_raw(merger, OPEN, Word::small(open).0);
     if open == 0 {
         worker.unify(tail, Word::NIL);
-    } else {
-        let process = worker.system_goals.merge;
-        for variable in waiting {
-            wait_for(worker, variable, process, merger);
-        }
-        // What the batch left: the first one on top.
-        for &input in inputs.items() {
-            worker.spawn(process, &[input, merger]);
-        }
+    }
+    // What the batch left: the first one on top.
+    for &input in inputs.items().iter().chain(&next) {
+        worker.spawn(worker.system_goals.merge, &[input, merger]);
     }
     Outcome::Done
 }
 
 /// The process that waits for an input is made waiting: a ready goal might run after goals that bind several inputs, and
 /// the order of arrival would be lost.
-fn wait_for(worker: &mut Worker, variable: Word, process: term::abi::PredicateId, merger: Word) {
-    worker.spawn(process, &[variable, merger]);
+fn wait_for(worker: &mut Worker, variable: Word, merger: Word) {
+    worker.spawn(worker.system_goals.merge, &[variable, merger]);
     worker.abi.pending[0] = variable;
     worker.abi.pending_count = 1;
     worker.suspend_top();
