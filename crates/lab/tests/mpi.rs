@@ -33,7 +33,8 @@ fn main() -> ExitCode {
         assert_eq!(part.keys(), mine, "{writes:?}");
     }
 
-    let part = run(&mut session, |_| queens::Queens::new(9, 3, 0));
+    let cycles = queens::Cycles { board: 0, answer: 0 };
+    let part = run(&mut session, |_| queens::Queens::new(9, 3, cycles));
     assert!(node != NodeId(0) || part.solutions == queens::sequential(9));
 
     let map = tsp::Map::new(3, 10);

@@ -135,8 +135,9 @@ fn radix_sorting() {
 #[test]
 fn placing_queens() {
     use queens::{BOARD, DONE};
+    const CYCLES: queens::Cycles = queens::Cycles { board: 10, answer: 5 };
     survives(
-        |_| queens::Queens::new(6, 3, 10),
+        |_| queens::Queens::new(6, 3, CYCLES),
         &[letter(BOARD, &[2, 9, 6, 4], &[]), letter(DONE, &[1], &[])],
         &[
             letter(BOARD, &[7, 0, 0, 0], &[]),
@@ -148,7 +149,7 @@ fn placing_queens() {
     );
     // What would not fit into the sum.
     let twice = [letter(DONE, &[u64::MAX - 1], &[]), letter(DONE, &[u64::MAX - 1], &[])];
-    assert!(strange(|_| queens::Queens::new(6, 3, 10), &twice) >= u64::from(NODES - 1));
+    assert!(strange(|_| queens::Queens::new(6, 3, CYCLES), &twice) >= u64::from(NODES - 1));
 }
 
 #[test]

@@ -62,7 +62,8 @@ fn radix_sorting() {
 fn placing_queens() {
     for size in [1, 2, 5, 9] {
         for nodes in NODES {
-            let make = |_| queens::Queens::new(size, 3.min(size), 10);
+            let cycles = queens::Cycles { board: 10, answer: 5 };
+            let make = |_| queens::Queens::new(size, 3.min(size), cycles);
             for results in run(nodes, make, |part| (part.boards, part.answers, part.solutions)) {
                 let boards: u64 = results.iter().map(|result| result.0).sum();
                 let solutions = queens::sequential(size);

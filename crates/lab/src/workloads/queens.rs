@@ -8,6 +8,15 @@ pub const BOARD: u32 = 1;
 /// The handler of the number of its solutions.
 pub const DONE: u32 = 2;
 
+/// Cycles of what nodes do, where time is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycles {
+    /// For each board that is looked at.
+    pub board: u64,
+    /// Of an answer's handler.
+    pub answer: u64,
+}
+
 /// A board: the rows that are filled, and the columns and diagonals that their queens threaten in the next row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Board {
@@ -52,8 +61,7 @@ pub struct Queens {
     size: u32,
     /// Rows that are filled breadth first.
     depth: u32,
-    /// Cycles for each board that is looked at, where time is simulated.
-    cycles: u64,
+    cycles: Cycles,
     /// Boards that came to this node, and boards that it looked at because of them.
     pub boards: u64,
     /// See `boards`.
@@ -66,7 +74,7 @@ pub struct Queens {
 
 impl Queens {
     /// The part of a node.
-    pub fn new(size: u32, depth: u32, cycles: u64) -> Queens {
+    pub fn new(size: u32, depth: u32, cycles: Cycles) -> Queens {
         assert!(depth <= size && size < 32, "{depth} of {size} rows");
         Queens { size, depth, cycles, boards: 0, looked_at: 0, answers: 0, solutions: 0 }
     }
@@ -82,7 +90,7 @@ impl Program for Queens {
             let mut boards = vec![Board::default()];
             for _ in 0..depth {
                 boards = boards.into_iter().flat_map(|board| board.next(size)).collect();
-                here.spend(cycles * boards.len() as u64);
+                here.spend(cycles.board * boards.len() as u64);
             }
             for (to, board) in (0..here.nodes()).cycle().zip(boards) {
                 let words = [board.rows.into(), board.columns, board.left, board.right];
@@ -95,12 +103,13 @@ impl Program for Queens {
             (BOARD, &[rows, columns, left, right]) if rows <= self.size.into() => {
                 let board = Board { rows: rows as u32, columns, left, right };
                 let (solutions, looked_at) = board.count(self.size);
-                context.spend(self.cycles * looked_at);
+                context.spend(self.cycles.board * looked_at);
                 self.boards += 1;
                 self.looked_at += looked_at;
                 context.send(call.from, Priority::High, DONE, &[solutions]);
             }
             (DONE, &[solutions]) if self.solutions.checked_add(solutions).is_some() => {
+                context.spend(self.cycles.answer);
                 self.answers += 1;
                 self.solutions += solutions;
             }
