@@ -88,7 +88,7 @@ fn machines_conform_that_take_no_time() {
 }
 
 #[test]
-fn machines_conform_on_a_network_with_small_queues() {
+fn machines_conform_on_a_network_with_the_smallest_queues() {
     let config = Config { time_max: 1 << 30, ..Config::plain(Topology::mesh(&[2, 2]), 1) };
-    conforms(Simulated(Config { buffer_flits: 1, send_queue: 2, receive_queue: 2, ..config }, COSTS));
+    conforms(Simulated(Config { buffer_flits: 1, send_queue: 1, receive_queue: 1, ..config }, COSTS));
 }
