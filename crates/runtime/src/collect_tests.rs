@@ -143,6 +143,7 @@ pub(crate) struct Builder {
     pool: Vec<Root>,
     pub(crate) goal: [PredicateId; 3],
     /// A predicate that awaits its only argument.
+    #[cfg_attr(models, expect(dead_code, reason = "no model has such goals"))]
     pub(crate) awaiting: PredicateId,
     cell_class: ClassId,
 }
