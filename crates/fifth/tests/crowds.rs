@@ -17,13 +17,14 @@ const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 /// A benchmark, what is written differently in its text, and its arguments.
 type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const SIZES: [Size; 19] = [
+const SIZES: [Size; 20] = [
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
     ("fib", &[("40", "28")], &[]),
     ("kl1cmp", &[], &["40"]),
     ("livedata", &[("tree(20,", "tree(14,"), ("1000000", "50000")], &[]),
     ("loop", &[("1500000000", "100000000")], &[]),
+    ("merge", &[("1000000", "50000")], &[]),
     ("nrev", &[("2000", "100"), ("1000", "300")], &[]),
     ("pentomino", &[("Q/6 < 4, Q mod 6 < 3", "Q < 3")], &[]),
     ("pingpong", &[("50000000", "500000")], &[]),
