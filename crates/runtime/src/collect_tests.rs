@@ -279,7 +279,7 @@ impl Builder {
                 worker.string_update(string, usize::from(a) % 20, b as u8).expect("room")
             }
             27 => return (0..a % 4).for_each(|_| self.pop()),
-            _ => return self.collect(a.is_multiple_of(4), b.is_multiple_of(3)),
+            _ => return self.collect(a.is_multiple_of(4)),
         };
         self.add(new);
     }
@@ -314,9 +314,8 @@ impl Builder {
         worker.abi.pending_count = count;
         worker.suspend_top();
     }
-    fn collect(&mut self, major: bool, straight: bool) {
+    fn collect(&mut self, major: bool) {
         let worker = self.node.worker();
-        crate::crew::lock(&worker.shared.policy).straight = straight.into();
         worker.push_resumed();
         let before = Description::of(worker);
         let waiting = worker.waiting_goals().count();
@@ -341,7 +340,7 @@ proptest! {
             builder.apply(operation);
         }
         for major in [false, false, true, false] {
-            builder.collect(major, false);
+            builder.collect(major);
         }
     }
 }

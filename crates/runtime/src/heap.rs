@@ -20,7 +20,7 @@ pub(crate) mod sizes {
     pub(crate) const GOAL_BYTES: usize = 1 << 36;
     pub(crate) const BLOCK_BYTES: usize = 256 << 10;
     pub(crate) const NURSERY_MIN: usize = 512 << 10;
-    pub(crate) const NURSERY_MAX: usize = 8 << 20;
+    pub(crate) const NURSERY_MAX: usize = 16 << 20;
     pub(crate) const MAJOR_MIN: usize = 32 << 20;
     pub(crate) const HALVINGS_MAX: u32 = 13;
     pub(crate) const OTHER_BYTES: usize = 256 << 20;

@@ -1,12 +1,11 @@
 //! When to collect, and how large the spaces are.
 //!
 //! The nursery starts at half a core's second-level cache, with several workers at twice as much. It doubles while much of it survives (then a larger one gives objects
-//! more time to die), and shrinks again when little does for long. Those who fill their nurseries share what one alone would have, or
+//! more time to die), and shrinks again when little does for long. Those who fill their nurseries share twice what one alone would have, or
 //! half of what is live, but none gets less than the nursery that it started with. A major collection comes when old and large
-//! objects have doubled since the last one. While most of a nursery survives, and nine tenths of that survive the next collection, too, to keep it young
-//! is in vain: some collections are straight then, twice as many each time it turns out so again. Running out means that live data alone exceeds what was allowed.
+//! objects have doubled since the last one. Running out means that live data alone exceeds what was allowed.
 
-use crate::collect::{Collection, Part, Plan};
+use crate::collect::{Collection, Part};
 use crate::crew::{Shared, lock};
 use crate::heap::{LARGE_WORDS, NURSERY_MAX, NURSERY_MIN};
 use crate::memory::at;
@@ -20,8 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Several workers have at least so much each: to stop them and to fetch what others made costs more than to miss the cache now and then.
-const SEVERAL_MIN: usize = 2 * NURSERY_MIN;
 /// Survival (in percent of the nursery) above which the nursery doubles.
 const GROW_PERCENT: usize = 20;
 /// Survival below which it may shrink.
@@ -39,49 +36,26 @@ const WOKEN_FROM: Duration = Duration::from_micros(400);
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
 
-/// So many collections are straight after survivors nearly all survived again: the first time, and at most.
-const STRAIGHT_MIN: u32 = 4;
-const STRAIGHT_MAX: u32 = 16;
-
 /// What is remembered from one collection to the next.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// Bytes of the nursery of a worker that fills it, at least and now.
+    /// Bytes of the nursery of a worker that fills it: at least, at most, and now.
     least: usize,
+    most: usize,
     nursery: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
-    /// How many of the next minor collections are straight, and how many it will be the next time.
-    pub(crate) straight: u32,
-    straight_next: u32,
-    /// The next minor collection is expected to be like the last one.
-    last: Minor,
-}
-
-/// What a minor collection did, all workers together.
-#[derive(Clone, Copy, Debug, Default)]
-struct Minor {
-    /// Bytes of nurseries that had been allocated.
-    used: usize,
-    /// Words of survivors of the one before.
-    survivors: usize,
-    /// Words that it copied, and those of them that are still young.
+    /// Words that the last minor collection copied, and how long that took all collectors together: the next one is expected to be like it.
     copied: usize,
-    young: usize,
     took: Duration,
 }
 
 impl Policy {
     pub(crate) fn new(workers: usize) -> Policy {
-        let least = if workers > 1 { SEVERAL_MIN } else { NURSERY_MIN };
-        Policy {
-            least,
-            nursery: least,
-            quiet_collections: 0,
-            straight: 0,
-            straight_next: STRAIGHT_MIN,
-            last: Minor::default(),
-        }
+        // To stop several workers, and to fetch what others made, costs more than to miss the cache now and then.
+        let (least, most) =
+            if workers > 1 { (2 * NURSERY_MIN, NURSERY_MAX) } else { (NURSERY_MIN, NURSERY_MAX / 2) };
+        Policy { least, most, nursery: least, quiet_collections: 0, copied: 0, took: Duration::ZERO }
     }
 }
 
@@ -91,25 +65,23 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let (crew, spaces) = (shared.crew(), &shared.spaces);
     let start = Instant::now();
     let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
-    let (mut minor, mut busy, mut major) = (Minor::default(), 0, crew.with(me, due));
-    let (nursery, straight, expected) = {
+    let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
+    let (nursery, expected) = {
         let policy = lock(&shared.policy);
-        (policy.nursery, policy.straight > 0, policy.last)
+        (policy.nursery, (policy.copied, policy.took))
     };
     crew.each(|worker| {
         let bytes = worker.nursery_used();
         worker.statistics.words_allocated += bytes as u64 / 8;
-        minor.used += bytes;
-        minor.survivors += worker.heap.survivor_words();
+        used += bytes;
         busy += usize::from(bytes >= nursery / LITTLE);
         major |= std::mem::take(&mut worker.major_wanted);
         worker.collection_wanted = false;
     });
-    let plan = Plan { major, straight, nursery_bytes: nursery };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
         Some(sharers) if crew.len() > 1 => {
-            let collection = Arc::new(Collection::new(crew, plan, true));
+            let collection = Arc::new(Collection::new(crew, major, true, nursery));
             *lock(&shared.collection) = Some(collection.clone());
             shared.team.open_share(me, sharers, shared.processors - 1);
             take_part(shared, &collection, me);
@@ -118,15 +90,14 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
             collection
         }
         _ => {
-            let collection = Arc::new(Collection::new(crew, plan, false));
+            let collection = Arc::new(Collection::new(crew, major, false, nursery));
             take_part(shared, &collection, me);
             collection
         }
     };
     let parts = collection.end(crew);
-    minor.copied = parts.iter().map(|part| part.words).sum();
-    minor.took = parts.iter().map(|part| part.busy).sum();
-    crew.each(|worker| minor.young += worker.heap.survivor_words());
+    let copied: usize = parts.iter().map(|part| part.words).sum();
+    let took = parts.iter().map(|part| part.busy).sum();
     let pause = start.elapsed();
     spaces.set_limits(major.then(|| crew.with(me, |worker| worker.heap_bytes())));
     let kind = if major { Collected::Everything } else { Collected::Young };
@@ -140,10 +111,10 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         worker.statistics.collected(kind, pause, stop);
         worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
     });
-    shared.note_collection(me, start, major, minor.copied);
+    shared.note_collection(me, start, major, copied);
     let nursery = if !major {
         let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
-        lock(&shared.policy).collected(minor, most)
+        lock(&shared.policy).collected((copied, took), used, most)
     } else {
         crew.each(Worker::give_goals_back);
         crew.with(me, Worker::check_heap_limit);
@@ -166,12 +137,12 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
 
 /// Who takes part in a collection beside its leader. What is copied faster than others can be told of it is copied by one, and those who
 /// rest are woken for long work only.
-fn sharers(major: bool, expected: Minor, processor_each: bool) -> Option<Sharers> {
+fn sharers(major: bool, (words, time): (usize, Duration), processor_each: bool) -> Option<Sharers> {
     let shared_from = if processor_each { SHARED_FROM } else { SHARED_FROM_IN_TURNS };
-    if major || expected.took >= WOKEN_FROM {
+    if major || time >= WOKEN_FROM {
         Some(Sharers::Everybody)
     } else {
-        (expected.copied >= shared_from).then_some(Sharers::Stopped)
+        (words >= shared_from).then_some(Sharers::Stopped)
     }
 }
 
@@ -214,14 +185,13 @@ fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop:
 }
 
 impl Policy {
-    /// After a minor collection. A nursery may have `most` bytes; answers how many it gets.
-    fn collected(&mut self, minor: Minor, most: usize) -> usize {
-        self.last = minor;
-        self.go_straight(minor);
-        let Minor { used, copied, .. } = minor;
+    /// After a minor collection that copied so many words and took so long, of `used` bytes of all nurseries. A nursery may have `most` bytes; answers
+    /// how many it gets.
+    fn collected(&mut self, (copied, took): (usize, Duration), used: usize, most: usize) -> usize {
+        (self.copied, self.took) = (copied, took);
         let survived = copied * 8;
         // What survives a large nursery at once would go far beyond a small limit.
-        let most = most.clamp(NURSERY_MIN, NURSERY_MAX);
+        let most = most.clamp(NURSERY_MIN, self.most);
         if survived * 100 > used.max(self.nursery / 2) * GROW_PERCENT {
             self.quiet_collections = 0;
             self.nursery *= 2;
@@ -236,20 +206,6 @@ impl Policy {
         }
         self.nursery = self.nursery.min(most);
         self.nursery
-    }
-    /// Whether the next minor collections are straight. Only one that is not shows what becomes of survivors.
-    fn go_straight(&mut self, minor: Minor) {
-        let old = minor.copied - minor.young;
-        if self.straight > 0 {
-            self.straight -= 1;
-        } else if 16 * minor.survivors < minor.used {
-            // So few do not matter.
-        } else if 10 * old >= 9 * minor.survivors {
-            self.straight = self.straight_next;
-            self.straight_next = (2 * self.straight_next).min(STRAIGHT_MAX);
-        } else {
-            self.straight_next = STRAIGHT_MIN;
-        }
     }
 }
 
@@ -333,44 +289,5 @@ impl Worker {
         self.major_wanted = true;
         self.collection_wanted = true;
         self.abi.want_attention();
-    }
-}
-
-#[cfg(all(test, not(models)))]
-mod tests {
-    use super::*;
-
-    /// How many straight collections follow one after which so many of 100 survivors are old.
-    fn straight_after(policy: &mut Policy, old: usize) -> u32 {
-        policy.go_straight(Minor {
-            used: 1000,
-            survivors: 100,
-            copied: 110,
-            young: 110 - old,
-            ..Minor::default()
-        });
-        std::mem::replace(&mut policy.straight, 0)
-    }
-
-    #[test]
-    fn collections_are_straight_while_survivors_survive_again() {
-        let mut policy = Policy::new(1);
-        assert_eq!([90, 95, 100].map(|old| straight_after(&mut policy, old)), [4, 8, 16]);
-        assert_eq!([100, 89, 100].map(|old| straight_after(&mut policy, old)), [16, 0, 4]);
-        let few = Minor { used: 10_000, survivors: 100, copied: 100, ..Minor::default() };
-        policy.go_straight(few);
-        assert_eq!(policy.straight, 0);
-    }
-
-    #[test]
-    fn straight_collections_say_nothing_of_survivors() {
-        let mut policy = Policy::new(1);
-        policy.straight = 2;
-        let all_old = Minor { used: 1000, survivors: 100, copied: 900, ..Minor::default() };
-        let left = [(); 3].map(|()| {
-            policy.go_straight(all_old);
-            policy.straight
-        });
-        assert_eq!(left, [1, 0, STRAIGHT_MIN]);
     }
 }

@@ -76,7 +76,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         // A minor collection evacuates nothing but lanes.
         if !MAJOR && self.young_offset(from) / NURSERY_RANGE % 4 >= 2 {
             let address = self.survivor_top;
-            if address + 8 * words <= self.stay_end {
+            if address + 8 * words <= self.survivor_end {
                 self.survivor_top = address + 8 * words;
                 return address;
             }

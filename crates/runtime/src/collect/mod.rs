@@ -1,7 +1,7 @@
 //! The collector: copying, generational, Cheney's scan over whatever was copied; any number of workers take part.
 //!
 //! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
-//! survived once goes to old space. (A *straight* one lets everything go to old space: `policy` says when.) A *major* one evacuates young and old together into fresh blocks of old space, and sweeps
+//! survived once goes to old space. A *major* one evacuates young and old together into fresh blocks of old space, and sweeps
 //! the large objects; only unbound variables may be young afterwards. Both happen between reductions only, while no worker
 //! reduces.
 //!
@@ -79,22 +79,11 @@ fn forwards_all(word: Word) -> bool {
 /// Payload words after which an object's words are raw, by class: `usize::MAX` for none.
 pub(crate) type TaggedWords = [usize; 256];
 
-/// What kind of collection it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    /// Of everything.
-    pub(crate) major: bool,
-    /// A minor one in which everything goes to old space that survives, but for variables that stay young.
-    pub(crate) straight: bool,
-    /// A nursery is so large.
-    pub(crate) nursery_bytes: usize,
-}
-
 /// What all who take part in one collection share.
 pub(crate) struct Collection {
     spaces: Arc<Spaces>,
     tagged_words: Arc<TaggedWords>,
-    plan: Plan,
+    pub(crate) major: bool,
     /// Whether others may join the one who leads it.
     pub(crate) shared: bool,
     /// The survivor areas that are copied to: 0 or 1.
@@ -134,18 +123,18 @@ impl Part {
 }
 
 impl Collection {
-    /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`.
-    pub(crate) fn new(crew: &Crew, plan: Plan, shared: bool) -> Self {
+    /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so large.
+    pub(crate) fn new(crew: &Crew, major: bool, shared: bool, nursery_bytes: usize) -> Self {
         let mut old_blocks = Vec::new();
-        crew.each(|worker| old_blocks.push(if plan.major { Range::default() } else { worker.heap.old }));
+        crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
         crew.with(0, |worker| {
             let spaces = worker.heap.spaces.clone();
             Collection {
-                plan,
+                major,
                 shared,
                 to_area: 1 - spaces.area(),
-                from_blocks: if plan.major { spaces.old.used_blocks() } else { Blocks::default() },
-                variables_to_keep: plan.nursery_bytes / 8 / KEPT_SHARE,
+                from_blocks: if major { spaces.old.used_blocks() } else { Blocks::default() },
+                variables_to_keep: nursery_bytes / 8 / KEPT_SHARE,
                 predicates: worker.predicates.clone(),
                 old_blocks,
                 taken: (0..crew.len()).map(|_| AtomicBool::new(false)).collect(),
@@ -160,7 +149,7 @@ impl Collection {
     /// One collector's whole part. Answers how many words it copied.
     pub(crate) fn take_part(&self, crew: &Crew, me: usize) -> usize {
         self.pool.join();
-        match (self.plan.major, self.shared) {
+        match (self.major, self.shared) {
             (false, false) => Collector::<false, false>::new(self, me).run(crew, me),
             (false, true) => Collector::<false, true>::new(self, me).run(crew, me),
             (true, false) => Collector::<true, false>::new(self, me).run(crew, me),
@@ -179,7 +168,7 @@ impl Collection {
             }
             worker.heap.survivor_top = worker.heap.survivor_base(self.to_area);
         });
-        if self.plan.major {
+        if self.major {
             crew.each(|worker| worker.heap.old = Range::default());
             self.spaces.free_blocks(&self.from_blocks);
         }
@@ -194,8 +183,8 @@ impl Collection {
             }
         }
         crew.each(|worker| worker.mark_goals(self.lowest_young[worker.index].load(Relaxed)));
-        let freed = self.spaces.sweep_large(!self.plan.major);
-        if !self.plan.major && !freed.is_empty() {
+        let freed = self.spaces.sweep_large(!self.major);
+        if !self.major && !freed.is_empty() {
             let dead = |slot: usize| {
                 let next = freed.partition_point(|range| range.start <= slot);
                 next > 0 && slot < freed[next - 1].end
@@ -218,8 +207,6 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     survivor_scan: usize,
     survivor_top: usize,
     survivor_end: usize,
-    /// How far what survives for the first time may fill it.
-    stay_end: usize,
     variables_to_keep: usize,
     /// What is left of the block of old space that is copied to, and its first grey word.
     old: Range,
@@ -243,7 +230,6 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
     fn new(common: &'a Collection, me: usize) -> Self {
         let (old, young) = (common.old_blocks[me], common.spaces.young);
         let survivor_base = common.spaces.lane(me) + common.to_area * SURVIVOR_RANGE;
-        let survivor_end = survivor_base + SURVIVOR_RANGE;
         Collector {
             common,
             tagged_words: &common.tagged_words,
@@ -252,8 +238,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             young_bytes: young.end - young.start,
             survivor_scan: survivor_base,
             survivor_top: survivor_base,
-            survivor_end,
-            stay_end: if common.plan.straight { survivor_base } else { survivor_end },
+            survivor_end: survivor_base + SURVIVOR_RANGE,
             variables_to_keep: common.variables_to_keep,
             old_scan: old.start,
             old,

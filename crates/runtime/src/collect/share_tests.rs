@@ -1,7 +1,7 @@
 //! What collectors give each other is enough to keep both busy: two of them go in step, one piece of work each (from one look for
 //! somebody out of work to the next), so how much each of them does is not a matter of time.
 
-use crate::collect::{Collection, Part, Plan};
+use crate::collect::{Collection, Part};
 use crate::collect_tests::{Builder, Description};
 use crate::heap::NURSERY_MIN;
 use crate::memory::{read, write};
@@ -57,17 +57,14 @@ impl Step {
 
 const SIZE: i64 = if cfg!(miri) { 3_000 } else { 300_000 };
 
-const MINOR: Plan = Plan { major: false, straight: false, nursery_bytes: NURSERY_MIN };
-const MAJOR: Plan = Plan { major: true, ..MINOR };
-
 /// Worker 0 of two builds something; then both collect it, and nothing changes. Answers how many words each of them copied and
-/// scanned, for a minor collection and a major one. Between the two there is a straight one.
+/// scanned, for a minor collection and a major one.
 fn collected(build: impl FnOnce(&mut Builder)) -> [[(usize, usize); 2]; 2] {
     let mut builder = Builder::with(2, None);
     build(&mut builder);
-    let [minor, _, major] = [MINOR, Plan { straight: true, ..MINOR }, MAJOR].map(|plan| {
+    [false, true].map(|major| {
         let before = Description::of(builder.node.worker());
-        let parts = collect(&mut builder, plan);
+        let parts = collect(&mut builder, major);
         let after = Description::of(builder.node.worker());
         assert!(after.is_copy_of(&before), "the graph is another one");
         let words = |index| {
@@ -75,14 +72,13 @@ fn collected(build: impl FnOnce(&mut Builder)) -> [[(usize, usize); 2]; 2] {
             part.map_or((0, 0), |part| (part.words, part.scanned))
         };
         [words(0), words(1)]
-    });
-    [minor, major]
+    })
 }
 
-fn collect(builder: &mut Builder, plan: Plan) -> Vec<Part> {
+fn collect(builder: &mut Builder, major: bool) -> Vec<Part> {
     let shared = builder.node.shared();
     let crew = shared.crew();
-    let collection = Collection::new(crew, plan, true);
+    let collection = Collection::new(crew, major, true, NURSERY_MIN);
     collection.pool.step.begin(2);
     std::thread::scope(|scope| {
         for me in 0..2 {
@@ -220,7 +216,7 @@ fn the_remembered_words_of_one_worker_are_roots_of_both() {
     let worker = builder.node.worker();
     let vector = worker.vector(&vec![Word::NIL; SIZE as usize / 10]);
     let root = worker.root(vector);
-    collect(&mut builder, MAJOR);
+    collect(&mut builder, true);
     let worker = builder.node.worker();
     let mut vector = worker.take_root(root);
     for i in 0..SIZE as usize / 10 {
@@ -228,7 +224,7 @@ fn the_remembered_words_of_one_worker_are_roots_of_both() {
         vector = worker.vector_update(vector, i, list).expect("room");
     }
     worker.root(vector);
-    let parts = collect(&mut builder, MINOR);
+    let parts = collect(&mut builder, false);
     let words = |index| parts.iter().filter(|part| part.collector == index).map(|part| part.words).sum();
     assert_shared("words copied", 25, [words(0), words(1)]);
 }
@@ -239,7 +235,7 @@ fn a_list_that_both_copied_has_few_breaks() {
     let worker = builder.node.worker();
     let numbers = list(worker, SIZE, |_, i| Word::small(i));
     let root = worker.root(numbers);
-    collect(&mut builder, MAJOR);
+    collect(&mut builder, true);
     let mut list = builder.node.worker().take_root(root);
     let (mut length, mut breaks) = (0, 0);
     while list.tag() == Tag::Cons {
