@@ -92,6 +92,23 @@ fn memory_of_goals_is_given_back() {
     }
 }
 
+/// A process that waits for its next message or for a flag leaves nothing at the flag when the message comes.
+#[test]
+fn to_wait_for_one_of_two_takes_no_more_and_more_memory() {
+    let clauses = "go(_) :- process(Ms, Flag, Flag), messages(400000, Ms).\n\
+        messages(0, Ms) :- Ms = [].\n\
+        messages(N, Ms) :- N > 0 | Ms = [N|Ms1], N1 := N - 1, messages(N1, Ms1).\n\
+        process(_, [], _) :- io:outstream([print(flag), nl]).\n\
+        process([], _, _) :- io:outstream([print(done), nl]).\n\
+        process([_|Ms], Flag, F) :- process(Ms, Flag, F).\n";
+    let text = growing("flag", clauses);
+    for workers in ["1", "2", "8"] {
+        let output = end(text.start(&["run", "--heap-limit", "24m", "-w", workers]));
+        assert_eq!(output.status.code(), Some(0), "{workers}: {}", error(&output));
+        assert_eq!(output.stdout, b"started\ndone\n", "{workers}");
+    }
+}
+
 /// What makes objects of megabytes, none of which needs more than the limit if garbage goes first, and what it prints.
 const LARGE: [(&str, &str, &str, &str); 3] = [
     // A vector that is old when it is no longer needed.

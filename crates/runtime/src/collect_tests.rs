@@ -107,7 +107,9 @@ impl Describe<'_> {
         let content = read(slot);
         self.field(if content.tag() == Tag::Var { Word::pointer(Tag::Ref, slot) } else { content })
     }
+    /// The first of a list's records that counts (F8 of `collect`).
     fn record(&mut self, content: Word) -> Option<Field> {
+        let content = crate::collect::first_waiting(content);
         (content != UNBOUND).then(|| self.field(Word::pointer(Tag::Object, content.address())))
     }
     fn fields(&mut self, word: Word) -> Vec<Field> {

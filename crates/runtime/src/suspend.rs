@@ -27,7 +27,7 @@ use term::word::{self, Tag, UNBOUND};
 
 /// What a record's predicate word says once its goal was resumed (H3).
 pub(crate) const RESUMED: Word = Word::small(-1);
-const HOOK_HEADER: Word = word::object_header(layout::HOOK, 2);
+pub(crate) const HOOK_HEADER: Word = word::object_header(layout::HOOK, 2);
 
 /// Records of waiting goals, by address (H4).
 #[derive(Debug, Default)]
@@ -388,5 +388,60 @@ impl Worker {
     pub(crate) fn push_claimed(&mut self, record: usize, goal: Word) {
         let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
         self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect_tests::Builder;
+
+    /// F8 of `collect`.
+    #[test]
+    fn goals_that_were_resumed_are_left_out_of_the_lists_of_other_variables() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let flag = worker.new_variable();
+        let root = worker.root(flag);
+        let wait = |worker: &mut Worker, message| {
+            worker.spawn(goal, &[Word::NIL]);
+            (worker.abi.pending[0], worker.abi.pending[1], worker.abi.pending_count) = (message, flag, 2);
+            worker.suspend_top();
+        };
+        for waits in [false, false, true, false, true, false] {
+            let message = worker.new_variable();
+            wait(worker, message);
+            if !waits {
+                worker.unify(message, Word::NIL);
+                worker.push_resumed();
+                worker.pop_goal();
+            }
+        }
+        let hooks = |flag: Word| {
+            let (mut link, mut count) = (read(deref(flag).address()), 0);
+            while link != UNBOUND {
+                link = read(link.address() + 8 * layout::SUSPENSION_NEXT);
+                count += 1;
+            }
+            count
+        };
+        assert_eq!(hooks(flag), 6);
+        for _ in 0..3 {
+            builder.node.collect(0);
+            let worker = builder.node.worker();
+            let flag = worker.root_word(&root);
+            assert_eq!(hooks(flag), 2);
+            assert_eq!(worker.waiting_goals().count(), 2);
+        }
+        // The two that wait are resumed by it, and nobody else.
+        let worker = builder.node.worker();
+        let flag = worker.take_root(root);
+        worker.unify(flag, Word::NIL);
+        worker.push_resumed();
+        for _ in 0..2 {
+            worker.pop_goal();
+        }
+        assert!(worker.is_special(worker.abi.goals as usize));
     }
 }

@@ -5,8 +5,10 @@ use super::{BUSY, Collector, SLICE_WORDS, forwarding, forwarding_cell, forwards_
 use crate::heap::Range;
 use crate::memory::{compare_exchange, copy, read, write};
 use crate::spaces::{NURSERY_RANGE, SURVIVOR_RANGE, mark_large};
+use crate::suspend::{HOOK_HEADER, RESUMED};
 use term::Word;
-use term::word::{self, Tag};
+use term::layout::{HOOK_SUSPENSION, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
+use term::word::{self, Tag, UNBOUND};
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// True for addresses in the space that is evacuated.
@@ -117,7 +119,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             Tag::Ref => self.evacuate_ref(word),
             Tag::Cons if self.in_from(word.address()) => self.evacuate_list(word.address()),
             Tag::Cons => word,
-            Tag::Struct | Tag::Object | Tag::Var => self.evacuate_headed(word),
+            Tag::Struct | Tag::Object => self.evacuate_headed(word),
+            Tag::Var => self.evacuate_headed(first_waiting(word)),
         }
     }
     pub(super) fn evacuate_ref(&mut self, mut word: Word) -> Word {
@@ -279,6 +282,19 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             start = slice.end;
         }
     }
+}
+
+/// F8: where a list of records begins, or what is left of one, without the hooks of goals that were resumed.
+#[inline(always)]
+pub(crate) fn first_waiting(mut list: Word) -> Word {
+    while list != UNBOUND && read(list.address()) == HOOK_HEADER {
+        let record = read(list.address() + 8 * HOOK_SUSPENSION).address();
+        if read(record + 8 * SUSPENSION_PREDICATE) != RESUMED {
+            break;
+        }
+        list = read(list.address() + 8 * SUSPENSION_NEXT);
+    }
+    list
 }
 
 /// A cell's bound content, as it is copied with its cons or structure.

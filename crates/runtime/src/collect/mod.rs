@@ -23,6 +23,8 @@
 //!   forwarding word is written last, so whoever sees it may read the copy.
 //! - F7 A cdr in from-space that leads to a cons stays what it is. So a collector may go along a list that others are copying, and begin
 //!   to copy it at any cons that it finds: the list is live from there on. Who arrives at a cons that was copied links to the copy.
+//! - F8 Hooks of goals that were resumed (H3) are left out of their variable's list: a goal that waits again and again for the next message or for
+//!   one variable that all share leaves a hook there each time. (A record keeps its predicate word where it was copied from, F1.)
 
 mod copy;
 #[cfg(all(test, models))]
@@ -30,6 +32,9 @@ mod models;
 mod roots;
 mod scan;
 mod share;
+
+#[cfg(test)]
+pub(crate) use copy::first_waiting;
 
 use crate::classes::Contents;
 use crate::crew::{Crew, lock};
