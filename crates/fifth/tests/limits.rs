@@ -185,6 +185,37 @@ fn an_object_for_which_no_garbage_makes_room_is_refused() {
     }
 }
 
+/// Products of 4 and 8 MB. In a guard, too, garbage is no reason to have none, and what fits nowhere is an error: no other clause is taken.
+#[test]
+fn integers_for_which_there_is_no_room_are_refused_and_no_others() {
+    let guard = "go(_) :- X := 1 << 30000000, go(X, 0).\n\
+        go(X, N) :- N < 20, X * X > 0 | N1 := N + 1, go(X, N1).\n\
+        go(_, 20) :- io:outstream([print(done), nl]).\n\
+        otherwise.\ngo(_, _) :- io:outstream([print(other), nl]).\n";
+    let body = "go(_) :- X := 1 << 30000000, go(X, 0).\n\
+        go(X, N) :- N < 20 | Y := X * X, next(Y, X, N).\n\
+        go(_, 20) :- io:outstream([print(done), nl]).\n\
+        next(Y, X, N) :- Y > 0 | N1 := N + 1, go(X, N1).\n";
+    for (name, clauses) in [("guard", guard), ("body", body)] {
+        let text = growing(&format!("integers-{name}"), clauses);
+        for workers in ["1", "2"] {
+            let run = |limit| end(text.start(&["run", "--heap-limit", limit, "-w", workers]));
+            let output = run("16m");
+            let told = error(&output);
+            assert_eq!(output.status.code(), Some(0), "{name} {workers}: {told}");
+            assert_eq!(output.stdout, b"started\ndone\n", "{name} {workers}: {told}");
+            let output = run("6m");
+            let told = error(&output);
+            assert_eq!(output.status.code(), Some(255), "{name} {workers}: {told}");
+            assert_eq!(output.stdout, b"started\n", "{name} {workers}: {told}");
+            assert!(
+                told.contains("an object of 937500 words does not fit into the heap limit of 6 MiB"),
+                "{told}"
+            );
+        }
+    }
+}
+
 /// Goals on millions of levels of priority: what the levels take counts in time.
 #[test]
 fn many_priorities_do_not_pass_the_limit_by_much() {

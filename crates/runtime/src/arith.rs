@@ -1,6 +1,7 @@
 //! Integer arithmetic beyond the fast path of generated code: big integers, and the goals that compute when
 //! their operands arrive (they are builtins).
 
+use crate::outcome::ProgramError;
 use crate::worker::Worker;
 use num_bigint::BigInt;
 use num_bigint::Sign;
@@ -22,13 +23,13 @@ fn grows(op: IntOp, a: &BigInt, count: &BigInt) -> bool {
 }
 
 /// Why there is no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum ArithError {
     ZeroDivision,
     /// A shift count that no result can have.
     ShiftRange,
     /// The result does not fit into the heap.
-    TooLarge,
+    TooLarge(Box<ProgramError>),
 }
 
 /// True for operations with one operand.
@@ -140,6 +141,32 @@ fn shift(op: IntOp, a: &BigInt, count: &BigInt) -> Result<BigInt, ArithError> {
 impl Worker {
     /// The result of an operation on two bound terms; `None` if one is not an integer. Unary operations ignore `b`.
     pub(crate) fn arithmetic(&mut self, op: IntOp, a: Word, b: Word) -> Option<Result<Word, ArithError>> {
+        self.compute(op, a, b, Worker::ensure)
+    }
+    /// The same in a guard, where nothing can be tried again: garbage is no reason to have no result, it is collected soon.
+    pub(crate) fn guard_arithmetic(
+        &mut self,
+        op: IntOp,
+        a: Word,
+        b: Word,
+    ) -> Option<Result<Word, ArithError>> {
+        self.compute(op, a, b, |worker, words| {
+            let refused = worker.ensure(words);
+            if refused.is_err() && std::mem::take(&mut worker.refused) {
+                worker.collect_soon();
+                return Ok(());
+            }
+            refused
+        })
+    }
+    /// `ensure` is asked before a result is computed that may be much longer than the operands.
+    fn compute(
+        &mut self,
+        op: IntOp,
+        a: Word,
+        b: Word,
+        ensure: fn(&mut Worker, usize) -> Result<(), Box<ProgramError>>,
+    ) -> Option<Result<Word, ArithError>> {
         let b = if is_unary(op) { Word::small(0) } else { b };
         if a.tag() == Tag::Int
             && b.tag() == Tag::Int
@@ -148,7 +175,6 @@ impl Worker {
             return Some(Ok(Word::small(value)));
         }
         let (a, b) = (self.big(a)?, self.big(b)?);
-        // Only these make results much longer than their operands.
         let bits = match op {
             IntOp::Mul => a.bits() + b.bits(),
             IntOp::Shl | IntOp::Shr => {
@@ -156,8 +182,11 @@ impl Worker {
             }
             _ => 0,
         };
-        if bits > SMALL_BITS && grows(op, &a, &b) && self.ensure((bits / 64) as usize).is_err() {
-            return Some(Err(ArithError::TooLarge));
+        if bits > SMALL_BITS
+            && grows(op, &a, &b)
+            && let Err(error) = ensure(self, (bits / 64) as usize)
+        {
+            return Some(Err(ArithError::TooLarge(error)));
         }
         Some(big(op, &a, &b).map(|value| self.integer(&value)))
     }

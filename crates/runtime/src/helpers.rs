@@ -4,7 +4,7 @@
 //! Invariant: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
 //! meanwhile, and has stored what the helper's description says (C2).
 
-use crate::arith;
+use crate::arith::{self, ArithError};
 use crate::memory::{at, read};
 use crate::native::Outcome;
 use crate::outcome::ErrorKind;
@@ -92,8 +92,12 @@ unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word)
     let worker = unsafe { worker_of(abi) };
     let op = arith::int_op(op);
     let (a, b) = (deref(a), if arith::is_unary(op) { Word::small(0) } else { deref(b) });
-    match worker.arithmetic(op, a, b) {
+    match worker.guard_arithmetic(op, a, b) {
         Some(Ok(value)) => value,
+        Some(Err(ArithError::TooLarge(error))) => {
+            worker.end_with(error);
+            GUARD_FAILS
+        }
         Some(Err(_)) => GUARD_FAILS,
         None => not_integers(worker, a, b).unwrap_or(GUARD_FAILS),
     }

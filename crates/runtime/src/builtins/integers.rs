@@ -19,9 +19,7 @@ fn run(worker: &mut Worker, op: IntOp, inputs: &[Word], outputs: &mut [Word]) ->
             Outcome::Done
         }
         Some(Err(ArithError::ZeroDivision)) => error(ErrorKind::ZeroDivision, "division by zero"),
-        Some(Err(ArithError::TooLarge)) => {
-            error(ErrorKind::HeapLimit, "the result does not fit into the heap limit")
-        }
+        Some(Err(ArithError::TooLarge(error))) => Outcome::Error(error),
         Some(Err(ArithError::ShiftRange)) => {
             error(ErrorKind::Range, format!("the shift count {} is too large", worker.term_text(second)))
         }
@@ -34,9 +32,14 @@ fn run(worker: &mut Worker, op: IntOp, inputs: &[Word], outputs: &mut [Word]) ->
 
 fn run_guard(worker: &mut Worker, op: IntOp, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let second = inputs.get(1).copied().unwrap_or(Word::small(0));
-    let Some(Ok(value)) = worker.arithmetic(op, inputs[0], second) else { return Outcome::No };
-    outputs[0] = value;
-    Outcome::Done
+    match worker.guard_arithmetic(op, inputs[0], second) {
+        Some(Ok(value)) => {
+            outputs[0] = value;
+            Outcome::Done
+        }
+        Some(Err(ArithError::TooLarge(error))) => Outcome::Error(error),
+        _ => Outcome::No,
+    }
 }
 
 fn is_integer(worker: &Worker, word: Word) -> bool {
