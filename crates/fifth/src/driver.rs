@@ -152,14 +152,18 @@ impl Machine {
         Ok(Compiled { program, image })
     }
 
-    /// A stage of the compilation as text.
-    pub(crate) fn dump(&mut self, program: &compiler::ir::Program, stage: Stage) -> anyhow::Result<String> {
-        let options = codegen::Options::default();
+    /// A stage of the compilation as text: of the code that would run.
+    pub(crate) fn dump(
+        &mut self,
+        program: &compiler::ir::Program,
+        stage: Stage,
+        options: &codegen::Options,
+    ) -> anyhow::Result<String> {
         let builtins = self.builtins();
         let atoms = &self.node.worker().atoms;
         Ok(match stage {
-            Stage::Clif => codegen::dump(program, &builtins, atoms, &options, codegen::Dump::Clif)?,
-            Stage::Asm => codegen::dump(program, &builtins, atoms, &options, codegen::Dump::Asm)?,
+            Stage::Clif => codegen::dump(program, &builtins, atoms, options, codegen::Dump::Clif)?,
+            Stage::Asm => codegen::dump(program, &builtins, atoms, options, codegen::Dump::Asm)?,
             Stage::Tree => compiler::text::dump_tree(program, atoms),
             _ => compiler::text::print(program, atoms),
         })

@@ -134,10 +134,10 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
         return Ok(USAGE);
     };
-    if let Some(stage) = options.dump {
-        return output::write(&machine.dump(&program, stage)?).map(|()| 0);
-    }
     let code = machine.code_options(&options.engine);
+    if let Some(stage) = options.dump {
+        return output::write(&machine.dump(&program, stage, &code)?).map(|()| 0);
+    }
     let compiled = machine.generate(program, &code)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));

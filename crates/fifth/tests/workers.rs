@@ -186,3 +186,26 @@ fn stats_count_what_workers_have_to_do_with_each_other() {
     assert!(count("words given") >= count("gifts"), "{told}");
     assert!(count("shared writes lost") <= count("shared writes  "), "{told}");
 }
+
+/// What `--dump` shows is the code that would run: with several workers, vectors are read with more care. No locked instruction is in any of it.
+#[test]
+fn the_code_that_is_shown_is_that_of_so_many_workers() {
+    let asm = |program: &str, workers: &str| {
+        let path = format!("{}/../../benches/{program}.kl1", env!("CARGO_MANIFEST_DIR"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        let output = command.args(["run", "--dump", "asm", "-w", workers, &path]).output();
+        let output = output.expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+        let text = stdout(&output);
+        // As Cranelift writes them.
+        let locked = ["lock", "atomically", "cmpxchg", "xchg", "xadd", "mfence"];
+        let first = |line: &str| locked.iter().any(|word| line.trim_start().starts_with(word));
+        assert!(text.lines().count() > 1000, "{program}: {text}");
+        assert_eq!(text.lines().find(|line| first(line)), None, "{program}, {workers}");
+        text
+    };
+    assert!(asm("queens", "1") == asm("queens", "2"));
+    let (alone, several) = (asm("vector", "1"), asm("vector", "2"));
+    assert!(alone.lines().count() < several.lines().count());
+    assert!(several == asm("vector", "64"));
+}
