@@ -7,9 +7,11 @@ use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::process::{Running, Text, end, error, interrupt, send};
+use support::process::{Running, Text, end, error, interrupt, send, wait_for_line, wait_for_work};
 
-const LOOP: &str = ":- module main.\nmain :- io:outstream([print(started), nl]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
+/// Says that it has started when a line is in the buffer of its output, and then goes on.
+const STARTED: &str = ":- module main.\nmain :- io:outstream([print(kept), nl, sync(S)]), go(S).\n\
+    go(S) :- wait(S) | io:errstream([print(started), nl, flush, sync(S1)]), go_on(S1).\n";
 const WRITER: &str = ":- module main.\nmain :- io:outstream(S), count(0, S).\ncount(N, S) :- N < 200000 | S = [print(N), nl | S1], N1 := N + 1, count(N1, S1).\ncount(N, S) :- N >= 200000 | S = [].\n";
 
 #[test]
@@ -27,16 +29,39 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 
 #[test]
 fn signals_end_a_run_and_its_output_is_kept() {
-    let text = Text::new("loop", LOOP.as_bytes());
+    let program = format!("{STARTED}go_on(S) :- wait(S) | loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n");
+    let text = Text::new("loop", program.as_bytes());
     for signal in [Signal::INT, Signal::TERM] {
-        let child = text.start(&["run"]);
-        // Compiling takes a moment; a signal before the run ends the process without words.
-        std::thread::sleep(Duration::from_secs(3));
-        send(&child, signal);
+        for workers in ["1", "2", "64"] {
+            let mut child = text.start(&["run", "-w", workers]);
+            wait_for_line(&mut child, "started");
+            send(&child, signal);
+            let output = end(child);
+            assert_eq!(output.status.code(), Some(130), "{}", error(&output));
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "kept\n");
+            assert!(error(&output).contains("interrupted"), "{}", error(&output));
+        }
+    }
+}
+
+/// `timeout` sends its signal twice. A multiplication of some seconds is on its way, which looks at no interrupt.
+#[test]
+fn a_signal_that_comes_twice_loses_no_output() {
+    let program = format!(
+        "{STARTED}go_on(S) :- wait(S) | X := (1 << 120000000) - 1, square(X).\n\
+         square(X) :- Y := X * X, more(Y).\nmore(Y) :- Y > 0 | square(Y).\n"
+    );
+    let text = Text::new("twice", program.as_bytes());
+    for (pause, kept) in [(1, &b"kept\n"[..]), (700, b"")] {
+        let mut child = text.start(&["run", "-w", "2"]);
+        wait_for_line(&mut child, "started");
+        wait_for_work(&mut child, Duration::from_millis(200));
+        send(&child, Signal::TERM);
+        std::thread::sleep(Duration::from_millis(pause));
+        send(&child, Signal::TERM);
         let output = end(child);
-        assert_eq!(output.status.code(), Some(130), "{}", error(&output));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "started\n");
-        assert!(error(&output).contains("interrupted") && error(&output).contains("main:loop("));
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(130), kept), "{}", error(&output));
+        assert_eq!(error(&output).contains("interrupted"), !kept.is_empty(), "{}", error(&output));
     }
 }
 
@@ -57,9 +82,8 @@ fn builtins_that_work_on_an_infinite_term_are_interrupted() {
         start(&alone, "1"),
         start(&alone, "4"),
     ];
-    std::thread::sleep(Duration::from_secs(3));
     for child in &mut children {
-        assert!(child.try_wait().is_ok_and(|status| status.is_none()), "it should not have ended");
+        wait_for_work(child, Duration::from_millis(500));
         interrupt(child);
     }
     for child in children {

@@ -6,8 +6,7 @@ mod support;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
-use support::process::{Running, end, interrupt};
+use support::process::{Running, end, interrupt, wait_for_line};
 
 /// Programs, options for them, and exit codes.
 const PROGRAMS: &[(&str, &str, &[&str], i32)] = &[
@@ -29,7 +28,7 @@ const PROGRAMS: &[(&str, &str, &[&str], i32)] = &[
 ];
 const TREE: &str =
     "tree(0, N) :- N = 1.\ntree(D, N) :- D > 0 | N := N1 + N2, D1 := D - 1, tree(D1, N1), tree(D1, N2).\n";
-const LOOP: &str = ":- module main.\nmain :- io:outstream([print(started), nl]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
+const LOOP: &str = ":- module main.\nmain :- io:errstream([print(started), nl, flush]), loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n";
 
 /// A folder that is removed at the end.
 struct Folder(PathBuf);
@@ -191,8 +190,8 @@ fn an_interrupted_run_leaves_a_whole_trace() {
     let program = folder.program("loop", LOOP);
     for workers in [1, 4] {
         let trace = folder.0.join(format!("{workers}.json"));
-        let child = Running::start(&mut fifth(&[], workers, &trace, &program));
-        std::thread::sleep(Duration::from_secs(3));
+        let mut child = Running::start(&mut fifth(&[], workers, &trace, &program));
+        wait_for_line(&mut child, "started");
         interrupt(&child);
         assert_eq!(end(child).status.code(), Some(130));
         checked(&trace, workers);

@@ -10,22 +10,42 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often events are looked at while goals run.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
 
-#[derive(Debug, Default)]
+/// An interrupt that comes so soon after the first is the same one: `timeout`, for one, sends its signal to the process, and then to its group.
+const SAME_INTERRUPT: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
 struct Shared {
     woken: AtomicBool,
     limit: AtomicPtr<AtomicUsize>,
     users: AtomicUsize,
     running: AtomicBool,
-    interrupted: AtomicBool,
+    /// When the run was asked to end, in milliseconds since `begin`, from 1 on; 0 if it was not. It stays when the run has ended.
+    interrupted_at: AtomicU64,
+    begin: Instant,
     /// Interrupts between runs are only noted.
     held: AtomicBool,
     /// Signals that the program handles itself, a bit each.
     claimed: AtomicU64,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared {
+            woken: AtomicBool::default(),
+            limit: AtomicPtr::default(),
+            users: AtomicUsize::default(),
+            running: AtomicBool::default(),
+            interrupted_at: AtomicU64::default(),
+            begin: Instant::now(),
+            held: AtomicBool::default(),
+            claimed: AtomicU64::default(),
+        }
+    }
 }
 
 /// Asks a worker to look at its outside events; may be used from any thread and from signal handlers.
@@ -58,37 +78,48 @@ impl Waker {
         // Relaxed: this is asked at every resumption, where a fence would cost more than all the rest (K2).
         self.shared.woken.load(Ordering::Relaxed)
     }
-    /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before and has not ended yet.
+    /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before, not just now, and has not ended yet.
     pub fn interrupt(&self) -> bool {
-        if self.shared.held.load(Ordering::SeqCst) {
-            self.shared.interrupted.store(true, Ordering::SeqCst);
+        let (shared, now) = (&self.shared, self.shared.begin.elapsed().as_millis() as u64 + 1);
+        if shared.held.load(Ordering::SeqCst) {
+            shared.interrupted_at.store(now, Ordering::SeqCst);
             return true;
         }
-        if !self.shared.running.load(Ordering::SeqCst) || self.shared.interrupted.swap(true, Ordering::SeqCst)
-        {
-            return false;
+        let running = shared.running.load(Ordering::SeqCst);
+        let first = if running {
+            shared.interrupted_at.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst)
+        } else {
+            Err(shared.interrupted_at.load(Ordering::SeqCst))
+        };
+        match first {
+            Ok(_) => {
+                self.wake();
+                true
+            }
+            Err(before) => before != 0 && now.saturating_sub(before) < SAME_INTERRUPT.as_millis() as u64,
         }
-        self.wake();
-        true
     }
     /// From now on an interrupt is only noted: something is under way, between runs, that must not be left half done.
     pub fn hold_interrupts(&self) {
+        self.shared.interrupted_at.store(0, Ordering::SeqCst);
         self.shared.held.store(true, Ordering::SeqCst);
     }
     /// The opposite. True if an interrupt came meanwhile.
     pub fn release_interrupts(&self) -> bool {
         self.shared.held.store(false, Ordering::SeqCst);
-        self.shared.interrupted.swap(false, Ordering::SeqCst)
+        self.shared.interrupted_at.swap(0, Ordering::SeqCst) != 0
     }
     /// A run begins or has ended.
     pub(crate) fn set_running(&self, running: bool) {
-        self.shared.interrupted.store(false, Ordering::SeqCst);
+        if running {
+            self.shared.interrupted_at.store(0, Ordering::SeqCst);
+        }
         self.shared.running.store(running, Ordering::SeqCst);
     }
     /// True after `interrupt`, until the run has ended.
     pub(crate) fn is_interrupted(&self) -> bool {
-        // Relaxed: it orders nothing.
-        self.shared.interrupted.load(Ordering::Relaxed)
+        // Relaxed: they order nothing.
+        self.shared.interrupted_at.load(Ordering::Relaxed) != 0 && self.shared.running.load(Ordering::Relaxed)
     }
     /// The program handles this signal itself from now on.
     pub(crate) fn claim(&self, signal: i32) {
@@ -152,5 +183,34 @@ impl Drop for Ticker {
         if let Some(thread) = &self.thread {
             thread.unpark();
         }
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_may_come_twice() {
+        let waker = Waker::default();
+        assert!(!waker.interrupt(), "nothing runs");
+        for _ in 0..2 {
+            waker.set_running(true);
+            assert!(!waker.is_interrupted());
+            assert!(waker.interrupt() && waker.interrupt() && waker.is_interrupted());
+            waker.set_running(false);
+            assert!(waker.interrupt(), "it is what ended the run");
+            assert!(!waker.is_interrupted());
+        }
+        waker.set_running(true);
+        assert!(waker.interrupt());
+        std::thread::sleep(SAME_INTERRUPT);
+        assert!(!waker.interrupt(), "somebody is in earnest");
+        waker.set_running(false);
+        assert!(!waker.interrupt());
+        waker.hold_interrupts();
+        assert!(!waker.release_interrupts());
+        waker.hold_interrupts();
+        assert!(waker.interrupt() && waker.release_interrupts() && !waker.release_interrupts());
     }
 }

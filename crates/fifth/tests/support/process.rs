@@ -1,6 +1,7 @@
 //! The command as a process, and program texts in files of their own.
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -89,6 +90,34 @@ pub(crate) fn interrupt(child: &Child) {
 /// Sends it a signal. A small system has no command for that.
 pub(crate) fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("a child that has not been waited for");
+}
+
+/// Waits until it has complained of this, a line. (What it writes to standard output waits for more.)
+pub(crate) fn wait_for_line(child: &mut Running, line: &str) {
+    let err = child.stderr.as_mut().expect("piped");
+    // Not more than the line: the rest is read at the end.
+    let (mut read, mut byte) = (Vec::new(), [0]);
+    while err.read(&mut byte).expect("it can be read") == 1 && byte != *b"\n" {
+        read.extend(byte);
+    }
+    assert_eq!(String::from_utf8_lossy(&read), line);
+}
+
+/// Waits until it has worked for so long.
+pub(crate) fn wait_for_work(child: &mut Running, time: Duration) {
+    let start = Instant::now();
+    let worked = |child: &mut Running| {
+        assert!(child.try_wait().is_ok_and(|status| status.is_none()), "it should not have ended");
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it is there");
+        // Behind the name: 11 others, and hundredths of a second as a user and as the system.
+        let (_, numbers) = stat.rsplit_once(") ").expect("a name in brackets");
+        let ticks = numbers.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("a number"));
+        Duration::from_millis(10 * ticks.sum::<u64>())
+    };
+    while worked(child) < time {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not work");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Waits for the end, at most a minute.

@@ -115,7 +115,7 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
 }
 
 /// From now on Ctrl-C and SIGTERM end the run ([`ErrorKind::Interrupted`](crate::outcome::ErrorKind)), unless the program handles
-/// the signal itself; a second one, or one between runs, ends the process at once with exit code
+/// the signal itself; a second one half a second later, or one between runs, ends the process at once with exit code
 /// 130 (unless [interrupts are held](crate::waker::Waker::hold_interrupts)).
 pub fn end_on_interrupt(worker: &mut Worker) -> std::io::Result<()> {
     let (wakeups, handler) = UnixStream::pair()?;
