@@ -11,6 +11,8 @@ pub(crate) enum Answer {
     Yes,
     No,
     Blocked,
+    /// Blocked, and its variable was noted by `Pend` since.
+    Noted,
 }
 
 /// Knowledge: small sorted lists, since a path knows few things.
@@ -129,6 +131,19 @@ impl Facts {
             const BIG: Pattern = Pattern::Object(term::layout::BIGINT.0);
             if matches!(fact, Fact::Like(Pattern::AnyInt | BIG)) {
                 *fact = Fact::Integer;
+            }
+        }
+    }
+    /// These values and tests block, and their variables have been noted.
+    pub(crate) fn note(&mut self, value: impl Fn(ValueId) -> bool, test: impl Fn(TestId) -> bool) {
+        for (id, fact) in &mut self.values {
+            if *fact == Fact::Unbound && value(*id) {
+                *fact = Fact::Noted;
+            }
+        }
+        for (id, answer) in &mut self.answers {
+            if *answer == Answer::Blocked && test(*id) {
+                *answer = Answer::Noted;
             }
         }
     }

@@ -173,7 +173,7 @@ pub enum Op {
     Push { goal: GoalCall, places: Vec<Place> },
     /// The variable in this register blocks a clause: noted for `SuspendOrFail`. A reduction may still commit after
     /// that: `Poll` forgets what an earlier one noted (in components that have a `Pend`). A variable may be noted twice.
-    /// Rare: only predicates beyond the decision tree's size budget need it.
+    /// Rare: only predicates with many clauses, or beyond the decision tree's size budget, need it.
     Pend { var: Reg },
 }
 

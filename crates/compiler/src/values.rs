@@ -131,6 +131,8 @@ pub(crate) enum Fact {
     Loaded,
     /// Unbound when it was looked at.
     Unbound,
+    /// That, and noted by `Pend` since.
+    Noted,
     /// Bound, and the register holds what it is bound to; so in all that follow.
     Bound,
     /// An integer, small or big.
@@ -144,7 +146,7 @@ impl Fact {
     pub(crate) fn implies(self, weaker: Fact) -> bool {
         match (self, weaker) {
             (a, b) if a == b => true,
-            (_, Fact::Loaded) => true,
+            (_, Fact::Loaded) | (Fact::Noted, Fact::Unbound) => true,
             (Fact::Like(_) | Fact::Integer, Fact::Bound) => true,
             (Fact::Like(pattern), Fact::Integer) => is_integer(pattern) == Some(true),
             (Fact::Like(pattern), Fact::Like(general)) => covers(general, pattern) == Some(true),
@@ -154,7 +156,7 @@ impl Fact {
     /// What this fact says of a shape; `None`: nothing.
     pub(crate) fn decides(self, shape: Shape) -> Option<bool> {
         let pattern = match self {
-            Fact::Loaded | Fact::Unbound => return None,
+            Fact::Loaded | Fact::Unbound | Fact::Noted => return None,
             Fact::Bound => return if shape == Shape::Bound { Some(true) } else { None },
             Fact::Integer => {
                 return match shape {

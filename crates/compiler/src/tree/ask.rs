@@ -48,8 +48,10 @@ impl Tree<'_> {
         };
         code.fill(block, ops, end);
     }
+    /// Where the variable comes that blocks a test: the same register for all if it is read at once (T4).
     fn wait_register(&mut self, test: TestId, code: &mut Code) -> Reg {
-        *self.wait.entry(test).or_insert_with(|| code.register())
+        let shared = if self.notes_at_once() { self.wait.values().next().copied() } else { None };
+        *self.wait.entry(test).or_insert_with(|| shared.unwrap_or_else(|| code.register()))
     }
     fn load_all(&mut self, operands: &[Atomic], facts: &mut Facts, ops: &mut Vec<Op>, code: &mut Code) {
         for operand in operands {

@@ -10,6 +10,8 @@
 //!   is pending.
 //! - T3 Code size is linear in the number of tests: equal states are built once, and beyond a budget states are
 //!   split into a first part and a shared *rest*; variables that block the first part are then noted at run time (`Pend`).
+//! - T4 States of a predicate with many clauses do not differ in which variables are pending: they are noted where they are met. Else
+//!   clauses that each wait for a variable of their own would make a state for each set of such variables.
 //!
 //! Absent on purpose: choosing tests by statistics. The program's order is what programmers expect.
 
@@ -29,6 +31,8 @@ use state::{Key, Next, Rest, RestId, Row, State, Work};
 const CHUNK: usize = 32;
 /// States of more rows are not looked for among those already built.
 const SHARED_MAX: usize = 4 * CHUNK;
+/// Predicates of more clauses note what blocks a clause at once (T4).
+const PENDING_CLAUSES_MAX: usize = 16;
 /// Versions of one set of rows that differ in what is known.
 const VERSIONS: usize = 4;
 
@@ -65,12 +69,17 @@ pub(crate) struct Tree<'t> {
     memo: FxHashMap<Key, Vec<(Facts, BlockId)>>,
     bodies: FxHashMap<u32, Vec<(Facts, BlockId)>>,
     leaves: FxHashMap<(Vec<Reg>, bool), BlockId>,
+    /// Blocks that note variables and go on elsewhere.
+    notes: FxHashMap<(Vec<Reg>, BlockId), BlockId>,
     rests: Vec<Rest>,
     rest_numbers: FxHashMap<(u32, usize, Option<RestId>), Vec<RestId>>,
     /// The rest behind each clause, when the budget is spent.
     canonical: Vec<Option<RestId>>,
     start: Facts,
     mentions: Vec<FxHashSet<ValueId>>,
+    /// The last clauses that mention a value and that ask a test.
+    last_mention: FxHashMap<ValueId, u32>,
+    last_test: FxHashMap<TestId, u32>,
     work: Vec<(BlockId, Work)>,
     budget: usize,
 }
@@ -97,7 +106,12 @@ pub(crate) fn build(
         }
     }
     let tests: usize = candidates.iter().map(|c| c.passive.tests.len()).sum();
-    let mentions = candidates.iter().map(|candidate| mentions(table, candidate)).collect();
+    let mentions: Vec<_> = candidates.iter().map(|candidate| mentions(table, candidate)).collect();
+    let (mut last_mention, mut last_test) = (FxHashMap::default(), FxHashMap::default());
+    for (clause, candidate) in (0..).zip(candidates) {
+        last_mention.extend(mentions[clause as usize].iter().map(|&value| (value, clause)));
+        last_test.extend(candidate.passive.tests.iter().map(|&test| (test, clause)));
+    }
     let mut tree = Tree {
         table,
         candidates,
@@ -107,11 +121,14 @@ pub(crate) fn build(
         memo: FxHashMap::default(),
         bodies: FxHashMap::default(),
         leaves: FxHashMap::default(),
+        notes: FxHashMap::default(),
         rests: Vec::new(),
         rest_numbers: FxHashMap::default(),
         canonical: Vec::new(),
         start,
         mentions,
+        last_mention,
+        last_test,
         work: Vec::new(),
         budget: code.block_count() + 64 + 4 * tests + 2 * candidates.len(),
     };
@@ -212,13 +229,13 @@ impl Tree<'_> {
             match self.decided(&state.facts, test) {
                 Some(Answer::Yes) => row.from += 1,
                 Some(Answer::No) => dropped += 1,
-                Some(Answer::Blocked) => {
+                Some(answer @ (Answer::Blocked | Answer::Noted)) => {
                     let group = self.candidates[row.clause as usize].group;
                     let register = match self.table.get(test) {
                         Test::Shape(value, _) => self.registers.known(*value),
                         _ => self.wait[&test],
                     };
-                    if !state.pending.contains(&register) {
+                    if answer == Answer::Blocked && !state.pending.contains(&register) {
                         state.pending.push(register);
                     }
                     state.blocked = Some(state.blocked.map_or(group, |other| other.min(group)));
@@ -235,6 +252,7 @@ impl Tree<'_> {
         match self.table.get(test) {
             Test::Shape(value, shape) => match facts.value(*value)? {
                 Fact::Unbound => Some(Answer::Blocked),
+                Fact::Noted => Some(Answer::Noted),
                 fact => fact.decides(*shape).map(yes_no),
             },
             Test::Compare(cond, a, b) => facts.compares(*cond, *a, *b).map(yes_no),
@@ -248,6 +266,14 @@ impl Tree<'_> {
             Next::Commit(clause) => self.commit(clause, &state.facts, code),
             Next::Wait => self.leaf(state.pending, state.noted, code),
             Next::Exit => self.exit(state, code),
+            Next::Ask if !state.pending.is_empty() && self.notes_at_once() => {
+                let noted = std::mem::take(&mut state.pending);
+                let is_noted = |register: Reg| noted.contains(&register);
+                state.facts.note(|v| is_noted(self.registers.known(v)), |test| is_noted(self.wait[&test]));
+                state.noted = true;
+                let target = self.target(state, code);
+                self.note(noted, target, code)
+            }
             Next::Ask => {
                 if state.rows.len() > SHARED_MAX {
                     let block = code.block();
@@ -275,12 +301,20 @@ impl Tree<'_> {
             }
         }
     }
-    /// Forgets what no row asks for, so that more states are equal.
+    fn notes_at_once(&self) -> bool {
+        self.candidates.len() > PENDING_CLAUSES_MAX
+    }
+    /// Forgets what no row asks for, so that more states are equal. With many rows, only what none behind the first asks for.
     fn forget(&self, state: &mut State) {
-        if state.rows.len() > 8 {
+        let rows = &state.rows;
+        if rows.len() > 8 {
+            let first = rows[0].clause;
+            state.facts = state.facts.about(
+                |value| self.last_mention.get(&value).is_some_and(|&last| last >= first),
+                |test| self.last_test.get(&test).is_some_and(|&last| last >= first),
+            );
             return;
         }
-        let rows = &state.rows;
         state.facts = state.facts.about(
             |value| rows.iter().any(|row| self.mentions[row.clause as usize].contains(&value)),
             |test| rows.iter().any(|row| row.left().contains(&test)),
@@ -317,6 +351,15 @@ impl Tree<'_> {
         } else {
             (Vec::new(), End::Suspend { goal, on: pending.to_vec() })
         }
+    }
+    /// A block that notes variables and goes on in another.
+    fn note(&mut self, pending: Vec<Reg>, target: BlockId, code: &mut Code) -> BlockId {
+        *self.notes.entry((pending, target)).or_insert_with_key(|(pending, target)| {
+            let block = code.block();
+            let ops = pending.iter().map(|&var| Op::Pend { var }).collect();
+            code.fill(block, ops, End::Goto(*target));
+            block
+        })
     }
     fn leaf(&mut self, pending: Vec<Reg>, noted: bool, code: &mut Code) -> BlockId {
         if let Some(&block) = self.leaves.get(&(pending.clone(), noted)) {

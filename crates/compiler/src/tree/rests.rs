@@ -3,7 +3,7 @@
 use super::Tree;
 use super::state::{Rest, RestId, Row, State};
 use crate::code::Code;
-use crate::ir::{BlockId, End, Op};
+use crate::ir::BlockId;
 
 impl Tree<'_> {
     pub(super) fn exit(&mut self, state: State, code: &mut Code) -> BlockId {
@@ -12,10 +12,7 @@ impl Tree<'_> {
         if state.pending.is_empty() {
             return target;
         }
-        let block = code.block();
-        let ops = state.pending.iter().map(|&var| Op::Pend { var }).collect();
-        code.fill(block, ops, End::Goto(target));
-        block
+        self.note(state.pending, target, code)
     }
     fn rest_block(&mut self, rest: RestId, blocked: Option<u32>, code: &mut Code) -> BlockId {
         let info = &self.rests[rest.0 as usize];
