@@ -2,10 +2,11 @@
 //!
 //! The nursery starts at half a core's second-level cache, with several workers at twice as much. It doubles while much of it survives (then a larger one gives objects
 //! more time to die), and shrinks again when little does for long. Those who fill their nurseries share twice what one alone would have, or
-//! half of what is live, but none gets less than the nursery that it started with. A major collection comes when old and large
+//! half of what is live, but none gets less than the nursery that it started with. What survives its second collection goes to old space, unless so little is young
+//! that to copy it each time costs nothing: a stream of which one cons is old keeps all later ones alive until a major collection. A major collection comes when old and large
 //! objects have doubled since the last one. Running out means that live data alone exceeds what was allowed.
 
-use crate::collect::{Collection, Part};
+use crate::collect::{Collection, Part, Plan};
 use crate::crew::{Shared, lock};
 use crate::heap::{LARGE_WORDS, NURSERY_MAX, NURSERY_MIN};
 use crate::memory::at;
@@ -33,6 +34,8 @@ const SHARED_FROM_IN_TURNS: usize = 16384;
 /// Those who rest are woken for what takes one collector so long: by time, because a long list is copied five times as fast as small objects here
 /// and there.
 const WOKEN_FROM: Duration = Duration::from_micros(400);
+/// What has survived stays young while it (and all that is looked at again because of it) is less than one part in so many of what was allocated.
+const KEPT_SHARE: usize = 32;
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
 
@@ -45,6 +48,8 @@ pub(crate) struct Policy {
     nursery: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
+    /// Whether the last collection kept young what had survived one. When the heap is checked, every other one does.
+    kept: bool,
     /// Words that the last minor collection copied, and how long that took all collectors together: the next one is expected to be like it.
     copied: usize,
     took: Duration,
@@ -55,7 +60,15 @@ impl Policy {
         // To stop several workers, and to fetch what others made, costs more than to miss the cache now and then.
         let (least, most) =
             if workers > 1 { (2 * NURSERY_MIN, NURSERY_MAX) } else { (NURSERY_MIN, NURSERY_MAX / 2) };
-        Policy { least, most, nursery: least, quiet_collections: 0, copied: 0, took: Duration::ZERO }
+        Policy {
+            least,
+            most,
+            nursery: least,
+            quiet_collections: 0,
+            kept: false,
+            copied: 0,
+            took: Duration::ZERO,
+        }
     }
 }
 
@@ -66,22 +79,27 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let start = Instant::now();
     let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
     let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
-    let (nursery, expected) = {
+    let (nursery, last_kept, expected) = {
         let policy = lock(&shared.policy);
-        (policy.nursery, (policy.copied, policy.took))
+        (policy.nursery, policy.kept, (policy.copied, policy.took))
     };
+    let mut kept = 0;
     crew.each(|worker| {
         let bytes = worker.nursery_used();
         worker.statistics.words_allocated += bytes as u64 / 8;
         used += bytes;
+        kept += worker.kept_words();
         busy += usize::from(bytes >= nursery / LITTLE);
         major |= std::mem::take(&mut worker.major_wanted);
         worker.collection_wanted = false;
     });
+    let little = kept <= used / 8 / KEPT_SHARE;
+    let keep = if crew.with(me, |worker| worker.options.check_heap) { !last_kept } else { little };
+    let plan = Plan { major, keep, nursery_bytes: nursery };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
         Some(sharers) if crew.len() > 1 => {
-            let collection = Arc::new(Collection::new(crew, major, true, nursery));
+            let collection = Arc::new(Collection::new(crew, plan, true));
             *lock(&shared.collection) = Some(collection.clone());
             shared.team.open_share(me, sharers, shared.processors - 1);
             take_part(shared, &collection, me);
@@ -90,7 +108,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
             collection
         }
         _ => {
-            let collection = Arc::new(Collection::new(crew, major, false, nursery));
+            let collection = Arc::new(Collection::new(crew, plan, false));
             take_part(shared, &collection, me);
             collection
         }
@@ -112,6 +130,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
     });
     shared.note_collection(me, start, major, copied);
+    lock(&shared.policy).kept = keep;
     let nursery = if !major {
         let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
         lock(&shared.policy).collected((copied, took), used, most)
@@ -269,6 +288,11 @@ impl Worker {
         let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
     }
+    /// Words that a minor collection looks at because they are still young, or lead to something that is.
+    fn kept_words(&self) -> usize {
+        let goals = (self.abi.goals as usize - self.goals.clean) / 8;
+        self.heap.survivor_words() + self.heap.remembered.len() + self.registry.young.len() + goals
+    }
     /// Bytes that are left until the heap limit is reached.
     pub(crate) fn room(&self) -> usize {
         let spaces = &self.heap.spaces;
@@ -289,5 +313,47 @@ impl Worker {
         self.major_wanted = true;
         self.collection_wanted = true;
         self.abi.want_attention();
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use crate::collect_tests::Builder;
+    use term::Word;
+    use term::word::Tag;
+
+    /// Of a stream nobody keeps anything but the end. That a cons was old keeps what comes later alive, but only until a major collection.
+    #[test]
+    fn a_stream_that_was_old_once_is_forgotten() {
+        let mut builder = Builder::with(1, None);
+        let worker = builder.node.worker();
+        worker.options.check_heap = false;
+        let tail = worker.new_variable();
+        let list = worker.list(&[Word::NIL], tail);
+        let mut last = worker.root(list);
+        // So much survives at first that the first cons is promoted.
+        let much = worker.list(&[Word::NIL; 5000], Word::NIL);
+        let mut much = Some(worker.root(much));
+        let mut copied = Vec::new();
+        for round in 0..12 {
+            let worker = builder.node.worker();
+            let mut list = worker.take_root(last);
+            for number in 0..if round < 3 { 0 } else { 1000 } {
+                let tail = worker.new_variable();
+                let next = worker.list(&[Word::small(number)], tail);
+                worker.unify(Word::pointer(Tag::Ref, list.address() + 8), next);
+                list = next;
+            }
+            if round == 3 {
+                much.take().map(|root| worker.take_root(root));
+            }
+            worker.list(&[Word::NIL; 1000], Word::NIL);
+            last = worker.root(list);
+            worker.major_wanted = round == 8;
+            let before = worker.statistics.words_copied();
+            builder.node.collect(0);
+            copied.push(builder.node.worker().statistics.words_copied() - before);
+        }
+        assert!(copied[7] > 1000 && copied[8..].iter().all(|&words| words < 100), "{copied:?}");
     }
 }

@@ -76,7 +76,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn room(&mut self, from: usize, words: usize) -> usize {
         debug_assert!(self.in_from(from));
         // A minor collection evacuates nothing but lanes.
-        if !MAJOR && self.young_offset(from) / NURSERY_RANGE % 4 >= 2 {
+        if (!MAJOR || self.is_young(from)) && self.young_offset(from) / NURSERY_RANGE % 4 >= self.young_from {
             let address = self.survivor_top;
             if address + 8 * words <= self.survivor_end {
                 self.survivor_top = address + 8 * words;

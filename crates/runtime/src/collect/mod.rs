@@ -1,8 +1,8 @@
 //! The collector: copying, generational, Cheney's scan over whatever was copied; any number of workers take part.
 //!
 //! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
-//! survived once goes to old space. A *major* one evacuates young and old together into fresh blocks of old space, and sweeps
-//! the large objects; only unbound variables may be young afterwards. Both happen between reductions only, while no worker
+//! survived once goes to old space (or stays young, too, as long as that is little: `policy`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large
+//! objects. Both happen between reductions only, while no worker
 //! reduces.
 //!
 //! Who takes part (a *collector*) copies into the survivor area of its own lane and into old blocks of its own. It takes the
@@ -84,11 +84,24 @@ fn forwards_all(word: Word) -> bool {
 /// Payload words after which an object's words are raw, by class: `usize::MAX` for none.
 pub(crate) type TaggedWords = [usize; 256];
 
+/// What kind of collection it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// Of everything.
+    pub(crate) major: bool,
+    /// What has survived a collection stays young nevertheless.
+    pub(crate) keep: bool,
+    /// A nursery is so large.
+    pub(crate) nursery_bytes: usize,
+}
+
 /// What all who take part in one collection share.
 pub(crate) struct Collection {
     spaces: Arc<Spaces>,
     tagged_words: Arc<TaggedWords>,
     pub(crate) major: bool,
+    /// What has survived a collection stays young nevertheless.
+    keep: bool,
     /// Whether others may join the one who leads it.
     pub(crate) shared: bool,
     /// The survivor areas that are copied to: 0 or 1.
@@ -129,13 +142,14 @@ impl Part {
 
 impl Collection {
     /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so large.
-    pub(crate) fn new(crew: &Crew, major: bool, shared: bool, nursery_bytes: usize) -> Self {
+    pub(crate) fn new(crew: &Crew, Plan { major, keep, nursery_bytes }: Plan, shared: bool) -> Self {
         let mut old_blocks = Vec::new();
         crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
         crew.with(0, |worker| {
             let spaces = worker.heap.spaces.clone();
             Collection {
                 major,
+                keep,
                 shared,
                 to_area: 1 - spaces.area(),
                 from_blocks: if major { spaces.old.used_blocks() } else { Blocks::default() },
@@ -213,6 +227,8 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     survivor_top: usize,
     survivor_end: usize,
     variables_to_keep: usize,
+    /// The first quarter of a lane of which what survives stays young: 2 is the nursery, 0 is all of it.
+    young_from: usize,
     /// What is left of the block of old space that is copied to, and its first grey word.
     old: Range,
     old_scan: usize,
@@ -245,6 +261,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             survivor_top: survivor_base,
             survivor_end: survivor_base + SURVIVOR_RANGE,
             variables_to_keep: common.variables_to_keep,
+            young_from: if common.keep { 0 } else { 2 },
             old_scan: old.start,
             old,
             grey: Vec::new(),

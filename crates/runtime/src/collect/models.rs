@@ -1,6 +1,6 @@
 //! What every order of events of two collectors leads to (`cargo xtask loom`): the collector's own code (see `crate::models`).
 
-use super::Collection;
+use super::{Collection, Plan};
 use crate::memory::read;
 use crate::models::{Pair, check, on_large_stack};
 use crate::terms::deref;
@@ -21,7 +21,8 @@ fn model(
         let pair = Arc::new(pair);
         let words = pair.with(0, make);
         let roots: [Root; 2] = [0, 1].map(|me| pair.with(me, |worker| worker.root(words[me])));
-        let collection = Arc::new(Collection::new(pair.shared.crew(), major, true, crate::heap::NURSERY_MIN));
+        let plan = Plan { major, keep: false, nursery_bytes: crate::heap::NURSERY_MIN };
+        let collection = Arc::new(Collection::new(pair.shared.crew(), plan, true));
         let collectors = [0, 1].map(|me| {
             let (pair, collection) = (pair.clone(), collection.clone());
             on_large_stack(move || _ = collection.take_part(pair.shared.crew(), me))

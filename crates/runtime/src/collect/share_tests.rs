@@ -1,7 +1,7 @@
 //! What collectors give each other is enough to keep both busy: two of them go in step, one piece of work each (from one look for
 //! somebody out of work to the next), so how much each of them does is not a matter of time.
 
-use crate::collect::{Collection, Part};
+use crate::collect::{Collection, Part, Plan};
 use crate::collect_tests::{Builder, Description};
 use crate::heap::NURSERY_MIN;
 use crate::memory::{read, write};
@@ -78,7 +78,8 @@ fn collected(build: impl FnOnce(&mut Builder)) -> [[(usize, usize); 2]; 2] {
 fn collect(builder: &mut Builder, major: bool) -> Vec<Part> {
     let shared = builder.node.shared();
     let crew = shared.crew();
-    let collection = Collection::new(crew, major, true, NURSERY_MIN);
+    let plan = Plan { major, keep: false, nursery_bytes: NURSERY_MIN };
+    let collection = Collection::new(crew, plan, true);
     collection.pool.step.begin(2);
     std::thread::scope(|scope| {
         for me in 0..2 {
