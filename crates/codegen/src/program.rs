@@ -206,9 +206,11 @@ const THREADS_MAX: usize = 4;
 
 /// Compiles all components; the order of the results is the program's.
 fn compile_all(environment: &Environment<'_>, program: &Program) -> Result<Vec<Compiled>, GenerateError> {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let blocks: usize = program.components.iter().map(|component| component.blocks.len()).sum();
-    let threads = (blocks / BLOCKS_PER_THREAD).min(cores).min(THREADS_MAX);
+    let wanted = (blocks / BLOCKS_PER_THREAD).min(THREADS_MAX);
+    // The system needs a while to say how many processors there are.
+    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let threads = if wanted > 1 { wanted.min(cores()) } else { 1 };
     // The largest first, so that no thread is left alone with it at the end.
     let mut order: Vec<usize> = (0..program.components.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(program.components[index].blocks.len()));

@@ -9,6 +9,7 @@ use runtime::outcome::RunOutcome;
 use runtime::program::{Load, PredicateInfo};
 use runtime::worker::Collect;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use syntax::diagnostic::Diagnostic;
 use term::AtomTable;
 use term::abi::{Builtin, Place, PredicateId};
@@ -24,6 +25,8 @@ pub(crate) struct Compiled {
 /// A node and what it knows, as the compiler wants to hear it.
 pub(crate) struct Machine {
     pub(crate) node: Node,
+    /// What [`Machine::builtins`] answers; empty until somebody asks.
+    builtins: Rc<[Builtin]>,
     /// Code stays mapped as long as the node may run it.
     code: Vec<codegen::LoadedCode>,
 }
@@ -67,7 +70,7 @@ impl Machine {
 
     /// The same with more builtins.
     pub(crate) fn with_natives(engine: &Engine, natives: &[Native]) -> anyhow::Result<Machine> {
-        Ok(Machine { node: new_node(engine, natives)?, code: Vec::new() })
+        Ok(Machine { node: new_node(engine, natives)?, builtins: Rc::default(), code: Vec::new() })
     }
 
     /// The node's atoms, for reading program texts.
@@ -85,12 +88,15 @@ impl Machine {
     }
 
     /// Everything the node can call, in the order of predicate numbers from 1.
-    fn builtins(&mut self) -> Vec<Builtin> {
+    fn builtins(&mut self) -> Rc<[Builtin]> {
+        if !self.builtins.is_empty() {
+            return self.builtins.clone();
+        }
         let given: std::collections::BTreeMap<PredicateId, Builtin> =
             self.node.builtins().iter().cloned().collect();
         let worker = self.node.worker();
         let first_program = given.keys().last().map_or(1, |id| id.0 + 1);
-        (1..first_program.min(worker.predicates.len() as u32))
+        self.builtins = (1..first_program.min(worker.predicates.len() as u32))
             .map(|n| {
                 given.get(&PredicateId(n)).cloned().unwrap_or_else(|| {
                     let info = worker.predicates.get(PredicateId(n));
@@ -103,7 +109,8 @@ impl Machine {
                     }
                 })
             })
-            .collect()
+            .collect();
+        self.builtins.clone()
     }
 
     /// Clauses to IR. The program is `None` when a diagnostic is an error.

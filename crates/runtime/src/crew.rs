@@ -54,8 +54,9 @@ struct PrivateBase(AtomicUsize);
 
 impl Shared {
     pub(crate) fn new(options: &Options, atoms: AtomTable, spaces: Spaces) -> Shared {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Shared {
-            team: Team::new(options.workers),
+            team: Team::new(options.workers, processors),
             atoms: Arc::new(atoms),
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
             collection: Mutex::default(),
@@ -65,7 +66,7 @@ impl Shared {
             outcome: Mutex::default(),
             lessons: Lessons::default(),
             policy: Mutex::new(crate::policy::Policy::new(options.workers)),
-            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            processors,
             trace: options.trace.then(|| Trace::new(options.workers)),
             crew: OnceLock::new(),
             spaces: Arc::new(spaces),

@@ -167,10 +167,9 @@ fn members(mut set: u64) -> impl Iterator<Item = usize> {
 }
 
 impl Team {
-    /// A team whose workers all run.
-    pub(crate) fn new(workers: usize) -> Team {
+    /// A team whose workers all run, on so many processors.
+    pub(crate) fn new(workers: usize, processors: usize) -> Team {
         assert!((1..=WORKERS_MAX).contains(&workers), "a team of {workers} workers");
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let seat = |_| Seat {
             appetite: AtomicUsize::new(1),
             priority: AtomicI64::new(AT_REST),

@@ -78,7 +78,7 @@ fn model<const N: usize>(preemptions: usize, workers: [fn(&Node) -> usize; N], c
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(move || {
-        let node = Arc::new(Node { team: Team::new(N), heap: Heap(UnsafeCell::new(())) });
+        let node = Arc::new(Node { team: Team::new(N, N), heap: Heap(UnsafeCell::new(())) });
         let threads: Vec<_> = workers[1..]
             .iter()
             .map(|&worker| {

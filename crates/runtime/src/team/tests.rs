@@ -16,7 +16,7 @@ fn contents(mails: &[Mail]) -> Vec<i64> {
 
 #[test]
 fn mail_keeps_its_order_and_pokes() {
-    let team = Team::new(2);
+    let team = Team::new(2, 2);
     let limit = AtomicUsize::new(7);
     team.attach(1, &raw const limit);
     assert!(team.take_mail(1).is_empty());
@@ -36,7 +36,7 @@ fn mail_keeps_its_order_and_pokes() {
 
 #[test]
 fn overlooked_pokes_are_repeated() {
-    let team = Team::new(2);
+    let team = Team::new(2, 2);
     let limits = [7, 7].map(AtomicUsize::new);
     limits.iter().enumerate().for_each(|(me, limit)| team.attach(me, limit));
     team.post(1, mail([1]));
@@ -47,7 +47,7 @@ fn overlooked_pokes_are_repeated() {
 
 #[test]
 fn a_worker_alone_is_quiescent_when_it_rests() {
-    let team = Team::new(1);
+    let team = Team::new(1, 2);
     assert_eq!(team.rest(0, None, Some(SHORT)), Wake::Quiescent);
     team.post(0, mail([1]));
     assert_eq!(team.rest(0, Some(0), None), Wake::Mail);
@@ -64,7 +64,7 @@ fn a_worker_alone_is_quiescent_when_it_rests() {
 
 #[test]
 fn a_timeout_ends_a_rest_only_while_somebody_runs() {
-    let team = &Team::new(2);
+    let team = &Team::new(2, 2);
     assert_eq!(team.rest(1, None, Some(SHORT)), Wake::Timeout);
     assert!(!team.claim(1), "who is awake asks for nothing");
     let timeouts = &AtomicUsize::new(0);
@@ -88,7 +88,7 @@ fn a_timeout_ends_a_rest_only_while_somebody_runs() {
 
 #[test]
 fn hunger_is_answered_by_one_giver() {
-    let team = &Team::new(3);
+    let team = &Team::new(3, 2);
     let given = &AtomicUsize::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -115,7 +115,7 @@ fn hunger_is_answered_by_one_giver() {
 
 #[test]
 fn everybody_takes_part_in_a_share() {
-    let team = &Team::new(3);
+    let team = &Team::new(3, 2);
     let (open, done) = (&AtomicBool::new(false), &[const { AtomicUsize::new(0) }; 3]);
     let share = move |me: usize| {
         while open.load(SeqCst) {
@@ -187,7 +187,7 @@ impl Random {
 impl Stress {
     fn new() -> Stress {
         Stress {
-            team: Team::new(WORKERS),
+            team: Team::new(WORKERS, 2),
             reduced: AtomicUsize::new(0),
             reducing: (0..WORKERS).map(|_| AtomicBool::new(false)).collect(),
             collections: AtomicUsize::new(0),
@@ -322,7 +322,7 @@ impl Stress {
 
 #[test]
 fn whoever_is_solo_ends_that_when_asked() {
-    let team = Team::new(2);
+    let team = Team::new(2, 2);
     thread::scope(|scope| {
         let other = scope.spawn(|| {
             let mut asked = 0;
