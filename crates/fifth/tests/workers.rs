@@ -5,7 +5,7 @@ mod support;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
-use support::process::{Running, Text, end, error, interrupt};
+use support::process::{Running, Text, end, error, interrupt, wait_for_line};
 
 /// Sums the leaves of a tree of goals, which all workers can share, and prints the sum and the arguments.
 const TREE: &str = ":- module main.\n\
@@ -208,4 +208,40 @@ fn the_code_that_is_shown_is_that_of_so_many_workers() {
     let (alone, several) = (asm("vector", "1"), asm("vector", "2"));
     assert!(alone.lines().count() < several.lines().count());
     assert!(several == asm("vector", "64"));
+}
+
+/// How often a process's threads have gone to sleep.
+fn sleeps(child: &Running) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).expect("it is there");
+    let sleeps = |thread: std::io::Result<std::fs::DirEntry>| {
+        let status = std::fs::read_to_string(thread.ok()?.path().join("status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse::<u64>().ok()
+    };
+    threads.filter_map(sleeps).sum()
+}
+
+/// While a program waits for the world outside, nobody wakes up to look whether there is something to do; and then all are there again.
+#[test]
+fn workers_sleep_while_a_program_waits() {
+    let program = ":- module main.\n\
+        main :- io:errstream([print(started), nl, flush]), io:instream([getc(C)]), go(C).\n\
+        go(C) :- integer(C) | tree(16, N), io:outstream([print(C + N), nl]).\n\
+        tree(0, N) :- N = 1.\n\
+        tree(D, N) :- D > 0 | D1 := D - 1, tree(D1, A), tree(D1, B), N := A + B.\n";
+    let text = Text::new("waits", program.as_bytes());
+    for workers in ["1", "2", "64"] {
+        let mut child = Running::start(text.command(&["run", "-w", workers]).stdin(Stdio::piped()));
+        wait_for_line(&mut child, "started");
+        // Half a second without anybody: the first may be too soon, and a thread may have been late.
+        let quiet = (0..20).any(|_| {
+            let before = sleeps(&child);
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            sleeps(&child) - before < 10
+        });
+        assert!(quiet, "{workers} workers");
+        child.stdin.take().expect("piped").write_all(b"a").expect("it reads");
+        let output = end(child);
+        assert_eq!(stdout(&output), "+(97,65536)\n", "{}", error(&output));
+    }
 }

@@ -111,7 +111,7 @@ fn quiescent(shared: &Shared, home: &mut Home) {
     crew.each(|worker| waiting.extend(worker.waiting_goals()));
     let outcome = crew.with(0, |worker| {
         if !waiting.is_empty() && home.has_pending(worker) {
-            shared.noted(0, || home.poll(worker, None), |()| What::Outside);
+            shared.noted(0, || home.sleep(worker), |()| What::Outside);
             return None;
         }
         Some(worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
@@ -126,9 +126,16 @@ impl Home {
     fn has_pending(&self, worker: &Worker) -> bool {
         self.events.as_ref().is_some_and(|events| events.has_pending(worker))
     }
-    fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
+    fn look(&mut self, worker: &mut Worker) {
         if let Some(mut events) = self.events.take() {
-            events.poll(worker, timeout);
+            events.poll(worker, Some(Duration::ZERO));
+            self.events = Some(events);
+        }
+    }
+    /// Waits for an event.
+    fn sleep(&mut self, worker: &mut Worker) {
+        if let Some(mut events) = self.events.take() {
+            self.ticker.pause(|| events.poll(worker, None));
             self.events = Some(events);
         }
     }
@@ -143,7 +150,7 @@ impl Home {
         let pending = self.has_pending(worker);
         self.ticker.set(pending, &worker.waker());
         if pending {
-            self.poll(worker, Some(Duration::ZERO));
+            self.look(worker);
         }
     }
 }

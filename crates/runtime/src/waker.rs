@@ -7,8 +7,8 @@
 //!   There is no fence between the two steps of the worker, so a wake may be overlooked while its store is on the way; it is then
 //!   seen at the worker's next attention, and the ticker repeats wakes as long as events may come.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -144,45 +144,77 @@ impl Waker {
 /// look at their events.
 #[derive(Debug, Default)]
 pub(crate) struct Ticker {
-    wanted: Arc<AtomicBool>,
+    ticks: Arc<Ticks>,
     thread: Option<Thread>,
+}
+
+#[derive(Debug, Default)]
+struct Ticks {
+    wanted: AtomicBool,
+    /// Odd while the worker sleeps until there is an event: then nobody needs ticks.
+    sleeps: AtomicU64,
+    /// The thread has stopped because of that, or is about to.
+    stopped: AtomicBool,
 }
 
 impl Ticker {
     /// Starts or stops the ticks. Without a thread (the system refuses one) events are looked at when nothing is ready.
     pub(crate) fn set(&mut self, wanted: bool, waker: &Waker) {
         // Relaxed: the flag orders nothing; `unpark` makes the thread look again.
-        if self.wanted.swap(wanted, Ordering::Relaxed) == wanted || !wanted {
+        if self.ticks.wanted.swap(wanted, Ordering::Relaxed) == wanted || !wanted {
             return;
         }
         if self.thread.is_none() {
-            let (wanted, waker) = (Arc::downgrade(&self.wanted), waker.clone());
-            let ticks = move || {
-                while let Some(wanted) = wanted.upgrade() {
-                    if wanted.load(Ordering::Relaxed) {
-                        waker.wake();
-                        std::thread::sleep(TICK);
-                    } else {
-                        drop(wanted);
-                        std::thread::park();
-                    }
-                }
-            };
-            let thread = std::thread::Builder::new().name("fifth-ticks".into()).spawn(ticks);
+            let (ticks, waker) = (Arc::downgrade(&self.ticks), waker.clone());
+            let thread =
+                std::thread::Builder::new().name("fifth-ticks".into()).spawn(move || tick(&ticks, &waker));
             self.thread = thread.ok().map(|handle| handle.thread().clone());
         }
+        self.unpark();
+    }
+    /// The worker sleeps while `wait` runs. The ticks end if that takes longer than one.
+    pub(crate) fn pause<R>(&self, wait: impl FnOnce() -> R) -> R {
+        // SeqCst, here and in `tick`: each side writes one word and then reads the other's.
+        self.ticks.sleeps.fetch_add(1, Ordering::SeqCst);
+        let result = wait();
+        self.ticks.sleeps.fetch_add(1, Ordering::SeqCst);
+        if self.ticks.stopped.swap(false, Ordering::SeqCst) {
+            self.unpark();
+        }
+        result
+    }
+    fn unpark(&self) {
         if let Some(thread) = &self.thread {
             thread.unpark();
         }
     }
 }
 
+/// The ticker's thread, as long as there is a ticker.
+fn tick(ticks: &Weak<Ticks>, waker: &Waker) {
+    let mut before = 0;
+    while let Some(now) = ticks.upgrade() {
+        let sleeps = now.sleeps.load(Ordering::SeqCst);
+        let asleep = sleeps % 2 == 1 && sleeps == before;
+        before = sleeps;
+        if now.wanted.load(Ordering::Relaxed) && !asleep {
+            waker.wake();
+            std::thread::sleep(TICK);
+            continue;
+        }
+        now.stopped.store(true, Ordering::SeqCst);
+        let park = !now.wanted.load(Ordering::SeqCst) || now.sleeps.load(Ordering::SeqCst) == sleeps;
+        drop(now);
+        if park {
+            std::thread::park();
+        }
+    }
+}
+
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.wanted = Arc::default();
-        if let Some(thread) = &self.thread {
-            thread.unpark();
-        }
+        self.ticks = Arc::default();
+        self.unpark();
     }
 }
 

@@ -337,10 +337,15 @@ impl Team {
                 && me != 0
                 && let Some(first) = ask
             {
-                // T1: to end a rest only to ask again would keep a team of many from becoming quiescent.
-                self.ask(&world, me, first);
-                pause = (pause * 2).min(PATIENCE_MAX);
-                (deadline, expired) = (Instant::now().checked_add(pause), false);
+                if world.calm {
+                    // Nobody has goals until worker 0 has waited for the world outside, which may take hours (T2).
+                    world.held |= bit(me);
+                } else {
+                    // T1: to end a rest only to ask again would keep a team of many from becoming quiescent.
+                    self.ask(&world, me, first);
+                    pause = (pause * 2).min(PATIENCE_MAX);
+                    (deadline, expired) = (Instant::now().checked_add(pause), false);
+                }
             }
             if let Some(wake) = self.reason(&world, me, expired) {
                 if wake == Wake::Timeout && world.solo.is_some() {
