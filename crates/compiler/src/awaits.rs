@@ -1,14 +1,14 @@
 //! Which arguments a predicate's goal waits for before it does much: the scheduler does not give a goal away that would wait soon.
 //!
 //! A goal waits for an argument if no clause commits without its value, and, so to speak, if the first goal of each clause's body
-//! waits for it: what else there is mostly needs what that one makes.
+//! waits for it: what else there is mostly needs what that one makes. Clauses that end at once (`p([],..)`) say nothing about what
+//! the others need.
 
 use crate::ir::{BlockId, Component, End, Op, Operand, Reg};
 use rustc_hash::FxHashMap;
+use std::ops::BitAnd;
 use term::abi::PredicateId;
 
-/// Every argument: on this path no clause commits.
-const ALL: u64 = u64::MAX;
 /// What goals give to each other is followed through so many goals.
 const ROUNDS: usize = 8;
 
@@ -26,7 +26,7 @@ pub(crate) fn awaits(components: &[Component]) -> FxHashMap<PredicateId, u64> {
                     known: FxHashMap::default(),
                 };
                 let arguments = (1u64 << entry.parameters.len().min(63)) - 1;
-                let mask = paths.from(entry.block, 0) & arguments;
+                let mask = paths.from(entry.block, 0).mask() & arguments;
                 changed |= all.insert(entry.predicate, mask) != Some(mask);
             }
         }
@@ -37,12 +37,45 @@ pub(crate) fn awaits(components: &[Component]) -> FxHashMap<PredicateId, u64> {
     all
 }
 
+/// The arguments that all paths from a block on await.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Awaited {
+    /// Those paths on which goals follow; every argument if there are none.
+    working: u64,
+    /// Those paths that end without another goal; every argument if there are none.
+    ending: u64,
+}
+
+impl Awaited {
+    /// No clause commits.
+    const NEVER: Awaited = Awaited { working: u64::MAX, ending: u64::MAX };
+    /// A goal follows that awaits these.
+    fn working(working: u64) -> Awaited {
+        Awaited { working, ..Awaited::NEVER }
+    }
+    fn and(self, also: u64) -> Awaited {
+        Awaited { working: self.working | also, ending: self.ending | also }
+    }
+    /// What a goal awaits before it does much; if it never does, before it does anything.
+    fn mask(self) -> u64 {
+        if self.working == u64::MAX { self.ending } else { self.working }
+    }
+}
+
+/// One or the other.
+impl BitAnd for Awaited {
+    type Output = Awaited;
+    fn bitand(self, other: Awaited) -> Awaited {
+        Awaited { working: self.working & other.working, ending: self.ending & other.ending }
+    }
+}
+
 struct Paths<'c> {
     component: &'c Component,
     parameters: &'c [Reg],
     /// What is known of the predicates so far.
     all: &'c FxHashMap<PredicateId, u64>,
-    known: FxHashMap<BlockId, u64>,
+    known: FxHashMap<BlockId, Awaited>,
 }
 
 /// Trees of more tests one behind the other are not followed further.
@@ -50,21 +83,22 @@ const DEPTH: usize = 64;
 
 impl Paths<'_> {
     /// The arguments without which nothing commits from this block on.
-    fn from(&mut self, block: BlockId, depth: usize) -> u64 {
+    fn from(&mut self, block: BlockId, depth: usize) -> Awaited {
         if depth == DEPTH {
-            return 0;
+            return Awaited::working(0);
         }
         if let Some(&known) = self.known.get(&block) {
             return known;
         }
         let component = self.component;
-        let found = match &component.blocks[block.0 as usize].end {
-            End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => ALL,
+        let code = &component.blocks[block.0 as usize];
+        let mut found = match &code.end {
+            End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => Awaited::NEVER,
             End::Goto(next) => self.from(*next, depth + 1),
             End::Match { reg, cases, unbound, default } => {
                 let mut common = self.from(*default, depth + 1);
                 for (_, next) in cases {
-                    common &= self.from(*next, depth + 1);
+                    common = common & self.from(*next, depth + 1);
                 }
                 self.unless(*unbound, common, &[Operand::Reg(*reg)], depth)
             }
@@ -82,17 +116,20 @@ impl Paths<'_> {
                     Op::Poll { goal, .. } => Some(goal),
                     _ => None,
                 });
-                polled.map_or(0, |goal| {
+                Awaited::working(polled.map_or(0, |goal| {
                     let moved = |operand: &Operand| {
                         let moved = moves.iter().find(|(dst, _)| *operand == Operand::Reg(*dst));
                         moved.map_or(*operand, |(_, src)| *src)
                     };
                     self.given(goal.predicate, goal.arguments.iter().map(moved))
-                })
+                }))
             }
-            End::Call(goal) => self.given(goal.predicate, goal.arguments.iter().copied()),
-            End::Proceed => 0,
+            End::Call(goal) => Awaited::working(self.given(goal.predicate, goal.arguments.iter().copied())),
+            End::Proceed => Awaited { ending: 0, ..Awaited::NEVER },
         };
+        if code.ops.iter().any(|op| matches!(op, Op::Push { .. })) {
+            found = Awaited::working(found.working & found.ending);
+        }
         self.known.insert(block, found);
         found
     }
@@ -110,13 +147,13 @@ impl Paths<'_> {
             .map_or(0, |position| 1 << position)
     }
     /// A test of these operands, behind which nothing commits without `common`; `unbound` is where it goes if one has no value.
-    fn unless(&mut self, unbound: BlockId, common: u64, tested: &[Operand], depth: usize) -> u64 {
+    fn unless(&mut self, unbound: BlockId, common: Awaited, tested: &[Operand], depth: usize) -> Awaited {
         let unbound = self.from(unbound, depth + 1);
-        let mut found = common & unbound;
-        if unbound == ALL {
-            found = tested.iter().fold(found, |found, operand| found | self.position(*operand));
+        if unbound == Awaited::NEVER {
+            common.and(tested.iter().fold(0, |tested, operand| tested | self.position(*operand)))
+        } else {
+            common & unbound
         }
-        found
     }
 }
 
@@ -128,7 +165,7 @@ mod tests {
     /// The mask of the only predicate of a component.
     fn awaits(blocks: &str) -> u64 {
         let text = format!(
-            "first_constant 0\npredicate 1 'm':'p'/2 \"m.kl1\" 1\ncomponent 2\nentry 1 (r0, r1) b0\n{blocks}"
+            "first_constant 0\npredicate 1 'm':'p'/2 \"m.kl1\" 1\ncomponent 3\nentry 1 (r0, r1) b0\n{blocks}"
         );
         let program = text::parse(&text, &AtomTable::new()).expect("the text is right");
         let component = &program.components[0];
@@ -154,6 +191,24 @@ mod tests {
              b1:\n  match r1 { cons -> b3 } unbound b4 default b2\nb2:\n  fail 1(r0, r1)\nb3:\n  proceed\n\
              b4:\n  suspend 1(r0, r1) on (r0, r1)\n";
         assert_eq!(awaits(text), 0);
+    }
+
+    #[test]
+    fn a_clause_that_ends_at_once_says_nothing_about_what_the_others_wait_for() {
+        // p([],_). p([X|_],Y) :- p(Y,X). p(a,b).
+        let text = |end: &str| {
+            format!(
+                "b0:\n  poll 1(r0, r1) need 0\n  match r0 {{ '[]' -> b1, cons -> b2, 'a' -> b5 }} unbound b3 default b4\n\
+                 b1:\n{end}\nb2:\n  r2 := car r0\n  call 1(r1, r2)\nb3:\n  suspend 1(r0, r1) on (r0)\n\
+                 b4:\n  fail 1(r0, r1)\nb5:\n  match r1 {{ 'b' -> b6 }} unbound b7 default b4\nb6:\n  proceed\n\
+                 b7:\n  suspend 1(r0, r1) on (r1)\n"
+            )
+        };
+        assert_eq!(awaits(&text("  proceed")), 0b11);
+        assert_eq!(awaits(&text("  push 1(r0, r0)\n  proceed")), 0b01);
+        // All that its clauses do is to end: what they test is what it waits for.
+        let ends = text("  proceed").replace("call 1(r1, r2)", "proceed");
+        assert_eq!(awaits(&ends), 0b01);
     }
 
     #[test]
