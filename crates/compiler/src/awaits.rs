@@ -3,17 +3,21 @@
 //! A goal waits for an argument if no clause commits without its value, and, so to speak, if the first goal of each clause's body
 //! waits for it: what else there is mostly needs what that one makes. Clauses that end at once (`p([],..)`) say nothing about what
 //! the others need.
+//!
+//! What arithmetic and other builtins of a body compute is not there without their operands: a goal that waits for the result waits for
+//! them, and if the body has one goal at most, so does its predicate in any case.
 
 use crate::ir::{BlockId, Component, End, Op, Operand, Reg};
 use rustc_hash::FxHashMap;
 use std::ops::BitAnd;
-use term::abi::PredicateId;
+use std::slice;
+use term::abi::{Builtin, PredicateId};
 
 /// What goals give to each other is followed through so many goals.
 const ROUNDS: usize = 8;
 
 /// For the predicates of these components, the arguments (a bit each, of the first 64) without whose values they do not do much.
-pub(crate) fn awaits(components: &[Component]) -> FxHashMap<PredicateId, u64> {
+pub(crate) fn awaits(components: &[Component], builtins: &[Builtin]) -> FxHashMap<PredicateId, u64> {
     let mut all: FxHashMap<PredicateId, u64> = FxHashMap::default();
     for _ in 0..ROUNDS {
         let mut changed = false;
@@ -21,8 +25,9 @@ pub(crate) fn awaits(components: &[Component]) -> FxHashMap<PredicateId, u64> {
             for entry in &component.entries {
                 let mut paths = Paths {
                     component,
-                    parameters: &entry.parameters,
+                    builtins,
                     all: &all,
+                    needs: entry.parameters.iter().take(64).enumerate().map(|(i, &r)| (r, 1 << i)).collect(),
                     known: FxHashMap::default(),
                 };
                 let arguments = (1u64 << entry.parameters.len().min(63)) - 1;
@@ -42,19 +47,21 @@ pub(crate) fn awaits(components: &[Component]) -> FxHashMap<PredicateId, u64> {
 struct Awaited {
     /// Those paths on which goals follow; every argument if there are none.
     working: u64,
+    /// More than one goal follows on some path.
+    spawning: bool,
     /// Those paths that end without another goal; every argument if there are none.
     ending: u64,
 }
 
 impl Awaited {
     /// No clause commits.
-    const NEVER: Awaited = Awaited { working: u64::MAX, ending: u64::MAX };
+    const NEVER: Awaited = Awaited { working: u64::MAX, spawning: false, ending: u64::MAX };
     /// A goal follows that awaits these.
     fn working(working: u64) -> Awaited {
         Awaited { working, ..Awaited::NEVER }
     }
     fn and(self, also: u64) -> Awaited {
-        Awaited { working: self.working | also, ending: self.ending | also }
+        Awaited { working: self.working | also, ending: self.ending | also, ..self }
     }
     /// What a goal awaits before it does much; if it never does, before it does anything.
     fn mask(self) -> u64 {
@@ -66,15 +73,21 @@ impl Awaited {
 impl BitAnd for Awaited {
     type Output = Awaited;
     fn bitand(self, other: Awaited) -> Awaited {
-        Awaited { working: self.working & other.working, ending: self.ending & other.ending }
+        Awaited {
+            working: self.working & other.working,
+            spawning: self.spawning | other.spawning,
+            ending: self.ending & other.ending,
+        }
     }
 }
 
 struct Paths<'c> {
     component: &'c Component,
-    parameters: &'c [Reg],
+    builtins: &'c [Builtin],
     /// What is known of the predicates so far.
     all: &'c FxHashMap<PredicateId, u64>,
+    /// The parameters (a bit each) without which there is no value in a register.
+    needs: FxHashMap<Reg, u64>,
     known: FxHashMap<BlockId, Awaited>,
 }
 
@@ -92,6 +105,7 @@ impl Paths<'_> {
         }
         let component = self.component;
         let code = &component.blocks[block.0 as usize];
+        let computing = code.ops.iter().fold(0, |computing, op| computing | self.computed(op));
         let mut found = match &code.end {
             End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => Awaited::NEVER,
             End::Goto(next) => self.from(*next, depth + 1),
@@ -128,29 +142,49 @@ impl Paths<'_> {
             End::Proceed => Awaited { ending: 0, ..Awaited::NEVER },
         };
         if code.ops.iter().any(|op| matches!(op, Op::Push { .. })) {
-            found = Awaited::working(found.working & found.ending);
+            found = Awaited { spawning: true, ..Awaited::working(found.working & found.ending) };
+        }
+        if !found.spawning {
+            found = found.and(computing);
         }
         self.known.insert(block, found);
         found
     }
+    fn builtin(&self, predicate: PredicateId) -> Option<&Builtin> {
+        self.builtins.get((predicate.0 as usize).checked_sub(1)?)
+    }
     /// The arguments that are given to a goal which waits for them.
     fn given(&self, predicate: PredicateId, arguments: impl Iterator<Item = Operand>) -> u64 {
-        let awaits = self.all.get(&predicate).copied().unwrap_or(0);
+        let builtin = self.builtin(predicate).map_or(0, Builtin::awaits);
+        let awaits = self.all.get(&predicate).copied().unwrap_or(builtin);
         let awaited = arguments.take(64).enumerate().filter(|(i, _)| awaits >> i & 1 != 0);
-        awaited.fold(0, |found, (_, argument)| found | self.position(argument))
+        awaited.fold(0, |found, (_, argument)| found | self.needs(argument))
     }
-    /// The bit of a parameter; 0 for other operands.
-    fn position(&self, operand: Operand) -> u64 {
-        let mut parameters = self.parameters.iter().take(64);
-        parameters
-            .position(|parameter| operand == Operand::Reg(*parameter))
-            .map_or(0, |position| 1 << position)
+    /// What an operation that computes something needs, from now on also what needs its results.
+    fn computed(&mut self, op: &Op) -> u64 {
+        let (needs, results) = match op {
+            Op::Arith { dst, a, b, .. } => (self.needs(*a) | self.needs(*b), slice::from_ref(dst)),
+            Op::Builtin { predicate, inputs, outputs, .. } => {
+                let modes = self.builtin(*predicate).map_or("", |builtin| &builtin.modes);
+                let inputs = modes.bytes().filter(|&mode| mode != b'o').zip(inputs);
+                let awaited = inputs.filter(|&(mode, _)| mode == b'i');
+                (awaited.fold(0, |needs, (_, &input)| needs | self.needs(input)), &outputs[..])
+            }
+            _ => return 0,
+        };
+        self.needs.extend(results.iter().map(|&result| (result, needs)));
+        needs
+    }
+    /// The parameters without which an operand has no value.
+    fn needs(&self, operand: Operand) -> u64 {
+        let Operand::Reg(register) = operand else { return 0 };
+        self.needs.get(&register).copied().unwrap_or(0)
     }
     /// A test of these operands, behind which nothing commits without `common`; `unbound` is where it goes if one has no value.
     fn unless(&mut self, unbound: BlockId, common: Awaited, tested: &[Operand], depth: usize) -> Awaited {
         let unbound = self.from(unbound, depth + 1);
         if unbound == Awaited::NEVER {
-            common.and(tested.iter().fold(0, |tested, operand| tested | self.position(*operand)))
+            common.and(tested.iter().fold(0, |tested, operand| tested | self.needs(*operand)))
         } else {
             common & unbound
         }
@@ -160,16 +194,17 @@ impl Paths<'_> {
 #[cfg(test)]
 mod tests {
     use crate::text;
+    use term::abi::{Builtin, Place, PredicateId};
     use term::symbol::AtomTable;
 
     /// The mask of the only predicate of a component.
     fn awaits(blocks: &str) -> u64 {
         let text = format!(
-            "first_constant 0\npredicate 1 'm':'p'/2 \"m.kl1\" 1\ncomponent 3\nentry 1 (r0, r1) b0\n{blocks}"
+            "first_constant 0\npredicate 1 'm':'p'/2 \"m.kl1\" 1\ncomponent 4\nentry 1 (r0, r1) b0\n{blocks}"
         );
         let program = text::parse(&text, &AtomTable::new()).expect("the text is right");
         let component = &program.components[0];
-        super::awaits(std::slice::from_ref(component))[&component.entries[0].predicate]
+        super::awaits(std::slice::from_ref(component), &[])[&component.entries[0].predicate]
     }
 
     #[test]
@@ -212,13 +247,47 @@ mod tests {
     }
 
     #[test]
+    fn an_operand_is_waited_for_by_what_waits_for_the_result() {
+        let p = |body: &str| {
+            format!(
+                "b0:\n  poll 1(r0, r1) need 0\n  match r0 {{ int -> b1 }} unbound b2 default b3\n\
+             b1:\n  r2 := add r1, 1 at 1 line 1\n{body}\nb2:\n  suspend 1(r0, r1) on (r0)\nb3:\n  fail 1(r0, r1)\n"
+            )
+        };
+        // One goal follows, or none: all that it gets would have to wait.
+        assert_eq!(awaits(&p("  call 1(r2, r0)")), 0b11);
+        assert_eq!(awaits(&p("  proceed")), 0b11);
+        // The first of several waits for the sum, or can do without it.
+        assert_eq!(awaits(&p("  push 1(r2, r2)\n  r3 := sub r2, r0 at 1 line 1\n  call 1(r3, r0)")), 0b11);
+        assert_eq!(awaits(&p("  push 1(r2, r2)\n  call 1(r0, r2)")), 0b01);
+    }
+
+    #[test]
+    fn what_a_builtin_waits_for_is_waited_for() {
+        let text = "first_constant 0\npredicate 2 'm':'p'/3 \"m.kl1\" 1\npredicate 3 'm':'q'/3 \"m.kl1\" 2\n\
+             component 4\nentry 2 (r0, r1, r2) b0\nb0:\n  poll 2(r0, r1, r2) need 0\n\
+             builtin 1(r0, r1) -> (r3) at 2 line 1\n  unify r2, r3 at 2 line 1\n  proceed\n\
+             component 3\nentry 3 (r0, r1, r2) b0\nb0:\n  poll 3(r0, r1, r2) need 0\n  call 1(r1, r0, r2)\n";
+        let program = text::parse(text, &AtomTable::new()).expect("the text is right");
+        let builtin = Builtin {
+            module: "m".into(),
+            name: "b".into(),
+            modes: "iao".into(),
+            place: Place::Body,
+            daemon: false,
+        };
+        let all = super::awaits(&program.components, &[builtin]);
+        assert_eq!([all[&PredicateId(2)], all[&PredicateId(3)]], [0b001, 0b010]);
+    }
+
+    #[test]
     fn an_argument_that_the_first_goal_of_the_body_waits_for_is_waited_for() {
         let text = "first_constant 0\npredicate 1 'm':'p'/2 \"m.kl1\" 1\npredicate 2 'm':'q'/1 \"m.kl1\" 2\n\
              component 2\nentry 1 (r0, r1) b0\nb0:\n  poll 1(r0, r1) need 0\n  call 2(r1)\n\
              component 1\nentry 2 (r0) b0\nb0:\n  poll 2(r0) need 0\n  match r0 { cons -> b1 } unbound b2 default b3\n\
              b1:\n  proceed\nb2:\n  suspend 2(r0) on (r0)\nb3:\n  fail 2(r0)\n";
         let program = text::parse(text, &AtomTable::new()).expect("the text is right");
-        let all = super::awaits(&program.components);
+        let all = super::awaits(&program.components, &[]);
         let masks: Vec<u64> = program.components.iter().map(|c| all[&c.entries[0].predicate]).collect();
         assert_eq!(masks, [0b10, 0b1]);
     }

@@ -113,7 +113,7 @@ pub fn compile(
         result.predicates.push(predicate);
         result.components.push(component);
     }
-    for (predicate, mask) in awaits::awaits(&result.components) {
+    for (predicate, mask) in awaits::awaits(&result.components, options.known.builtins) {
         result.predicates[(predicate.0 - options.first_predicate) as usize].awaits = mask;
     }
     result.constants = compilation.pool.into_constants();

@@ -256,7 +256,6 @@ fn info(native: Native, atoms: &AtomTable) -> PredicateInfo {
         _ => Mode::Any,
     };
     let modes: Box<[Mode]> = signature.modes.bytes().map(mode).collect();
-    let inputs = modes.iter().take(64).enumerate().filter(|(_, mode)| **mode == Mode::Input);
     PredicateInfo {
         module: atoms.intern(signature.module.as_bytes()),
         name: atoms.intern(signature.name.as_bytes()),
@@ -265,7 +264,7 @@ fn info(native: Native, atoms: &AtomTable) -> PredicateInfo {
         line: 0,
         daemon: signature.daemon,
         auxiliary: false,
-        awaits: inputs.map(|(position, _)| 1 << position).sum(),
+        awaits: signature.awaits(),
         native: Some(NativeCode { run, modes, place: signature.place, home }),
     }
 }

@@ -179,6 +179,14 @@ pub struct Builtin {
     pub daemon: bool,
 }
 
+impl Builtin {
+    /// The arguments (a bit each, of the first 64) that it waits for.
+    pub fn awaits(&self) -> u64 {
+        let modes = self.modes.bytes().take(64).enumerate();
+        modes.fold(0, |awaits, (i, mode)| awaits | u64::from(mode == b'i') << i)
+    }
+}
+
 /// The part of a worker that generated code knows. The runtime's worker begins with it.
 #[repr(C)]
 pub struct WorkerAbi {
