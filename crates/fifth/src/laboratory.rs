@@ -129,38 +129,31 @@ fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
 /// Runs programs with this executable, each in a process of its own.
 struct Processes {
     executable: PathBuf,
-    /// For program texts and records; made by the first run, removed at the end.
-    folder: PathBuf,
     terminal: bool,
 }
 
 impl Processes {
     fn new() -> anyhow::Result<Processes> {
         let executable = std::env::current_exe().context("cannot find the fifth executable")?;
-        let folder = std::env::temp_dir().join(format!("fifth-lab-{}", std::process::id()));
-        Ok(Processes { executable, folder, terminal: std::io::stderr().is_terminal() })
+        Ok(Processes { executable, terminal: std::io::stderr().is_terminal() })
     }
+    /// Text and figures go through pipes: whatever ends this process, no file is left behind.
     fn run_job(&self, job: &Job) -> anyhow::Result<Finished> {
-        make_folder(&self.folder)?;
-        let program = self.folder.join(format!("{}.kl1", job.program.name));
-        write_file(&program, job.program.text)?;
-        let figures = self.folder.join("record.json");
         let mut command = Command::new(&self.executable);
-        command
-            .arg("run")
-            .arg("--workers")
-            .arg(job.workers.to_string())
-            .arg("--stats-file")
-            .arg(&figures)
-            .arg(&program)
-            .arg("--")
-            .args(&job.arguments);
-        let output = command.stdin(Stdio::null()).output().context("cannot start a process")?;
+        command.args(["run", "--workers"]).arg(job.workers.to_string());
+        command.args(["--stats-file", "/dev/stderr", "/dev/stdin", "--"]).args(&job.arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start a process")?;
+        // A process that does not read it says why itself.
+        let _ = child.stdin.take().expect("piped").write_all(job.program.text.as_bytes());
+        let output = child.wait_with_output().context("cannot wait for a process")?;
+        let told = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            bail!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end());
+            let told: Vec<&str> = told.lines().filter(|line| !line.starts_with('{')).collect();
+            bail!("{}\n{}", output.status, told.join("\n").trim_end());
         }
-        let text = std::fs::read(&figures).with_context(|| format!("cannot read {}", figures.display()))?;
-        let record = serde_json::from_slice(&text).context("the figures of the run cannot be read")?;
+        let record = serde_json::from_str(&told)
+            .with_context(|| format!("the figures of the run cannot be read: {told:.200}"))?;
         Ok(Finished { stdout: String::from_utf8_lossy(&output.stdout).into_owned(), record })
     }
     fn clear_progress(&self) {
@@ -168,13 +161,6 @@ impl Processes {
             // A closed standard error leaves nobody to tell; so everywhere below.
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-    }
-}
-
-impl Drop for Processes {
-    fn drop(&mut self) {
-        // What cannot be removed is only litter.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
