@@ -265,7 +265,7 @@ impl Worker {
             let turn = predicate == self.system_goals.turn;
             if turn || predicate == BOTTOM {
                 if !self.goals.resumed.is_empty() {
-                    self.take_turn();
+                    self.push_next_resumed();
                 } else if turn {
                     self.end_turn();
                 } else if !self.next_segment() {

@@ -311,7 +311,7 @@ mod tests {
             worker.switch_priority();
             let words = match PredicateId::of_goal_word(read(worker.abi.goals as usize - 8)) {
                 _ if worker.is_special(worker.abi.goals as usize) && !worker.goals.resumed.is_empty() => {
-                    worker.take_turn();
+                    worker.push_next_resumed();
                     continue;
                 }
                 goal if goal == worker.system_goals.turn => {

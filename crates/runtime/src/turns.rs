@@ -11,8 +11,9 @@
 //!   below goes on. So of two goals that make and read an endless list, neither gets far ahead.
 //! - P7 A goal for another priority than the running one is no matter of turns (P1). A builtin comes on top of the stack: it does
 //!   little, and a merger is to see what arrives in the order in which it does.
-//! - P8 If nothing else is ready when a resumed goal has its turn, and little was done since it was resumed, several times in a row, then goals
-//!   talk to each other and none makes much for another. The next [`TALKS`] goals come on top of the stack, which is cheaper.
+//! - P8 If little is done for each goal of the queue ([`LITTLE`]), goals talk to each other and none makes much for another. Then the next ones come on top of
+//!   the stack, as with one worker: what a goal was told is still in the cache, and what it answers is heard at once. Now and then some have their turn
+//!   again, to see whether that is still so.
 
 use crate::memory::{at, read, write, write_all};
 use crate::suspend::goal_arity;
@@ -24,9 +25,15 @@ use term::word::UNBOUND;
 
 /// Large batches, which still fit in the nursery.
 const TURN_BYTES: usize = 128 << 10;
-const TALK_BYTES: usize = 256;
-const TALK_SIGNS: u32 = 4;
+/// As long as it is not known whether turns are good for anything.
+const TRIAL_BYTES: usize = 4 << 10;
+/// The reductions since the last so many goals came into the queue are counted.
+const ROUND: u64 = 64;
+/// Fewer reductions for each of them are little: a goal that reads a list that was made meanwhile does hundreds.
+const LITTLE: u64 = 16;
+/// So many goals come on top after the first round of which little came, and at most.
 const TALKS: u32 = 1024;
+const TALKS_MAX: u32 = 1 << 20;
 /// A queue of so many words takes no more goals: they go onto the stack, which is counted (P5).
 const QUEUE_WORDS: usize = 64 << 10;
 /// So many goals of the queue go onto the stack together.
@@ -35,6 +42,51 @@ const AT_ONCE: usize = 8;
 const GAP: usize = 4096;
 /// So many TURN records may be on the stack: goals that go on resuming each other never come down to theirs.
 const TURNS_MAX: usize = 64;
+
+/// How goals were resumed lately (P8).
+#[derive(Debug)]
+pub(crate) struct Talk {
+    /// So many more goals come on top of the stack.
+    left: u32,
+    /// So many will after the next round of which little comes.
+    next: u32,
+    /// Goals that had come into the queue and reductions that were done when the round began.
+    came: u64,
+    reductions: u64,
+    /// How much is allocated before the goals of the queue have their turn.
+    turn_bytes: usize,
+}
+
+impl Talk {
+    pub(crate) const NEW: Talk =
+        Talk { left: 0, next: TALKS, came: 0, reductions: 0, turn_bytes: TRIAL_BYTES };
+    /// A goal comes on top of the stack if this is true.
+    #[inline(always)]
+    fn goes_on(&mut self, reductions: u64) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        self.reductions = reductions;
+        true
+    }
+    /// So many goals have come into the queue.
+    #[inline(always)]
+    fn count(&mut self, came: u64, reductions: u64) {
+        if came - self.came < ROUND {
+            return;
+        }
+        if reductions - self.reductions < LITTLE * (came - self.came) {
+            self.left = self.next;
+            self.next = (2 * self.next).min(TALKS_MAX);
+            self.turn_bytes = TRIAL_BYTES;
+        } else {
+            self.next = TALKS;
+            self.turn_bytes = TURN_BYTES;
+        }
+        (self.came, self.reductions) = (came, reductions);
+    }
+}
 
 /// Goals that were resumed, the oldest first (P6).
 #[derive(Default)]
@@ -85,13 +137,11 @@ impl Worker {
         if !self.has_resumed() {
             return true;
         }
-        if self.talks > 0 {
-            self.talks -= 1;
+        if self.talk.goes_on(self.abi.reductions) {
             return self.push_one_resumed() || self.push_resumed();
         }
-        self.resumed_at = self.abi.heap as usize;
         if self.goals.resumed.is_empty() {
-            self.soon = self.soon.min(self.resumed_at + TURN_BYTES);
+            self.soon = self.soon.min(self.abi.heap as usize + self.talk.turn_bytes);
             self.abi.set_limit(self.abi.limit().min(self.soon));
         }
         let first = std::mem::take(&mut self.abi.resumed);
@@ -101,6 +151,7 @@ impl Worker {
                 self.put_list_off(list);
             }
         }
+        self.talk.count(self.goals.resumed.came, self.abi.reductions);
         true
     }
     fn put_list_off(&mut self, newest: usize) {
@@ -125,15 +176,6 @@ impl Worker {
         self.goals.resumed.push(goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
     }
 
-    /// The stack is down to a BOTTOM or TURN record: the next goals of the queue, which is not empty, have their turn.
-    pub(crate) fn take_turn(&mut self) {
-        let close = (self.abi.heap as usize).wrapping_sub(self.resumed_at) < TALK_BYTES;
-        self.resumed_close = if close { self.resumed_close + 1 } else { 0 };
-        if self.resumed_close >= TALK_SIGNS {
-            (self.resumed_close, self.talks) = (0, TALKS);
-        }
-        self.push_next_resumed();
-    }
     /// They have their turn before what is on the stack goes on.
     #[cold]
     pub(crate) fn nest_turn(&mut self) {
@@ -236,7 +278,7 @@ mod tests {
         worker.put_resumed_off();
         worker.spawn(goal, &[Word::small(1)]);
         assert_eq!(run(worker), [1, 2]);
-        worker.take_turn();
+        worker.push_next_resumed();
         assert_eq!(run(worker), [3, 4, 5]);
         assert!(worker.goals.resumed.is_empty());
     }
@@ -255,7 +297,7 @@ mod tests {
         // What that one resumed comes before the goal below, too.
         worker.unify(b, Word::NIL);
         worker.put_resumed_off();
-        worker.take_turn();
+        worker.push_next_resumed();
         assert_eq!(run(worker), [2]);
         assert!(worker.goals.resumed.is_empty());
         worker.end_turn();
@@ -306,30 +348,45 @@ mod tests {
         let mut numbers = run(worker);
         assert_eq!(numbers.len(), 3);
         while !worker.goals.resumed.is_empty() {
-            worker.take_turn();
+            worker.push_next_resumed();
             numbers.extend(run(worker));
         }
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..many as i64));
     }
 
-    #[test]
-    fn goals_that_talk_come_on_top() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal, []) = worker(&mut builder);
-        for _ in 0..TALK_SIGNS {
+    /// Resumes a goal so many times, with so many reductions for each; whether it came on top each time.
+    fn talk(worker: &mut Worker, goal: PredicateId, times: u64, reductions: u64) -> Vec<bool> {
+        let once = |_| {
             let variable = worker.new_variable();
             wait(worker, goal, 1, variable);
             worker.unify(variable, Word::NIL);
             worker.put_resumed_off();
-            assert_eq!(run(worker), [0; 0]);
-            worker.take_turn();
-            assert_eq!(run(worker), [1]);
+            worker.abi.reductions += reductions;
+            let on_top = !run(worker).is_empty();
+            worker.push_next_resumed();
+            run(worker);
+            on_top
+        };
+        (0..times).map(once).collect()
+    }
+
+    #[test]
+    fn goals_that_talk_come_on_top() {
+        let mut builder = Builder::with(1, None);
+        let (worker, goal, []) = worker(&mut builder);
+        let (little, talks) = (LITTLE / 2, u64::from(TALKS));
+        for length in [talks, 2 * talks, 4 * talks] {
+            assert_eq!(talk(worker, goal, ROUND, little), [false; ROUND as usize]);
+            assert!(talk(worker, goal, length, little).iter().all(|&on_top| on_top));
         }
-        let variable = worker.new_variable();
-        wait(worker, goal, 1, variable);
-        worker.unify(variable, Word::NIL);
-        worker.put_resumed_off();
-        assert_eq!(run(worker), [1]);
+        // They read lists now.
+        assert!(talk(worker, goal, 3 * ROUND, 2 * LITTLE).iter().all(|&on_top| !on_top));
+        assert_eq!(
+            talk(worker, goal, ROUND + talks + 1, little)[ROUND as usize..]
+                .iter()
+                .position(|&on_top| !on_top),
+            Some(TALKS as usize)
+        );
     }
 }

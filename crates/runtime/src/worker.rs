@@ -23,6 +23,7 @@ use crate::statistics::{Collection, Statistics};
 use crate::suspend::Registry;
 use crate::system::SystemGoals;
 use crate::team::AT_REST;
+use crate::turns::Talk;
 use crate::waker::Waker;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
@@ -98,11 +99,8 @@ pub struct Worker {
     pub(crate) limit: usize,
     /// What others may take is to be published at the next attention (H5 of `suspend`).
     pub(crate) publish_wanted: bool,
-    /// How much had been allocated when goals were last resumed, how often in a row that was little, and how many resumed goals are
-    /// going to come on top (`suspend::TALKS`).
-    pub(crate) resumed_at: usize,
-    pub(crate) resumed_close: u32,
-    pub(crate) talks: u32,
+    /// P8 of `turns`.
+    pub(crate) talk: Talk,
     /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
     /// somebody asks for some.
     pub(crate) soon: usize,
@@ -237,9 +235,7 @@ impl Worker {
             resumed_later: Vec::new(),
             heap,
             publish_wanted: false,
-            resumed_at: 0,
-            resumed_close: 0,
-            talks: 0,
+            talk: Talk::NEW,
             soon: usize::MAX,
             looks_in_vain: 0,
             looks_left_out: 0,
