@@ -2,7 +2,7 @@
 //!
 //! A goal waits for an argument if no clause commits without its value, and, so to speak, if the first goal of each clause's body
 //! waits for it: what else there is mostly needs what that one makes. Clauses that end at once (`p([],..)`) say nothing about what
-//! the others need.
+//! the others need, unless the goal waits for one of several arguments, like a process for messages or for the sign to stop.
 //!
 //! What arithmetic and other builtins of a body compute is not there without their operands: a goal that waits for the result waits for
 //! them, and if the body has one goal at most, so does its predicate in any case.
@@ -62,6 +62,10 @@ impl Awaited {
     }
     fn and(self, also: u64) -> Awaited {
         Awaited { working: self.working | also, ending: self.ending | also, ..self }
+    }
+    /// Paths that end count like those on which goals follow.
+    fn either(self) -> Awaited {
+        Awaited { working: self.working & self.ending, ending: u64::MAX, ..self }
     }
     /// What a goal awaits before it does much; if it never does, before it does anything.
     fn mask(self) -> u64 {
@@ -142,7 +146,7 @@ impl Paths<'_> {
             End::Proceed => Awaited { ending: 0, ..Awaited::NEVER },
         };
         if code.ops.iter().any(|op| matches!(op, Op::Push { .. })) {
-            found = Awaited { spawning: true, ..Awaited::working(found.working & found.ending) };
+            found = Awaited { spawning: true, ..found.either() };
         }
         if !found.spawning {
             found = found.and(computing);
@@ -186,7 +190,7 @@ impl Paths<'_> {
         if unbound == Awaited::NEVER {
             common.and(tested.iter().fold(0, |tested, operand| tested | self.needs(*operand)))
         } else {
-            common & unbound
+            (common & unbound).either()
         }
     }
 }
@@ -241,6 +245,11 @@ mod tests {
         };
         assert_eq!(awaits(&text("  proceed")), 0b11);
         assert_eq!(awaits(&text("  push 1(r0, r0)\n  proceed")), 0b01);
+        // p(_,a). p([],_). p([X|_],Y) :- p(Y,X): it waits for one or the other.
+        let either = "b0:\n  poll 1(r0, r1) need 0\n  match r1 { 'a' -> b1 } unbound b2 default b2\nb1:\n  proceed\n\
+             b2:\n  match r0 { '[]' -> b1, cons -> b3 } unbound b4 default b5\nb3:\n  r2 := car r0\n  call 1(r1, r2)\n\
+             b4:\n  suspend 1(r0, r1) on (r0, r1)\nb5:\n  fail 1(r0, r1)\n";
+        assert_eq!(awaits(either), 0);
         // All that its clauses do is to end: what they test is what it waits for.
         let ends = text("  proceed").replace("call 1(r1, r2)", "proceed");
         assert_eq!(awaits(&ends), 0b01);
