@@ -230,7 +230,7 @@ impl Policy {
 
 impl Worker {
     /// Bytes of its nursery in use.
-    fn nursery_used(&self) -> usize {
+    pub(crate) fn nursery_used(&self) -> usize {
         self.abi.heap as usize - self.heap.nursery()
     }
     /// After a collection: the nursery is empty, and holds what the next reduction needs.

@@ -11,7 +11,7 @@
 //!   below goes on. So of two goals that make and read an endless list, neither gets far ahead.
 //! - P7 A goal for another priority than the running one is no matter of turns (P1). A builtin comes on top of the stack: it does
 //!   little, and a merger is to see what arrives in the order in which it does.
-//! - P8 If little is done for each goal of the queue ([`LITTLE`]), goals talk to each other and none makes much for another. Then the next ones come on top of
+//! - P8 If little is allocated for each goal of the queue ([`LITTLE`]), goals talk to each other and none makes much for another. Then the next ones come on top of
 //!   the stack, as with one worker: what a goal was told is still in the cache, and what it answers is heard at once. Now and then some have their turn
 //!   again, to see whether that is still so.
 
@@ -27,10 +27,10 @@ use term::word::UNBOUND;
 const TURN_BYTES: usize = 128 << 10;
 /// As long as it is not known whether turns are good for anything.
 const TRIAL_BYTES: usize = 4 << 10;
-/// The reductions since the last so many goals came into the queue are counted.
+/// What was allocated since the last so many goals came into the queue is counted.
 const ROUND: u64 = 64;
-/// Fewer reductions for each of them are little: a goal that reads a list that was made meanwhile does hundreds.
-const LITTLE: u64 = 16;
+/// Fewer bytes for each of them are little: a goal that waits again takes 100 or 200, and a list to read of which there is much takes thousands.
+const LITTLE: u64 = 512;
 /// So many goals come on top after the first round of which little came, and at most.
 const TALKS: u32 = 1024;
 const TALKS_MAX: u32 = 1 << 20;
@@ -50,33 +50,32 @@ pub(crate) struct Talk {
     left: u32,
     /// So many will after the next round of which little comes.
     next: u32,
-    /// Goals that had come into the queue and reductions that were done when the round began.
+    /// Goals that had come into the queue and bytes that had been allocated when the round began.
     came: u64,
-    reductions: u64,
+    bytes: u64,
     /// How much is allocated before the goals of the queue have their turn.
     turn_bytes: usize,
 }
 
 impl Talk {
-    pub(crate) const NEW: Talk =
-        Talk { left: 0, next: TALKS, came: 0, reductions: 0, turn_bytes: TRIAL_BYTES };
+    pub(crate) const NEW: Talk = Talk { left: 0, next: TALKS, came: 0, bytes: 0, turn_bytes: TRIAL_BYTES };
     /// A goal comes on top of the stack if this is true.
     #[inline(always)]
-    fn goes_on(&mut self, reductions: u64) -> bool {
+    fn goes_on(&mut self, bytes: u64) -> bool {
         if self.left == 0 {
             return false;
         }
         self.left -= 1;
-        self.reductions = reductions;
+        self.bytes = bytes;
         true
     }
     /// So many goals have come into the queue.
     #[inline(always)]
-    fn count(&mut self, came: u64, reductions: u64) {
+    fn count(&mut self, came: u64, bytes: u64) {
         if came - self.came < ROUND {
             return;
         }
-        if reductions - self.reductions < LITTLE * (came - self.came) {
+        if bytes - self.bytes < LITTLE * (came - self.came) {
             self.left = self.next;
             self.next = (2 * self.next).min(TALKS_MAX);
             self.turn_bytes = TRIAL_BYTES;
@@ -84,7 +83,7 @@ impl Talk {
             self.next = TALKS;
             self.turn_bytes = TURN_BYTES;
         }
-        (self.came, self.reductions) = (came, reductions);
+        (self.came, self.bytes) = (came, bytes);
     }
 }
 
@@ -137,7 +136,7 @@ impl Worker {
         if !self.has_resumed() {
             return true;
         }
-        if self.talk.goes_on(self.abi.reductions) {
+        if self.talk.goes_on(self.bytes_allocated()) {
             return self.push_one_resumed() || self.push_resumed();
         }
         if self.goals.resumed.is_empty() {
@@ -151,7 +150,7 @@ impl Worker {
                 self.put_list_off(list);
             }
         }
-        self.talk.count(self.goals.resumed.came, self.abi.reductions);
+        self.talk.count(self.goals.resumed.came, self.bytes_allocated());
         true
     }
     fn put_list_off(&mut self, newest: usize) {
@@ -176,6 +175,9 @@ impl Worker {
         self.goals.resumed.push(goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
     }
 
+    fn bytes_allocated(&self) -> u64 {
+        8 * self.statistics.words_allocated + self.nursery_used() as u64
+    }
     /// They have their turn before what is on the stack goes on.
     #[cold]
     pub(crate) fn nest_turn(&mut self) {
@@ -355,14 +357,14 @@ mod tests {
         assert!(numbers.into_iter().eq(0..many as i64));
     }
 
-    /// Resumes a goal so many times, with so many reductions for each; whether it came on top each time.
-    fn talk(worker: &mut Worker, goal: PredicateId, times: u64, reductions: u64) -> Vec<bool> {
+    /// Resumes a goal so many times, and allocates so many bytes for each; whether it came on top each time.
+    fn talk(worker: &mut Worker, goal: PredicateId, times: u64, bytes: u64) -> Vec<bool> {
         let once = |_| {
             let variable = worker.new_variable();
             wait(worker, goal, 1, variable);
             worker.unify(variable, Word::NIL);
             worker.put_resumed_off();
-            worker.abi.reductions += reductions;
+            worker.allocate(bytes as usize / 8);
             let on_top = !run(worker).is_empty();
             worker.push_next_resumed();
             run(worker);
