@@ -59,16 +59,6 @@ pub(crate) struct Talk {
 
 impl Talk {
     pub(crate) const NEW: Talk = Talk { left: 0, next: TALKS, came: 0, bytes: 0, turn_bytes: TRIAL_BYTES };
-    /// A goal comes on top of the stack if this is true.
-    #[inline(always)]
-    fn goes_on(&mut self, bytes: u64) -> bool {
-        if self.left == 0 {
-            return false;
-        }
-        self.left -= 1;
-        self.bytes = bytes;
-        true
-    }
     /// So many goals have come into the queue.
     #[inline(always)]
     fn count(&mut self, came: u64, bytes: u64) {
@@ -136,7 +126,11 @@ impl Worker {
         if !self.has_resumed() {
             return true;
         }
-        if self.talk.goes_on(self.bytes_allocated()) {
+        if self.talk.left > 0 {
+            self.talk.left -= 1;
+            if self.talk.left == 0 {
+                self.talk.bytes = self.bytes_allocated();
+            }
             return self.push_one_resumed() || self.push_resumed();
         }
         if self.goals.resumed.is_empty() {
