@@ -28,9 +28,12 @@ fn clauses(count: usize, clause: impl Fn(usize) -> String) -> String {
 
 /// Size of a predicate of 300 and one of 3,000 clauses of a kind.
 fn grows_linearly(clause: impl Fn(usize) -> String) {
-    let (small, large) = (size(&clauses(300, &clause)), size(&clauses(3_000, &clause)));
-    assert!(large < 15 * small, "{small}, then {large}");
-    assert!(large < 60 * 3_000, "{large}");
+    let (few, many) = (clauses(300, &clause), clauses(3_000, &clause));
+    for measure in [|text: &str| blocks(text).len(), size] {
+        let (small, large) = (measure(&few), measure(&many));
+        assert!(large < 15 * small, "{small}, then {large}");
+    }
+    assert!(blocks(&many).len() < 40 * 3_000 && size(&many) < 60 * 3_000);
 }
 
 #[test]

@@ -35,11 +35,15 @@ fn signals_end_a_run_and_its_output_is_kept() {
         for workers in ["1", "2", "64"] {
             let mut child = text.start(&["run", "-w", workers]);
             wait_for_line(&mut child, "started");
+            wait_for_work(&mut child, Duration::from_millis(200));
             send(&child, signal);
             let output = end(child);
             assert_eq!(output.status.code(), Some(130), "{}", error(&output));
             assert_eq!(String::from_utf8_lossy(&output.stdout), "kept\n");
-            assert!(error(&output).contains("interrupted"), "{}", error(&output));
+            let told = error(&output);
+            assert!(told.contains("interrupted"), "{told}");
+            // With several workers the one that hears of it may have nothing to do.
+            assert!(workers != "1" || told.contains("main:loop("), "{told}");
         }
     }
 }
