@@ -17,21 +17,6 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Whoever reduces goals that allocate nothing gives others away, too: this ends only if somebody else reduces the second goal.
-#[test]
-fn a_loop_that_allocates_nothing_is_shared() {
-    let spin = ":- module main.\n\
-        main :- spin(0), stop.\n\
-        spin(N) :- N < 1000000000 | spin(~(N+1)).\n\
-        spin(1000000000) :- spin(0).\n\
-        stop :- unix:exit(7).\n";
-    let text = Text::new("spin", spin.as_bytes());
-    for workers in ["2", "8"] {
-        let output = end(text.start(&["run", "-w", workers]));
-        assert_eq!(output.status.code(), Some(7), "{workers}: {}", error(&output));
-    }
-}
-
 /// The REPL with so many workers.
 fn repl(workers: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));

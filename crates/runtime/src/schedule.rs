@@ -373,7 +373,7 @@ impl Worker {
                 return Some(Pause::Poll);
             }
             self.show_priority();
-            let asked = self.is_asked(poked);
+            let asked = self.is_asked();
             if asked {
                 self.feed();
             }
@@ -390,12 +390,11 @@ impl Worker {
         self.switch_priority();
         None
     }
-    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway. (Who reduces goals that allocate
-    /// nothing never does, so whoever is poked looks.)
+    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway.
     #[inline(always)]
-    fn is_asked(&self, poked: bool) -> bool {
-        let (team, soon) = (&self.shared.team, self.soon != usize::MAX);
-        (poked || !soon) && team.hungry() != 0 || !soon && team.lowest(self.shown).is_some()
+    fn is_asked(&self) -> bool {
+        let team = &self.shared.team;
+        self.soon == usize::MAX && (team.hungry() != 0 || team.lowest(self.shown).is_some())
     }
     /// The program failed or wants to exit.
     fn finish_run(&mut self) {
