@@ -17,6 +17,22 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Whoever reduces goals that allocate nothing gives others away, too: this ends only if somebody else reduces the last goal.
+#[test]
+fn loops_that_allocate_nothing_are_shared() {
+    for (loops, workers) in [("spin(0)", "2"), ("spin(0)", "8"), ("spin(0), spin(0), spin(0)", "4")] {
+        let spin = format!(
+            ":- module main.\n\
+            main :- {loops}, stop.\n\
+            spin(N) :- N < 1000000000 | spin(~(N+1)).\n\
+            spin(1000000000) :- spin(0).\n\
+            stop :- unix:exit(7).\n"
+        );
+        let output = end(Text::new("spin", spin.as_bytes()).start(&["run", "-w", workers]));
+        assert_eq!(output.status.code(), Some(7), "{workers}: {}", error(&output));
+    }
+}
+
 /// The REPL with so many workers.
 fn repl(workers: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));

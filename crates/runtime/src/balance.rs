@@ -10,6 +10,9 @@
 //! - B6 Priorities hold across workers, too. A worker shows the priority that it has goals for. If one goes down, it pokes those that are above;
 //!   whoever is above others gives them of its goals that are, half of what there is of the highest priority that has any to spare:
 //!   at once if it has some, and otherwise it looks again soon.
+//! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`], or when it is poked after it has run for
+//!   [`LOOK_AGAIN_TIME`]: so pokes, however many, make few looks, and goals that allocate nothing are shared, too. A poke that comes
+//!   earlier is forgotten: whoever asks repeats it, and pokes those who run in turn.
 //! - B5 While all other workers rest (T10 of `team`), this one is *alone*: every cell of its nursery is private to it again, and it
 //!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
 
@@ -19,6 +22,7 @@ use crate::team::{AT_REST, Mail};
 use crate::terms::deref;
 use crate::trace::What;
 use crate::worker::Worker;
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 use term::Word;
@@ -27,6 +31,9 @@ use term::word::Tag;
 
 /// While somebody asks for goals, a worker that has none to spare looks again after allocating so much.
 pub(crate) const LOOK_AGAIN_BYTES: usize = 16 << 10;
+/// Or when it is poked after so much time of its thread: others may have the processor meanwhile. (With 64 workers on two, and the time of a clock on
+/// the wall, `bestpath` took up to a minute.)
+pub(crate) const LOOK_AGAIN_TIME: Duration = Duration::from_micros(100);
 /// After so many looks that found nothing, one is left out between two, then 3, 7, and so on: at most `1 << LEFT_OUT_MAX`.
 const LOOKS_IN_VAIN: u32 = 4;
 const LEFT_OUT_MAX: u32 = 6;
@@ -134,6 +141,21 @@ impl Worker {
         if std::mem::replace(&mut self.shown_looks, looks) != looks {
             self.shared.team.show_looks(self.index, looks);
         }
+    }
+    /// B8: this worker was poked, and has not allocated enough to look again. The first such poke begins to measure the time.
+    #[cold]
+    pub(crate) fn is_time_to_look(&mut self) -> bool {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+        let looks =
+            now.saturating_sub(*self.looked.get_or_insert(now)).div_duration_f64(LOOK_AGAIN_TIME) as usize;
+        if looks > 0 {
+            self.looked = Some(now);
+            // That many might have been left out meanwhile.
+            self.looks_left_out = self.looks_left_out.saturating_sub(looks - 1);
+            self.goals.seen.left_out = self.goals.seen.left_out.saturating_sub(looks - 1);
+        }
+        looks > 0
     }
     /// Gives goals to those who ask, and to those who reduce at a lower priority (B6), as long as there are some to spare.
     #[cold]

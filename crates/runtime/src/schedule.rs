@@ -357,7 +357,7 @@ impl Worker {
         }
         let collected = std::mem::take(&mut self.collected);
         if self.abi.heap as usize >= self.soon || collected {
-            self.soon = usize::MAX;
+            (self.soon, self.looked) = (usize::MAX, None);
             self.nest_turn();
         }
         if crowd {
@@ -373,11 +373,11 @@ impl Worker {
                 return Some(Pause::Poll);
             }
             self.show_priority();
-            let asked = self.is_asked();
+            let asked = self.is_asked(poked);
             if asked {
                 self.feed();
             }
-            // B6: who was poked once might be poked all the time.
+            // B8: who was poked once might be poked all the time.
             if asked || poked {
                 self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
             }
@@ -390,11 +390,13 @@ impl Worker {
         self.switch_priority();
         None
     }
-    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway.
+    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or has not for a while (B8).
     #[inline(always)]
-    fn is_asked(&self) -> bool {
-        let team = &self.shared.team;
-        self.soon == usize::MAX && (team.hungry() != 0 || team.lowest(self.shown).is_some())
+    fn is_asked(&mut self, poked: bool) -> bool {
+        let (team, looks) = (&self.shared.team, self.soon != usize::MAX);
+        (poked || !looks)
+            && (team.hungry() != 0 || team.lowest(self.shown).is_some())
+            && (!looks || self.is_time_to_look())
     }
     /// The program failed or wants to exit.
     fn finish_run(&mut self) {

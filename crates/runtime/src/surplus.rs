@@ -47,7 +47,7 @@ pub(crate) struct Seen {
     steps: Cell<usize>,
     list_steps: usize,
     /// Looks that are left out, because one cost so much: to find where goals begin, one has to go down the whole stack.
-    left_out: usize,
+    pub(crate) left_out: usize,
 }
 
 impl Seen {

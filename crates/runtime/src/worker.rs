@@ -30,7 +30,7 @@ use std::any::{Any, TypeId};
 use std::marker::PhantomPinned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
 use term::symbol::{Atom, AtomTable};
@@ -104,9 +104,11 @@ pub struct Worker {
     /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
     /// somebody asks for some.
     pub(crate) soon: usize,
+    /// B8 of `balance`: the time of its thread from which on it counts how long it has not looked.
+    pub(crate) looked: Option<Duration>,
     /// Looks that found nothing to spare, in a row, and how many of the next ones are left out because of that.
     pub(crate) looks_in_vain: u32,
-    pub(crate) looks_left_out: u32,
+    pub(crate) looks_left_out: usize,
     /// B6 of `balance`: what others were shown.
     pub(crate) shown: i64,
     pub(crate) shown_looks: bool,
@@ -237,6 +239,7 @@ impl Worker {
             publish_wanted: false,
             talk: Talk::NEW,
             soon: usize::MAX,
+            looked: None,
             looks_in_vain: 0,
             looks_left_out: 0,
             shown: AT_REST,

@@ -310,7 +310,7 @@ impl Team {
     }
 
     /// Waits until there is something to do; with `ask`, asks for goals meanwhile, that worker or the next one that runs. After the time is over
-    /// it runs again, but if it asks and is not worker 0: then it asks again, and ever later.
+    /// it runs again, but if it asks and is not worker 0: then it asks the next one, and ever later.
     pub(crate) fn rest(&self, me: usize, ask: Option<usize>, timeout: Option<Duration>) -> Wake {
         let mut world = self.world();
         if world.at_rest & bit(me) != 0 {
@@ -320,9 +320,7 @@ impl Team {
         } else {
             world = self.lie_down(world, me);
         }
-        if let Some(first) = ask {
-            self.ask(&world, me, first);
-        }
+        let mut next = ask.map(|first| self.ask(&world, me, first));
         let mut pause = timeout.unwrap_or(PATIENCE_MAX);
         let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut expired = false;
@@ -335,14 +333,14 @@ impl Team {
             }
             if expired
                 && me != 0
-                && let Some(first) = ask
+                && let Some(first) = next
             {
                 if world.calm {
                     // Nobody has goals until worker 0 has waited for the world outside, which may take hours (T2).
                     world.held |= bit(me);
                 } else {
                     // T1: to end a rest only to ask again would keep a team of many from becoming quiescent.
-                    self.ask(&world, me, first);
+                    next = Some(self.ask(&world, me, first));
                     pause = (pause * 2).min(PATIENCE_MAX);
                     (deadline, expired) = (Instant::now().checked_add(pause), false);
                 }
@@ -361,13 +359,14 @@ impl Team {
             world = self.wait(world, me, deadline);
         }
     }
-    /// Asks for goals, and pokes the first worker from this one on that runs.
-    fn ask(&self, world: &World, me: usize, first: usize) {
+    /// Asks for goals, and pokes the first worker from this one on that runs. Returns whom to ask next.
+    fn ask(&self, world: &World, me: usize, first: usize) -> usize {
         self.hungry.fetch_or(bit(me), Relaxed);
         let running = self.everybody() & !world.at_rest;
-        if let Some(asked) = members(running & u64::MAX << first).next().or(members(running).next()) {
-            self.poke(asked);
-        }
+        let asked = members(running & u64::MAX << first).next().or(members(running).next());
+        let Some(asked) = asked else { return first };
+        self.poke(asked);
+        (asked + 1) % self.len()
     }
     /// T3. False if there is mail already.
     fn listen(&self, me: usize) -> bool {
