@@ -17,11 +17,12 @@ const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 /// A benchmark, what is written differently in its text, and its arguments.
 type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const SIZES: [Size; 22] = [
+const SIZES: [Size; 23] = [
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
     ("elimination", &[("600", "60")], &[]),
     ("fib", &[("40", "28")], &[]),
+    ("gates", &[("25000,", "300,"), (",25000)", ",300)")], &[]),
     ("kl1cmp", &[], &["40"]),
     ("life", &[("100,200", "12,20")], &[]),
     ("livedata", &[("tree(20,", "tree(14,"), ("1000000", "50000")], &[]),
