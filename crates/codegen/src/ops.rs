@@ -266,6 +266,8 @@ impl Lower<'_, '_> {
         self.store(value, cell, -(Tag::Ref as i64));
         let record = self.offset(content, -(Tag::Var as i64));
         self.set_worker_field(field!(resumed), record);
+        let goals = self.goals_now();
+        self.set_worker_field(field!(resumed_at), goals);
         let zero = self.b.ins().iconst(I64, 0);
         self.set_worker_field(field!(limit), zero);
     }

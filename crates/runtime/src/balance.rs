@@ -194,11 +194,8 @@ impl Worker {
         self.end_solo();
         self.publish();
         for part in surplus {
-            let resumed = matches!(part, Surplus::Resumed(_));
             let (priority, words) = self.take_surplus(part);
-            if !resumed {
-                self.begin_trial(&words);
-            }
+            self.begin_trial(&words);
             let gift = self.shared.next_gift();
             self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
             self.statistics.mails += 1;

@@ -23,7 +23,7 @@ use crate::memory::{Region, at, copy_few, read, write, write_all};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::surplus::Seen;
 use crate::team::AT_REST;
-use crate::turns::Queue;
+use crate::turns::Turns;
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,9 +50,7 @@ pub(crate) struct Goals {
     best: i64,
     /// Goals that came back (B3 of `balance`); not higher than the running priority when they came.
     later: BTreeMap<i64, Vec<Word>>,
-    /// P6 of `turns`; and TURN records on the stack.
-    pub(crate) resumed: Queue,
-    pub(crate) turns: usize,
+    pub(crate) turns: Turns,
     /// Goals that wait for what other workers make (B3), by priority: the variable, and the goal.
     pub(crate) polled: Vec<(i64, Vec<Word>)>,
     /// B4 of `surplus`.
@@ -100,8 +98,7 @@ impl Goals {
             buckets: BTreeMap::new(),
             best: NO_PRIORITY,
             later: BTreeMap::new(),
-            resumed: Queue::default(),
-            turns: 0,
+            turns: Turns::NEW,
             polled: Vec::new(),
             seen: Seen::default(),
             spare: Vec::new(),
@@ -153,20 +150,19 @@ impl Goals {
     }
     /// The goals beside the stack.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
-        self.buckets
-            .values()
-            .chain(self.later.values())
-            .chain([&self.resumed.words])
-            .chain(self.polled.iter().map(|(_, words)| words))
+        self.buckets.values().chain(self.later.values()).chain(self.polled.iter().map(|(_, words)| words))
+    }
+    /// P4: what lay above what is at `start` now has moved down.
+    pub(crate) fn move_marks(&mut self, start: usize, down: usize) {
+        for mark in self.marks.iter_mut().filter(|mark| **mark > start) {
+            *mark -= down;
+        }
+        self.clean = self.clean.min(start).min(self.last_mark());
     }
     /// Words beside the stack.
     pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
         let polled = self.polled.iter_mut().map(|(_, words)| words);
-        self.buckets
-            .values_mut()
-            .chain(self.later.values_mut())
-            .chain([&mut self.resumed.words])
-            .chain(polled)
+        self.buckets.values_mut().chain(self.later.values_mut()).chain(polled)
     }
     pub(crate) fn best(&self) -> Option<i64> {
         (self.best != NO_PRIORITY).then_some(self.best)
@@ -276,7 +272,6 @@ impl Worker {
         }
     }
     fn interrupt_segment(&mut self, priority: i64) {
-        while self.push_next_resumed() {}
         let top = self.abi.goals as usize;
         write(top, BOTTOM.goal_word());
         let base = top + BOTTOM_BYTES;
@@ -354,7 +349,7 @@ impl Worker {
         write(floor, BOTTOM.goal_word());
         self.goals.buckets.clear();
         self.goals.later.clear();
-        (self.goals.resumed, self.goals.turns) = (Queue::default(), 0);
+        self.goals.turns = Turns::NEW;
         self.goals.seen = Seen::default();
         self.trial = None;
         self.goals.polled.clear();

@@ -124,6 +124,15 @@ pub(crate) fn copy_few(from: usize, to: usize, words: usize) {
     }
 }
 
+/// Moves `count` words to a place that may overlap them.
+pub(crate) fn move_words(from: usize, to: usize, count: usize) {
+    if from < to {
+        (0..count).rev().for_each(|i| write(to + 8 * i, read(from + 8 * i)));
+    } else {
+        copy_few(from, to, count);
+    }
+}
+
 /// Copies `count` words to a place that does not overlap them.
 #[inline(always)]
 pub(crate) fn copy(from: usize, to: usize, count: usize) {

@@ -83,7 +83,7 @@ impl Node {
         let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
         let bottom = add(system::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
-        let [at_priority, at_node, at_position, after_collection, unify, mark, turn] =
+        let [at_priority, at_node, at_position, after_collection, unify, mark] =
             system::natives().map(&mut add);
         let mut builtins = Vec::new();
         for native in natives {
@@ -100,7 +100,7 @@ impl Node {
         let [module, name] = [module, name].map(|text| shared.atoms.intern(text.as_bytes()));
         let merge = predicates.lookup(module, name, arity).unwrap_or(BOTTOM);
         let system_goals =
-            SystemGoals { at_priority, at_node, at_position, after_collection, unify, mark, turn, merge };
+            SystemGoals { at_priority, at_node, at_position, after_collection, unify, mark, merge };
         let predicates = Arc::new(predicates);
         let mut workers = Vec::new();
         for (index, goals) in goals.into_iter().enumerate() {

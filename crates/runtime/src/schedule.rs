@@ -262,13 +262,8 @@ impl Worker {
             }
             let goal = read(self.abi.goals as usize - 8);
             let predicate = PredicateId::of_goal_word(goal);
-            let turn = predicate == self.system_goals.turn;
-            if turn || predicate == BOTTOM {
-                if !self.goals.resumed.is_empty() {
-                    self.push_next_resumed();
-                } else if turn {
-                    self.end_turn();
-                } else if !self.next_segment() {
+            if predicate == BOTTOM {
+                if !self.next_segment() {
                     return Pause::Rest;
                 } else if !self.is_single() {
                     self.show_priority();
@@ -358,7 +353,7 @@ impl Worker {
         let collected = std::mem::take(&mut self.collected);
         if self.abi.heap as usize >= self.soon || collected {
             (self.soon, self.looked) = (usize::MAX, None);
-            self.nest_turn();
+            self.take_turn(collected);
         }
         if crowd {
             self.look_at_others();
@@ -384,6 +379,7 @@ impl Worker {
             if self.shaker.is_some() {
                 self.shake();
             }
+            self.soon = self.soon.min(self.goals.turns.due);
             self.show_looks();
         }
         self.abi.set_limit(self.abi.limit().min(self.soon));

@@ -30,8 +30,6 @@ const LEVELS_LOOKED_AT: usize = 8;
 pub(crate) enum Surplus {
     /// On this segment of the stack.
     Stack(usize, Vec<Range<usize>>),
-    /// So many of the goals that were resumed.
-    Resumed(usize),
     /// In the bucket of this priority; ranges of indices.
     Bucket(i64, Vec<Range<usize>>),
 }
@@ -41,8 +39,6 @@ pub(crate) enum Surplus {
 pub(crate) struct Seen {
     base: usize,
     words: Vec<Word>,
-    /// How many goals had been resumed.
-    came: u64,
     /// Elements of lists that were passed over in this look, and that may be.
     steps: Cell<usize>,
     list_steps: usize,
@@ -86,20 +82,10 @@ impl Worker {
             let depth = self.first_mark(segment.base, top).unwrap_or(top) - segment.base;
             self.goals.seen.left_out = depth / LOOK_AGAIN_BYTES;
         }
-        let stable_resumed = std::mem::replace(&mut self.goals.seen.came, self.goals.resumed.came);
-        let resumed = stable_resumed.saturating_sub(self.goals.resumed.taken) as usize;
-        let mut resumed = appetite.min(resumed.div_ceil(2));
-        if self.abi.priority <= floor {
-            resumed = 0;
-        }
-        appetite -= resumed;
         self.goals.seen.steps.set(0);
         self.goals.seen.list_steps = self.goals.seen.list_steps.max(LIST_STEPS);
         let mut buckets = self.goals.buckets.iter().rev().peekable();
         let (mut all, mut in_vain) = (Vec::new(), 0);
-        if resumed > 0 {
-            all.push(Surplus::Resumed(resumed));
-        }
         while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
             let on_stack = segments.peek().map(|&i| self.goals.segments[i].priority);
             let beside = buckets.peek().map(|&(&priority, _)| priority);
@@ -111,9 +97,7 @@ impl Worker {
                 let (_, bucket) = buckets.next().expect("it was seen");
                 Surplus::Bucket(priority, self.ready_in_bucket(bucket))
             };
-            let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus else {
-                unreachable!("one of these")
-            };
+            let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus;
             if ready.is_empty() {
                 in_vain += 1;
             } else {
@@ -154,9 +138,7 @@ impl Worker {
                 break;
             }
             let predicate = PredicateId::of_goal_word(read(end - 8));
-            if ![self.system_goals.mark, self.system_goals.turn].contains(&predicate)
-                && !self.would_wait(predicate, |i| read(start + 8 * i))
-            {
+            if predicate != self.system_goals.mark && !self.would_wait(predicate, |i| read(start + 8 * i)) {
                 ready.push(start..end);
             }
             start = end;
@@ -228,7 +210,6 @@ impl Worker {
             Surplus::Stack(index, ranges) => {
                 (self.goals.segments[index].priority, self.take_from_stack(index, &ranges))
             }
-            Surplus::Resumed(goals) => (self.abi.priority, self.take_resumed(goals)),
             Surplus::Bucket(priority, ranges) => (priority, self.take_from_bucket(priority, &ranges)),
         }
     }
@@ -310,14 +291,6 @@ mod tests {
         loop {
             worker.switch_priority();
             let words = match PredicateId::of_goal_word(read(worker.abi.goals as usize - 8)) {
-                _ if worker.is_special(worker.abi.goals as usize) && !worker.goals.resumed.is_empty() => {
-                    worker.push_next_resumed();
-                    continue;
-                }
-                goal if goal == worker.system_goals.turn => {
-                    worker.end_turn();
-                    continue;
-                }
                 BOTTOM if worker.next_segment() => continue,
                 BOTTOM => return goals,
                 _ => worker.pop_goal(),
@@ -364,7 +337,7 @@ mod tests {
                         worker.unify(variable, Word::NIL);
                         worker.put_resumed_off();
                     }
-                    12 => worker.nest_turn(),
+                    12 => worker.take_turn(true),
                     _ => {
                         let floor = if operation == 7 { NO_PRIORITY } else { worker.priority() - 6 + n };
                         worker.switch_priority();

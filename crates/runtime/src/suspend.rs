@@ -277,6 +277,7 @@ impl Worker {
         self.abi.want_attention();
         if self.abi.resumed == 0 {
             self.abi.resumed = waiting.address();
+            self.abi.resumed_at = self.abi.goals as usize;
         } else {
             self.resumed_later.push(waiting.address());
         }
@@ -312,9 +313,7 @@ impl Worker {
     /// True if no goal of the program ends there.
     pub(crate) fn is_special(&self, end: usize) -> bool {
         let goal = read(end - 8);
-        goal == BOTTOM.goal_word()
-            || goal == self.system_goals.mark.goal_word()
-            || goal == self.system_goals.turn.goal_word()
+        goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word()
     }
     #[cold]
     pub(crate) fn swap_top_goals(&mut self) {
@@ -336,6 +335,13 @@ impl Worker {
     /// The same if it is one goal, of the running priority, as it most often is; otherwise false.
     #[inline(always)]
     pub(crate) fn push_one_resumed(&mut self) -> bool {
+        let Some((record, goal)) = self.take_one_resumed() else { return false };
+        self.push_words(goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
+        true
+    }
+    /// The record of the goal that was resumed, and its goal word, if it is only one, of the running priority, and the stack has room for it.
+    #[inline(always)]
+    pub(crate) fn take_one_resumed(&mut self) -> Option<(usize, Word)> {
         let record = self.abi.resumed;
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
         let one = self.resumed_later.is_empty()
@@ -348,9 +354,8 @@ impl Worker {
             self.abi.resumed = 0;
             self.statistics.resumptions += 1;
             write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
-            self.push_words(goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
         }
-        one
+        one.then_some((record, goal))
     }
     fn push_list(&mut self, newest: usize) {
         self.claim_list(newest, |worker, record, goal| worker.push_claimed(record, goal));

@@ -18,7 +18,6 @@ pub(crate) struct SystemGoals {
     pub(crate) after_collection: PredicateId,
     pub(crate) unify: PredicateId,
     pub(crate) mark: PredicateId,
-    pub(crate) turn: PredicateId,
     /// A builtin that is looked up once: see `builtins::merge`.
     pub(crate) merge: PredicateId,
 }
@@ -32,14 +31,13 @@ impl Default for SystemGoals {
             after_collection: BOTTOM,
             unify: BOTTOM,
             mark: BOTTOM,
-            turn: BOTTOM,
             merge: BOTTOM,
         }
     }
 }
 
 /// How many there are.
-pub(crate) const COUNT: usize = 7;
+pub(crate) const COUNT: usize = 6;
 
 /// The natives behind them, in the order of the numbers.
 pub(crate) fn natives() -> [Native; COUNT] {
@@ -53,8 +51,6 @@ pub(crate) fn natives() -> [Native; COUNT] {
             worker.unmark_goals();
             Outcome::Done
         }),
-        // The scheduler knows what to do.
-        native("fifth", "turn", "", |_, _, _| Outcome::Done),
     ]
 }
 

@@ -23,7 +23,6 @@ use crate::statistics::{Collection, Statistics};
 use crate::suspend::Registry;
 use crate::system::SystemGoals;
 use crate::team::AT_REST;
-use crate::turns::Talk;
 use crate::waker::Waker;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
@@ -99,8 +98,6 @@ pub struct Worker {
     pub(crate) limit: usize,
     /// What others may take is to be published at the next attention (H5 of `suspend`).
     pub(crate) publish_wanted: bool,
-    /// P8 of `turns`.
-    pub(crate) talk: Talk,
     /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
     /// somebody asks for some.
     pub(crate) soon: usize,
@@ -213,6 +210,7 @@ impl Worker {
             heap: at(base),
             goals: at(goals.start()),
             resumed: 0,
+            resumed_at: 0,
             suspensions: 0,
             need: 0,
             reductions: 0,
@@ -237,7 +235,6 @@ impl Worker {
             resumed_later: Vec::new(),
             heap,
             publish_wanted: false,
-            talk: Talk::NEW,
             soon: usize::MAX,
             looked: None,
             looks_in_vain: 0,

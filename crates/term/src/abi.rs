@@ -209,6 +209,8 @@ pub struct WorkerAbi {
     /// The newest record that waited for the first variable bound since the last attention, or 0. Generated code that binds a
     /// private variable (C6) which goals wait for stores it here if it was 0 and the record is no generator, and stores 0 in `limit`.
     pub resumed: usize,
+    /// The goal stack's top when that was stored: above it lies what the goal has made that bound the variable.
+    pub resumed_at: usize,
     /// The newest suspension since the last collection, or 0 (`term::layout`).
     pub suspensions: usize,
     /// C3: words that the clause about to run needs, when more than [`SLACK_WORDS`].

@@ -209,6 +209,7 @@ impl Machine {
             heap: base.cast(),
             goals: goals.as_mut_ptr().cast(),
             resumed: 0,
+            resumed_at: 0,
             suspensions: 0,
             need: 0,
             reductions: 0,
