@@ -10,6 +10,8 @@ use term::word::{self, Tag};
 
 /// So many words further on lies the one whose object is fetched.
 const PREFETCHED_WORDS: usize = 8;
+/// Less is not given away: of a chain of objects never more than one is grey, and its collectors would hand it to each other.
+const GIVEN_BYTES: usize = 8 * 128;
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Evacuates what a slot leads to; true if that is young afterwards.
@@ -75,11 +77,11 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
             if self.somebody_searches() {
                 self.give_grey();
-                if range.start < range.end {
+                if range.end - range.start >= GIVEN_BYTES {
                     self.give(Work::Grey(range));
                     return;
                 }
-                if let Some(other) = self.own_grey() {
+                if let Some(other) = self.new_grey(GIVEN_BYTES) {
                     self.give(Work::Grey(other));
                 }
             }
@@ -88,16 +90,21 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Takes a grey range of its own.
     #[inline(always)]
     pub(super) fn own_grey(&mut self) -> Option<Range> {
-        if self.survivor_scan < self.survivor_top {
+        self.new_grey(8).or_else(|| self.grey.pop())
+    }
+    /// Takes what it has copied since it looked last to one of the two spaces, if that is so many bytes.
+    #[inline(always)]
+    fn new_grey(&mut self, least: usize) -> Option<Range> {
+        if self.survivor_scan + least <= self.survivor_top {
             let range = Range { start: self.survivor_scan, end: self.survivor_top };
             self.survivor_scan = range.end;
             Some(range)
-        } else if self.old_scan < self.old.start {
+        } else if self.old_scan + least <= self.old.start {
             let range = Range { start: self.old_scan, end: self.old.start };
             self.old_scan = range.end;
             Some(range)
         } else {
-            self.grey.pop()
+            None
         }
     }
     /// Scans until nothing of its own is grey.

@@ -147,6 +147,21 @@ fn one_list_that_ends_in_a_variable_and_is_met_in_the_middle() {
     }
 }
 
+/// Of a chain never more than one structure is grey: to give that away is to wait for each other.
+#[test]
+fn a_chain_of_structures_stays_with_one() {
+    let shares = collected(|builder| {
+        let worker = builder.node.worker();
+        let atom = worker.intern("s");
+        let chain = (0..SIZE / 10).fold(Word::NIL, |chain, _| worker.structure(atom, &[chain]));
+        worker.root(chain);
+    });
+    for [(first, _), (second, _)] in shares {
+        assert!(first + second >= SIZE as usize / 5);
+        assert!(first.min(second) * 100 < first + second, "words copied: {:?}", [first, second]);
+    }
+}
+
 #[test]
 fn one_vector_is_scanned_by_both() {
     let shares = collected(|builder| {
