@@ -1,7 +1,7 @@
 //! Disorder for tests (`Collect::AtRandom`): collections at random safe points, goals that go to whichever worker, pauses.
 //!
 //! Small programs end before an idle worker has asked for anything, and busy workers give their oldest goals only. Here every attention
-//! may publish, give a goal to any worker, or let others run first; so short programs too meet variables of other
+//! may publish, give a goal to any worker, put resumed goals elsewhere, or let others run first; so short programs too meet variables of other
 //! workers, goals that come back, vectors claimed by two. Nothing is done that could not happen anyway.
 
 use crate::goals::NO_PRIORITY;
@@ -65,6 +65,12 @@ impl Worker {
         let others = self.shared.team.len() - 1;
         if shaker.one_in(4) {
             self.publish();
+        }
+        if shaker.one_in(2) {
+            self.goals.turns.go_the_other_way();
+        }
+        if shaker.one_in(8) {
+            self.take_turn(true);
         }
         if shaker.one_in(2) {
             let surplus = self.surplus(2, NO_PRIORITY);

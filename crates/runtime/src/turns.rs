@@ -104,6 +104,13 @@ impl Turns {
     };
 }
 
+impl Turns {
+    /// For tests: the other way until it is thought of again (P9).
+    pub(crate) fn go_the_other_way(&mut self) {
+        self.choice.below = !self.choice.below;
+    }
+}
+
 impl Worker {
     /// Goals were resumed, perhaps (H3): they run after what is being done. Answers true.
     #[inline(always)]
