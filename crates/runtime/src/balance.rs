@@ -234,6 +234,18 @@ impl Worker {
         self.polling.in_vain += 1;
         self.abi.want_attention();
     }
+    /// B9: all goals of the top segment go to another worker, to run after what is ready there.
+    pub(crate) fn give_way(&mut self, to: usize) {
+        let (priority, words) = (self.abi.priority, self.take_segment());
+        if words.is_empty() {
+            return;
+        }
+        self.polling.sent_back = true;
+        self.end_solo();
+        self.publish();
+        self.statistics.mails += 1;
+        self.shared.team.post(to, Mail { priority, back: true, gift: 0, words });
+    }
     /// B3: the goal on top of the stack goes to who makes what it waits for.
     pub(crate) fn send_top_goal(&mut self, to: usize) {
         let (priority, words) = (self.abi.priority, self.pop_goal());

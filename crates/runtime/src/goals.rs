@@ -412,6 +412,27 @@ impl Worker {
             }
         }
     }
+    /// All goals that came back for the running priority go onto the stack; false if there are none.
+    pub(crate) fn all_later_is_now(&mut self) -> bool {
+        let priority = self.abi.priority;
+        let words = self.goals.later.remove(&priority);
+        words.inspect(|words| self.push_goals(priority, words)).is_some()
+    }
+    /// Takes all goals of the top segment: their words.
+    pub(crate) fn take_segment(&mut self) -> Vec<Word> {
+        let mut records = Vec::new();
+        loop {
+            match PredicateId::of_goal_word(read(self.abi.goals as usize - 8)) {
+                BOTTOM => break,
+                predicate if predicate == self.system_goals.mark => {
+                    self.pop_goal();
+                    self.unmark_goals();
+                }
+                _ => records.push(self.pop_goal()),
+            }
+        }
+        records.into_iter().rev().flatten().collect()
+    }
     /// The address of the record under the one that ends at `top`.
     pub(crate) fn below_top(&self, top: usize) -> usize {
         let predicate = PredicateId::of_goal_word(read(top - 8));

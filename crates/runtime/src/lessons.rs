@@ -1,9 +1,15 @@
 //! What became of goals that were given away: those of a predicate that did more harm than good are kept for a while.
 //!
-//! Invariant B7: A worker's goals are in an order in which most of them find what they need. Whoever gives a goal away and keeps
-//! those that need what it makes, runs many that must wait, each a moment before its turn would have come. So after a gift the giver
-//! counts. If goals wait more often than [`OFTEN`], the predicates of the gift are given away no more for a
-//! while, and longer each time; unless goals wait as often when none are given away.
+//! Invariants:
+//! - B7 A worker's goals are in an order in which most of them find what they need. Whoever gives a goal away and keeps
+//!   those that need what it makes, runs many that must wait, each a moment before its turn would have come. So after a gift the giver
+//!   counts. If goals wait more often than [`OFTEN`], the predicates of the gift are given away no more for a
+//!   while, and longer each time; unless goals wait as often when none are given away.
+//! - B9 Goals whose data are not there yet may make others that wait for these, without end: they *run ahead*. One worker comes to such a goal
+//!   when nothing else is ready; after a gift, or with goals that came back (B3), it comes to it while another has what it needs. So after
+//!   each collection a worker compares. If more than twice as many of its goals waited as it has resumed, what came back to it
+//!   runs at once. If nothing did, and another worker resumes more than wait there, its goals go to that one, to run after what is
+//!   ready there: both restore the order. After that nothing is given away for a while, and longer each time.
 
 use crate::crew::lock;
 use crate::suspend::Suspended;
@@ -27,6 +33,8 @@ const REMEMBERED: Duration = Duration::from_millis(50);
 const LEVELS: u32 = 9;
 /// And for so many times as long as it took to learn it.
 const AS_LONG: u32 = 16;
+/// So few goals that waited between two collections say nothing of who runs ahead.
+const AHEAD_MIN: u64 = 1024;
 /// At most so many predicates of a gift are remembered.
 const PREDICATES: usize = 4;
 
@@ -44,7 +52,30 @@ pub(crate) struct Trial {
 #[derive(Debug, Default)]
 pub(crate) struct Lessons {
     any: AtomicBool,
+    ran_ahead: AtomicBool,
     known: Mutex<FxHashMap<PredicateId, Lesson>>,
+    order: Mutex<Order>,
+}
+
+/// B9.
+#[derive(Debug, Default)]
+struct Order {
+    /// By how much each worker resumed more goals than waited there, when it last looked.
+    behind: FxHashMap<usize, i64>,
+    /// Until then no goals are given away.
+    kept_until: Option<Instant>,
+    level: u32,
+}
+
+impl Order {
+    /// Somebody ran ahead.
+    fn keep_all(&mut self) {
+        let now = Instant::now();
+        if self.kept_until.is_none_or(|until| until <= now) {
+            self.kept_until = Some(now + REMEMBERED * (1 << self.level));
+            self.level = (self.level + 1).min(LEVELS);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -104,11 +135,46 @@ impl Worker {
             (trial.since, trial.suspended.count) = (Instant::now(), 0);
         }
     }
-    /// B7: goals of this predicate are kept.
+    /// B9: after a collection.
+    pub(crate) fn look_ahead(&mut self) {
+        let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
+        let before = std::mem::replace(&mut self.at_collection, (suspensions, resumptions));
+        let (waited, resumed) = (suspensions - before.0, resumptions - before.1);
+        let shared = self.shared.clone();
+        let mut order = lock(&shared.lessons.order);
+        order.behind.insert(self.index, resumed as i64 - waited as i64);
+        // If hardly any were resumed, a network of goals is being made.
+        if waited < AHEAD_MIN || 2 * resumed > waited || 8 * resumed < waited {
+            return;
+        }
+        let others = order
+            .behind
+            .iter()
+            .filter(|&(&worker, &behind)| worker != self.index && behind > 0 && shared.team.is_busy(worker));
+        let behind = others.max_by_key(|&(_, &behind)| behind).map(|(&worker, _)| worker);
+        if !self.all_later_is_now() {
+            let Some(worker) = behind else { return };
+            self.give_way(worker);
+        }
+        order.keep_all();
+        // Relaxed: as in `keeps`.
+        shared.lessons.any.store(true, Relaxed);
+        shared.lessons.ran_ahead.store(true, Relaxed);
+    }
+    /// B9: somebody ran ahead before.
+    pub(crate) fn ran_ahead(&self) -> bool {
+        self.shared.lessons.ran_ahead.load(Relaxed)
+    }
+    /// B7, B9: goals of this predicate are kept.
     pub(crate) fn keeps(&self, predicate: PredicateId) -> bool {
         // Relaxed: whoever does not see it yet gives one more goal away.
         if !self.shared.lessons.any.load(Relaxed) {
             return false;
+        }
+        if self.ran_ahead()
+            && lock(&self.shared.lessons.order).kept_until.is_some_and(|until| Instant::now() < until)
+        {
+            return true;
         }
         let mut known = lock(&self.shared.lessons.known);
         let Some(lesson) = known.get_mut(&predicate) else { return false };
@@ -193,5 +259,44 @@ mod tests {
             worker.count_suspended();
             assert_eq!(worker.trial.as_ref().expect("it has begun").suspended.count, round);
         }
+    }
+
+    /// So many goals of a worker wait.
+    fn wait(worker: &mut Worker, goal: PredicateId, count: u64) {
+        for _ in 0..count {
+            let variable = worker.new_variable();
+            worker.spawn(goal, &[Word::NIL]);
+            (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+            worker.suspend_top();
+        }
+        worker.register();
+        worker.statistics.resumptions += count / 4;
+    }
+
+    #[test]
+    fn who_runs_ahead_does_first_what_came_back_and_then_gives_way() {
+        let mut builder = Builder::with(2, None);
+        let (one, two) = (builder.goal[0], builder.goal[1]);
+        let worker = builder.node.worker();
+        let priority = worker.priority();
+        worker.spawn(one, &[Word::small(1)]);
+        worker.push_later(priority, &[Word::small(2), one.goal_word()]);
+        worker.look_ahead();
+        assert!(!worker.keeps(two));
+        wait(worker, one, AHEAD_MIN);
+        worker.look_ahead();
+        assert!(worker.keeps(two));
+        assert_eq!(worker.pop_goal()[0], Word::small(2));
+        // Nothing came back, and nobody is behind; then somebody is.
+        wait(worker, one, AHEAD_MIN);
+        worker.look_ahead();
+        assert_eq!(worker.ready_words(), 2);
+        lock(&worker.shared.lessons.order).behind.insert(1, 1);
+        worker.shared.team.show_priority(1, priority);
+        wait(worker, one, AHEAD_MIN);
+        worker.look_ahead();
+        assert_eq!(worker.ready_words(), 0);
+        let mails = worker.shared.team.take_mail(1);
+        assert!(mails.len() == 1 && mails[0].back && mails[0].words == [Word::small(1), one.goal_word()]);
     }
 }

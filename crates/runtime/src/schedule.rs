@@ -361,6 +361,9 @@ impl Worker {
             if collected {
                 self.judge();
             }
+            if collected {
+                self.look_ahead();
+            }
             if collected && self.later_is_now() {
                 self.swap_top_goals();
             }

@@ -188,11 +188,15 @@ impl Worker {
         }
         self.awaited(predicate).any(|i| unbound(argument(i)))
     }
-    /// True if the list that begins here has no end yet, or is too long to know that.
+    /// True if the list that begins here has no end yet, is too long to know that, or misses an element and goals ran ahead before (B9 of `lessons`).
+    /// (Else the goal itself may be the one that binds them.)
     fn is_open(&self, mut list: Word) -> bool {
-        let seen = &self.goals.seen;
+        let (seen, elements) = (&self.goals.seen, self.ran_ahead());
         let mut steps = seen.steps.get();
         while list.tag() == Tag::Cons && steps < seen.list_steps {
+            if elements && matches!(deref(read(list.address())).tag(), Tag::Ref | Tag::Var) {
+                break;
+            }
             list = deref(read(list.address() + 8));
             steps += 1;
         }

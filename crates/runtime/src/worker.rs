@@ -116,6 +116,8 @@ pub struct Worker {
     pub(crate) solo: bool,
     /// B7 of `lessons`: the last gift.
     pub(crate) trial: Option<Trial>,
+    /// B9 of `lessons`: how many goals had waited, and been resumed, at the last collection.
+    pub(crate) at_collection: (u64, u64),
     /// When goals of others last came.
     pub(crate) fed: Option<Instant>,
     /// Generated code waits for a unification, and those that were put off meanwhile.
@@ -244,6 +246,7 @@ impl Worker {
             polling: Polling::NEW,
             solo: false,
             trial: None,
+            at_collection: (0, 0),
             fed: None,
             collected: false,
             in_code: false,

@@ -299,6 +299,11 @@ impl Team {
         let shown = shown.map(|(worker, seat)| (worker, seat.priority.load(Relaxed)));
         shown.filter(|&(_, priority)| priority < below).min_by_key(|&(_, priority)| priority)
     }
+    /// True if this worker has goals, as far as is known.
+    pub(crate) fn is_busy(&self, worker: usize) -> bool {
+        let seat = &self.seats[worker];
+        seat.priority.load(Relaxed) != AT_REST && !seat.waiting.load(Relaxed)
+    }
     /// Makes the workers look that reduce at a higher priority than this one.
     pub(crate) fn poke_above(&self, priority: i64) {
         for (worker, seat) in self.seats.iter().enumerate() {
