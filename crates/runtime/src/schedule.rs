@@ -360,8 +360,6 @@ impl Worker {
             self.open_mail();
             if collected {
                 self.judge();
-            }
-            if collected {
                 self.look_ahead();
             }
             if collected && self.later_is_now() {

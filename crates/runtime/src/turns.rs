@@ -102,9 +102,6 @@ impl Turns {
         builtins: Place { start: usize::MAX, end: 0 },
         choice: Choice::NEW,
     };
-}
-
-impl Turns {
     /// For tests: the other way until it is thought of again (P9).
     pub(crate) fn go_the_other_way(&mut self) {
         self.choice.below = !self.choice.below;
@@ -241,7 +238,9 @@ impl Worker {
     fn move_to_top(&mut self, Place { start, end }: Place) {
         let top = self.abi.goals as usize;
         let base = self.goals.segments.last().expect("the lowest segment stays").base;
-        if end >= top || start < base {
+        // Whatever lies there now: a MARK record stays between the same goals (P4).
+        let marked = self.goals.marks.iter().any(|mark| (start..end).contains(mark));
+        if end >= top || start < base || marked {
             return;
         }
         let mut at_record = top;
@@ -348,6 +347,39 @@ mod tests {
         worker.take_turn(false);
         assert_eq!(run(worker), [3, 4, 5, 6]);
         assert_eq!(worker.goals.turns.due, usize::MAX);
+    }
+
+    #[test]
+    fn marks_stay_where_they_are() {
+        let mut builder = Builder::with(1, None);
+        let (worker, goal, []) = worker(&mut builder);
+        let mut ends = Vec::new();
+        for number in 0..12 {
+            spawn(worker, goal, number);
+            ends.push(worker.abi.goals as usize);
+            if number == 5 {
+                worker.mark_goals(usize::MAX);
+            }
+        }
+        assert_eq!(worker.goals.marks.len(), 1);
+        // What lay there when it was noted is no longer there.
+        let [below, around, above] =
+            [(0, 2), (3, 7), (8, 10)].map(|(first, last)| Place { start: ends[first], end: ends[last] });
+        for place in [around, above, below] {
+            worker.goals.turns.places = vec![place];
+            worker.take_turn(true);
+        }
+        let mut numbers = Vec::new();
+        while read(worker.abi.goals as usize - 8) != BOTTOM.goal_word() {
+            let words = worker.pop_goal();
+            if words.len() == 1 {
+                assert_eq!(worker.goals.marks, [worker.abi.goals as usize]);
+                worker.unmark_goals();
+            } else {
+                numbers.push(words[0].as_int());
+            }
+        }
+        assert_eq!(numbers, [2, 1, 10, 9, 11, 8, 7, 6, 5, 4, 3, 0]);
     }
 
     #[test]
