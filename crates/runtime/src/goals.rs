@@ -19,7 +19,7 @@
 
 use crate::crew::Shared;
 use crate::heap::sizes::GOAL_BYTES;
-use crate::memory::{Region, at, copy_few, read, write, write_all};
+use crate::memory::{LARGE_PAGE, Region, at, copy_few, read, write, write_all};
 use crate::outcome::{ErrorKind, ProgramError};
 use crate::surplus::Seen;
 use crate::team::AT_REST;
@@ -87,7 +87,8 @@ const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
 impl Goals {
     /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses that.
     pub(crate) fn new(priority: i64, halvings: u32) -> Option<Goals> {
-        let region = Region::reserve(GOAL_BYTES >> halvings, 4096)?;
+        let region = Region::reserve(GOAL_BYTES >> halvings, LARGE_PAGE)?;
+        region.use_large_pages(region.base(), region.end());
         write(region.base(), BOTTOM.goal_word());
         let floor = region.base();
         let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];

@@ -13,7 +13,7 @@
 //!   that nursery only.
 
 use crate::heap::{Range, sizes};
-use crate::memory::{Region, fetch_or, read, write};
+use crate::memory::{LARGE_PAGE, Region, fetch_or, read, write};
 use crate::worker::Options;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -60,13 +60,22 @@ impl Spaces {
     /// Empty spaces of 1 / 2^`halvings` of their usual size; `None` if the system refuses the address space.
     pub(crate) fn new(options: &Options, halvings: u32) -> Option<Spaces> {
         let (space, young_bytes) = (SPACE_BYTES >> halvings, LANE_BYTES * options.workers);
-        let memory = Region::reserve(2 * space + young_bytes, BLOCK_BYTES)?;
+        let memory = Region::reserve(2 * space + young_bytes, LARGE_PAGE)?;
         let old = Range { start: memory.base(), end: memory.base() + space };
         let large_range = Range { start: old.end, end: old.end + space };
+        let young = Range { start: large_range.end, end: large_range.end + young_bytes };
+        let lanes = (young.start..young.end).step_by(LANE_BYTES);
+        let parts = lanes.flat_map(|lane| {
+            let nursery = lane + 2 * SURVIVOR_RANGE;
+            [(lane, SURVIVOR_RANGE), (lane + SURVIVOR_RANGE, SURVIVOR_RANGE), (nursery, NURSERY_RANGE)]
+        });
+        for (start, bytes) in parts.chain([(old.start, space), (large_range.start, space)]) {
+            memory.use_large_pages(start, start + bytes);
+        }
         // A major collection needs the space twice, and blocks and pages are not filled to the last word.
         let bytes_max = options.heap_bytes_max.unwrap_or_else(machine_share).min(space / 4);
         Some(Spaces {
-            young: Range { start: large_range.end, end: large_range.end + young_bytes },
+            young,
             old: OldSpace::new(old),
             large: Mutex::new(LargeSpace::new(large_range)),
             large_range,
@@ -241,9 +250,11 @@ impl OldSpace {
             table.blocks[block] = Block::Free;
         }
         let used = self.used.fetch_sub(freed.len(), Relaxed) - freed.len();
-        for &index in freed.iter().skip(used.max(MAJOR_MIN / BLOCK_BYTES)) {
-            let start = self.range.start + index * BLOCK_BYTES;
-            memory.discard(start, start + BLOCK_BYTES);
+        let unused = freed.get(used.max(MAJOR_MIN / BLOCK_BYTES)..).unwrap_or_default();
+        // Neighbours together, so that large pages stay whole.
+        for blocks in unused.chunk_by(|&block, &next| block + 1 == next) {
+            let start = self.range.start + blocks[0] * BLOCK_BYTES;
+            memory.discard(start, start + blocks.len() * BLOCK_BYTES);
         }
         // The blocks that kept their pages are taken first.
         table.free.extend(freed.into_iter().rev());

@@ -39,6 +39,7 @@ pub(crate) use copy::first_waiting;
 use crate::classes::Contents;
 use crate::crew::{Crew, lock};
 use crate::heap::{LARGE_WORDS, Range};
+use crate::memory::LARGE_PAGE;
 use crate::program::Predicates;
 use crate::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
 use crate::statistics::Share;
@@ -183,7 +184,7 @@ impl Collection {
             let (base, top) = (worker.heap.survivor_base(1 - self.to_area), worker.heap.survivor_top);
             // Of many workers others may copy the next time.
             if top - base > KEPT_BYTES && !parts.iter().any(|part| part.collector == worker.index) {
-                self.spaces.discard(base, top);
+                self.spaces.discard(base, top.next_multiple_of(LARGE_PAGE));
             }
             worker.heap.survivor_top = worker.heap.survivor_base(self.to_area);
         });
