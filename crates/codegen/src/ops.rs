@@ -217,8 +217,16 @@ impl Lower<'_, '_> {
         let waiting_value = other_reg.map_or(value, |reg| self.read_raw(reg));
         if other_reg.is_some() {
             let differs = self.tag_differs(waiting_value, Tag::Ref);
-            let no_reference = self.cold_block();
-            self.b.ins().brif(differs, no_reference, &[], slow, &[]);
+            let (no_reference, reference) = (self.cold_block(), self.cold_block());
+            self.b.ins().brif(differs, no_reference, &[], reference, &[]);
+            // A private variable that nobody waits for becomes a reference to this one, whichever is the later (U3 of the runtime's `unify`).
+            self.enter_block(reference);
+            let content = self.load(waiting_value, -(Tag::Ref as i64));
+            let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+            self.unless(is_taken, slow);
+            self.unless_public(waiting_value, slow);
+            self.store(cell, waiting_value, -(Tag::Ref as i64));
+            self.b.ins().jump(done, &[]);
             self.enter_block(no_reference);
         }
         self.bind_and_resume(cell, content, waiting_value, slow);

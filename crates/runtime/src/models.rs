@@ -318,6 +318,50 @@ fn publish_against_bind() {
     );
 }
 
+/// U3: of two private variables that goals wait for, the earlier one is bound; others get them after that.
+#[test]
+fn private_aliases_against_bind() {
+    model(
+        3,
+        2,
+        nothing,
+        [
+            |worker, x| {
+                let (earlier, later) = (worker.new_variable(), worker.new_variable());
+                let list = worker.cons(earlier, later);
+                suspend(worker, &[later]);
+                worker.unify(earlier, later);
+                assert!(!worker.has_resumed(), "it waits on");
+                worker.unify(x[0], list);
+                worker.publish();
+                worker.unify(later, x[1]);
+                worker.push_resumed();
+            },
+            |worker, x| {
+                let list = deref(x[0]);
+                if list.tag() == Tag::Cons {
+                    worker.unify(read(list.address()), x[1]);
+                    worker.unify(x[1], read(list.address() + 8));
+                    worker.push_resumed();
+                }
+                worker.unify(x[1], small(1));
+                worker.push_resumed();
+            },
+        ],
+        |pair| {
+            let list = pair.value(0);
+            let [earlier, later] = [0, 8].map(|offset| deref(read(list.address() + offset)));
+            let mut mails = 0;
+            pair.with(0, |worker| worker.shared.team.visit_mail(0, |_| mails += 1));
+            // What was seen private was sent to the owner, whose mail is not opened here.
+            if mails == 0 {
+                assert_eq!([earlier, later, pair.value(1)], [small(1); 3]);
+            }
+            assert_eq!(pair.failed(), [false; 2]);
+        },
+    );
+}
+
 /// H5: a goal that waits for a shared variable may be taken before its worker publishes.
 #[test]
 fn a_goal_is_taken_with_what_it_holds() {

@@ -6,8 +6,8 @@
 //! - U2 Binding resumes every goal that waits for the variable, oldest first; aliasing two variables joins their
 //!   lists of waiting goals, older list first, or resumes those of one of them, which then wait for the other.
 //! - U3 Of two variables, the cell with the higher address becomes a reference to the other. So references between variables
-//!   never form a circle, whoever makes them at the same time; and no old cell leads to a younger one (G6 of `spaces`). One worker
-//!   alone may do otherwise.
+//!   never form a circle, whoever makes them at the same time; and no old cell leads to a younger one (G6 of `spaces`). A worker
+//!   alone, or to which both are private, may do otherwise.
 
 use crate::memory::{compare_exchange, read, write};
 use crate::order::Pair;
@@ -195,7 +195,8 @@ impl Worker {
             stack.push(Pair::new(a, b));
             return true;
         }
-        if self.is_alone() && wait_from != UNBOUND {
+        let mine = self.is_alone() || self.is_private(from.address()) && self.is_private(to.address());
+        if mine && wait_from != UNBOUND {
             if wait_to == UNBOUND {
                 self.store(to.address(), from);
             } else {
@@ -210,7 +211,7 @@ impl Worker {
         }
         self.unless_written(written, stack, from, to)
     }
-    /// Aliases two variables that goals wait for; nobody else is there.
+    /// Aliases two variables that goals wait for; nobody else writes them.
     fn join(&mut self, a: usize, b: usize) {
         let (wait_a, wait_b) = (read(a), read(b));
         let mut oldest = wait_b.address();
