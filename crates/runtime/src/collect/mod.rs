@@ -242,7 +242,7 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     scanned: usize,
     /// Records of the workers whose roots it took, and those of any worker that it has seen and that still wait.
     records: Vec<(usize, Vec<usize>)>,
-    waiting: Vec<(usize, Vec<usize>)>,
+    waiting: Vec<roots::Waiting>,
     /// When it began, and how long it has been out of work since.
     started: Instant,
     out_of_work: Duration,

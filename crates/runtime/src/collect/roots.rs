@@ -1,7 +1,7 @@
 //! What a worker holds: where tracing begins, and the records of goals that wait.
 
 use super::share::{SHARED_WORDS, Work};
-use super::{Collector, forwards_all, target};
+use super::{BUSY, Collector, forwards_all, target};
 use crate::heap::Range;
 use crate::memory::read;
 use crate::suspend::{RESUMED, Registry};
@@ -11,6 +11,15 @@ use term::Word;
 use term::abi::PredicateId;
 use term::layout::SUSPENSION_PREDICATE;
 use term::word::Tag;
+
+/// Records of a worker that still wait.
+pub(super) struct Waiting {
+    of: usize,
+    /// Their new addresses.
+    registry: Registry,
+    /// Those that are kept only if something leads to them, where they were.
+    daemons: Vec<usize>,
+}
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// A worker whose roots nobody has taken, its own first.
@@ -93,7 +102,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     /// Goals that wait are kept even if nothing leads to them: they are reported at the end. Only daemons may vanish.
     pub(super) fn records_of(&mut self, of: usize, records: &[usize]) {
-        let mut waiting = Vec::with_capacity(records.len());
+        let mut waiting = Waiting { of, registry: Registry::default(), daemons: Vec::new() };
         let more = |records| Work::Records { of, records };
         self.in_pieces(records, more, |this, record| {
             // A record that was copied keeps its predicate word, so nearly all are passed over with one look.
@@ -101,39 +110,35 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             if goal == RESUMED {
                 return;
             }
-            waiting.push(record);
-            if this.in_from(record)
-                && !forwards_all(read(record))
-                && !this.common.predicates.get(PredicateId::of_goal_word(goal)).daemon
-            {
-                this.evacuate_headed(Word::pointer(Tag::Object, record));
-            }
+            let to = if this.in_from(record) {
+                let header = read(record);
+                if forwards_all(header) && header != BUSY {
+                    target(header)
+                } else if this.common.predicates.get(PredicateId::of_goal_word(goal)).daemon {
+                    return waiting.daemons.push(record);
+                } else {
+                    this.evacuate_headed(Word::pointer(Tag::Object, record)).address()
+                }
+            } else {
+                record
+            };
+            this.enter(&mut waiting.registry, to);
         });
-        if !waiting.is_empty() {
-            self.waiting.push((of, waiting));
-        }
+        self.waiting.push(waiting);
+    }
+    fn enter(&self, registry: &mut Registry, record: usize) {
+        let list = if self.is_young(record) { &mut registry.young } else { &mut registry.old };
+        list.push(record);
     }
     /// After the trace: the new addresses of the records that were met, of those it has seen.
     pub(super) fn survivors(&mut self) -> Vec<(usize, Registry)> {
-        let mut survivors = Vec::new();
-        for (of, mut young) in std::mem::take(&mut self.waiting) {
-            let mut old = Vec::new();
-            young.retain_mut(|record| {
-                if self.in_from(*record) {
-                    let header = read(*record);
-                    if !forwards_all(header) {
-                        return false;
-                    }
-                    *record = target(header);
-                }
-                let is_young = self.is_young(*record);
-                if !is_young {
-                    old.push(*record);
-                }
-                is_young
-            });
-            survivors.push((of, Registry { young, old }));
-        }
-        survivors
+        let waiting = std::mem::take(&mut self.waiting);
+        let with_daemons = |Waiting { of, mut registry, daemons }| {
+            for header in daemons.into_iter().map(read).filter(|&header| forwards_all(header)) {
+                self.enter(&mut registry, target(header));
+            }
+            (of, registry)
+        };
+        waiting.into_iter().map(with_daemons).collect()
     }
 }
