@@ -12,6 +12,8 @@
 //!   publishes at the next attention. (Not at once: the running goal may know that a cell is private.) A goal that would wait for a variable private to another worker is sent there, and tried again.
 //!   Whoever replaces VAR by a value has the variable's records for himself; a record with hooks on several variables belongs to
 //!   whoever replaces its predicate by INT -1.
+//! - H6 A record in old space holds no arguments after its goal was resumed. Nothing leads to it any more, but minor collections do not know that: what
+//!   old words lead to stays alive, and if an argument was a stream, all of it that comes later.
 
 use crate::memory::{at, compare_exchange, copy_few, read, write, write_all};
 use crate::terms::deref;
@@ -267,6 +269,7 @@ impl Worker {
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
+        self.forget_arguments(record, arity);
         self.call_or_spawn(predicate, &args);
         None
     }
@@ -336,7 +339,9 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn push_one_resumed(&mut self) -> bool {
         let Some((record, goal)) = self.take_one_resumed() else { return false };
-        self.push_words(goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
+        let arity = goal_arity(record);
+        self.push_words(goal, record + 8 * SUSPENSION_ARGS, arity);
+        self.forget_arguments(record, arity);
         true
     }
     /// The record of the goal that was resumed, and its goal word, if it is only one, of the running priority, and the stack has room for it.
@@ -392,7 +397,16 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn push_claimed(&mut self, record: usize, goal: Word) {
         let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
-        self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
+        let arity = goal_arity(record);
+        self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, arity);
+        self.forget_arguments(record, arity);
+    }
+    /// H6: a record's goal is ready.
+    #[inline(always)]
+    pub(crate) fn forget_arguments(&self, record: usize, arity: usize) {
+        if !self.heap.is_young(record) {
+            (0..arity).for_each(|i| write(record + 8 * (SUSPENSION_ARGS + i), Word::small(0)));
+        }
     }
 }
 
@@ -400,6 +414,34 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect_tests::Builder;
+
+    #[test]
+    fn what_an_old_record_held_is_garbage_once_its_goal_was_resumed() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let (flag, stream) = (worker.new_variable(), worker.new_variable());
+        worker.spawn(goal, &[stream]);
+        (worker.abi.pending[0], worker.abi.pending_count) = (flag, 1);
+        worker.suspend_top();
+        let flag = worker.root(flag);
+        for _ in 0..6 {
+            builder.node.collect(0);
+        }
+        let worker = builder.node.worker();
+        let flag = worker.take_root(flag);
+        let record = read(deref(flag).address()).address();
+        assert!(!worker.heap.is_young(record));
+        worker.unify(flag, Word::NIL);
+        worker.push_resumed();
+        let stream = worker.pop_goal()[0];
+        let messages = worker.list(&[Word::NIL; 1000], Word::NIL);
+        worker.unify(stream, messages);
+        let before = worker.statistics.words_copied();
+        builder.node.collect(0);
+        let copied = builder.node.worker().statistics.words_copied() - before;
+        assert!(copied < 100, "{copied} words");
+    }
 
     /// F8 of `collect`.
     #[test]

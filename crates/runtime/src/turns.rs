@@ -191,6 +191,7 @@ impl Worker {
         }
         copy_few(record + 8 * SUSPENSION_ARGS, above, arity);
         write(above + 8 * arity, goal);
+        self.forget_arguments(record, arity);
         self.abi.goals = at(top + bytes);
         above + bytes
     }
