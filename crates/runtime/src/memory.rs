@@ -124,9 +124,26 @@ pub(crate) fn prefetch(word: Word) {
     let _ = word;
 }
 
-/// Copies a few words, upwards, one by one: a goal's arguments, for which a vectorised copy is too long a way round.
+/// Copies a few words, upwards, one by one: a goal's arguments, for which a vectorised copy is too long a way round, and so is a
+/// loop for most of them.
 #[inline(always)]
 pub(crate) fn copy_few(from: usize, to: usize, words: usize) {
+    match words {
+        1 => copy_just::<1>(from, to),
+        2 => copy_just::<2>(from, to),
+        3 => copy_just::<3>(from, to),
+        4 => copy_just::<4>(from, to),
+        5 => copy_just::<5>(from, to),
+        6 => copy_just::<6>(from, to),
+        _ => copy_one_by_one(from, to, words),
+    }
+}
+#[inline(always)]
+fn copy_just<const WORDS: usize>(from: usize, to: usize) {
+    copy_one_by_one(from, to, WORDS);
+}
+#[inline(always)]
+fn copy_one_by_one(from: usize, to: usize, words: usize) {
     let mut at = 0;
     while at < words {
         // Acquire loads keep the loop a loop.

@@ -298,10 +298,7 @@ impl Worker {
             || !self.is_single() && self.shared.team.wants(self.index)
             || self.abi.heap as usize > limit
             || self.abi.need != 0
-            || self.collection_wanted
-            || !self.unify_wanted.is_empty()
-            || self.error.is_some()
-            || self.exit.is_some()
+            || self.abi.more_wanted
             || self.wants_other_priority();
         if other || !self.has_resumed() {
             self.abi.want_attention();
@@ -313,6 +310,7 @@ impl Worker {
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
     fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
         self.abi.set_limit(self.limit);
+        self.abi.more_wanted = false;
         let crowd = !self.is_single();
         let mut poked = false;
         if crowd {

@@ -277,7 +277,7 @@ impl Worker {
     /// A variable got its value: its goals become ready (H3). `waiting` was the cell's content.
     #[inline(always)]
     pub(crate) fn resume(&mut self, waiting: Word) {
-        self.abi.want_attention();
+        self.abi.want_resumption();
         if self.abi.resumed == 0 {
             self.abi.resumed = waiting.address();
             self.abi.resumed_at = self.abi.goals as usize;
@@ -404,6 +404,12 @@ impl Worker {
     /// H6: a record's goal is ready.
     #[inline(always)]
     pub(crate) fn forget_arguments(&self, record: usize, arity: usize) {
+        if !self.is_private(record) {
+            self.forget_old_arguments(record, arity);
+        }
+    }
+    #[inline(never)]
+    fn forget_old_arguments(&self, record: usize, arity: usize) {
         if !self.heap.is_young(record) {
             (0..arity).for_each(|i| write(record + 8 * (SUSPENSION_ARGS + i), Word::small(0)));
         }

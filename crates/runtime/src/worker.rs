@@ -221,6 +221,7 @@ impl Worker {
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
             helpers: crate::helpers::HELPERS,
+            more_wanted: false,
             pinned: PhantomPinned,
         };
         Box::new(Worker {

@@ -213,6 +213,8 @@ pub struct WorkerAbi {
     pub resumed_at: usize,
     /// The newest suspension since the last collection, or 0 (`term::layout`).
     pub suspensions: usize,
+    /// More than that is wanted since the last attention ([`WorkerAbi::want_attention`]). The runtime's own.
+    pub more_wanted: bool,
     /// C3: words that the clause about to run needs, when more than [`SLACK_WORDS`].
     pub need: usize,
     /// Reductions, counted when the code was generated with counting on.
@@ -245,7 +247,13 @@ impl WorkerAbi {
     }
     /// C4: no reduction starts before the worker has attended.
     #[inline(always)]
-    pub fn want_attention(&self) {
+    pub fn want_attention(&mut self) {
+        self.more_wanted = true;
+        self.set_limit(0);
+    }
+    /// The same, if nothing is wanted but that resumed goals are made ready.
+    #[inline(always)]
+    pub fn want_resumption(&self) {
         self.set_limit(0);
     }
 }

@@ -218,6 +218,7 @@ impl Machine {
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
             helpers,
+            more_wanted: false,
             pinned: PhantomPinned,
         });
         Machine { worker, _heap: heap, goals, _entries: entries, _constants: constants, code }
