@@ -21,7 +21,7 @@ pub(crate) mod sizes {
     pub(crate) const BLOCK_BYTES: usize = 256 << 10;
     pub(crate) const NURSERY_MIN: usize = 512 << 10;
     pub(crate) const NURSERY_MAX: usize = 16 << 20;
-    pub(crate) const MAJOR_MIN: usize = 32 << 20;
+    pub(crate) const MAJOR_MIN: usize = 64 << 20;
     pub(crate) const HALVINGS_MAX: u32 = 13;
     pub(crate) const OTHER_BYTES: usize = 256 << 20;
     /// A stack, and what the C library reserves for allocations of a thread.

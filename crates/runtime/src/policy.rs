@@ -3,10 +3,11 @@
 //! The nursery starts at half a core's second-level cache, with several workers at twice as much. It doubles while much of it survives (then a larger one gives objects
 //! more time to die), and shrinks again when little does for long. Those who fill their nurseries share twice what one alone would have, or
 //! half of what is live, but none gets less than the nursery that it started with. What survives its second collection goes to old space, unless so little is young
-//! that to copy it each time costs nothing: a stream of which one cons is old keeps all later ones alive until a major collection. A major collection comes when old and large
+//! that to copy it each time costs nothing: a stream of which one cons is old keeps all later ones alive until a major collection. Where nearly all that
+//! survives once survives again, it goes to old space at once ([`Ageing`]). A major collection comes when old and large
 //! objects have doubled since the last one. Running out means that live data alone exceeds what was allowed.
 
-use crate::collect::{Collection, Part, Plan};
+use crate::collect::{Ages, Collection, Part, Plan};
 use crate::crew::{Shared, lock};
 use crate::heap::{LARGE_WORDS, NURSERY_MAX, NURSERY_MIN};
 use crate::memory::at;
@@ -39,6 +40,60 @@ const KEPT_SHARE: usize = 32;
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
 
+/// So much (in percent) of what has survived once must survive again if it is to go to old space at once,
+const AGAIN_PERCENT: usize = 80;
+/// for so many collections; then it is asked again.
+const AT_ONCE: u32 = 16;
+/// What would survive anyway is copied while it is still in the cache.
+const AT_ONCE_NURSERY: usize = if NURSERY_MAX / 4 > NURSERY_MIN { NURSERY_MAX / 4 } else { NURSERY_MIN };
+
+/// When what survives goes to old space. Where a large structure is made, nearly all survives: there it goes at once, and so is copied once and not
+/// twice. But what goes there and dies soon keeps alive what it leads to, until a major collection.
+#[derive(Debug)]
+struct Ageing {
+    last: Ages,
+    /// So many further collections send it there at once.
+    at_once: u32,
+    /// The last major collection found most of old space alive.
+    lasting: bool,
+}
+
+impl Ageing {
+    const NEW: Ageing = Ageing { last: Ages::First, at_once: 0, lasting: true };
+    /// Before a collection; `little` is young. When the heap is checked, all ways have their turn. A major collection may end what kept things alive
+    /// that are dead, so it lets nothing become old that is new.
+    fn next(&mut self, major: bool, little: bool, checked: bool) -> Ages {
+        self.last = match self.last {
+            Ages::Never if checked => Ages::Second,
+            Ages::Second if checked => Ages::First,
+            _ if checked => Ages::Never,
+            _ if self.at_once > 0 && !major => Ages::First,
+            _ if little => Ages::Never,
+            _ => Ages::Second,
+        };
+        self.last
+    }
+    /// After a minor collection of so many words of nurseries and of what had survived before, which copied some, and some of them to old space.
+    fn seen(&mut self, used: usize, survivors: usize, (copied, old): (usize, usize)) {
+        let much = |words: usize| words * 100 >= used * GROW_PERCENT;
+        match self.last {
+            Ages::First if much(copied) => self.at_once = self.at_once.saturating_sub(1),
+            Ages::First => self.at_once = 0,
+            Ages::Second if self.lasting && much(survivors) && old * 100 >= survivors * AGAIN_PERCENT => {
+                self.at_once = AT_ONCE;
+            }
+            _ => {}
+        }
+    }
+    /// After a major collection: so many words were old before, and are now.
+    fn all_seen(&mut self, before: usize, now: usize) {
+        self.lasting = 2 * now >= before;
+        if !self.lasting {
+            self.at_once = 0;
+        }
+    }
+}
+
 /// What is remembered from one collection to the next.
 #[derive(Debug)]
 pub(crate) struct Policy {
@@ -48,8 +103,7 @@ pub(crate) struct Policy {
     nursery: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
-    /// Whether the last collection kept young what had survived one. When the heap is checked, every other one does.
-    kept: bool,
+    ageing: Ageing,
     /// Words that the last minor collection copied, and how long that took all collectors together: the next one is expected to be like it.
     copied: usize,
     took: Duration,
@@ -65,7 +119,7 @@ impl Policy {
             most,
             nursery: least,
             quiet_collections: 0,
-            kept: false,
+            ageing: Ageing::NEW,
             copied: 0,
             took: Duration::ZERO,
         }
@@ -79,23 +133,26 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let start = Instant::now();
     let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
     let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
-    let (nursery, last_kept, expected) = {
+    let (nursery, expected) = {
         let policy = lock(&shared.policy);
-        (policy.nursery, policy.kept, (policy.copied, policy.took))
+        (policy.nursery, (policy.copied, policy.took))
     };
-    let mut kept = 0;
+    let (mut kept, mut survivors) = (0, 0);
     crew.each(|worker| {
         let bytes = worker.nursery_used();
         worker.statistics.words_allocated += bytes as u64 / 8;
         used += bytes;
         kept += worker.kept_words();
+        survivors += worker.heap.survivor_words();
         busy += usize::from(bytes >= nursery / LITTLE);
         major |= std::mem::take(&mut worker.major_wanted);
         worker.collection_wanted = false;
     });
     let little = kept <= used / 8 / KEPT_SHARE;
-    let keep = if crew.with(me, |worker| worker.options.check_heap) { !last_kept } else { little };
-    let plan = Plan { major, keep, nursery_bytes: nursery };
+    let checked = crew.with(me, |worker| worker.options.check_heap);
+    let ages = lock(&shared.policy).ageing.next(major, little, checked);
+    let before = old_words(shared);
+    let plan = Plan { major, ages, nursery_bytes: nursery };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
         Some(sharers) if crew.len() > 1 => {
@@ -130,7 +187,12 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
     });
     shared.note_collection(me, start, major, copied);
-    lock(&shared.policy).kept = keep;
+    if major {
+        lock(&shared.policy).ageing.all_seen(before, old_words(shared));
+    } else {
+        let old_words = parts.iter().map(|part| part.old_words).sum();
+        lock(&shared.policy).ageing.seen(used / 8, survivors, (copied, old_words));
+    }
     let nursery = if !major {
         let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
         lock(&shared.policy).collected((copied, took), used, most)
@@ -175,17 +237,23 @@ pub(crate) fn take_part(shared: &Shared, collection: &Collection, me: usize) {
     }
 }
 
+/// Words of old space and large objects in use.
+fn old_words(shared: &Shared) -> usize {
+    let mut unfilled = 0;
+    shared.crew().each(|worker| unfilled += (worker.heap.old.end - worker.heap.old.start) / 8);
+    shared.spaces.old_bytes() / 8 - unfilled
+}
+
 /// Notes a collection. Walks the records of waiting goals, and so is called only if somebody asked for it.
 #[cold]
 fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop: Duration) {
-    let (mut ready_words, mut waiting_words, mut young_words, mut unfilled) = (0, 0, 0, 0);
+    let (mut ready_words, mut waiting_words, mut young_words) = (0, 0, 0);
     shared.crew().each(|worker| {
         ready_words += worker.ready_words();
         waiting_words += worker.waiting_words();
         young_words += worker.heap.survivor_words();
-        unfilled += (worker.heap.old.end - worker.heap.old.start) / 8;
     });
-    let heap_words = young_words + shared.spaces.old_bytes() / 8 - unfilled;
+    let heap_words = young_words + old_words(shared);
     let ended = Instant::now();
     let shares: Vec<Share> = parts.iter().map(Part::share).collect();
     let words_copied = shares.iter().map(|share| share.words_copied).sum();
@@ -210,7 +278,7 @@ impl Policy {
         (self.copied, self.took) = (copied, took);
         let survived = copied * 8;
         // What survives a large nursery at once would go far beyond a small limit.
-        let most = most.clamp(NURSERY_MIN, self.most);
+        let most = most.clamp(NURSERY_MIN, if self.ageing.at_once > 0 { AT_ONCE_NURSERY } else { self.most });
         if survived * 100 > used.max(self.nursery / 2) * GROW_PERCENT {
             self.quiet_collections = 0;
             self.nursery *= 2;
@@ -318,6 +386,7 @@ impl Worker {
 
 #[cfg(all(test, not(models)))]
 mod tests {
+    use super::*;
     use crate::collect_tests::Builder;
     use term::Word;
     use term::word::Tag;
@@ -355,5 +424,56 @@ mod tests {
             copied.push(builder.node.worker().statistics.words_copied() - before);
         }
         assert!(copied[7] > 1000 && copied[8..].iter().all(|&words| words < 100), "{copied:?}");
+    }
+
+    /// What is made in each round is kept for so many rounds: words made, and copied by minor collections.
+    fn copied_of(rounds: usize, kept_for: usize) -> (u64, u64) {
+        let mut builder = Builder::with(1, None);
+        builder.node.worker().options.check_heap = false;
+        let mut kept = std::collections::VecDeque::new();
+        let before = builder.node.worker().statistics.words_copied();
+        for _ in 0..rounds {
+            let worker = builder.node.worker();
+            let list = worker.list(&[Word::NIL; 1500], Word::NIL);
+            kept.push_back(worker.root(list));
+            if kept.len() > kept_for {
+                kept.pop_front().map(|root| worker.take_root(root));
+            }
+            builder.node.collect(0);
+        }
+        (3000 * rounds as u64, builder.node.worker().statistics.words_copied() - before)
+    }
+    #[test]
+    fn what_is_to_stay_is_copied_once_and_what_dies_young_is_not_promoted() {
+        let (made, copied) = copied_of(100, usize::MAX);
+        assert!(copied > made && 2 * copied < 3 * made, "{copied} words of {made}");
+        // All of it survives one collection, and dies before the second: that is copied once, but to the survivor area.
+        let (made, copied) = copied_of(100, 1);
+        assert!(copied <= made + 3000, "{copied} words of {made}");
+    }
+
+    #[test]
+    fn what_survives_goes_to_old_space_at_once_where_it_survives_again() {
+        let mut ageing = Ageing::NEW;
+        let minor = |ageing: &mut Ageing, again: usize| {
+            let ages = ageing.next(false, false, false);
+            let survivors = if ages == Ages::Second { 500 } else { 0 };
+            ageing.seen(1000, survivors, (400 + survivors * again / 100, survivors * again / 100));
+            ages
+        };
+        let at_once =
+            |ageing: &mut Ageing, again| (0..180).filter(|_| minor(ageing, again) == Ages::First).count();
+        assert_eq!(at_once(&mut ageing, AGAIN_PERCENT - 1), 0);
+        assert!(at_once(&mut ageing, AGAIN_PERCENT) > 150);
+        // Most of what went there had died.
+        ageing.all_seen(1000, 400);
+        assert_eq!(at_once(&mut ageing, 100), 0);
+        ageing.all_seen(1000, 600);
+        assert!(at_once(&mut ageing, 100) > 150);
+        // Little survives.
+        ageing.at_once = AT_ONCE;
+        assert_eq!(ageing.next(false, false, false), Ages::First);
+        ageing.seen(1000, 0, (100, 100));
+        assert_eq!(ageing.next(false, false, false), Ages::Second);
     }
 }

@@ -7,7 +7,7 @@ use crate::memory::{compare_exchange, copy, read, write};
 use crate::spaces::{NURSERY_RANGE, SURVIVOR_RANGE, mark_large};
 use crate::suspend::{HOOK_HEADER, RESUMED};
 use term::Word;
-use term::layout::{HOOK_SUSPENSION, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
+use term::layout::{self, HANDLE_SIZE, HOOK_SUSPENSION, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
 use term::word::{self, Tag, UNBOUND};
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
@@ -74,9 +74,14 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Room for the copy of something at `from`, which is evacuated.
     #[inline(always)]
     pub(super) fn room(&mut self, from: usize, words: usize) -> usize {
+        self.room_unless_old(from, words, self.young_from)
+    }
+    /// The same; it stays young from that quarter of a lane on.
+    #[inline(always)]
+    fn room_unless_old(&mut self, from: usize, words: usize, young_from: usize) -> usize {
         debug_assert!(self.in_from(from));
         // A minor collection evacuates nothing but lanes.
-        if (!MAJOR || self.is_young(from)) && self.young_offset(from) / NURSERY_RANGE % 4 >= self.young_from {
+        if (!MAJOR || self.is_young(from)) && self.young_offset(from) / NURSERY_RANGE % 4 >= young_from {
             let address = self.survivor_top;
             if address + 8 * words <= self.survivor_end {
                 self.survivor_top = address + 8 * words;
@@ -248,7 +253,9 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             self.copy_structure(from, header)
         } else {
             let words = word::header_size(header);
-            let to = self.room(from, 1 + words);
+            // An old version of a vector leads to all newer ones: if it became old and was garbage, they would live.
+            let young_from = if is_handle(header) { self.young_from.min(2) } else { self.young_from };
+            let to = self.room_unless_old(from, 1 + words, young_from);
             copy(from + 8, to + 8, words);
             to
         };
@@ -301,6 +308,12 @@ pub(crate) fn first_waiting(mut list: Word) -> Word {
 #[inline(always)]
 fn moved_content(content: Word) -> Word {
     if content.is_forwarding() { Word::pointer(Tag::Ref, target(content)) } else { content }
+}
+
+#[inline(always)]
+fn is_handle(header: Word) -> bool {
+    header == word::object_header(layout::VECTOR, HANDLE_SIZE)
+        || header == word::object_header(layout::STRING, HANDLE_SIZE)
 }
 
 fn is_variable(content: Word) -> bool {

@@ -1,7 +1,7 @@
 //! The collector: copying, generational, Cheney's scan over whatever was copied; any number of workers take part.
 //!
 //! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
-//! survived once goes to old space (or stays young, too, as long as that is little: `policy`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large
+//! survived once goes to old space (or stays young, too, as long as that is little; or all goes to old space: `policy`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large
 //! objects. Both happen between reductions only, while no worker
 //! reduces.
 //!
@@ -85,13 +85,23 @@ fn forwards_all(word: Word) -> bool {
 /// Payload words after which an object's words are raw, by class: `usize::MAX` for none.
 pub(crate) type TaggedWords = [usize; 256];
 
+/// After which collection what survives goes to old space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ages {
+    /// Its first one.
+    First,
+    /// Its second one.
+    Second,
+    /// Not after this one.
+    Never,
+}
+
 /// What kind of collection it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     /// Of everything.
     pub(crate) major: bool,
-    /// What has survived a collection stays young nevertheless.
-    pub(crate) keep: bool,
+    pub(crate) ages: Ages,
     /// A nursery is so large.
     pub(crate) nursery_bytes: usize,
 }
@@ -101,8 +111,7 @@ pub(crate) struct Collection {
     spaces: Arc<Spaces>,
     tagged_words: Arc<TaggedWords>,
     pub(crate) major: bool,
-    /// What has survived a collection stays young nevertheless.
-    keep: bool,
+    ages: Ages,
     /// Whether others may join the one who leads it.
     pub(crate) shared: bool,
     /// The survivor areas that are copied to: 0 or 1.
@@ -127,6 +136,8 @@ pub(crate) struct Part {
     /// Words that it copied, and (if several took part) grey words that it scanned.
     pub(crate) words: usize,
     pub(crate) scanned: usize,
+    /// Words that it copied to old space.
+    pub(crate) old_words: usize,
     /// The records that it has seen and that still wait, and whose they are.
     records: Vec<(usize, Registry)>,
     survivor_top: usize,
@@ -143,14 +154,14 @@ impl Part {
 
 impl Collection {
     /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so large.
-    pub(crate) fn new(crew: &Crew, Plan { major, keep, nursery_bytes }: Plan, shared: bool) -> Self {
+    pub(crate) fn new(crew: &Crew, Plan { major, ages, nursery_bytes }: Plan, shared: bool) -> Self {
         let mut old_blocks = Vec::new();
         crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
         crew.with(0, |worker| {
             let spaces = worker.heap.spaces.clone();
             Collection {
                 major,
-                keep,
+                ages,
                 shared,
                 to_area: 1 - spaces.area(),
                 from_blocks: if major { spaces.old.used_blocks() } else { Blocks::default() },
@@ -228,7 +239,7 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     survivor_top: usize,
     survivor_end: usize,
     variables_to_keep: usize,
-    /// The first quarter of a lane of which what survives stays young: 2 is the nursery, 0 is all of it.
+    /// The first quarter of a lane of which what survives stays young: 2 is the nursery, 0 is all of it, 4 is nothing.
     young_from: usize,
     /// What is left of the block of old space that is copied to, and its first grey word.
     old: Range,
@@ -262,7 +273,11 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             survivor_top: survivor_base,
             survivor_end: survivor_base + SURVIVOR_RANGE,
             variables_to_keep: common.variables_to_keep,
-            young_from: if common.keep { 0 } else { 2 },
+            young_from: match common.ages {
+                Ages::First => 4,
+                Ages::Second => 2,
+                Ages::Never => 0,
+            },
             old_scan: old.start,
             old,
             grey: Vec::new(),
@@ -289,6 +304,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             collector: me,
             words,
             scanned: self.scanned,
+            old_words: self.old_words,
             records,
             survivor_top: self.survivor_top,
             old: self.old,

@@ -21,7 +21,8 @@ fn model(
         let pair = Arc::new(pair);
         let words = pair.with(0, make);
         let roots: [Root; 2] = [0, 1].map(|me| pair.with(me, |worker| worker.root(words[me])));
-        let plan = Plan { major, keep: false, nursery_bytes: crate::heap::NURSERY_MIN };
+        let plan =
+            Plan { major, ages: crate::collect::Ages::Second, nursery_bytes: crate::heap::NURSERY_MIN };
         let collection = Arc::new(Collection::new(pair.shared.crew(), plan, true));
         let collectors = [0, 1].map(|me| {
             let (pair, collection) = (pair.clone(), collection.clone());
