@@ -208,7 +208,8 @@ impl Idle {
         if busy < LITTLE_WORK && !sent_back && self.appetite < APPETITE_MAX {
             // The oldest goals are the largest only as a rule: those below may be.
             self.appetite *= 2;
-        } else if busy < LITTLE_WORK || sent_back {
+        } else if busy < LITTLE_WORK || sent_back && busy < MUCH_WORK {
+            // What is left when a large goal is done may be a small one that waits for the others.
             self.patience = (self.patience * 2).min(PATIENCE_MAX);
         } else {
             self.patience = PATIENCE_MIN;
