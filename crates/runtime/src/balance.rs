@@ -70,7 +70,8 @@ impl Worker {
         }
         self.publish();
         self.fed = Some(Instant::now());
-        for Mail { priority, back, gift, words } in mails {
+        for Mail { priority, back, gift, giver, words } in mails {
+            self.fed_by = giver.or(self.fed_by);
             if gift != 0 {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
             }
@@ -87,7 +88,9 @@ impl Worker {
         words.push(predicate.goal_word());
         self.statistics.mails += 1;
         self.end_solo();
-        self.shared.team.post(to, Mail { priority: self.abi.priority, back: false, gift: 0, words });
+        self.shared
+            .team
+            .post(to, Mail { priority: self.abi.priority, back: false, gift: 0, giver: None, words });
     }
     /// Begins and ends being alone (B5); publishes what is to be published. Between reductions.
     pub(crate) fn look_at_others(&mut self) {
@@ -201,7 +204,7 @@ impl Worker {
             self.statistics.mails += 1;
             self.statistics.gifts += 1;
             self.statistics.words_given += words.len() as u64;
-            self.shared.team.post(to, Mail { priority, back: false, gift, words });
+            self.shared.team.post(to, Mail { priority, back: false, gift, giver: Some(self.index), words });
         }
     }
 
@@ -244,15 +247,15 @@ impl Worker {
         self.end_solo();
         self.publish();
         self.statistics.mails += 1;
-        self.shared.team.post(to, Mail { priority, back: true, gift: 0, words });
+        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
     }
-    /// B3: the goal on top of the stack goes to who makes what it waits for.
+    /// B3, B10: the goal on top of the stack goes to who makes what it waits for.
     pub(crate) fn send_top_goal(&mut self, to: usize) {
         let (priority, words) = (self.abi.priority, self.pop_goal());
         self.polling.sent_back = true;
         self.end_solo();
         self.statistics.mails += 1;
         self.statistics.goals_back += 1;
-        self.shared.team.post(to, Mail { priority, back: true, gift: 0, words });
+        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
     }
 }

@@ -78,6 +78,9 @@ unsafe extern "C" fn arith_helper(
     }
     // An operand is missing or wrong: a goal computes, or says what is wrong.
     let result = worker.new_variable();
+    if !worker.is_single() {
+        worker.put_off_sum([a, b], result);
+    }
     let predicate = worker.arithmetic_goals[op as usize];
     if arith::is_unary(op) {
         worker.spawn_at_position(position, predicate, &[a, result]);

@@ -10,10 +10,15 @@
 //!   each collection a worker compares. If more than twice as many of its goals waited as it has resumed, what came back to it
 //!   runs at once. If nothing did, and another worker resumes more than wait there, its goals go to that one, to run after what is
 //!   ready there: both restore the order. After that nothing is given away for a while, and longer each time.
+//! - B10 Who adds up numbers that go on from a result which another worker is still computing, makes a goal that waits for each of them. One
+//!   worker comes to that only when the result is there. So after [`SUMS`] sums that were put off, each of them with the result of the one
+//!   before, the goal that makes them goes to a worker that has goals, its giver if that has any, to run after what is ready there; or it is
+//!   left for later here.
 
 use crate::crew::lock;
 use crate::suspend::Suspended;
 use crate::sync::Mutex;
+use crate::terms::deref;
 use crate::worker::Worker;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -35,8 +40,24 @@ const LEVELS: u32 = 9;
 const AS_LONG: u32 = 16;
 /// So few goals that waited between two collections say nothing of who runs ahead.
 const AHEAD_MIN: u64 = 1024;
+/// So many sums in a row, each of the one before, are no accident (B10).
+const SUMS: u32 = 256;
 /// At most so many predicates of a gift are remembered.
 const PREDICATES: usize = 4;
+
+/// Sums that are put off because an operand is missing (B10).
+#[derive(Debug)]
+pub(crate) struct Sums {
+    /// The result of the newest.
+    newest: Word,
+    /// So many before it were each an operand of the next.
+    in_a_row: u32,
+    pub(crate) too_many: bool,
+}
+
+impl Sums {
+    pub(crate) const NONE: Sums = Sums { newest: Word::small(0), in_a_row: 0, too_many: false };
+}
 
 /// A gift that was made.
 #[derive(Debug)]
@@ -160,6 +181,33 @@ impl Worker {
         // Relaxed: as in `keeps`.
         shared.lessons.any.store(true, Relaxed);
         shared.lessons.ran_ahead.store(true, Relaxed);
+    }
+    /// B10: an operand of these is missing, so a goal is to compute the result.
+    pub(crate) fn put_off_sum(&mut self, operands: [Word; 2], result: Word) {
+        let sums = &mut self.sums;
+        let before = std::mem::replace(&mut sums.newest, result);
+        sums.in_a_row =
+            if operands.iter().any(|&word| deref(word) == before) { sums.in_a_row + 1 } else { 0 };
+        if sums.in_a_row >= SUMS {
+            (sums.in_a_row, sums.too_many) = (0, true);
+            self.abi.want_attention();
+        }
+    }
+    /// B10: the goal on top of the stack made too many of them.
+    #[cold]
+    pub(crate) fn leave_sums(&mut self) {
+        if self.is_special(self.abi.goals as usize) {
+            return;
+        }
+        let team = &self.shared.team;
+        let mut others = self.fed_by.into_iter().chain(0..team.len());
+        match others.find(|&other| other != self.index && team.has_goals(other)) {
+            Some(maker) => self.send_top_goal(maker),
+            None => {
+                let adder = self.pop_goal();
+                self.push_later(self.abi.priority, &adder);
+            }
+        }
     }
     /// B9: somebody ran ahead before.
     pub(crate) fn ran_ahead(&self) -> bool {
@@ -298,5 +346,39 @@ mod tests {
         assert_eq!(worker.ready_words(), 0);
         let mails = worker.shared.team.take_mail(1);
         assert!(mails.len() == 1 && mails[0].back && mails[0].words == [Word::small(1), one.goal_word()]);
+    }
+
+    #[test]
+    fn sums_of_what_is_not_known_yet_are_left_to_who_computes_it() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let mut unknown = worker.new_variable();
+        let mut sums = |worker: &mut Worker, count| {
+            for _ in 0..count {
+                let result = worker.new_variable();
+                worker.put_off_sum([unknown, Word::small(1)], result);
+                unknown = result;
+            }
+            std::mem::take(&mut worker.sums.too_many)
+        };
+        assert!(!sums(worker, SUMS));
+        // Another sum ends the row.
+        let (other, result) = (worker.new_variable(), worker.new_variable());
+        worker.put_off_sum([other, other], result);
+        assert!(!sums(worker, SUMS));
+        assert!(sums(worker, 1));
+        // Nobody has goals; then somebody has.
+        let priority = worker.priority();
+        for left in [1, 2] {
+            worker.spawn(goal, &[Word::small(left)]);
+            worker.leave_sums();
+            assert_eq!(worker.ready_words(), 2);
+            worker.shared.team.show_priority(1, priority);
+        }
+        let mails = worker.shared.team.take_mail(1);
+        assert!(mails.len() == 1 && mails[0].back && mails[0].words == [Word::small(2), goal.goal_word()]);
+        assert!(worker.all_later_is_now());
+        assert_eq!(worker.pop_goal()[0], Word::small(1));
     }
 }

@@ -357,6 +357,9 @@ impl Worker {
         if crowd {
             self.look_at_others();
             self.open_mail();
+            if std::mem::take(&mut self.sums.too_many) {
+                self.leave_sums();
+            }
             if collected {
                 self.judge();
                 self.look_ahead();

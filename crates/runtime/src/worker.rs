@@ -14,7 +14,7 @@ use crate::collect::TaggedWords;
 use crate::crew::Shared;
 use crate::goals::Goals;
 use crate::heap::Heap;
-use crate::lessons::Trial;
+use crate::lessons::{Sums, Trial};
 use crate::memory::at;
 use crate::outcome::ProgramError;
 use crate::program::{Code, Predicates};
@@ -118,6 +118,10 @@ pub struct Worker {
     pub(crate) trial: Option<Trial>,
     /// B9 of `lessons`: how many goals had waited, and been resumed, at the last collection.
     pub(crate) at_collection: (u64, u64),
+    /// B10 of `lessons`.
+    pub(crate) sums: Sums,
+    /// Who gave it goals last.
+    pub(crate) fed_by: Option<usize>,
     /// When goals of others last came.
     pub(crate) fed: Option<Instant>,
     /// Generated code waits for a unification, and those that were put off meanwhile.
@@ -248,6 +252,8 @@ impl Worker {
             solo: false,
             trial: None,
             at_collection: (0, 0),
+            sums: Sums::NONE,
+            fed_by: None,
             fed: None,
             collected: false,
             in_code: false,

@@ -59,6 +59,8 @@ pub(crate) struct Mail {
     pub(crate) back: bool,
     /// What was asked for has a number if the run is traced, otherwise 0.
     pub(crate) gift: u32,
+    /// Who gave them, if they were asked for.
+    pub(crate) giver: Option<usize>,
     pub(crate) words: Vec<Word>,
 }
 
@@ -299,10 +301,13 @@ impl Team {
         let shown = shown.map(|(worker, seat)| (worker, seat.priority.load(Relaxed)));
         shown.filter(|&(_, priority)| priority < below).min_by_key(|&(_, priority)| priority)
     }
-    /// True if this worker has goals, as far as is known.
+    /// True if this worker showed that it has goals.
+    pub(crate) fn has_goals(&self, worker: usize) -> bool {
+        self.seats[worker].priority.load(Relaxed) != AT_REST
+    }
+    /// True if this worker has goals, as far as is known, and needs no others.
     pub(crate) fn is_busy(&self, worker: usize) -> bool {
-        let seat = &self.seats[worker];
-        seat.priority.load(Relaxed) != AT_REST && !seat.waiting.load(Relaxed)
+        self.has_goals(worker) && !self.seats[worker].waiting.load(Relaxed)
     }
     /// Makes the workers look that reduce at a higher priority than this one.
     pub(crate) fn poke_above(&self, priority: i64) {

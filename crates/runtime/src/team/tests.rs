@@ -7,7 +7,13 @@ use std::thread;
 const SHORT: Duration = Duration::from_millis(1);
 
 fn mail(words: impl IntoIterator<Item = i64>) -> Mail {
-    Mail { priority: 0, back: false, gift: 0, words: words.into_iter().map(Word::small).collect() }
+    Mail {
+        priority: 0,
+        back: false,
+        gift: 0,
+        giver: None,
+        words: words.into_iter().map(Word::small).collect(),
+    }
 }
 
 fn contents(mails: &[Mail]) -> Vec<i64> {
