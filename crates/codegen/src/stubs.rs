@@ -124,9 +124,9 @@ impl Assembler {
         self.put(opcode);
         self.put(&(offset as u32).to_le_bytes());
     }
-    /// Continues at a multiple of 32; the gap traps. (At 16, how fast a loop was depended by 7 % on where it happened to lie.)
+    /// Continues at the beginning of a cache line; the gap traps. (At multiples of 16, how fast a loop was depended by 7 % on where it happened to lie.)
     pub(crate) fn align(&mut self) -> u32 {
-        while !self.bytes.len().is_multiple_of(32) {
+        while !self.bytes.len().is_multiple_of(64) {
             self.bytes.push(0xcc);
         }
         self.bytes.len() as u32
