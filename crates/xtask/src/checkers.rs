@@ -68,7 +68,7 @@ pub(crate) fn miri(root: &Path, filter: &str) -> anyhow::Result<()> {
         test.args(["test", "--target-dir", "target/miri"]);
         test
     };
-    MIRI.iter().try_for_each(|tests| run("Miri", test, tests, filter))
+    run_all("Miri", test, &MIRI, filter)
 }
 
 const TSAN: [Tests; 5] = [
@@ -91,7 +91,7 @@ pub(crate) fn tsan(root: &Path, filter: &str) -> anyhow::Result<()> {
         test.args(["test", "-Zbuild-std", "--target-dir", "target/tsan", "--target", &target]);
         test
     };
-    TSAN.iter().try_for_each(|tests| run("the thread sanitizer", test, tests, filter))
+    run_all("the thread sanitizer", test, &TSAN, filter)
 }
 
 fn nightly(root: &Path) -> Command {
@@ -100,13 +100,25 @@ fn nightly(root: &Path) -> Command {
     cargo
 }
 
-/// Runs those of the tests whose paths contain the filter. That there are none of a beginning would be a mistake in the lists above.
+/// Runs those of the tests whose paths contain the filter. There must be one.
+fn run_all(tool: &str, test: impl Fn() -> Command, all: &[Tests], filter: &str) -> anyhow::Result<()> {
+    let mut count = 0;
+    for tests in all {
+        count += run(tool, &test, tests, filter)?;
+    }
+    if count == 0 {
+        bail!("none of the tests that run under {tool} has `{filter}` in its path");
+    }
+    Ok(())
+}
+
+/// Answers how many there were. That there are none of a beginning would be a mistake in the lists above.
 fn run(
     tool: &str,
     test: impl Fn() -> Command,
     &(package, target, beginnings): &Tests,
     filter: &str,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<usize> {
     let arguments = [&["--package", package], target, &["--"]].concat();
     let list = test().args(&arguments).args(["--list", "--format=terse"]).output().context("cargo")?;
     if !list.status.success() {
@@ -120,12 +132,13 @@ fn run(
     let wanted =
         |name: &&str| beginnings.iter().any(|start| name.starts_with(start)) && name.contains(filter);
     let names: Vec<&str> = names.into_iter().filter(wanted).collect();
-    if names.is_empty() {
-        return Ok(());
+    let count = names.len();
+    if count == 0 {
+        return Ok(0);
     }
     let status = test().args(&arguments).arg("--exact").args(names).status().context("cargo")?;
     if !status.success() {
         bail!("{tool} on {package}: {status}");
     }
-    Ok(())
+    Ok(count)
 }
