@@ -105,7 +105,7 @@ impl Worker {
         }
     }
     /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next attention.)
-    fn end_solo(&mut self) {
+    pub(crate) fn end_solo(&mut self) {
         if std::mem::take(&mut self.solo) {
             self.shared.team.end_solo(self.index);
             self.publish_wanted = true;

@@ -202,7 +202,11 @@ impl Worker {
         let team = &self.shared.team;
         let mut others = self.fed_by.into_iter().chain(0..team.len());
         match others.find(|&other| other != self.index && team.has_goals(other)) {
-            Some(maker) => self.send_top_goal(maker),
+            Some(maker) => {
+                self.end_solo();
+                self.publish();
+                self.send_top_goal(maker);
+            }
             None => {
                 let adder = self.pop_goal();
                 self.push_later(self.abi.priority, &adder);
