@@ -4,8 +4,8 @@ use crate::lower::{Lower, field};
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
-use term::abi::{OPERANDS_MAX, PredicateId, answer};
+use cranelift_codegen::ir::{self, InstBuilder, Value, types::I64};
+use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
 use term::layout::{
     self, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
@@ -85,7 +85,11 @@ impl Lower<'_, '_> {
 
     /// C1: the goal on top of the stack is next.
     fn proceed(&mut self) {
-        let (heap, goals) = (self.heap_now(), self.goals_now());
+        let heap = self.heap_now();
+        self.proceed_from(heap);
+    }
+    fn proceed_from(&mut self, heap: Value) {
+        let goals = self.goals_now();
         let goal_word = self.load(goals, -8);
         self.enter_goal_word(goal_word, heap, goals);
     }
@@ -149,33 +153,51 @@ impl Lower<'_, '_> {
         self.unless(taken, other);
         self.unless_public(variable, other);
 
-        let words = SUSPENSION_ARGS + arguments.len();
-        let record = self.heap_now();
-        let header = self.word(object_header(layout::SUSPENSION, words - 1));
+        let tail = self.next_block();
+        let record = self.b.append_block_param(tail, I64);
+        let heap = self.b.append_block_param(tail, I64);
+        self.record(arguments.len(), tail);
+        self.enter_block(tail);
         let unbound = self.word(UNBOUND);
         let goal_word = self.word(goal.predicate.goal_word());
         let priority = self.worker_field(field!(priority));
         let priority = self.b.ins().ishl_imm_u(priority, i64::from(TAG_BITS));
-        let before = self.worker_field(field!(suspensions));
-        let head = [
-            (0, header),
-            (SUSPENSION_NEXT, unbound),
-            (SUSPENSION_PREDICATE, goal_word),
-            (SUSPENSION_PRIORITY, priority),
-            (SUSPENSION_BEFORE, before),
-        ];
+        let head =
+            [(SUSPENSION_NEXT, unbound), (SUSPENSION_PREDICATE, goal_word), (SUSPENSION_PRIORITY, priority)];
         let arguments = arguments.into_iter().enumerate().map(|(i, value)| (SUSPENSION_ARGS + i, value));
         for (word, value) in head.into_iter().chain(arguments) {
             self.store(value, record, 8 * word as i64);
         }
-        self.set_worker_field(field!(suspensions), record);
         let hook = self.offset(record, Tag::Var as i64);
         self.store(hook, variable, -(Tag::Ref as i64));
-        let heap_offset = self.heap_offset;
-        self.heap_offset += 8 * words as i64;
-        self.proceed();
-        self.heap_offset = heap_offset;
+        self.proceed_from(heap);
         self.enter_block(other);
+    }
+    /// Ends the block: to `tail`, with the address of a record for a goal of so many arguments, and the allocation pointer.
+    fn record(&mut self, arity: usize, tail: ir::Block) {
+        let heap = self.heap_now();
+        if arity < SPENT_ARITIES {
+            let newest = field!(spent) + 8 * arity as i32;
+            let spent = self.worker_field(newest);
+            let (reuse, fresh) = (self.next_block(), self.next_block());
+            self.b.ins().brif(spent, reuse, &[], fresh, &[]);
+            self.enter_block(reuse);
+            let next = self.load(spent, 8 * SUSPENSION_NEXT as i64);
+            self.set_worker_field(newest, next);
+            let reused = self.worker_field(field!(reused));
+            let reused = self.b.ins().iadd_imm_s(reused, 1);
+            self.set_worker_field(field!(reused), reused);
+            self.b.ins().jump(tail, &[spent.into(), heap.into()]);
+            self.enter_block(fresh);
+        }
+        let words = SUSPENSION_ARGS + arity;
+        let header = self.word(object_header(layout::SUSPENSION, words - 1));
+        self.store(header, heap, 0);
+        let before = self.worker_field(field!(suspensions));
+        self.store(before, heap, 8 * SUSPENSION_BEFORE as i64);
+        self.set_worker_field(field!(suspensions), heap);
+        let end = self.offset(heap, 8 * words as i64);
+        self.b.ins().jump(tail, &[heap.into(), end.into()]);
     }
 
     // ---- guards --------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ impl Worker {
             }
             end -= 1 + self.predicates.arity(predicate);
         }
-        let suspended = Suspended { newest: self.abi.suspensions, count: 0 };
+        let suspended = Suspended { newest: self.abi.suspensions, reused: self.abi.reused, count: 0 };
         let now = Instant::now();
         self.trial = Some(Trial { predicates, begin: now, since: now, suspended });
     }
@@ -230,7 +230,7 @@ impl Worker {
         }
         let mut known = lock(&self.shared.lessons.known);
         let Some(lesson) = known.get_mut(&predicate) else { return false };
-        let (now, waited) = (Instant::now(), self.statistics.suspensions);
+        let (now, waited) = (Instant::now(), self.statistics.suspensions + self.abi.reused);
         let kept = *lesson.kept.get_or_insert((self.index, now, waited));
         if now < lesson.until {
             return !lesson.idle;

@@ -185,6 +185,34 @@ fn bind_against_hook() {
     );
 }
 
+/// H7: worker 0 uses the record of the goal that it resumes again, while the other one looks at the list that led to it, and then takes what it holds.
+#[test]
+fn hook_and_bind_against_a_record_that_is_used_again() {
+    model(
+        3,
+        2,
+        nothing,
+        [
+            |worker, x| {
+                suspend(worker, &x[..1]);
+                worker.unify(x[0], small(1));
+                worker.push_resumed();
+                assert_ne!(worker.abi.spent[1], 0, "it will be, if the goal must wait");
+                suspend(worker, &x[1..]);
+            },
+            |worker, x| {
+                suspend(worker, &x[..1]);
+                worker.unify(x[1], small(2));
+                worker.push_resumed();
+            },
+        ],
+        |pair| {
+            assert_eq!([0, 1].map(|variable| pair.value(variable)), [small(1), small(2)]);
+            assert_eq!(pair.ready(), 3, "each runs once");
+        },
+    );
+}
+
 #[test]
 fn hook_against_hook() {
     model(

@@ -37,6 +37,8 @@ const SHARED_FROM_IN_TURNS: usize = 16384;
 const WOKEN_FROM: Duration = Duration::from_micros(400);
 /// What has survived stays young while it (and all that is looked at again because of it) is less than one part in so many of what was allocated.
 const KEPT_SHARE: usize = 32;
+/// What a record of a waiting goal takes, about.
+const RECORD_BYTES: usize = 64;
 /// What a root stands for in memory: its word, and the timer or descriptor that somebody waits for.
 const ROOT_BYTES: usize = 64;
 
@@ -137,18 +139,21 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         let policy = lock(&shared.policy);
         (policy.nursery, (policy.copied, policy.took))
     };
-    let (mut kept, mut survivors) = (0, 0);
+    let (mut kept, mut survivors, mut reused) = (0, 0, 0);
     crew.each(|worker| {
         let bytes = worker.nursery_used();
         worker.statistics.words_allocated += bytes as u64 / 8;
         used += bytes;
+        reused += worker.abi.reused as usize;
         kept += worker.kept_words();
         survivors += worker.heap.survivor_words();
         busy += usize::from(bytes >= nursery / LITTLE);
         major |= std::mem::take(&mut worker.major_wanted);
         worker.collection_wanted = false;
     });
-    let little = kept <= used / 8 / KEPT_SHARE;
+    // What is young is copied each time, which is compared with the work done meanwhile; records that were used again are part of that.
+    let work = used + reused * RECORD_BYTES;
+    let little = kept <= work / 8 / KEPT_SHARE;
     let checked = crew.with(me, |worker| worker.options.check_heap);
     let ages = lock(&shared.policy).ageing.next(major, little, checked);
     let before = old_words(shared);
@@ -195,7 +200,9 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     }
     let nursery = if !major {
         let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
-        lock(&shared.policy).collected((copied, took), used, most)
+        // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives. One worker gains by larger ones.
+        let grown_for = if crew.len() > 1 { work } else { used };
+        lock(&shared.policy).collected((copied, took), grown_for, most)
     } else {
         crew.each(Worker::give_goals_back);
         crew.with(me, Worker::check_heap_limit);

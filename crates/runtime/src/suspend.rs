@@ -14,13 +14,16 @@
 //!   whoever replaces its predicate by INT -1.
 //! - H6 A record in old space holds no arguments after its goal was resumed. Nothing leads to it any more, but minor collections do not know that: what
 //!   old words lead to stays alive, and if an argument was a stream, all of it that comes later.
+//! - H7 A record to which nothing leads any more but the list of suspensions is *spent*: its goal was resumed, and waited for one variable. The next goal of as many
+//!   arguments that waits takes it, so that goals that wait often hardly allocate. Only records that are private when they are spent: no other worker reads more
+//!   of them than headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
 
 use crate::memory::{at, compare_exchange, copy_few, read, write, write_all};
 use crate::terms::deref;
 use crate::unify::Written;
 use crate::worker::Worker;
 use term::Word;
-use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId};
+use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, SPENT_ARITIES};
 use term::layout::{
     self, ClassId, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT,
     SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
@@ -52,6 +55,8 @@ impl Registry {
 pub(crate) struct Suspended {
     /// The newest record that was counted, or that there was; 0 if there is none.
     pub(crate) newest: usize,
+    /// How many of those in records that were used again (H7) were counted.
+    pub(crate) reused: u64,
     pub(crate) count: u64,
 }
 
@@ -104,14 +109,28 @@ impl Worker {
         let top = self.abi.goals as usize - 8;
         let goal = read(top);
         let arity = self.predicates.arity(PredicateId::of_goal_word(goal));
-        let record = self.allocate(SUSPENSION_ARGS + arity);
-        write(record, word::object_header(layout::SUSPENSION, SUSPENSION_ARGS - 1 + arity));
+        let record = self.record(arity);
         write(record + 8 * SUSPENSION_NEXT, next);
         write(record + 8 * SUSPENSION_PREDICATE, goal);
         write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
         let args = top - 8 * arity;
         copy_few(args, record + 8 * SUSPENSION_ARGS, arity);
         self.abi.goals = at(args);
+        record
+    }
+    /// A record for a goal of so many arguments, in the list of suspensions (H4, H7).
+    #[inline(always)]
+    fn record(&mut self, arity: usize) -> usize {
+        if let Some(spent) = self.abi.spent.get_mut(arity)
+            && *spent != 0
+        {
+            let record = *spent;
+            *spent = read(record + 8 * SUSPENSION_NEXT).0 as usize;
+            self.abi.reused += 1;
+            return record;
+        }
+        let record = self.allocate(SUSPENSION_ARGS + arity);
+        write(record, word::object_header(layout::SUSPENSION, SUSPENSION_ARGS - 1 + arity));
         write(record + 8 * SUSPENSION_BEFORE, Word(self.abi.suspensions as u64));
         self.abi.suspensions = record;
         record
@@ -129,18 +148,21 @@ impl Worker {
     pub(crate) fn count_suspended(&mut self) {
         let Some(trial) = &self.trial else { return };
         let counted = trial.suspended.newest;
-        let count = self.new_suspensions().take_while(|&record| record != counted).count();
-        let newest = self.abi.suspensions;
+        let count = self.new_suspensions().take_while(|&record| record != counted).count() as u64;
+        let (newest, reused) = (self.abi.suspensions, self.abi.reused);
         if let Some(trial) = &mut self.trial {
-            trial.suspended = Suspended { newest, count: trial.suspended.count + count as u64 };
+            let count = trial.suspended.count + count + (reused - trial.suspended.reused);
+            trial.suspended = Suspended { newest, reused, count };
         }
     }
     /// Enters the new suspensions that still wait into the registry, the oldest first (H4).
     pub(crate) fn register(&mut self) {
         self.count_suspended();
         if let Some(trial) = &mut self.trial {
-            trial.suspended.newest = 0;
+            (trial.suspended.newest, trial.suspended.reused) = (0, 0);
         }
+        self.statistics.suspensions += std::mem::take(&mut self.abi.reused);
+        self.abi.spent = [0; SPENT_ARITIES];
         let old = self.registry.young.len();
         for record in self.new_suspensions() {
             self.statistics.suspensions += 1;
@@ -183,6 +205,7 @@ impl Worker {
                     // Another worker bound it: the goal is tried again, unless it was resumed already.
                     if let Some(goal) = self.claim_record(record) {
                         self.push_claimed(record, goal);
+                        self.forget_arguments(record, goal_arity(record));
                         self.try_again();
                     }
                     return;
@@ -341,7 +364,7 @@ impl Worker {
         let Some((record, goal)) = self.take_one_resumed() else { return false };
         let arity = goal_arity(record);
         self.push_words(goal, record + 8 * SUSPENSION_ARGS, arity);
-        self.forget_arguments(record, arity);
+        self.spend(record, arity);
         true
     }
     /// The record of the goal that was resumed, and its goal word, if it is only one, of the running priority, and the stack has room for it.
@@ -372,12 +395,19 @@ impl Worker {
         while next != UNBOUND {
             let mut record = next.address();
             next = read(record + 8 * SUSPENSION_NEXT);
-            if record_class(record) == layout::HOOK {
+            let hook = record_class(record) == layout::HOOK;
+            if hook {
                 record = read(record + 8 * HOOK_SUSPENSION).address();
             }
             if let Some(goal) = self.claim_record(record) {
                 self.statistics.resumptions += 1;
                 then(self, record, goal);
+                let arity = goal_arity(record);
+                if hook {
+                    self.forget_arguments(record, arity);
+                } else {
+                    self.spend(record, arity);
+                }
             }
         }
     }
@@ -397,9 +427,17 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn push_claimed(&mut self, record: usize, goal: Word) {
         let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
-        let arity = goal_arity(record);
-        self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, arity);
-        self.forget_arguments(record, arity);
+        self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
+    }
+    /// H6, H7: the goal of a record, which waited for one variable, is ready.
+    #[inline(always)]
+    pub(crate) fn spend(&mut self, record: usize, arity: usize) {
+        if !self.is_private(record) {
+            self.forget_old_arguments(record, arity);
+        } else if let Some(newest) = self.abi.spent.get_mut(arity) {
+            write(record + 8 * SUSPENSION_NEXT, Word(*newest as u64));
+            *newest = record;
+        }
     }
     /// H6: a record's goal is ready.
     #[inline(always)]
@@ -420,6 +458,68 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect_tests::Builder;
+
+    /// A goal of one argument waits for variables: its record.
+    fn wait(worker: &mut Worker, goal: PredicateId, variables: &[Word]) -> usize {
+        worker.spawn(goal, &[Word::NIL]);
+        worker.abi.pending[..variables.len()].copy_from_slice(variables);
+        worker.abi.pending_count = variables.len();
+        worker.suspend_top();
+        let link = read(variables[0].address()).address();
+        if variables.len() == 1 { link } else { read(link + 8 * HOOK_SUSPENSION).address() }
+    }
+    /// That goal, which ran.
+    fn resume_and_run(worker: &mut Worker, variable: Word) {
+        worker.unify(variable, Word::NIL);
+        worker.push_resumed();
+        assert_eq!(worker.pop_goal().len(), 2);
+    }
+
+    #[test]
+    fn the_record_of_a_goal_that_was_resumed_is_used_again() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let [a, b, c, d, e, f] = [(); 6].map(|()| worker.new_variable());
+        let first = wait(worker, goal, &[a]);
+        let second = wait(worker, goal, &[b]);
+        resume_and_run(worker, a);
+        resume_and_run(worker, b);
+        // The newest first; then there is none, and none for other arities.
+        let before = worker.nursery_used();
+        assert_eq!([c, d].map(|variable| wait(worker, goal, &[variable])), [second, first]);
+        assert_eq!(worker.nursery_used(), before);
+        assert!(![first, second].contains(&wait(worker, goal, &[e])));
+        let waiting = |worker: &mut Worker| worker.waiting_goals().count();
+        assert_eq!(waiting(worker), 3);
+        // What was registered is not used again: the list of suspensions has begun anew.
+        resume_and_run(worker, c);
+        assert_eq!(waiting(worker), 2);
+        assert_ne!(wait(worker, goal, &[f]), second);
+        assert_eq!(worker.statistics().suspensions, 6);
+        builder.node.collect(0);
+        assert_eq!(builder.node.worker().waiting_goals().count(), 3);
+    }
+
+    #[test]
+    fn a_record_to_which_hooks_lead_or_that_others_may_see_is_not_used_again() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let [a, b, c, d] = [(); 4].map(|()| worker.new_variable());
+        let hooked = wait(worker, goal, &[a, b]);
+        resume_and_run(worker, a);
+        assert_ne!(wait(worker, goal, &[c]), hooked);
+        let published = read(c.address()).address();
+        worker.publish();
+        resume_and_run(worker, c);
+        assert_ne!(wait(worker, goal, &[d]), published);
+        // The hook leads to a record whose goal was resumed.
+        worker.unify(b, Word::NIL);
+        worker.push_resumed();
+        assert!(worker.is_special(worker.abi.goals as usize));
+        assert_eq!(worker.waiting_goals().count(), 1);
+    }
 
     #[test]
     fn what_an_old_record_held_is_garbage_once_its_goal_was_resumed() {

@@ -23,7 +23,7 @@ use term::abi::PredicateId;
 use term::layout::{SUSPENSION_ARGS, SUSPENSION_PRIORITY};
 
 /// Large batches, which still fit in the nursery.
-const TURN_BYTES: usize = 128 << 10;
+const TURN_BYTES: usize = 32 << 10;
 /// A goal that has made more than so many is done with when resumed ones come on top of these.
 const MADE_MAX: usize = 16;
 /// In so many places goals may lie below others; further ones come on top of the stack.
@@ -44,6 +44,8 @@ const ON_TOP_MAX: u32 = 1 << 20;
 const ROUNDS_BELOW: u32 = 64;
 /// Whoever allocates so many bytes for each time that goals are resumed does enough meanwhile: no other way could be better.
 const MUCH: u64 = 2048;
+/// To resume a goal is as much work as to allocate so many bytes.
+const RESUMING: u64 = 64;
 
 /// Where resumed goals go (P9).
 #[derive(Debug)]
@@ -67,11 +69,11 @@ impl Choice {
     fn look(&mut self, bytes: u64) {
         let allocated = bytes - std::mem::replace(&mut self.bytes, bytes);
         if !self.below {
-            self.each_on_top = allocated / u64::from(self.on_top);
+            self.each_on_top = allocated / u64::from(self.on_top) + RESUMING;
             (self.below, self.left, self.rounds_left) = (true, ROUND, ROUNDS_BELOW);
             return;
         }
-        let each = allocated / u64::from(ROUND);
+        let each = allocated / u64::from(ROUND) + RESUMING;
         let first = self.rounds_left == ROUNDS_BELOW;
         if each >= MUCH || 4 * each > 5 * self.each_on_top && self.rounds_left > 0 {
             (self.left, self.on_top) = (ROUND, ROUND);
@@ -139,6 +141,7 @@ impl Worker {
         let level = self.level(if level >= builtins { self.goals.turns.builtins.end } else { level });
         if let Some((record, goal)) = self.take_one_resumed() {
             self.put_off(record, goal, level, level);
+            self.spend(record, goal_arity(record));
             return true;
         }
         let first = std::mem::take(&mut self.abi.resumed);
@@ -191,7 +194,6 @@ impl Worker {
         }
         copy_few(record + 8 * SUSPENSION_ARGS, above, arity);
         write(above + 8 * arity, goal);
-        self.forget_arguments(record, arity);
         self.abi.goals = at(top + bytes);
         above + bytes
     }

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use term::Word;
-use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, WorkerAbi};
+use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, SPENT_ARITIES, WorkerAbi};
 use term::symbol::{Atom, AtomTable};
 
 /// A word that a builtin's state keeps across collections: see [`Worker::root`].
@@ -218,12 +218,14 @@ impl Worker {
             resumed: 0,
             resumed_at: 0,
             suspensions: 0,
+            reused: 0,
             need: 0,
             reductions: 0,
             priority: PRIORITY_START,
             pending_count: 0,
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
+            spent: [0; SPENT_ARITIES],
             helpers: crate::helpers::HELPERS,
             more_wanted: false,
             pinned: PhantomPinned,
@@ -300,7 +302,7 @@ impl Worker {
         let used = (self.abi.heap as usize - self.heap.nursery()) as u64 / 8;
         let mut statistics = self.statistics.clone();
         statistics.words_allocated += used;
-        statistics.suspensions += self.new_suspensions().count() as u64;
+        statistics.suspensions += self.new_suspensions().count() as u64 + self.abi.reused;
         statistics.reductions = self.abi.reductions;
         statistics
     }

@@ -187,6 +187,9 @@ impl Builtin {
     }
 }
 
+/// Records of goals with fewer arguments are used again ([`WorkerAbi::spent`]).
+pub const SPENT_ARITIES: usize = 16;
+
 /// The part of a worker that generated code knows. The runtime's worker begins with it.
 #[repr(C)]
 pub struct WorkerAbi {
@@ -213,6 +216,8 @@ pub struct WorkerAbi {
     pub resumed_at: usize,
     /// The newest suspension since the last collection, or 0 (`term::layout`).
     pub suspensions: usize,
+    /// How often the record of another goal was used again for a goal that waits, and is in that list already.
+    pub reused: u64,
     /// More than that is wanted since the last attention ([`WorkerAbi::want_attention`]). The runtime's own.
     pub more_wanted: bool,
     /// C3: words that the clause about to run needs, when more than [`SLACK_WORDS`].
@@ -227,6 +232,9 @@ pub struct WorkerAbi {
     pub pending: [Word; OPERANDS_MAX],
     /// Inputs, then outputs, of `builtin` and `guard` helpers.
     pub operands: [Word; OPERANDS_MAX],
+    /// Records (`term::layout`) that are in the list of `suspensions`, but whose goals were resumed, and to which nothing else leads, by the number of arguments: the
+    /// newest, whose `SUSPENSION_NEXT` is the address of the next one, or 0.
+    pub spent: [usize; SPENT_ARITIES],
     /// The runtime's functions that generated code calls.
     pub helpers: Helpers,
     /// A worker is used through `&mut` while other threads store to `limit`: so its references must not count as the only ones, as

@@ -77,7 +77,7 @@ pub const HANDLE_INDEX: usize = 2;
 /// Word offset of the length (newest) or of the difference's value (older).
 pub const HANDLE_VALUE: usize = 3;
 
-/// Word offset of the link to the next older record in a suspension, hook or generator.
+/// Word offset of the link to the next older record in a suspension, hook or generator. In a suspension that is free for another goal: the address of the next such one, or 0.
 pub const SUSPENSION_NEXT: usize = 1;
 /// Word offset of the predicate (INT), or INT -1 once the goal has been resumed.
 pub const SUSPENSION_PREDICATE: usize = 2;

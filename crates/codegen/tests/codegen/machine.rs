@@ -7,7 +7,8 @@ use std::marker::PhantomPinned;
 use std::sync::atomic::AtomicUsize;
 
 use term::abi::{
-    Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, WorkerAbi,
+    Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, SPENT_ARITIES,
+    WorkerAbi,
 };
 use term::word::{Tag, UNBOUND, Word};
 
@@ -211,6 +212,8 @@ impl Machine {
             resumed: 0,
             resumed_at: 0,
             suspensions: 0,
+            reused: 0,
+            spent: [0; SPENT_ARITIES],
             need: 0,
             reductions: 0,
             priority: 0,
@@ -284,6 +287,11 @@ impl Machine {
     pub(crate) fn words(&self, word: Word, count: usize) -> Vec<Word> {
         // SAFETY: the word leads to that many words of this machine's heap.
         (0..count).map(|index| unsafe { *(word.address() as *const Word).add(index) }).collect()
+    }
+    /// Changes the word so far behind what a word leads to.
+    pub(crate) fn set_word(&mut self, word: Word, index: usize, value: Word) {
+        // SAFETY: it leads to more words of this machine's heap.
+        unsafe { *(word.address() as *mut Word).add(index) = value }
     }
     pub(crate) fn items(&self, list: Word) -> Vec<i64> {
         let mut items = Vec::new();

@@ -4,7 +4,7 @@ use crate::machine::*;
 use codegen::{Dump, Options, dump};
 use compiler::ir::{Block, Component, End, Op, Operand, Pattern, Slot};
 use term::symbol::NIL;
-use term::word::Word;
+use term::word::{UNBOUND, Word};
 
 pub(crate) fn blocks(list: Vec<(Vec<Op>, End)>) -> Vec<Block> {
     list.into_iter().map(|(ops, end)| Block { ops, end }).collect()
@@ -147,6 +147,32 @@ fn an_unbound_list_suspends() {
     assert_ne!(machine.worker.suspensions, 0);
     assert_eq!(machine.solve(NREV, &[Word::small(3), result]), 2);
     assert_eq!(machine.depth(), 5);
+}
+
+#[test]
+fn a_spent_record_is_used_again() {
+    let mut machine = Machine::new(vec![append(), nrev()], &Options::default());
+    let wait = |machine: &mut Machine| {
+        let (list, result) = (machine.variable(), machine.variable());
+        assert_eq!(machine.solve(NREV, &[list, result]), 1);
+        let record = machine.words(list, 1)[0];
+        assert_eq!(machine.words(record, 7)[5..], [list, result]);
+        record
+    };
+    let [one, two] = [0; 2].map(|_| wait(&mut machine));
+    assert_eq!(machine.worker.suspensions, two.address());
+    // Both are spent, the first one last.
+    machine.set_word(one, 1, Word(two.address() as u64));
+    machine.set_word(two, 1, Word(0));
+    machine.worker.spent[2] = one.address();
+    for (reused, record) in [(1, one), (2, two)] {
+        assert_eq!(wait(&mut machine), record);
+        assert_eq!(machine.words(record, 2)[1], UNBOUND);
+        assert_eq!((machine.worker.reused, machine.worker.suspensions), (reused, two.address()));
+    }
+    let three = wait(&mut machine);
+    assert!(three != one && three != two);
+    assert_eq!((machine.worker.reused, machine.worker.suspensions), (2, three.address()));
 }
 
 #[test]
