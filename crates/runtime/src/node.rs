@@ -119,8 +119,9 @@ impl Node {
             shared.team.attach(index, &raw const worker.abi.limit);
         }
         shared.set_crew(workers.crew());
-        let all = shared.clone();
-        let threads = Threads::start(options.workers, move |index| schedule::work(&all, index, None))
+        let (all, team) = (shared.clone(), shared.clone());
+        let work = move |index| schedule::work(&all, index, None);
+        let threads = Threads::start(options.workers, work, move || team.team.poke_again())
             .ok_or(Refused::Threads(options.workers))?;
         let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
         Ok(Node { threads, workers, shared, home, code, constants, builtins })

@@ -6,10 +6,15 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// How often those who have ended their work remind the others.
+const REMINDED: Duration = Duration::from_millis(10);
 
 /// See the module comment.
 pub(crate) struct Threads {
     gate: Arc<Gate>,
+    remind: Arc<dyn Fn() + Send + Sync>,
     handles: Vec<JoinHandle<()>>,
 }
 
@@ -23,7 +28,7 @@ struct Gate {
 struct State {
     /// How many runs have begun.
     runs: usize,
-    /// Threads that work for the last one.
+    /// Workers that work for the last one.
     working: usize,
     /// No run comes any more.
     over: bool,
@@ -38,20 +43,40 @@ impl Gate {
         change(&mut self.state());
         self.changed.notify_all();
     }
-    fn wait_while(&self, condition: impl FnMut(&mut State) -> bool) -> MutexGuard<'_, State> {
-        self.changed.wait_while(self.state(), condition).unwrap_or_else(PoisonError::into_inner)
+    /// As long as others work, reminds them now and then.
+    fn wait_while(&self, condition: impl Fn(&State) -> bool, remind: &dyn Fn()) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        while condition(&state) {
+            if state.working == 0 {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let waited = self.changed.wait_timeout(state, REMINDED).unwrap_or_else(PoisonError::into_inner);
+            state = waited.0;
+            if waited.1.timed_out() {
+                drop(state);
+                remind();
+                state = self.state();
+            }
+        }
+        state
     }
 }
 
 impl Threads {
-    /// Threads for `workers` workers; each does `work` in every run, with its worker's number. `None` if the system refuses one.
-    pub(crate) fn start(workers: usize, work: impl Fn(usize) + Clone + Send + 'static) -> Option<Threads> {
-        let mut threads = Threads { gate: Arc::default(), handles: Vec::new() };
+    /// Threads for `workers` workers; each does `work` in every run, with its worker's number. Those who have done it call `remind` now
+    /// and then until all have. `None` if the system refuses a thread.
+    pub(crate) fn start(
+        workers: usize,
+        work: impl Fn(usize) + Clone + Send + 'static,
+        remind: impl Fn() + Send + Sync + 'static,
+    ) -> Option<Threads> {
+        let mut threads = Threads { gate: Arc::default(), remind: Arc::new(remind), handles: Vec::new() };
         for index in 1..workers {
-            let (gate, work) = (threads.gate.clone(), work.clone());
+            let (gate, work, remind) = (threads.gate.clone(), work.clone(), threads.remind.clone());
             let body = move || {
                 for run in 1.. {
-                    if gate.wait_while(|state| state.runs < run && !state.over).over {
+                    if gate.wait_while(|state| state.runs < run && !state.over, &*remind).over {
                         return;
                     }
                     let _out = CountsOut(&gate);
@@ -66,10 +91,12 @@ impl Threads {
     pub(crate) fn run(&self, own: impl FnOnce()) {
         self.gate.change(|state| {
             state.runs += 1;
-            state.working = self.handles.len();
+            state.working = self.handles.len() + 1;
         });
+        let out = CountsOut(&self.gate);
         own();
-        let panicked = self.gate.wait_while(|state| state.working > 0).panicked;
+        drop(out);
+        let panicked = self.gate.wait_while(|state| state.working > 0, &*self.remind).panicked;
         assert!(!panicked, "a worker's thread panicked");
     }
 }
@@ -106,10 +133,34 @@ mod tests {
         let sum = Arc::new(AtomicUsize::new(0));
         let summand = sum.clone();
         let work = move |index| _ = summand.fetch_add(1usize << (8 * index), Ordering::SeqCst);
-        let threads = Threads::start(4, work).expect("threads");
+        let threads = Threads::start(4, work, || ()).expect("threads");
         for run in 1..=100 {
             threads.run(|| _ = sum.fetch_add(1, Ordering::SeqCst));
             assert_eq!(sum.load(Ordering::SeqCst), 0x0101_0101 * run);
+        }
+    }
+
+    #[test]
+    fn who_has_done_its_work_reminds_the_others() {
+        // Each of them in turn ends only when somebody reminds it.
+        let late = Arc::new(AtomicUsize::new(0));
+        let reminded = Arc::new(AtomicUsize::new(0));
+        let wait = {
+            let (late, reminded) = (late.clone(), reminded.clone());
+            move |index| {
+                while late.load(Ordering::SeqCst) == index && reminded.load(Ordering::SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
+            }
+        };
+        let remind = reminded.clone();
+        let threads =
+            Threads::start(3, wait.clone(), move || remind.store(1, Ordering::SeqCst)).expect("threads");
+        for index in 0..3 {
+            late.store(index, Ordering::SeqCst);
+            reminded.store(0, Ordering::SeqCst);
+            threads.run(|| wait(0));
+            assert_eq!(reminded.load(Ordering::SeqCst), 1);
         }
     }
 }

@@ -18,8 +18,8 @@
 //!   (`ring`) under the same lock. Locks are taken in this order: `World`, one mailbox.
 //! - T6 A mailbox's `limit` leads to its worker's `abi.limit` from `attach` to `detach`, and is used under the box's lock only.
 //! - T7 A poke is a hint. A worker restores its limit and then looks; without a fence between the two (it would cost more than all the
-//!   rest) it may overlook a poke made meanwhile. A leader repeats its pokes; for the rest there is `poke_again`, for a
-//!   thread that ticks.
+//!   rest) it may overlook a poke made meanwhile. A leader repeats its pokes, and so do those who ask for goals, which reminds others of
+//!   their mail; who has left the run calls `poke_again` until all have.
 
 #[cfg(all(test, models))]
 mod models;
