@@ -124,12 +124,12 @@ impl Worker {
         self.shared.team.show_priority(self.index, AT_REST);
         std::mem::replace(&mut self.polling, Polling::NEW).sent_back
     }
-    /// B6: shows the others which priority this worker has goals for.
-    pub(crate) fn show_priority(&mut self) {
+    /// B6: shows the others which priority this worker has goals for. True if that has changed: then what follows is not older.
+    pub(crate) fn show_priority(&mut self) -> bool {
         let priority = self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY));
         let before = std::mem::replace(&mut self.shown, priority);
         if priority == before {
-            return;
+            return false;
         }
         self.shared.team.show_priority(self.index, priority);
         // Of two workers, one that goes down and one that goes up, one sees the other.
@@ -137,6 +137,7 @@ impl Worker {
         if priority < before {
             self.shared.team.poke_above(priority);
         }
+        true
     }
     /// B6.
     pub(crate) fn show_looks(&mut self) {

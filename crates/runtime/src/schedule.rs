@@ -316,9 +316,11 @@ impl Worker {
         let mut poked = false;
         if crowd {
             poked = self.shared.team.wants(self.index);
-            self.shared.team.look(self.index);
-            // T7: what is looked at now may not be older than the limit's new value.
-            fence(Ordering::SeqCst);
+            if poked {
+                self.shared.team.look(self.index);
+                // What is looked at now may not be older than that.
+                fence(Ordering::SeqCst);
+            }
         }
         if let Some(home) = home
             && self.woken()
@@ -370,7 +372,7 @@ impl Worker {
             if !self.goals.polled.is_empty() && !self.poll_variables() {
                 return Some(Pause::Poll);
             }
-            self.show_priority();
+            let fenced = self.show_priority();
             let asked = self.is_asked(poked);
             if asked {
                 self.judge();
@@ -385,8 +387,20 @@ impl Worker {
             }
             self.soon = self.soon.min(self.goals.turns.due);
             self.show_looks();
+            let looks = self.soon < self.abi.limit();
+            if looks {
+                self.abi.set_limit(self.soon);
+            }
+            // T7: one fence, which waits for all stores that go on, has to do for all that is restored and shown here.
+            if looks || !fenced {
+                fence(Ordering::SeqCst);
+            }
+            if self.shared.team.wants(self.index) {
+                self.abi.want_attention();
+            }
+        } else {
+            self.abi.set_limit(self.abi.limit().min(self.soon));
         }
-        self.abi.set_limit(self.abi.limit().min(self.soon));
         self.switch_priority();
         None
     }
