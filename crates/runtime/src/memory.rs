@@ -116,9 +116,12 @@ pub(crate) fn fetch_or(address: usize, bits: u64) -> u64 {
 pub(crate) fn prefetch(word: Word) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if !word.is_immediate() {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // `_mm_prefetch` with a hint to write becomes one to read unless the compiler is told that the processor has the other;
+        // those that do not have it do nothing for it.
         // SAFETY: a prefetch accesses nothing; every address will do.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(std::ptr::without_provenance(word.address())) };
+        unsafe {
+            std::arch::asm!("prefetchw byte ptr [{}]", in(reg) word.address(), options(nomem, nostack, preserves_flags));
+        }
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
     let _ = word;
