@@ -17,7 +17,7 @@ const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 /// A benchmark, what is written differently in its text, and its arguments.
 type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const SIZES: [Size; 23] = [
+const SIZES: [Size; 24] = [
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
     ("elimination", &[("600", "60")], &[]),
@@ -29,6 +29,7 @@ const SIZES: [Size; 23] = [
     ("loop", &[("1500000000", "100000000")], &[]),
     ("merge", &[("1000000", "50000")], &[]),
     ("nrev", &[("2000", "100"), ("1000", "300")], &[]),
+    ("paths", &[("330", "60")], &[]),
     ("pentomino", &[("Q/6 < 4, Q mod 6 < 3", "Q < 3")], &[]),
     ("pingpong", &[("50000000", "500000")], &[]),
     ("primes", &[("300000", "10000")], &[]),

@@ -46,6 +46,8 @@ const ROOT_BYTES: usize = 64;
 const AGAIN_PERCENT: usize = 80;
 /// for so many collections; then it is asked again.
 const AT_ONCE: u32 = 16;
+/// So much of old space must have been alive when it was seen as a whole.
+const LASTING_PERCENT: usize = 40;
 /// What would survive anyway is copied while it is still in the cache.
 const AT_ONCE_NURSERY: usize = if NURSERY_MAX / 4 > NURSERY_MIN { NURSERY_MAX / 4 } else { NURSERY_MIN };
 
@@ -56,7 +58,8 @@ struct Ageing {
     last: Ages,
     /// So many further collections send it there at once.
     at_once: u32,
-    /// The last major collection found most of old space alive.
+    /// The last major collection found old space alive: not much less than half of it, which is what it finds where live data do not grow, since it comes
+    /// when old space has doubled.
     lasting: bool,
 }
 
@@ -89,7 +92,7 @@ impl Ageing {
     }
     /// After a major collection: so many words were old before, and are now.
     fn all_seen(&mut self, before: usize, now: usize) {
-        self.lasting = 2 * now >= before;
+        self.lasting = now * 100 >= before * LASTING_PERCENT;
         if !self.lasting {
             self.at_once = 0;
         }
@@ -473,9 +476,9 @@ mod tests {
         assert_eq!(at_once(&mut ageing, AGAIN_PERCENT - 1), 0);
         assert!(at_once(&mut ageing, AGAIN_PERCENT) > 150);
         // Most of what went there had died.
-        ageing.all_seen(1000, 400);
+        ageing.all_seen(1000, 10 * LASTING_PERCENT - 1);
         assert_eq!(at_once(&mut ageing, 100), 0);
-        ageing.all_seen(1000, 600);
+        ageing.all_seen(1000, 10 * LASTING_PERCENT);
         assert!(at_once(&mut ageing, 100) > 150);
         // Little survives.
         ageing.at_once = AT_ONCE;
