@@ -147,6 +147,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 }
                 // The cell is at its new place, alone or as the car of a copied cons.
                 Tag::Header if SHARED && content == BUSY => crate::sync::spin_loop(),
+                // F1: a cell that was copied for itself was unbound.
+                Tag::Header if !forwards_all(content) => return Word::pointer(Tag::Ref, target(content)),
                 Tag::Header => {
                     let to = target(content);
                     let content = read(to);

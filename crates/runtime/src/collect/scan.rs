@@ -9,7 +9,7 @@ use term::Word;
 use term::word::{self, Tag};
 
 /// So many words further on lies the one whose object is fetched.
-const PREFETCHED_WORDS: usize = 8;
+const PREFETCHED_WORDS: usize = 16;
 /// Less is not given away: of a chain of objects never more than one is grey, and its collectors would hand it to each other.
 const GIVEN_BYTES: usize = 8 * 128;
 
