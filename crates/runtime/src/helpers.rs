@@ -243,8 +243,12 @@ unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Wo
         Tag::Int => {
             let priority = crate::system::target_priority(worker.abi.priority, kind, amount.as_int());
             if priority != worker.abi.priority {
-                let (predicate, args) = pop_goal(worker);
-                worker.spawn_at(priority, predicate, &args);
+                let top = worker.abi.goals as usize - 8;
+                let goal = read(top);
+                let arity = worker.predicates.arity(PredicateId::of_goal_word(goal));
+                let args = top - 8 * arity;
+                worker.abi.goals = at(args);
+                worker.push_record(priority, goal, args, arity);
             }
         }
         _ => {

@@ -375,7 +375,6 @@ impl Worker {
             let fenced = self.show_priority();
             let asked = self.is_asked(poked);
             if asked {
-                self.judge();
                 self.feed();
             }
             // B8: who was poked once might be poked all the time.

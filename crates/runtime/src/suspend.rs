@@ -176,24 +176,25 @@ impl Worker {
 
     #[cold]
     fn suspend_on_many(&mut self, count: usize) {
-        let mut cells: Vec<usize> = Vec::with_capacity(count);
+        self.cells.clear();
         let more = std::mem::take(&mut self.pending_more);
         for i in 0..count {
             let variable = self.abi.pending.get(i).copied().unwrap_or_else(|| more[i - OPERANDS_MAX]);
             match self.ask(variable) {
-                Asked::Waits(cell) if !cells.contains(&cell) => cells.push(cell),
+                Asked::Waits(cell) if !self.cells.contains(&cell) => self.cells.push(cell),
                 Asked::Waits(_) => {}
                 Asked::Bound => return self.try_again(),
                 Asked::Foreign(owner) => return self.poll_or_send(variable, owner),
                 Asked::Generator(owner) => return self.send_top_goal(owner),
             }
         }
-        if let Some(owner) = self.maker(&cells) {
-            return self.poll_or_send(Word::pointer(Tag::Ref, cells[0]), owner);
+        if let Some(owner) = self.maker() {
+            return self.poll_or_send(Word::pointer(Tag::Ref, self.cells[0]), owner);
         }
-        let hooks = cells.len() > 1;
+        let hooks = self.cells.len() > 1;
         let record = self.make_record(UNBOUND);
-        for cell in cells {
+        for i in 0..self.cells.len() {
+            let cell = self.cells[i];
             let link = if hooks { self.allocate(3) } else { record };
             if hooks {
                 write(link, HOOK_HEADER);
@@ -224,12 +225,12 @@ impl Worker {
     fn try_again(&mut self) {
         self.abi.want_attention();
     }
-    /// B3 of `balance`: the other worker in whose nursery a cell lies, if none lies in the own one or in a place that is nobody's.
-    fn maker(&self, cells: &[usize]) -> Option<usize> {
+    /// B3 of `balance`: the other worker in whose nursery the first of `cells` lies, if none lies in the own one or in a place that is nobody's.
+    fn maker(&self) -> Option<usize> {
         if self.solo {
             return None;
         }
-        let mut makers = cells.iter().map(|&cell| self.heap.nursery_of(cell));
+        let mut makers = self.cells.iter().map(|&cell| self.heap.nursery_of(cell));
         let first = makers.next()??;
         let others =
             first != self.index && makers.all(|maker| maker.is_some_and(|maker| maker != self.index));

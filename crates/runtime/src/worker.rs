@@ -147,6 +147,8 @@ pub struct Worker {
     pub(crate) version_steps: usize,
     /// What did not fit in `abi.pending`; words of the reduction that is being tried, like those.
     pub(crate) pending_more: Vec<Word>,
+    /// The cells for which the goal on top of the stack is about to wait.
+    pub(crate) cells: Vec<usize>,
     /// Every collection so far, if somebody wants to know.
     pub(crate) collections: Option<Vec<Collection>>,
     pub(crate) roots: Vec<Word>,
@@ -276,6 +278,7 @@ impl Worker {
             statistics: Statistics::default(),
             version_steps: 0,
             pending_more: Vec::new(),
+            cells: Vec::new(),
             collections: None,
             roots: Vec::new(),
             free_roots: Vec::new(),
