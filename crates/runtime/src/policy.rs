@@ -5,7 +5,7 @@
 //! half of what is live, but none gets less than the nursery that it started with. What survives its second collection goes to old space, unless so little is young
 //! that to copy it each time costs nothing: a stream of which one cons is old keeps all later ones alive until a major collection. Where nearly all that
 //! survives once survives again, it goes to old space at once ([`Ageing`]). A major collection comes when old and large
-//! objects have doubled since the last one. Running out means that live data alone exceeds what was allowed.
+//! objects have doubled since the last one, or tripled if that found nearly all of them alive. Running out means that live data alone exceeds what was allowed.
 
 use crate::collect::{Ages, Collection, Part, Plan};
 use crate::crew::{Shared, lock};
@@ -159,7 +159,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let little = kept <= work / 8 / KEPT_SHARE;
     let checked = crew.with(me, |worker| worker.options.check_heap);
     let ages = lock(&shared.policy).ageing.next(major, little, checked);
-    let before = old_words(shared);
+    let before = (old_words(shared), crew.with(me, |worker| worker.heap_bytes()));
     let plan = Plan { major, ages, nursery_bytes: nursery };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
@@ -182,7 +182,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let copied: usize = parts.iter().map(|part| part.words).sum();
     let took = parts.iter().map(|part| part.busy).sum();
     let pause = start.elapsed();
-    spaces.set_limits(major.then(|| crew.with(me, |worker| worker.heap_bytes())));
+    spaces.set_limits(major.then(|| (before.1, crew.with(me, |worker| worker.heap_bytes()))));
     let kind = if major { Collected::Everything } else { Collected::Young };
     for part in &parts {
         let counters = (part.words, part.scanned);
@@ -196,7 +196,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     });
     shared.note_collection(me, start, major, copied);
     if major {
-        lock(&shared.policy).ageing.all_seen(before, old_words(shared));
+        lock(&shared.policy).ageing.all_seen(before.0, old_words(shared));
     } else {
         let old_words = parts.iter().map(|part| part.old_words).sum();
         lock(&shared.policy).ageing.seen(used / 8, survivors, (copied, old_words));
@@ -434,6 +434,25 @@ mod tests {
             copied.push(builder.node.worker().statistics.words_copied() - before);
         }
         assert!(copied[7] > 1000 && copied[8..].iter().all(|&words| words < 100), "{copied:?}");
+    }
+
+    #[test]
+    fn a_major_collection_that_found_nearly_all_alive_is_not_repeated_soon() {
+        let mut builder = Builder::with(1, None);
+        let spaces = &builder.node.worker().heap.spaces;
+        let next = |before, live| {
+            spaces.set_limits(Some((before, live)));
+            spaces.major_threshold()
+        };
+        let (few, many) = (crate::spaces::MAJOR_MIN, 4 * crate::spaces::MAJOR_MIN);
+        assert_eq!(next(few, few / 8), few);
+        assert_eq!(next(many, many / 2), many);
+        assert_eq!(next(many, many / 4 * 3), many / 2 * 3);
+        assert_eq!(next(many, many / 5 * 4), many / 5 * 12);
+        // A minor one changes nothing.
+        spaces.set_limits(None);
+        assert_eq!(spaces.major_threshold(), many / 5 * 12);
+        assert_eq!(next(spaces.bytes_max(), spaces.bytes_max()), spaces.bytes_max());
     }
 
     /// What is made in each round is kept for so many rounds: words made, and copied by minor collections.

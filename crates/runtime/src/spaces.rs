@@ -22,6 +22,8 @@ use term::Word;
 
 use sizes::SPACE_BYTES;
 pub(crate) use sizes::{BLOCK_BYTES, LANE_BYTES, MAJOR_MIN};
+/// A major collection that finds more than so much alive (in percent of what was in use) came too early.
+const IN_VAIN_PERCENT: usize = 75;
 
 /// Bytes of a nursery's address range.
 pub(crate) const NURSERY_RANGE: usize = LANE_BYTES / 4;
@@ -109,11 +111,12 @@ impl Spaces {
     pub(crate) fn major_threshold(&self) -> usize {
         self.major_threshold.load(Relaxed)
     }
-    /// Decides, after a collection, when the next one is due; after a major one so many bytes are in use.
-    pub(crate) fn set_limits(&self, after_major: Option<usize>) {
+    /// Decides, after a collection, when the next one is due; of so many bytes in use before a major one, so many are left.
+    pub(crate) fn set_limits(&self, major: Option<(usize, usize)>) {
         self.large_limit.store((self.old_bytes() / 2).max(MAJOR_MIN), Relaxed);
-        if let Some(live) = after_major {
-            self.major_threshold.store((live * 2).max(MAJOR_MIN).min(self.bytes_max()), Relaxed);
+        if let Some((before, live)) = major {
+            let times = if live * 100 > before * IN_VAIN_PERCENT { 3 } else { 2 };
+            self.major_threshold.store((live * times).max(MAJOR_MIN).min(self.bytes_max()), Relaxed);
         }
     }
     /// Bytes of large objects that are about to be made.
