@@ -47,7 +47,7 @@ const AGAIN_PERCENT: usize = 80;
 /// for so many collections; then it is asked again.
 const AT_ONCE: u32 = 16;
 /// So much of old space must have been alive when it was seen as a whole.
-const LASTING_PERCENT: usize = 40;
+const LASTING_PERCENT: usize = 25;
 /// What would survive anyway is copied while it is still in the cache.
 const AT_ONCE_NURSERY: usize = if NURSERY_MAX / 4 > NURSERY_MIN { NURSERY_MAX / 4 } else { NURSERY_MIN };
 
@@ -58,8 +58,8 @@ struct Ageing {
     last: Ages,
     /// So many further collections send it there at once.
     at_once: u32,
-    /// The last major collection found old space alive: not much less than half of it, which is what it finds where live data do not grow, since it comes
-    /// when old space has doubled.
+    /// The last major collection found old space alive: not much less than a third of it, the least that it finds where live data do not grow, since it comes
+    /// when old space has doubled or tripled.
     lasting: bool,
 }
 
