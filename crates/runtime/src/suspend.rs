@@ -18,7 +18,7 @@
 //!   arguments that waits takes it, so that goals that wait often hardly allocate. Only records that are private when they are spent: no other worker reads more
 //!   of them than headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
 
-use crate::memory::{at, compare_exchange, copy_few, read, write, write_all};
+use crate::memory::{at, compare_exchange, copy_few, prefetch, read, write, write_all};
 use crate::terms::deref;
 use crate::unify::Written;
 use crate::worker::Worker;
@@ -302,6 +302,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn resume(&mut self, waiting: Word) {
         self.abi.want_resumption();
+        prefetch(waiting);
         if self.abi.resumed == 0 {
             self.abi.resumed = waiting.address();
             self.abi.resumed_at = self.abi.goals as usize;
@@ -434,7 +435,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn spend(&mut self, record: usize, arity: usize) {
         if !self.is_private(record) {
-            self.forget_old_arguments(record, arity);
+            self.forget_far_arguments(record, arity);
         } else if let Some(newest) = self.abi.spent.get_mut(arity) {
             write(record + 8 * SUSPENSION_NEXT, Word(*newest as u64));
             *newest = record;
@@ -444,13 +445,18 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn forget_arguments(&self, record: usize, arity: usize) {
         if !self.is_private(record) {
-            self.forget_old_arguments(record, arity);
+            self.forget_far_arguments(record, arity);
         }
     }
+    /// H6. The goal runs soon: what it leads to is fetched all at once, and not one after the other when the goal needs it.
     #[inline(never)]
-    fn forget_old_arguments(&self, record: usize, arity: usize) {
-        if !self.heap.is_young(record) {
-            (0..arity).for_each(|i| write(record + 8 * (SUSPENSION_ARGS + i), Word::small(0)));
+    fn forget_far_arguments(&self, record: usize, arity: usize) {
+        let old = !self.heap.is_young(record);
+        for argument in (0..arity).map(|i| record + 8 * (SUSPENSION_ARGS + i)) {
+            prefetch(read(argument));
+            if old {
+                write(argument, Word::small(0));
+            }
         }
     }
 }
