@@ -245,7 +245,7 @@ impl OldSpace {
         let block = (address - self.range.start) / BLOCK_BYTES;
         lock(&self.table).blocks.get(block) == Some(&Block::Used)
     }
-    /// Blocks that were evacuated become free. As many free blocks as are in use keep their pages.
+    /// Blocks that were evacuated become free. Twice as many free ones as are in use keep their pages: old space will double, and be copied.
     fn free_blocks(&self, memory: &Region, from: &Blocks) {
         let mut table = lock(&self.table);
         let freed: Vec<usize> = (0..from.used.len()).filter(|&block| from.used[block]).collect();
@@ -253,7 +253,7 @@ impl OldSpace {
             table.blocks[block] = Block::Free;
         }
         let used = self.used.fetch_sub(freed.len(), Relaxed) - freed.len();
-        let unused = freed.get(used.max(MAJOR_MIN / BLOCK_BYTES)..).unwrap_or_default();
+        let unused = freed.get((2 * used).max(MAJOR_MIN / BLOCK_BYTES)..).unwrap_or_default();
         // Neighbours together, so that large pages stay whole.
         for blocks in unused.chunk_by(|&block, &next| block + 1 == next) {
             let start = self.range.start + blocks[0] * BLOCK_BYTES;
