@@ -439,6 +439,29 @@ impl Worker {
         let predicate = PredicateId::of_goal_word(read(top - 8));
         top - 8 * (self.predicates.arity(predicate) + 1)
     }
+    /// True if no goal of the program ends there.
+    pub(crate) fn is_special(&self, end: usize) -> bool {
+        let goal = read(end - 8);
+        goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word()
+    }
+    /// Exchanges the two goals on top, if they are the program's.
+    #[cold]
+    pub(crate) fn swap_top_goals(&mut self) {
+        let top = self.abi.goals as usize;
+        if self.is_special(top) {
+            return;
+        }
+        let middle = self.below_top(top);
+        if self.is_special(middle) {
+            return;
+        }
+        let start = self.below_top(middle);
+        let below: Vec<Word> = (start..middle).step_by(8).map(read).collect();
+        let above = (middle..top).step_by(8).map(read);
+        for (i, word) in above.chain(below).collect::<Vec<Word>>().into_iter().enumerate() {
+            write(start + 8 * i, word);
+        }
+    }
     /// Pops the goal on top of the stack: its words.
     pub(crate) fn pop_goal(&mut self) -> Vec<Word> {
         let top = self.abi.goals as usize;

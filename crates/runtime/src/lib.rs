@@ -2,7 +2,7 @@
 //!
 //! A [`node::Node`] holds the loaded program and runs goals with one or several [`worker::Worker`]s: a worker owns its goal
 //! stack and the nursery, reduces goals by entering generated code, and offers builtins the operations on terms
-//! (`terms`), unification (`unify`), comparison (`order`) and suspension (`suspend`). Absent on purpose: other
+//! (`terms`), unification (`unify`), comparison (`order`) and suspension (`suspend`, `resume`). Absent on purpose: other
 //! nodes (an external reference is a class of object), the compiler, printing to the user and exiting.
 
 mod arith;
@@ -34,6 +34,7 @@ pub mod outcome;
 mod policy;
 mod print;
 pub mod program;
+mod resume;
 mod schedule;
 mod shake;
 mod spaces;
