@@ -16,9 +16,11 @@ const GROWING: [(&str, &str); 7] = [
         "go(N) :- fork(100, N).\nfork(0, _).\nfork(K, N) :- K > 0 | deep(N), K1 := K - 1, fork(K1, N).\ndeep(N) :- N1 := N + 1, deep(N1), goal(N), goal(N1).\ngoal(N) :- use(N, N).\nuse(_, _).\n",
     ),
     ("bucket", "go(N) :- later(N)@lower_priority, N1 := N + 1, go(N1).\nlater(_).\n"),
+    // Who runs one makes two more: so other workers cannot do them as fast as they are made.
     (
         "buckets",
-        "go(N) :- high(N)@priority(2000000000).\nhigh(N) :- later(N)@priority(N), N1 := N + 1, high(N1).\nlater(_).\n",
+        "go(N) :- high(N)@priority(2000000000).\nhigh(N) :- later(N)@priority(N), N1 := N + 1, high(N1).\n\
+         later(N) :- N1 := N + 1000003, N2 := N + 2000003, later(N1)@priority(N1), later(N2)@priority(N2).\n",
     ),
     (
         "list",

@@ -7,9 +7,10 @@
 //!   element of a list that is made in one go. Its worker *polls* the variable, and does nothing else: what it could do are
 //!   mostly goals that read what this one makes, a bit at a time. If little comes of that, or a goal that was given away waits at
 //!   once, it goes to the worker that makes what it waits for, to run after everything that is ready there: as if it had not been given away.
-//! - B6 Priorities hold across workers, too. A worker shows the priority that it has goals for. If one goes down, it pokes those that are above;
-//!   whoever is above others gives them of its goals that are, half of what there is of the highest priority that has any to spare:
-//!   at once if it has some, and otherwise it looks again soon.
+//! - B6 Priorities hold across workers, too. A worker shows the lowest priority that it has reduced at since it last looked: goals of a high one that come
+//!   between, such as messages that goals of low ones send, do not hide it. If one goes down, it pokes those that are above; whoever is above others gives them
+//!   of its goals that are, every other one from the highest priority on: at once if it has some to spare, and otherwise it looks again soon. As many as it is
+//!   going to do before it looks again are not worth a gift. Lessons (B7) are of no account here.
 //! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`], or when it is poked after it has run for
 //!   [`LOOK_AGAIN_TIME`]: so pokes, however many, make few looks, and goals that allocate nothing are shared, too. A poke that comes
 //!   earlier is forgotten: whoever asks repeats it, and pokes those who run in turn.
@@ -37,8 +38,8 @@ pub(crate) const LOOK_AGAIN_TIME: Duration = Duration::from_micros(100);
 /// After so many looks that found nothing, one is left out between two, then 3, 7, and so on: at most `1 << LEFT_OUT_MAX`.
 const LOOKS_IN_VAIN: u32 = 4;
 const LEFT_OUT_MAX: u32 = 6;
-/// A worker that reduces at a lower priority gets so many goals at most.
-const LOWEST_GET: usize = 32;
+/// Workers that reduce at lower priorities get so many goals at most, all together.
+const LOWER_GET: usize = 32;
 /// Goals that took less time than this were little work; one that was given away is sent back if it waits so soon.
 pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
 /// Polls in a row that bring little before a goal is sent back (B3).
@@ -62,14 +63,16 @@ impl Polling {
 }
 
 impl Worker {
-    /// Makes the goals ready that other workers sent.
-    pub(crate) fn open_mail(&mut self) {
+    /// Makes the goals ready that other workers sent. False if there are none.
+    pub(crate) fn open_mail(&mut self) -> bool {
         let mails = self.shared.team.take_mail(self.index);
         if mails.is_empty() {
-            return;
+            return false;
         }
         self.publish();
         self.fed = Some(Instant::now());
+        // What it reduces at now is no worse than that.
+        self.lowest = AT_REST;
         for Mail { priority, back, gift, giver, words } in mails {
             self.fed_by = giver.or(self.fed_by);
             if gift != 0 {
@@ -81,6 +84,7 @@ impl Worker {
                 self.push_goals(priority, &words);
             }
         }
+        true
     }
     /// Sends a goal to another worker.
     pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
@@ -120,24 +124,49 @@ impl Worker {
         if std::mem::take(&mut self.publish_wanted) {
             self.publish();
         }
-        self.shown = AT_REST;
+        (self.shown, self.lowest) = (AT_REST, AT_REST);
         self.shared.team.show_priority(self.index, AT_REST);
         std::mem::replace(&mut self.polling, Polling::NEW).sent_back
     }
-    /// B6: shows the others which priority this worker has goals for. True if that has changed: then what follows is not older.
-    pub(crate) fn show_priority(&mut self) -> bool {
-        let priority = self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY));
-        let before = std::mem::replace(&mut self.shown, priority);
-        if priority == before {
-            return false;
+    /// B6: goals of a lower priority than before are the next.
+    #[inline(always)]
+    pub(crate) fn go_down(&mut self) {
+        let priority = self.abi.priority;
+        self.lowest = self.lowest.min(priority);
+        self.descents += 1;
+        if priority < self.shown {
+            self.show_priority(priority);
         }
+    }
+    /// B6: shows the lowest priority since this was last called with `again`, that included. True if what is shown has changed: then what follows is not older.
+    pub(crate) fn show_lowest(&mut self, again: bool) -> bool {
+        let priority = self.best_priority();
+        let lowest = if again {
+            std::mem::replace(&mut self.lowest, priority).min(priority)
+        } else {
+            self.shown.min(priority)
+        };
+        let changed = lowest != self.shown;
+        if changed {
+            self.show_priority(lowest);
+        }
+        changed
+    }
+    /// B6: what was shown is to be forgotten soon.
+    pub(crate) fn goes_up(&self) -> bool {
+        self.best_priority() > self.shown
+    }
+    fn best_priority(&self) -> i64 {
+        self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY))
+    }
+    fn show_priority(&mut self, priority: i64) {
+        let before = std::mem::replace(&mut self.shown, priority);
         self.shared.team.show_priority(self.index, priority);
         // Of two workers, one that goes down and one that goes up, one sees the other.
         fence(Ordering::SeqCst);
         if priority < before {
             self.shared.team.poke_above(priority);
         }
-        true
     }
     /// B6.
     pub(crate) fn show_looks(&mut self) {
@@ -166,6 +195,7 @@ impl Worker {
     pub(crate) fn feed(&mut self) {
         self.judge();
         let shared = self.shared.clone();
+        let descents = std::mem::take(&mut self.descents);
         let mut hungry = shared.team.hungry() & !(1 << self.index);
         if hungry != 0 && self.looks_left_out > 0 {
             self.looks_left_out -= 1;
@@ -182,31 +212,40 @@ impl Worker {
             }
             self.looks_in_vain = 0;
             if shared.team.claim(asker) {
-                self.give(asker, surplus);
+                self.give(asker, surplus, true);
             }
         }
-        while let Some((worker, priority)) = shared.team.lowest(self.shown) {
-            let surplus = self.surplus(LOWEST_GET, priority);
-            if surplus.is_empty() {
+        let mut lower: Vec<(usize, i64)> = shared.team.lower(self.shown).collect();
+        lower.sort_unstable_by_key(|&(_, priority)| priority);
+        let share = (LOWER_GET / lower.len().max(1)).max(1);
+        for (worker, priority) in lower {
+            let surplus = self.surplus(share, priority);
+            let goals: usize = surplus.iter().map(Surplus::len).sum();
+            if 2 * goals <= descents.min(share) {
+                // They are done, or most of them, when it looks again.
                 return;
             }
-            self.give(worker, surplus);
+            self.give(worker, surplus, false);
         }
     }
-    /// Gives goals to a worker.
-    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>) {
+    /// Gives goals to a worker. `trial`: and remembers them (B7).
+    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, trial: bool) {
         self.end_solo();
         self.publish();
+        let mut mails = Vec::with_capacity(surplus.len());
         for part in surplus {
             let (priority, words) = self.take_surplus(part);
-            self.begin_trial(&words);
+            if trial {
+                self.begin_trial(&words);
+            }
             let gift = self.shared.next_gift();
             self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
             self.statistics.mails += 1;
             self.statistics.gifts += 1;
             self.statistics.words_given += words.len() as u64;
-            self.shared.team.post(to, Mail { priority, back: false, gift, giver: Some(self.index), words });
+            mails.push(Mail { priority, back: false, gift, giver: Some(self.index), words });
         }
+        self.shared.team.post_all(to, mails);
     }
 
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
@@ -258,5 +297,74 @@ impl Worker {
         self.statistics.mails += 1;
         self.statistics.goals_back += 1;
         self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect_tests::Builder;
+
+    /// Priorities of the goals that worker 0 gives to worker 1, which shows that it reduces at this one.
+    fn given(worker: &mut Worker, lowest: i64) -> Vec<i64> {
+        let team = worker.shared.clone();
+        team.team.show_priority(1, lowest);
+        worker.show_lowest(true);
+        worker.feed();
+        team.team.take_mail(1).iter().map(|mail| mail.priority).collect()
+    }
+
+    #[test]
+    fn who_reduces_at_a_lower_priority_gets_every_other_goal_of_the_higher_ones() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        for priority in 91..=100 {
+            worker.spawn_at(priority, goal, &[Word::NIL]);
+        }
+        assert_eq!(given(worker, 95), [100, 98, 96]);
+        assert_eq!(given(worker, 95), [99]);
+        assert_eq!(given(worker, 95), [97]);
+        assert_eq!(given(worker, 95), []);
+    }
+
+    #[test]
+    fn what_is_done_before_the_next_look_is_not_given_to_who_reduces_at_a_lower_priority() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        for priority in (80..=100).step_by(2) {
+            worker.spawn_at(priority, goal, &[Word::NIL]);
+        }
+        // The running priority is the highest; what is below it runs now.
+        for _ in 0..4 {
+            assert!(worker.next_segment());
+            worker.go_down();
+            worker.pop_goal();
+        }
+        assert_eq!(worker.priority(), 94);
+        assert_eq!(given(worker, 88), []);
+        assert_eq!(given(worker, 88), [92]);
+    }
+
+    #[test]
+    fn what_is_shown_is_the_lowest_priority_since_the_last_look() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let start = worker.priority();
+        assert!(worker.show_lowest(true) && worker.shown == start && !worker.goes_up());
+        worker.spawn_at(10, goal, &[Word::NIL]);
+        assert!(worker.next_segment());
+        worker.go_down();
+        assert_eq!(worker.shown, 10);
+        // A goal of a high priority comes in between.
+        worker.spawn_at(start, goal, &[Word::NIL]);
+        worker.switch_priority();
+        assert_eq!(worker.priority(), start);
+        assert!(!worker.show_lowest(false) && worker.goes_up() && worker.shown == 10);
+        assert!(!worker.show_lowest(true) && worker.shown == 10);
+        // It was not between, but is what has been reduced since then.
+        assert!(worker.show_lowest(true) && worker.shown == start && !worker.goes_up());
     }
 }

@@ -175,8 +175,10 @@ impl Worker {
     }
     /// Puts the goal that is next, if it is one of the program's, into an error that is no goal's fault.
     pub(crate) fn name_next_goal(&self, error: &mut ProgramError) {
-        let (predicate, args) = self.top_goal();
-        if self.predicates.native(predicate).is_none() {
+        let of_program = |(predicate, _): &(PredicateId, _)| self.predicates.native(*predicate).is_none();
+        let next =
+            Some(self.top_goal()).filter(of_program).or_else(|| self.best_in_buckets().filter(of_program));
+        if let Some((predicate, args)) = next {
             error.goal = self.goal_text(&mut Names::default(), predicate, &args);
             (error.file, error.line) = self.place(predicate, Position::NONE);
         }
@@ -190,6 +192,12 @@ impl Worker {
                 (info.file.to_string(), info.line)
             }
         }
+    }
+    fn best_in_buckets(&self) -> Option<(PredicateId, Vec<Word>)> {
+        let (_, bucket) = self.goals.buckets.last_key_value()?;
+        let (goal, words) = bucket.split_last()?;
+        let predicate = PredicateId::of_goal_word(*goal);
+        Some((predicate, words[words.len() - self.predicates.arity(predicate)..].to_vec()))
     }
     fn top_goal(&self) -> (PredicateId, Vec<Word>) {
         let mut top = self.abi.goals as usize - 8;

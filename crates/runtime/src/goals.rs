@@ -355,7 +355,7 @@ impl Worker {
         self.trial = None;
         self.goals.polled.clear();
         self.solo = false;
-        (self.shown, self.shown_looks, self.looked) = (AT_REST, false, None);
+        (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
         self.goals.clean = self.goals.start();

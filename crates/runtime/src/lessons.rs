@@ -247,6 +247,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect_tests::Builder;
+    use crate::goals::NO_PRIORITY;
 
     /// A worker of which so many goals waited right after a gift of a goal of the first predicate.
     fn after_a_gift(builder: &mut Builder, waited: u64) -> &mut Worker {
@@ -273,6 +274,16 @@ mod tests {
         assert!(worker.keeps(goal[0]) && !worker.keeps(goal[1]));
         lock(&worker.shared.lessons.known).get_mut(&goal[0]).expect("it is known").until = Instant::now();
         assert!(!worker.keeps(goal[0]));
+    }
+
+    #[test]
+    fn what_is_kept_goes_to_a_worker_that_reduces_at_a_lower_priority() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = after_a_gift(&mut builder, FEW + 1);
+        worker.spawn_at(50, goal, &[Word::NIL]);
+        assert!(worker.surplus(1, NO_PRIORITY).is_empty());
+        assert_eq!(worker.surplus(1, 49).len(), 1);
     }
 
     #[test]

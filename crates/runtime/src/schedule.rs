@@ -22,6 +22,8 @@ use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
 
 /// An idle worker asks again after so long, and ever later as long as what it gets gives little work.
 const PATIENCE_MIN: Duration = Duration::from_micros(100);
+/// After little work it asks again after this at the latest, if there is a processor for each worker.
+const LITTLE_PATIENCE: Duration = Duration::from_millis(1);
 /// Goals that took more time than this were much work.
 const MUCH_WORK: Duration = Duration::from_millis(1);
 /// How many goals a worker asks for at most.
@@ -54,7 +56,7 @@ enum Pause {
 /// Reduces for worker `me` until the run is over.
 pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
     let crew = shared.crew();
-    let mut idle = Idle::new(crew.len(), me, crew.with(me, |worker| worker.waker()));
+    let mut idle = Idle::new(shared, me, crew.with(me, |worker| worker.waker()));
     loop {
         let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
         match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
@@ -161,6 +163,7 @@ struct Idle {
     workers: usize,
     /// How long it waits before it asks (again).
     patience: Duration,
+    patience_max: Duration,
     /// How many goals it asks for.
     appetite: usize,
     /// Whom it asked last.
@@ -173,12 +176,14 @@ struct Idle {
 }
 
 impl Idle {
-    fn new(workers: usize, me: usize, waker: Waker) -> Idle {
+    fn new(shared: &Shared, me: usize, waker: Waker) -> Idle {
+        let workers = shared.crew().len();
         Idle {
             me,
             workers,
             waker,
             patience: PATIENCE_MIN,
+            patience_max: if workers <= shared.processors { LITTLE_PATIENCE } else { PATIENCE_MAX },
             appetite: 1,
             asked: me,
             busy_since: Instant::now(),
@@ -210,7 +215,7 @@ impl Idle {
             self.appetite *= 2;
         } else if busy < LITTLE_WORK || sent_back && busy < MUCH_WORK {
             // What is left when a large goal is done may be a small one that waits for the others.
-            self.patience = (self.patience * 2).min(PATIENCE_MAX);
+            self.patience = (self.patience * 2).min(self.patience_max);
         } else {
             self.patience = PATIENCE_MIN;
             self.asking = true;
@@ -267,7 +272,7 @@ impl Worker {
                 if !self.next_segment() {
                     return Pause::Rest;
                 } else if !self.is_single() {
-                    self.show_priority();
+                    self.go_down();
                 }
                 continue;
             }
@@ -352,13 +357,14 @@ impl Worker {
             return Some(Pause::Collect);
         }
         let collected = std::mem::take(&mut self.collected);
-        if self.abi.heap as usize >= self.soon || collected {
+        let due = self.abi.heap as usize >= self.soon || collected;
+        if due {
             (self.soon, self.looked) = (usize::MAX, None);
             self.take_turn(collected);
         }
         if crowd {
             self.look_at_others();
-            self.open_mail();
+            let mail = self.open_mail();
             if std::mem::take(&mut self.sums.too_many) {
                 self.leave_sums();
             }
@@ -372,13 +378,13 @@ impl Worker {
             if !self.goals.polled.is_empty() && !self.poll_variables() {
                 return Some(Pause::Poll);
             }
-            let fenced = self.show_priority();
+            let fenced = self.show_lowest(due || mail);
             let asked = self.is_asked(poked);
             if asked {
                 self.feed();
             }
             // B8: who was poked once might be poked all the time.
-            if asked || poked {
+            if asked || poked || self.goes_up() {
                 self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
             }
             if self.shaker.is_some() {
@@ -408,7 +414,7 @@ impl Worker {
     fn is_asked(&mut self, poked: bool) -> bool {
         let (team, looks) = (&self.shared.team, self.soon != usize::MAX);
         (poked || !looks)
-            && (team.hungry() != 0 || team.lowest(self.shown).is_some())
+            && (team.hungry() != 0 || team.lower(self.shown).next().is_some())
             && (!looks || self.is_time_to_look())
     }
     /// The program failed or wants to exit.

@@ -8,6 +8,7 @@
 //!   ready for a moment only, stay together: to talk across workers costs a hundred times as much.
 
 use crate::balance::LOOK_AGAIN_BYTES;
+use crate::goals::NO_PRIORITY;
 use crate::memory::{at, copy, read, write, write_all};
 use crate::terms::deref;
 use crate::worker::Worker;
@@ -32,6 +33,15 @@ pub(crate) enum Surplus {
     Stack(usize, Vec<Range<usize>>),
     /// In the bucket of this priority; ranges of indices.
     Bucket(i64, Vec<Range<usize>>),
+}
+
+impl Surplus {
+    /// How many goals they are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Surplus::Stack(_, goals) | Surplus::Bucket(_, goals) => goals.len(),
+        }
+    }
 }
 
 /// B4: the bottom of the top segment when the worker last looked.
@@ -68,8 +78,8 @@ impl Seen {
 }
 
 impl Worker {
-    /// B1, B4: what may be given to a worker that wants so many goals: not more than half of what there is of each priority, all of
-    /// which are higher than `floor`.
+    /// B1, B4: what may be given to a worker that wants so many goals: half of what there is, of priorities that are higher than `floor`. That is
+    /// what it reduces at (B6 of `balance`), or [`NO_PRIORITY`] if it asks.
     pub(crate) fn surplus(&mut self, mut appetite: usize, floor: i64) -> Vec<Surplus> {
         let (segment, top) =
             (self.goals.segments.last().expect("the lowest segment stays"), self.abi.goals as usize);
@@ -86,24 +96,31 @@ impl Worker {
         self.goals.seen.list_steps = self.goals.seen.list_steps.max(LIST_STEPS);
         let mut buckets = self.goals.buckets.iter().rev().peekable();
         let (mut all, mut in_vain) = (Vec::new(), 0);
+        let asks = floor == NO_PRIORITY;
+        // The goal on top stays, so the next one may go.
+        let mut larger_half = true;
         while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
             let on_stack = segments.peek().map(|&i| self.goals.segments[i].priority);
             let beside = buckets.peek().map(|&(&priority, _)| priority);
             let Some(priority) = on_stack.max(beside).filter(|&priority| priority > floor) else { break };
             let mut surplus = if on_stack == Some(priority) {
                 let segment = segments.next().expect("it was seen");
-                Surplus::Stack(segment, self.ready_on_stack(segment, stable))
+                Surplus::Stack(segment, self.ready_on_stack(segment, stable, asks))
             } else {
                 let (_, bucket) = buckets.next().expect("it was seen");
-                Surplus::Bucket(priority, self.ready_in_bucket(bucket))
+                Surplus::Bucket(priority, self.ready_in_bucket(bucket, asks))
             };
             let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus;
             if ready.is_empty() {
                 in_vain += 1;
             } else {
-                ready.truncate(appetite.min(ready.len().div_ceil(2)));
+                let half = (ready.len() + usize::from(larger_half)) / 2;
+                larger_half ^= ready.len() % 2 == 1;
+                ready.truncate(appetite.min(half));
                 appetite -= ready.len();
-                all.push(surplus);
+                if !ready.is_empty() {
+                    all.push(surplus);
+                }
             }
         }
         let seen = &mut self.goals.seen;
@@ -118,8 +135,8 @@ impl Worker {
     fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
         self.goals.marks.iter().copied().find(|&mark| mark > base && mark < top)
     }
-    /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4).
-    fn ready_on_stack(&self, index: usize, stable: usize) -> Vec<Range<usize>> {
+    /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4). `lessons`: but for those that are kept (B7).
+    fn ready_on_stack(&self, index: usize, stable: usize, lessons: bool) -> Vec<Range<usize>> {
         let segment = self.goals.segments[index];
         let above = self.goals.segments.get(index + 1);
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
@@ -138,7 +155,10 @@ impl Worker {
                 break;
             }
             let predicate = PredicateId::of_goal_word(read(end - 8));
-            if predicate != self.system_goals.mark && !self.would_wait(predicate, |i| read(start + 8 * i)) {
+            let stays = predicate == self.system_goals.mark
+                || lessons && self.keeps(predicate)
+                || self.would_wait(predicate, |i| read(start + 8 * i));
+            if !stays {
                 ready.push(start..end);
             }
             start = end;
@@ -146,7 +166,7 @@ impl Worker {
         ready
     }
     /// The goals of a bucket that may be given away, the oldest of the newest first.
-    fn ready_in_bucket(&self, bucket: &[Word]) -> Vec<Range<usize>> {
+    fn ready_in_bucket(&self, bucket: &[Word], lessons: bool) -> Vec<Range<usize>> {
         let mut ready = Vec::new();
         let mut end = bucket.len();
         for _ in 0..LOOKED_AT {
@@ -155,7 +175,8 @@ impl Worker {
             }
             let predicate = PredicateId::of_goal_word(bucket[end - 1]);
             let start = end - 1 - self.predicates.arity(predicate);
-            if !self.would_wait(predicate, |i| bucket[start + i]) {
+            let stays = lessons && self.keeps(predicate) || self.would_wait(predicate, |i| bucket[start + i]);
+            if !stays {
                 ready.push(start..end);
             }
             end = start;
@@ -167,9 +188,6 @@ impl Worker {
     /// So is a list whose end is not yet there. (Who reads a stream may have much to do for each of its elements; but if it has waited for
     /// some, it is given away as one that was resumed.)
     fn would_wait(&self, predicate: PredicateId, argument: impl Fn(usize) -> Word) -> bool {
-        if self.keeps(predicate) {
-            return true;
-        }
         let is_unbound = |word: Word| matches!(deref(word).tag(), Tag::Ref | Tag::Var);
         let unbound = |word: Word| {
             let word = deref(word);
@@ -285,7 +303,6 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect_tests::Builder;
-    use crate::goals::NO_PRIORITY;
     use crate::worker::PRIORITY_MAX;
     use proptest::prelude::*;
 

@@ -108,6 +108,10 @@ pub struct Worker {
     pub(crate) looks_left_out: usize,
     /// B6 of `balance`: what others were shown.
     pub(crate) shown: i64,
+    /// The lowest priority that it has reduced at since what was shown was last forgotten.
+    pub(crate) lowest: i64,
+    /// How often it went to a lower priority since it last fed others.
+    pub(crate) descents: usize,
     pub(crate) shown_looks: bool,
     /// There was a collection.
     pub(crate) collected: bool,
@@ -251,6 +255,8 @@ impl Worker {
             looks_in_vain: 0,
             looks_left_out: 0,
             shown: AT_REST,
+            lowest: AT_REST,
+            descents: 0,
             shown_looks: false,
             polling: Polling::NEW,
             solo: false,

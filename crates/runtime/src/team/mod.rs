@@ -45,8 +45,9 @@ pub(crate) const WORKERS_MAX: usize = 64;
 pub(crate) const AT_REST: i64 = i64::MAX;
 /// A worker that asks for goals asks again after this at the latest.
 pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(10);
-/// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread costs more.
-const SPIN: Duration = Duration::from_micros(20);
+/// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread costs as much. Who asks for goals
+/// gets them within 20 us as a rule: those that were made after the last look (B4 of `surplus`).
+const SPIN: Duration = Duration::from_micros(100);
 /// The same while all are stopped: most collections end within that.
 const SPIN_STOPPED: Duration = Duration::from_micros(200);
 const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug that ends the process";
@@ -225,10 +226,14 @@ impl Team {
 
     /// Sends goals to a worker. Only a running worker may (T1).
     pub(crate) fn post(&self, to: usize, mail: Mail) {
-        self.active.fetch_add(1, Relaxed);
+        self.post_all(to, vec![mail]);
+    }
+    /// Sends goals of several priorities to a worker, all at once.
+    pub(crate) fn post_all(&self, to: usize, mut mails: Vec<Mail>) {
+        self.active.fetch_add(mails.len(), Relaxed);
         let seat = &self.seats[to];
         let mut mailbox = self.mailbox(to);
-        mailbox.mails.push(mail);
+        mailbox.mails.append(&mut mails);
         seat.waiting.store(true, Relaxed);
         seat.poked.store(true, Relaxed);
         mailbox.poke();
@@ -293,13 +298,13 @@ impl Team {
     pub(crate) fn show_looks(&self, me: usize, looks: bool) {
         self.seats[me].looks.store(looks, Relaxed);
     }
-    /// The running worker that shows the lowest priority, which is lower than this one: it and its priority.
-    pub(crate) fn lowest(&self, below: i64) -> Option<(usize, i64)> {
+    /// The running workers that show a priority lower than this one: they and their priorities.
+    pub(crate) fn lower(&self, than: i64) -> impl Iterator<Item = (usize, i64)> {
         // Who has mail is going to look at that first.
         let running = |seat: &Seat| !seat.waiting.load(Relaxed);
-        let shown = self.seats.iter().enumerate().filter(|(_, seat)| running(seat));
+        let shown = self.seats.iter().enumerate().filter(move |(_, seat)| running(seat));
         let shown = shown.map(|(worker, seat)| (worker, seat.priority.load(Relaxed)));
-        shown.filter(|&(_, priority)| priority < below).min_by_key(|&(_, priority)| priority)
+        shown.filter(move |&(_, priority)| priority < than)
     }
     /// True if this worker showed that it has goals.
     pub(crate) fn has_goals(&self, worker: usize) -> bool {
@@ -330,6 +335,7 @@ impl Team {
         } else {
             world = self.lie_down(world, me);
         }
+        let mut spin = SPIN;
         let mut next = ask.map(|first| self.ask(&world, me, first));
         let mut pause = timeout.unwrap_or(PATIENCE_MAX);
         let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -366,7 +372,8 @@ impl Team {
                 }
                 world.held |= bit(me);
             }
-            world = self.wait(world, me, deadline);
+            world = self.wait(world, me, deadline, spin);
+            spin = Duration::ZERO;
         }
     }
     /// Asks for goals, and pokes the first worker from this one on that runs. Returns whom to ask next.
@@ -482,11 +489,12 @@ impl Team {
         mut world: MutexGuard<'a, World>,
         me: usize,
         deadline: Option<Instant>,
+        spin: Duration,
     ) -> MutexGuard<'a, World> {
         let seat = &self.seats[me];
         let rings = seat.rings.load(Relaxed);
         if self.spins {
-            let spin = if world.stop.leader().is_some() { SPIN_STOPPED } else { SPIN };
+            let spin = if world.stop.leader().is_some() { SPIN_STOPPED } else { spin };
             drop(world);
             let begin = Instant::now();
             while seat.rings.load(Relaxed) == rings && begin.elapsed() < spin {

@@ -11,7 +11,7 @@
 //!   who are in, so whoever comes too late is not let in: what is shared must be work that anyone can take, and the leader does
 //!   what nobody took.
 
-use super::{Relaxed, Team, World, bit, members};
+use super::{Relaxed, SPIN, Team, World, bit, members};
 use crate::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
@@ -90,7 +90,7 @@ impl Team {
             for worker in members(self.running(&world) & !bit(me)) {
                 self.poke(worker);
             }
-            world = self.wait(world, me, Some(Instant::now() + REPEAT));
+            world = self.wait(world, me, Some(Instant::now() + REPEAT), SPIN);
             if world.stop.leader != Some(me) {
                 return false;
             }
@@ -116,7 +116,7 @@ impl Team {
                 world.stop.stopped &= !bit(me);
                 return Phase::Resume;
             }
-            world = self.wait(world, me, None);
+            world = self.wait(world, me, None, SPIN);
         }
     }
     /// Whether somebody is stopped, not only at rest.
@@ -140,7 +140,7 @@ impl Team {
         let mut world = self.led_by(me);
         world.stop.called = 0;
         while world.stop.sharing != 0 {
-            world = self.wait(world, me, None);
+            world = self.wait(world, me, None, SPIN);
         }
     }
     /// The leader lets everybody go on.
