@@ -10,7 +10,7 @@
 //! - B6 Priorities hold across workers, too. A worker shows the lowest priority that it has reduced at since it last looked: goals of a high one that come
 //!   between, such as messages that goals of low ones send, do not hide it. If one goes down, it pokes those that are above; whoever is above others gives them
 //!   of its goals that are, every other one from the highest priority on: at once if it has some to spare, and otherwise it looks again soon. As many as it is
-//!   going to do before it looks again are not worth a gift. Lessons (B7) are of no account here.
+//!   going to do before it looks again, if that takes no longer than [`LOOK_AGAIN_TIME`], are not worth a gift. Lessons (B7) are of no account here.
 //! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`], or when it is poked after it has run for
 //!   [`LOOK_AGAIN_TIME`]: so pokes, however many, make few looks, and goals that allocate nothing are shared, too. A poke that comes
 //!   earlier is forgotten: whoever asks repeats it, and pokes those who run in turn.
@@ -195,7 +195,10 @@ impl Worker {
     pub(crate) fn feed(&mut self) {
         self.judge();
         let shared = self.shared.clone();
-        let descents = std::mem::take(&mut self.descents);
+        let now = Instant::now();
+        let soon =
+            now.saturating_duration_since(std::mem::replace(&mut self.fed_others, now)) < LOOK_AGAIN_TIME;
+        let descents = std::mem::take(&mut self.descents) * usize::from(soon);
         let mut hungry = shared.team.hungry() & !(1 << self.index);
         if hungry != 0 && self.looks_left_out > 0 {
             self.looks_left_out -= 1;
@@ -343,6 +346,8 @@ mod tests {
             worker.pop_goal();
         }
         assert_eq!(worker.priority(), 94);
+        // However long that took here.
+        worker.fed_others = Instant::now() + Duration::from_secs(9);
         assert_eq!(given(worker, 88), []);
         assert_eq!(given(worker, 88), [92]);
     }

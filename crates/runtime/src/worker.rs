@@ -110,7 +110,8 @@ pub struct Worker {
     pub(crate) shown: i64,
     /// The lowest priority that it has reduced at since what was shown was last forgotten.
     pub(crate) lowest: i64,
-    /// How often it went to a lower priority since it last fed others.
+    /// When it last fed others, and how often it went to a lower priority since then.
+    pub(crate) fed_others: Instant,
     pub(crate) descents: usize,
     pub(crate) shown_looks: bool,
     /// There was a collection.
@@ -256,6 +257,7 @@ impl Worker {
             looks_left_out: 0,
             shown: AT_REST,
             lowest: AT_REST,
+            fed_others: Instant::now(),
             descents: 0,
             shown_looks: false,
             polling: Polling::NEW,

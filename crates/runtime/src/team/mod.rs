@@ -226,14 +226,17 @@ impl Team {
 
     /// Sends goals to a worker. Only a running worker may (T1).
     pub(crate) fn post(&self, to: usize, mail: Mail) {
-        self.post_all(to, vec![mail]);
+        self.put(to, 1, |mails_there| mails_there.push(mail));
     }
     /// Sends goals of several priorities to a worker, all at once.
     pub(crate) fn post_all(&self, to: usize, mut mails: Vec<Mail>) {
-        self.active.fetch_add(mails.len(), Relaxed);
+        self.put(to, mails.len(), |mails_there| mails_there.append(&mut mails));
+    }
+    fn put(&self, to: usize, count: usize, put: impl FnOnce(&mut Vec<Mail>)) {
+        self.active.fetch_add(count, Relaxed);
         let seat = &self.seats[to];
         let mut mailbox = self.mailbox(to);
-        mailbox.mails.append(&mut mails);
+        put(&mut mailbox.mails);
         seat.waiting.store(true, Relaxed);
         seat.poked.store(true, Relaxed);
         mailbox.poke();
