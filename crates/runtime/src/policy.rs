@@ -4,7 +4,7 @@
 //! more time to die), and shrinks again when little does for long. Those who fill their nurseries share twice what one alone would have, or
 //! half of what is live, but none gets less than the nursery that it started with. What survives its second collection goes to old space, unless so little is young
 //! that to copy it each time costs nothing: a stream of which one cons is old keeps all later ones alive until a major collection. Where nearly all that
-//! survives once survives again, it goes to old space at once ([`Ageing`]). A major collection comes when old and large
+//! survives once survives again, it goes to old space at once, and where much of it has died by then, nurseries go on growing ([`Ageing`]). A major collection comes when old and large
 //! objects have doubled since the last one, or tripled if that found nearly all of them alive. Running out means that live data alone exceeds what was allowed.
 
 use crate::collect::{Ages, Collection, Part, Plan};
@@ -12,7 +12,7 @@ use crate::crew::{Shared, lock};
 use crate::heap::{LARGE_WORDS, NURSERY_MAX, NURSERY_MIN};
 use crate::memory::at;
 use crate::outcome::{ErrorKind, ProgramError};
-use crate::spaces::NURSERY_RANGE;
+use crate::spaces::{MAJOR_MIN, NURSERY_RANGE};
 use crate::statistics::{self as noted, Collected, Share};
 use crate::team::Sharers;
 use crate::trace::What;
@@ -48,11 +48,13 @@ const AGAIN_PERCENT: usize = 80;
 const AT_ONCE: u32 = 16;
 /// So much of old space must have been alive when it was seen as a whole.
 const LASTING_PERCENT: usize = 25;
-/// What would survive anyway is copied while it is still in the cache.
-const AT_ONCE_NURSERY: usize = if NURSERY_MAX / 4 > NURSERY_MIN { NURSERY_MAX / 4 } else { NURSERY_MIN };
+/// Bytes of all nurseries together, at most.
+const NURSERIES_MAX: usize = 2 * NURSERY_RANGE;
 
 /// When what survives goes to old space. Where a large structure is made, nearly all survives: there it goes at once, and so is copied once and not
-/// twice. But what goes there and dies soon keeps alive what it leads to, until a major collection.
+/// twice. But what goes there and dies soon keeps alive what it leads to, until a major collection. Where all that is live is replaced now and then,
+/// as in a network of processes that send to each other, it depends on the size of nurseries what dies young: so it is not asked before they are as large as they
+/// otherwise get, and while they grow beyond that nothing becomes old.
 #[derive(Debug)]
 struct Ageing {
     last: Ages,
@@ -61,10 +63,12 @@ struct Ageing {
     /// The last major collection found old space alive: not much less than a third of it, the least that it finds where live data do not grow, since it comes
     /// when old space has doubled or tripled.
     lasting: bool,
+    /// Much of what had survived once had died by the next collection. It would not survive in larger nurseries, so they grow.
+    dies_later: bool,
 }
 
 impl Ageing {
-    const NEW: Ageing = Ageing { last: Ages::First, at_once: 0, lasting: true };
+    const NEW: Ageing = Ageing { last: Ages::First, at_once: 0, lasting: true, dies_later: false };
     /// Before a collection; `little` is young. When the heap is checked, all ways have their turn. A major collection may end what kept things alive
     /// that are dead, so it lets nothing become old that is new.
     fn next(&mut self, major: bool, little: bool, checked: bool) -> Ages {
@@ -73,41 +77,44 @@ impl Ageing {
             Ages::Second if checked => Ages::First,
             _ if checked => Ages::Never,
             _ if self.at_once > 0 && !major => Ages::First,
-            _ if little => Ages::Never,
+            _ if little || self.dies_later => Ages::Never,
             _ => Ages::Second,
         };
         self.last
     }
-    /// After a minor collection of so many words of nurseries and of what had survived before, which copied some, and some of them to old space.
-    fn seen(&mut self, used: usize, survivors: usize, (copied, old): (usize, usize)) {
+    /// After a minor collection of so many words of nurseries (which are `full`: they have no more room to grow) and of what had survived before, which copied
+    /// some, and some of them to old space.
+    fn seen(&mut self, full: bool, used: usize, survivors: usize, (copied, old): (usize, usize)) {
         let much = |words: usize| words * 100 >= used * GROW_PERCENT;
         match self.last {
             Ages::First if much(copied) => self.at_once = self.at_once.saturating_sub(1),
             Ages::First => self.at_once = 0,
-            Ages::Second if self.lasting && much(survivors) && old * 100 >= survivors * AGAIN_PERCENT => {
-                self.at_once = AT_ONCE;
+            Ages::Second if full && much(survivors) => {
+                self.dies_later = old * 100 < survivors * AGAIN_PERCENT;
+                self.at_once = if self.lasting && !self.dies_later { AT_ONCE } else { 0 };
             }
             _ => {}
         }
     }
-    /// After a major collection: so many words were old before, and are now.
+    /// After a major collection: so many words were old before, and are now. Then it is asked again.
     fn all_seen(&mut self, before: usize, now: usize) {
         self.lasting = now * 100 >= before * LASTING_PERCENT;
-        if !self.lasting {
-            self.at_once = 0;
-        }
+        self.at_once = 0;
     }
 }
 
 /// What is remembered from one collection to the next.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// Bytes of the nursery of a worker that fills it: at least, at most, and now.
+    /// Bytes of the nursery of a worker that fills it: at least, and now.
     least: usize,
-    most: usize,
     nursery: usize,
+    /// Bytes of all nurseries, unless more are seen to pay.
+    most: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
+    /// Nurseries begin to grow beyond `most`. What became old before may be dead, and keep alive what follows it: the next collection is a major one.
+    major_wanted: bool,
     ageing: Ageing,
     /// Words that the last minor collection copied, and how long that took all collectors together: the next one is expected to be like it.
     copied: usize,
@@ -121,9 +128,10 @@ impl Policy {
             if workers > 1 { (2 * NURSERY_MIN, NURSERY_MAX) } else { (NURSERY_MIN, NURSERY_MAX / 2) };
         Policy {
             least,
-            most,
             nursery: least,
+            most,
             quiet_collections: 0,
+            major_wanted: false,
             ageing: Ageing::NEW,
             copied: 0,
             took: Duration::ZERO,
@@ -139,7 +147,9 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
     let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
     let (nursery, expected) = {
-        let policy = lock(&shared.policy);
+        let mut policy = lock(&shared.policy);
+        // It costs little while little is old.
+        major |= std::mem::take(&mut policy.major_wanted) && spaces.old_bytes() < MAJOR_MIN;
         (policy.nursery, (policy.copied, policy.took))
     };
     let (mut kept, mut survivors, mut reused) = (0, 0, 0);
@@ -195,22 +205,26 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
     });
     shared.note_collection(me, start, major, copied);
+    let nursery = {
+        let mut policy = lock(&shared.policy);
+        if major {
+            policy.ageing.all_seen(before.0, old_words(shared));
+            nursery
+        } else {
+            let share = |bytes: usize| bytes.min(spaces.bytes_max() / 8) / busy.max(1);
+            let share = |bytes: usize| share(bytes).clamp(NURSERY_MIN, NURSERY_RANGE);
+            let (most, largest) = (share(policy.most.max(spaces.old_bytes() / 2)), share(NURSERIES_MAX));
+            let old_words = parts.iter().map(|part| part.old_words).sum();
+            policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, old_words));
+            // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives. One worker gains by larger ones.
+            let grown_for = if crew.len() > 1 { work } else { used };
+            policy.collected((copied, took), grown_for, (most, largest))
+        }
+    };
     if major {
-        lock(&shared.policy).ageing.all_seen(before.0, old_words(shared));
-    } else {
-        let old_words = parts.iter().map(|part| part.old_words).sum();
-        lock(&shared.policy).ageing.seen(used / 8, survivors, (copied, old_words));
-    }
-    let nursery = if !major {
-        let most = NURSERY_MAX.max(spaces.old_bytes() / 2).min(spaces.bytes_max() / 8) / busy.max(1);
-        // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives. One worker gains by larger ones.
-        let grown_for = if crew.len() > 1 { work } else { used };
-        lock(&shared.policy).collected((copied, took), grown_for, most)
-    } else {
         crew.each(Worker::give_goals_back);
         crew.with(me, Worker::check_heap_limit);
-        nursery
-    };
+    }
     crew.each(|worker| {
         // Who allocates little gets no more than it may need, so that many workers do not take much memory for nothing.
         let enough = if worker.index == me { nursery } else { worker.nursery_used() * LITTLE };
@@ -282,14 +296,22 @@ fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop:
 }
 
 impl Policy {
-    /// After a minor collection that copied so many words and took so long, of `used` bytes of all nurseries. A nursery may have `most` bytes; answers
-    /// how many it gets.
-    fn collected(&mut self, (copied, took): (usize, Duration), used: usize, most: usize) -> usize {
+    /// After a minor collection that copied so many words and took so long, of `used` bytes of all nurseries. A nursery may have so many bytes, and so many if that is
+    /// seen to pay; answers how many it gets.
+    fn collected(
+        &mut self,
+        (copied, took): (usize, Duration),
+        used: usize,
+        (most, largest): (usize, usize),
+    ) -> usize {
         (self.copied, self.took) = (copied, took);
-        let survived = copied * 8;
-        // What survives a large nursery at once would go far beyond a small limit.
-        let most = most.clamp(NURSERY_MIN, if self.ageing.at_once > 0 { AT_ONCE_NURSERY } else { self.most });
-        if survived * 100 > used.max(self.nursery / 2) * GROW_PERCENT {
+        let (survived, before) = (copied * 8, self.nursery);
+        let most = match self.ageing {
+            Ageing { dies_later: true, .. } => largest,
+            Ageing { at_once: 1.., .. } => most,
+            _ => before.clamp(most, largest.max(most)),
+        };
+        if used >= before / 2 && survived * 100 > used * GROW_PERCENT {
             self.quiet_collections = 0;
             self.nursery *= 2;
         } else if survived * 100 < used * SHRINK_PERCENT {
@@ -302,6 +324,9 @@ impl Policy {
             self.quiet_collections = 0;
         }
         self.nursery = self.nursery.min(most);
+        self.ageing.dies_later &= self.nursery > before;
+        // Nothing becomes old from now on while they grow.
+        self.major_wanted = self.ageing.dies_later && self.ageing.last == Ages::Second;
         self.nursery
     }
 }
@@ -313,12 +338,12 @@ impl Worker {
     }
     /// After a collection: the nursery is empty, and holds what the next reduction needs.
     pub(crate) fn empty_nursery(&mut self, bytes: usize) {
-        self.heap.nursery_bytes = bytes;
         self.heap.settle_promise(usize::MAX);
-        let base = self.heap.nursery();
-        if self.abi.heap as usize - base > NURSERY_MAX {
-            self.heap.spaces.discard(base + NURSERY_MAX, base + NURSERY_RANGE);
+        let (base, keep) = (self.heap.nursery(), bytes.max(NURSERY_MAX));
+        if self.nursery_used().max(self.heap.nursery_bytes) > keep {
+            self.heap.spaces.discard(base + keep, base + NURSERY_RANGE);
         }
+        self.heap.nursery_bytes = bytes;
         self.abi.heap = at(base);
         self.limit = self.first_limit();
         self.collected = true;
@@ -455,10 +480,14 @@ mod tests {
         assert_eq!(next(spaces.bytes_max(), spaces.bytes_max()), spaces.bytes_max());
     }
 
-    /// What is made in each round is kept for so many rounds: words made, and copied by minor collections.
+    /// What is made in each round is kept for so many rounds: words made, and copied by minor collections. Nurseries may not grow.
     fn copied_of(rounds: usize, kept_for: usize) -> (u64, u64) {
         let mut builder = Builder::with(1, None);
         builder.node.worker().options.check_heap = false;
+        {
+            let mut policy = lock(&builder.node.worker().shared.policy);
+            policy.nursery = policy.most;
+        }
         let mut kept = std::collections::VecDeque::new();
         let before = builder.node.worker().statistics.words_copied();
         for _ in 0..rounds {
@@ -487,7 +516,9 @@ mod tests {
         let minor = |ageing: &mut Ageing, again: usize| {
             let ages = ageing.next(false, false, false);
             let survivors = if ages == Ages::Second { 500 } else { 0 };
-            ageing.seen(1000, survivors, (400 + survivors * again / 100, survivors * again / 100));
+            ageing.seen(true, 1000, survivors, (400 + survivors * again / 100, survivors * again / 100));
+            // There is no room to grow.
+            ageing.dies_later = false;
             ages
         };
         let at_once =
@@ -502,7 +533,48 @@ mod tests {
         // Little survives.
         ageing.at_once = AT_ONCE;
         assert_eq!(ageing.next(false, false, false), Ages::First);
-        ageing.seen(1000, 0, (100, 100));
+        ageing.seen(true, 1000, 0, (100, 100));
         assert_eq!(ageing.next(false, false, false), Ages::Second);
+        // Small nurseries tell nothing.
+        ageing.seen(false, 1000, 500, (900, 500));
+        assert_eq!(ageing.next(false, false, false), Ages::Second);
+    }
+
+    /// The largest nursery, and how often the policy wanted a major collection, if of the nursery and of what had survived so many bytes survive.
+    fn grown(survive: impl Fn(usize, usize) -> (usize, usize)) -> (usize, usize) {
+        let mut policy = Policy::new(1);
+        let most = policy.most;
+        let (mut survivors, mut majors) = (0, 0);
+        for _ in 0..100 {
+            let used = policy.nursery;
+            let ages = policy.ageing.next(false, false, false);
+            let (new, again) = survive(used, survivors);
+            let (copied, old) = match ages {
+                Ages::First => (new + again, new + again),
+                Ages::Second => (new + again, again),
+                Ages::Never => (new + again, 0),
+            };
+            policy.ageing.seen(used >= most, used / 8, survivors / 8, (copied / 8, old / 8));
+            policy.collected((copied / 8, Duration::ZERO), used, (most, NURSERY_RANGE));
+            survivors = copied - old;
+            majors += usize::from(std::mem::take(&mut policy.major_wanted));
+        }
+        (policy.nursery, majors)
+    }
+    #[test]
+    fn nurseries_grow_on_where_what_survives_dies_later() {
+        let most = Policy::new(1).most;
+        // Only the last words are alive: they die while a larger nursery is filled.
+        let live = most / 4 * 3;
+        let last = |used: usize, survivors: usize| (used.min(live), live.saturating_sub(used).min(survivors));
+        assert_eq!(grown(last), (4 * most, 1));
+        // More than a nursery can ever hold.
+        let live = 4 * NURSERY_RANGE;
+        let last = |used: usize, survivors: usize| (used.min(live), live.saturating_sub(used).min(survivors));
+        assert_eq!(grown(last), (most, 0));
+        // A large structure is made.
+        assert_eq!(grown(|used, survivors| (used / 3, survivors)), (most, 0));
+        // Little survives.
+        assert_eq!(grown(|used, _| (used / 8, 0)), (Policy::new(1).least, 0));
     }
 }
