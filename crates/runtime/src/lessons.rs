@@ -67,6 +67,8 @@ pub(crate) struct Trial {
     /// Since when goals are counted.
     since: Instant,
     pub(crate) suspended: Suspended,
+    /// The time is looked at when so many have been counted.
+    look_at: u64,
 }
 
 /// What is known of predicates: shared by all workers.
@@ -124,14 +126,19 @@ impl Worker {
         }
         let suspended = Suspended { newest: self.abi.suspensions, reused: self.abi.reused, count: 0 };
         let now = Instant::now();
-        self.trial = Some(Trial { predicates, begin: now, since: now, suspended });
+        self.trial = Some(Trial { predicates, begin: now, since: now, suspended, look_at: FEW + 1 });
     }
     /// B7: looks what has become of the last gift.
     pub(crate) fn judge(&mut self) {
         self.count_suspended();
         let Some(trial) = &mut self.trial else { return };
-        let (count, elapsed) = (trial.suspended.count, trial.since.elapsed());
-        if count > FEW && elapsed < OFTEN * u32::try_from(count).unwrap_or(u32::MAX) {
+        let count = trial.suspended.count;
+        if count < trial.look_at {
+            return;
+        }
+        let elapsed = trial.since.elapsed();
+        trial.look_at = count + FEW;
+        if elapsed < OFTEN * u32::try_from(count).unwrap_or(u32::MAX) {
             let at_least = trial.begin.elapsed() * AS_LONG;
             let mut known = lock(&self.shared.lessons.known);
             for &predicate in &trial.predicates {
@@ -153,7 +160,7 @@ impl Worker {
         } else if trial.begin.elapsed() > TRIAL {
             self.trial = None;
         } else if elapsed > WINDOW {
-            (trial.since, trial.suspended.count) = (Instant::now(), 0);
+            (trial.since, trial.suspended.count, trial.look_at) = (Instant::now(), 0, FEW + 1);
         }
     }
     /// B9: after a collection.
