@@ -213,7 +213,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         } else {
             let share = |bytes: usize| bytes.min(spaces.bytes_max() / 8) / busy.max(1);
             let share = |bytes: usize| share(bytes).clamp(NURSERY_MIN, NURSERY_RANGE);
-            let (most, largest) = (share(policy.most.max(spaces.old_bytes() / 2)), share(NURSERIES_MAX));
+            let most = share(policy.most.max(spaces.old_bytes() / 2));
+            let largest = share(NURSERIES_MAX).max(most);
             let old_words = parts.iter().map(|part| part.old_words).sum();
             policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, old_words));
             // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives. One worker gains by larger ones.
@@ -309,7 +310,7 @@ impl Policy {
         let most = match self.ageing {
             Ageing { dies_later: true, .. } => largest,
             Ageing { at_once: 1.., .. } => most,
-            _ => before.clamp(most, largest.max(most)),
+            _ => before.clamp(most, largest),
         };
         if used >= before / 2 && survived * 100 > used * GROW_PERCENT {
             self.quiet_collections = 0;
