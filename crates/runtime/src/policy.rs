@@ -48,7 +48,7 @@ const AGAIN_PERCENT: usize = 80;
 const AT_ONCE: u32 = 16;
 /// So much of old space must have been alive when it was seen as a whole.
 const LASTING_PERCENT: usize = 25;
-/// Bytes of all nurseries together, at most.
+/// Bytes of all nurseries together as long as larger ones are seen to pay, unless half of what is old is more.
 const NURSERIES_MAX: usize = 2 * NURSERY_RANGE;
 
 /// When what survives goes to old space. Where a large structure is made, nearly all survives: there it goes at once, and so is copied once and not
@@ -109,7 +109,7 @@ pub(crate) struct Policy {
     /// Bytes of the nursery of a worker that fills it: at least, and now.
     least: usize,
     nursery: usize,
-    /// Bytes of all nurseries, unless more are seen to pay.
+    /// Bytes of all nurseries together otherwise, unless half of what is old is more.
     most: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
@@ -211,8 +211,9 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
             policy.ageing.all_seen(before.0, old_words(shared));
             nursery
         } else {
-            let share = |bytes: usize| bytes.min(spaces.bytes_max() / 8) / busy.max(1);
-            let share = |bytes: usize| share(bytes).clamp(NURSERY_MIN, NURSERY_RANGE);
+            let share = |bytes: usize| {
+                (bytes.min(spaces.bytes_max() / 8) / busy.max(1)).clamp(NURSERY_MIN, NURSERY_RANGE)
+            };
             let most = share(policy.most.max(spaces.old_bytes() / 2));
             let largest = share(NURSERIES_MAX).max(most);
             let old_words = parts.iter().map(|part| part.old_words).sum();
