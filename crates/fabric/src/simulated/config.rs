@@ -115,6 +115,20 @@ impl Config {
         }
     }
 
+    /// JUMP-1's network of `side` by `side` clusters (N. Suzuki, H. Amano et al.: *Performance Evaluation of a Multicast Mechanism for a Massively
+    /// Parallel Processor JUMP-1*). Printed there: RDT(2,4,1), flits of 36 bits (32 of data), a header of 3 flits, packets of at most 16 flits, a buffer
+    /// for a whole packet at each virtual channel. Assumed: a flit a cycle and direction, 1 cycle a router and of interface. All priorities are alike.
+    pub fn jump1(side: u32, seed: u64) -> Config {
+        Config {
+            priorities: Priorities::Alike,
+            buffer_flits: 16,
+            header_flits: 3,
+            word_flits: 1,
+            word_bytes: 4,
+            ..Config::plain(Topology::rdt(side), seed)
+        }
+    }
+
     /// Flits of a message's packet.
     pub fn flits(&self, message: &Message) -> u32 {
         let payload = message.payload.len().div_ceil(self.word_bytes as usize);

@@ -35,6 +35,7 @@ mod link;
 mod log;
 mod network;
 mod packet;
+mod rdt;
 mod report;
 mod router;
 mod rule;

@@ -149,7 +149,8 @@ impl Network {
         config.validate();
         let nodes = config.topology.nodes() as usize;
         let (ports, channels) = (config.topology.ports(), config.channels());
-        assert!(ports * channels <= INPUTS_MAX, "three dimensions, two classes, two priorities at most");
+        let most = "an RDT has channels for one priority (`Priorities::Alike`), a grid for two";
+        assert!(ports * channels <= INPUTS_MAX, "{most}");
         let depth = config.buffer_flits as usize;
         let mut ends = Vec::with_capacity(nodes * ports);
         let mut neighbours = Vec::with_capacity(nodes * ports);
@@ -231,6 +232,7 @@ impl Network {
             to,
             flits,
             arrived: 0,
+            routers: 0,
             next: NOBODY,
             tag,
             priority,

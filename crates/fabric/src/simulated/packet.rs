@@ -17,6 +17,8 @@ pub(super) struct Packet {
     pub(super) flits: u32,
     /// Flits that have come to its destination.
     pub(super) arrived: u32,
+    /// Routers that have told it the way, on an RDT.
+    pub(super) routers: u8,
     /// The packet behind it, in its node's queue or among the free places.
     pub(super) next: u32,
     /// Whatever its sender wants to know of it.

@@ -5,6 +5,7 @@
 
 use super::config::Arbitration;
 use super::network::{FIRST, Grant, INPUTS_MAX, NONE, Network, packet_of};
+use super::topology::Routes;
 
 impl Network {
     /// What goes out of a router, an input for each output port at most.
@@ -39,12 +40,20 @@ impl Network {
     }
 
     /// Where a packet's first flit goes.
-    fn route(&self, node: usize, input: usize, flit: u32) -> u8 {
+    fn route(&mut self, node: usize, input: usize, flit: u32) -> u8 {
         debug_assert!(flit & FIRST != 0, "the flits behind the first one go where it went");
-        let packet = &self.packets[packet_of(flit)];
         let (port, channel) = (input / self.channels, input % self.channels);
         let (level, class) = (channel / self.classes, channel % self.classes);
-        let hop = self.routes.next(node, packet.to.0 as usize, port, class);
+        let hop = match &self.routes {
+            Routes::Grid(grid) => grid.next(node, self.packets[packet_of(flit)].to.0 as usize, port, class),
+            Routes::Rdt(ways) => {
+                let packet = &mut self.packets[packet_of(flit)];
+                let ends = (packet.from.0 as usize, packet.to.0 as usize);
+                let hop = ways.next(ends, packet.routers, node, (port, class));
+                packet.routers += 1;
+                hop
+            }
+        };
         (hop.port * self.channels + level * self.classes + hop.class) as u8
     }
 

@@ -1,6 +1,6 @@
 //! Which nodes are linked, and which way a packet takes.
 //!
-//! A node has a place on a grid of one to three dimensions. A packet corrects its first coordinate, then the second, then the third
+//! A node has a place on a grid of one to three dimensions; the recursive diagonal torus has two and more links (`rdt`). On a grid a packet corrects its first coordinate, then the second, then the third
 //! (x then y; e-cube). Ports are numbered: `2d` leads towards greater coordinates of dimension `d`, `2d + 1` towards smaller
 //! ones, the last port is the node itself.
 //!
@@ -8,17 +8,25 @@
 //! So each link has two virtual channels (classes): a packet starts a dimension in class 0 and is in class 1 from the link that closes
 //! the cycle (the dateline) on. It takes at most half the way round, so no packet of class 1 wants the dateline again.
 
+use super::rdt::{self, Rdt, Ways};
 use crate::NodeId;
 use std::fmt;
 
 /// Most dimensions of a network.
 pub const DIMENSIONS_MAX: usize = 3;
 
-/// A mesh, or a torus, whose rows are closed to rings.
+/// A mesh, a torus, whose rows are closed to rings, or a recursive diagonal torus, which has diagonal links besides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Topology {
-    closed: bool,
+    form: Form,
     sides: Vec<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Mesh,
+    Torus,
+    Rdt(Rdt),
 }
 
 /// What a packet takes next: an output port and the class of virtual channel there.
@@ -31,22 +39,27 @@ pub(super) struct Hop {
 impl Topology {
     /// A mesh of these sides, one to three of them.
     pub fn mesh(sides: &[u32]) -> Topology {
-        Topology::grid(false, sides)
+        Topology::grid(Form::Mesh, sides)
     }
     /// A torus of these sides, one to three of them.
     pub fn torus(sides: &[u32]) -> Topology {
-        Topology::grid(true, sides)
+        Topology::grid(Form::Torus, sides)
     }
     /// A ring: a torus of one dimension.
     pub fn ring(nodes: u32) -> Topology {
-        Topology::grid(true, &[nodes])
+        Topology::grid(Form::Torus, &[nodes])
     }
-    fn grid(closed: bool, sides: &[u32]) -> Topology {
+    /// The recursive diagonal torus RDT(2,4,1) of `side` by `side` nodes: 4, 8, 16 .. 256 of them. JUMP-1 has 16 by 16. Each priority needs three
+    /// virtual channels a link, so its priorities are [alike](super::Priorities::Alike). Another side panics.
+    pub fn rdt(side: u32) -> Topology {
+        Topology { form: Form::Rdt(Rdt::new(side)), sides: vec![side; 2] }
+    }
+    fn grid(form: Form, sides: &[u32]) -> Topology {
         assert!((1..=DIMENSIONS_MAX).contains(&sides.len()), "one to three dimensions");
         assert!(sides.iter().all(|side| (1..=1 << 16).contains(side)), "sides of 1 to 65,536 nodes");
         let nodes: u64 = sides.iter().map(|side| u64::from(*side)).product();
         assert!(nodes <= 1 << 24, "at most 16 million nodes");
-        Topology { closed, sides: sides.to_vec() }
+        Topology { form, sides: sides.to_vec() }
     }
     /// The number of nodes.
     pub fn nodes(&self) -> u32 {
@@ -75,16 +88,22 @@ impl Topology {
     }
     /// Links on the way from one node to another.
     pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
+        if let Form::Rdt(rdt) = &self.form {
+            return rdt.way(rdt.place(from.0), rdt.place(to.0)).len() as u32;
+        }
         let (from, to) = (self.place(from), self.place(to));
         let steps = |d: usize| {
             let direct = from[d].abs_diff(to[d]);
-            if self.closed { direct.min(self.sides[d] - direct) } else { direct }
+            if self.form == Form::Torus { direct.min(self.sides[d] - direct) } else { direct }
         };
         (0..self.sides.len()).map(steps).sum()
     }
     /// The output ports of a node that lead to others: all but the last of [`Topology::ports`].
     pub fn links(&self) -> usize {
-        2 * self.sides.len()
+        match self.form {
+            Form::Rdt(_) => rdt::LINKS,
+            Form::Mesh | Form::Torus => 2 * self.sides.len(),
+        }
     }
     /// Ports of a router: those of its links, then its node's.
     pub fn ports(&self) -> usize {
@@ -92,15 +111,23 @@ impl Topology {
     }
     /// Virtual channels that a link needs for each priority, so that nothing deadlocks.
     pub(super) fn classes(&self) -> usize {
-        if self.closed { 2 } else { 1 }
+        match self.form {
+            Form::Mesh => 1,
+            Form::Torus => 2,
+            Form::Rdt(_) => rdt::CLASSES,
+        }
     }
     /// Who is at the other end of a port's link; `None` at the edge of a mesh and for the node's own port.
     pub fn neighbour(&self, node: NodeId, port: usize) -> Option<NodeId> {
+        if let Form::Rdt(rdt) = &self.form {
+            return rdt.neighbour(rdt.place(node.0), port).map(|place| NodeId(rdt.node(place)));
+        }
+        let closed = self.form == Form::Torus;
         let (dimension, up) = (port / 2, port.is_multiple_of(2));
         let side = *self.sides.get(dimension)?;
         let mut place = self.place(node);
         let at = place[dimension];
-        place[dimension] = match (up, self.closed) {
+        place[dimension] = match (up, closed) {
             (true, true) => (at + 1) % side,
             (false, true) => (at + side - 1) % side,
             (true, false) if at + 1 < side => at + 1,
@@ -114,19 +141,39 @@ impl Topology {
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sides: Vec<String> = self.sides.iter().map(u32::to_string).collect();
-        write!(f, "{} {}", if self.closed { "torus" } else { "mesh" }, sides.join("x"))
+        let form = match self.form {
+            Form::Mesh => "mesh",
+            Form::Torus => "torus",
+            Form::Rdt(_) => "RDT(2,4,1)",
+        };
+        write!(f, "{form} {}", sides.join("x"))
     }
 }
 
-/// The way of packets: a topology with the places of all nodes at hand.
-pub(super) struct Routes {
+/// The ways of packets.
+pub(super) enum Routes {
+    Grid(Grid),
+    Rdt(Ways),
+}
+
+impl Routes {
+    pub(super) fn new(topology: &Topology) -> Routes {
+        match topology.form {
+            Form::Rdt(rdt) => Routes::Rdt(Ways::new(rdt)),
+            Form::Mesh | Form::Torus => Routes::Grid(Grid::new(topology)),
+        }
+    }
+}
+
+/// A grid with the places of all nodes at hand.
+pub(super) struct Grid {
     closed: bool,
     sides: Vec<u32>,
     places: Vec<[u16; DIMENSIONS_MAX]>,
 }
 
-impl Routes {
-    pub(super) fn new(topology: &Topology) -> Routes {
+impl Grid {
+    fn new(topology: &Topology) -> Grid {
         let place = |node| {
             let mut all = [0; DIMENSIONS_MAX];
             for (to, from) in all.iter_mut().zip(topology.place(NodeId(node))) {
@@ -134,8 +181,8 @@ impl Routes {
             }
             all
         };
-        Routes {
-            closed: topology.closed,
+        Grid {
+            closed: topology.form == Form::Torus,
             sides: topology.sides.clone(),
             places: (0..topology.nodes()).map(place).collect(),
         }
@@ -177,6 +224,9 @@ mod tests {
             Topology::ring(7),
             Topology::ring(6),
             Topology::ring(1),
+            Topology::rdt(4),
+            Topology::rdt(8),
+            Topology::rdt(16),
         ]
     }
 
@@ -185,7 +235,13 @@ mod tests {
         let (mut at, mut port, mut class) = (from, topology.links(), 0);
         let mut way = Vec::new();
         loop {
-            let hop = routes.next(at as usize, to as usize, port, class);
+            let came = (port, class);
+            let hop = match routes {
+                Routes::Grid(grid) => grid.next(at as usize, to as usize, port, class),
+                Routes::Rdt(ways) => {
+                    ways.next((from as usize, to as usize), way.len() as u8, at as usize, came)
+                }
+            };
             if hop.port == topology.links() {
                 assert_eq!(at, to);
                 return way;

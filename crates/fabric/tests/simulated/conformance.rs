@@ -65,3 +65,9 @@ fn a_torus_with_the_smallest_queues_conforms() {
     // Nothing waits there that could be overtaken.
     conforms_but(&small(1), "high priority overtakes");
 }
+
+#[test]
+fn an_rdt_conforms() {
+    // Its priorities are alike: what came first is not overtaken.
+    conforms_but(&Config { time_max: 1 << 30, ..Config::jump1(4, 1) }, "high priority overtakes");
+}

@@ -22,7 +22,9 @@ fn alone(config: &Config, from: u32, to: u32, flits: u32) -> Measured {
 
 #[test]
 fn a_packet_alone_takes_what_the_model_says() {
-    for topology in [Topology::mesh(&[4, 3, 5]), Topology::torus(&[5, 4]), Topology::ring(9)] {
+    for topology in
+        [Topology::mesh(&[4, 3, 5]), Topology::torus(&[5, 4]), Topology::ring(9), Topology::rdt(8)]
+    {
         let nodes = topology.nodes();
         for (hop_cycles, credit_cycles, interface_cycles, flits) in [(1, 1, 0, 1), (1, 1, 3, 9), (3, 2, 1, 6)]
         {
@@ -31,6 +33,7 @@ fn a_packet_alone_takes_what_the_model_says() {
                 credit_cycles,
                 interface_cycles,
                 buffer_flits: 8,
+                priorities: Priorities::Alike,
                 check: true,
                 ..Config::plain(topology.clone(), 0)
             };
@@ -218,12 +221,17 @@ fn nothing_deadlocks_and_nothing_breaks() {
             Topology::torus(&[3, 2, 4]),
             Topology::mesh(&[4, 4]),
             Topology::mesh(&[3, 3, 3]),
+            Topology::rdt(4),
+            Topology::rdt(8),
+            Topology::rdt(16),
         ];
-        let topology = topologies[random.below(5) as usize].clone();
+        let topology = topologies[random.below(8) as usize].clone();
+        // An RDT's links have channels for one priority.
+        let of_priorities = if topology.links() == 8 { 1 } else { 2 };
         let nodes = topology.nodes();
         let config = Config {
             duplex: [Duplex::Full, Duplex::Half][random.below(2) as usize],
-            priorities: [Priorities::Alike, Priorities::Apart][random.below(2) as usize],
+            priorities: [Priorities::Alike, Priorities::Apart][random.below(of_priorities) as usize],
             arbitration: [Arbitration::Fixed, Arbitration::RoundRobin][random.below(2) as usize],
             hop_cycles: 1 + random.below(3),
             credit_cycles: 1 + random.below(3),
