@@ -10,6 +10,7 @@
 pub mod csv;
 pub mod html;
 mod jmachine;
+mod jump1;
 mod multipsi;
 mod networks;
 pub mod programs;
@@ -51,6 +52,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jmachine::FIG6,
     jmachine::TABLE5,
     multipsi::TRAFFIC,
+    jump1::DISTANCES,
     networks::BOOKSIM,
 ];
 
