@@ -40,10 +40,10 @@ const MIRI: [Tests; 3] = [
             "builtins::tests::inputs_that",
             "builtins::tests::random_numbers",
             "collect::share::tests::a_list_that_both",
-            "print::tests::operators",
-            "print::tests::terms",
-            "statistics",
-            "trace",
+            "terms::print::tests::operators",
+            "terms::print::tests::terms",
+            "reports::statistics",
+            "reports::trace",
         ],
     ),
     ("fabric", &["--lib"], &["threads::lane", "threads::tests::a_panic"]),
@@ -72,7 +72,7 @@ pub(crate) fn miri(root: &Path, filter: &str) -> anyhow::Result<()> {
 }
 
 const TSAN: [Tests; 5] = [
-    ("runtime", &["--lib"], &["team::", "collect::share::"]),
+    ("runtime", &["--lib"], &["coordination::team::", "collect::share::"]),
     ("fabric", &["--lib"], &["threads::"]),
     ("machine", &["--test", "fabrics"], &["machines_conform_on_threads"]),
     ("fifth", &["--test", "programs"], &["several_workers"]),

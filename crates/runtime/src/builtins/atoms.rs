@@ -1,8 +1,8 @@
 //! Module `atom_table`: atoms from strings and back.
 
 use super::{Row, attempt, bytes, goal, guard, known, wrong};
-use crate::native::Outcome;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use term::symbol::NORMAL;
 use term::{Atom, Word};
 

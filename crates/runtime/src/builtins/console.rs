@@ -1,14 +1,14 @@
 //! Module `builtin`, and console output in guards.
 
 use super::{Row, attempt, error, goal, guard, home, integer, out_of_range, predicates};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use std::time::Instant;
 use term::Word;
 
 use super::io;
-use crate::print::plain;
+use crate::terms::print::plain;
 
 /// When `start_measure` was called.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! Floats: the methods of class `float`, the builtins of module `floating_arithmetics`, and comparison in guards.
 
 use super::{Row, attempt, body, decide, error, guard, known, wrong};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use num_bigint::{BigInt, ToBigInt};
 use term::Word;
 

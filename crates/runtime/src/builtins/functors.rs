@@ -1,10 +1,10 @@
 //! Structures by position and by name: `functor`, `arg`, `setarg`, `new_functor`, `=..`.
 
 use super::{Row, attempt, body, error, goal, guard, integer, known, list_items, out_of_range, wrong};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use term::symbol::DOT;
 use term::word::STRUCT_ARITY_MAX;
 use term::{Atom, Word};

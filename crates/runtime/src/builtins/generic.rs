@@ -1,10 +1,10 @@
 //! `generic:Method(Object, ..)`: methods whose class is known when the object is.
 
 use super::{Row, body, describe, error, floats, merge, predicates, random, strings, vectors, wrong};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use term::Word;
 use term::layout::{STRING, VECTOR};
 

@@ -2,11 +2,11 @@
 //! guards. The operations themselves are the worker's (`arith`).
 
 use super::{Row, body, decide, error, guard, wrong};
-use crate::arith::{ArithError, holds};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
+use crate::terms::integers::{ArithError, holds};
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use term::Word;
 use term::abi::{Cond, IntOp};
 use term::layout::BIGINT;

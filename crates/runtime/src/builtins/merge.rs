@@ -7,12 +7,12 @@
 //! - G3 A process has the merger for itself while the number of open inputs is `BUSY`; another one comes again later.
 
 use super::{Row, attempt, body, daemon, error, wrong};
-use crate::memory::write;
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::memory::ranges::write;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
-use crate::walk::Stack;
+use crate::terms::walk::Stack;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use term::symbol::NIL;
 use term::word::{Tag, UNBOUND};
 use term::{Word, layout};

@@ -1,5 +1,9 @@
 //! The builtins of the runtime, by topic.
 //!
+//! For: the predicates of the standard library that are written in Rust.
+//! It may know: terms, goals and its own worker.
+//! It never: touches another worker, or tag bits.
+//!
 //! Invariants:
 //! - N1 A builtin never panics, whatever terms it gets: a wrong type or range is `No` in a guard and an error elsewhere.
 //! - N2 A builtin never waits: what is not there yet is `Outcome::Wait`.
@@ -31,11 +35,11 @@ pub(crate) use merge::PROCESS as MERGE_PROCESS;
 
 pub use system::take_postmortem;
 
-use crate::native::{Native, Outcome, Run};
-use crate::outcome::{ErrorKind, ProgramError};
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
-use crate::walk::Stack;
+use crate::terms::walk::Stack;
 use crate::worker::Worker;
+use crate::worker::native::{Native, Outcome, Run};
 use syntax::lexer::TEXT_MAX;
 use term::Word;
 use term::abi::{Builtin, Place};

@@ -1,10 +1,10 @@
 //! Standard order, deep equality, top-level difference, hashing: questions that may have to wait for variables.
 
 use super::{Row, decide, guard};
-use crate::native::Outcome;
 use crate::terms::View;
-use crate::walk::Stack;
+use crate::terms::walk::Stack;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use std::hash::{Hash, Hasher};
 use term::Word;
 use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};

@@ -1,9 +1,9 @@
 //! Predicate and module objects: making, asking, calling.
 
 use super::{Row, attempt, body, decide, error, guard, integer, known, wrong};
-use crate::native::{Native, Outcome};
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
+use crate::worker::native::{Native, Outcome};
 use term::abi::{Builtin, Place, PredicateId};
 use term::{Atom, Word};
 

@@ -1,8 +1,8 @@
 //! `random_numbers`: a list that grows when it is looked at, from the generator of C's `nrand48`.
 
 use super::{Row, attempt, daemon, integer, merge, out_of_range, predicates};
-use crate::native::Outcome;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use term::Word;
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;

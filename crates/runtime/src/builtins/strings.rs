@@ -3,9 +3,9 @@
 use super::{
     Row, attempt, body, decide, guard, index, integer, known, list_items, out_of_range, vectors, wrong,
 };
-use crate::native::Outcome;
 use crate::terms::View;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use std::cmp::Ordering;
 use term::Word;
 

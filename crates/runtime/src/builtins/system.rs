@@ -2,9 +2,9 @@
 
 use super::io::Io;
 use super::{Row, attempt, error, goal, home, integer, wrong};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
+use crate::worker::native::Outcome;
 use crate::worker::{Root, Worker};
 use term::Word;
 use term::abi::PredicateId;

@@ -9,11 +9,11 @@ use super::io::{Table, read, requests::reply, streams};
 use super::{
     Row, attempt, ensure_readable, error, goal, home, integer, known, list_items, out_of_range, wrong,
 };
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
-use crate::print;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
+use crate::terms::print;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use syntax::format::{Escapes, float_shortest, write_atom, write_string};
 use syntax::lexer::{self, LexError, Lexer, Scanned, TermScanner, Token, TokenKind};
 use syntax::operators::{OpTable, OpType, PRIORITY_MAX};

@@ -1,9 +1,9 @@
 //! Tests of builtins through a node, without generated code; and properties of all of them.
 
 use super::natives;
-use crate::native::Outcome;
 use crate::node::Node;
-use crate::outcome::{ErrorKind, RunOutcome};
+use crate::reports::outcome::{ErrorKind, RunOutcome};
+use crate::worker::native::Outcome;
 use crate::worker::{Collect, Options, Worker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -48,7 +48,7 @@ fn run(node: &mut Node, goals: &[(&str, &[Word])]) -> RunOutcome {
 const UNIFY: &str = "unify_term_dcode:unify";
 
 fn text(node: &mut Node, term: Word) -> String {
-    let text = crate::print::plain(node.worker(), term).expect("it is finite");
+    let text = crate::terms::print::plain(node.worker(), term).expect("it is finite");
     String::from_utf8(text).expect("ASCII")
 }
 

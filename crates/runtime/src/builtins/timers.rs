@@ -3,10 +3,10 @@
 
 use super::io::events;
 use super::{Row, attempt, error, goal, home, integer};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use term::Word;
 

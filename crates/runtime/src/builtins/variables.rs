@@ -1,11 +1,11 @@
 //! Module `variable`: looking at variables, and wrapped terms (every part says what it is).
 
 use super::{Row, attempt, body, error, goal};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
-use crate::walk::Stack;
+use crate::terms::walk::Stack;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use rustc_hash::FxHashMap;
 use term::layout::{BIGINT, FLOAT, STRING, VECTOR};
 use term::symbol::DOT;

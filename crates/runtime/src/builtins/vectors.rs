@@ -1,9 +1,9 @@
 //! Vectors: guards, body builtins, and what the generic methods do for class `vector`.
 
 use super::{Row, attempt, body, decide, guard, index, known, list_items, out_of_range, wrong};
-use crate::native::Outcome;
 use crate::terms::View;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use term::Word;
 
 /// Largest number of elements: 2^32, far above any heap limit that fits a machine.

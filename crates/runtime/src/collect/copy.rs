@@ -2,10 +2,10 @@
 
 use super::share::SHARED_WORDS;
 use super::{BUSY, Collector, SLICE_WORDS, forwarding, forwarding_cell, forwards_all, target};
-use crate::heap::Range;
-use crate::memory::{compare_exchange, copy, read, write};
-use crate::spaces::{NURSERY_RANGE, SURVIVOR_RANGE, mark_large};
-use crate::suspend::{HOOK_HEADER, RESUMED};
+use crate::goals::suspend::{HOOK_HEADER, RESUMED};
+use crate::memory::nursery::Range;
+use crate::memory::ranges::{compare_exchange, copy, read, write};
+use crate::memory::spaces::{NURSERY_RANGE, SURVIVOR_RANGE, mark_large};
 use term::Word;
 use term::layout::{self, HANDLE_SIZE, HOOK_SUSPENSION, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
 use term::word::{self, Tag, UNBOUND};
@@ -46,7 +46,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             let first = read(address);
             if forwards_all(first) {
                 if SHARED && first == BUSY {
-                    crate::sync::spin_loop();
+                    crate::coordination::sync::spin_loop();
                     continue;
                 }
                 return Err(target(first));
@@ -146,7 +146,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                     write(to, Word::small(0));
                 }
                 // The cell is at its new place, alone or as the car of a copied cons.
-                Tag::Header if SHARED && content == BUSY => crate::sync::spin_loop(),
+                Tag::Header if SHARED && content == BUSY => crate::coordination::sync::spin_loop(),
                 // F1: a cell that was copied for itself was unbound.
                 Tag::Header if !forwards_all(content) => return Word::pointer(Tag::Ref, target(content)),
                 Tag::Header => {

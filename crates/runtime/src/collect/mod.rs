@@ -1,5 +1,9 @@
 //! The collector: copying, generational, Cheney's scan over whatever was copied; any number of workers take part.
 //!
+//! For: deciding when to collect (`policy`), copying, sharing that work, and the check of what it left.
+//! It may know: all spaces, goals and roots of all workers, while no worker reduces.
+//! It never: runs while a goal is reduced, or prints.
+//!
 //! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
 //! survived once goes to old space (or stays young, too, as long as that is little; or all goes to old space: `policy`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large
 //! objects. Both happen between reductions only, while no worker
@@ -26,26 +30,30 @@
 //! - F8 Hooks of goals that were resumed (H3) are left out of their variable's list: a goal that waits again and again for the next message or for
 //!   one variable that all share leaves a hook there each time. (A record keeps its predicate word where it was copied from, F1.)
 
+mod check;
 mod copy;
 #[cfg(all(test, models))]
 mod models;
+pub(crate) mod policy;
 mod roots;
 mod scan;
 mod share;
+#[cfg(test)]
+pub(crate) mod tests;
 
 #[cfg(test)]
 pub(crate) use copy::first_waiting;
 
-use crate::classes::Contents;
-use crate::crew::{Crew, lock};
-use crate::heap::{LARGE_WORDS, Range};
-use crate::memory::LARGE_PAGE;
-use crate::program::Predicates;
-use crate::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
-use crate::statistics::Share;
-use crate::suspend::Registry;
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use crate::coordination::sync::Mutex;
+use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use crate::goals::suspend::Registry;
+use crate::memory::nursery::{LARGE_WORDS, Range};
+use crate::memory::ranges::LARGE_PAGE;
+use crate::memory::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
+use crate::reports::statistics::Share;
+use crate::terms::classes::Contents;
+use crate::worker::all::{Crew, lock};
+use crate::worker::program::Predicates;
 use share::Pool;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -322,7 +330,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
 }
 
 /// How many payload words of each class are tagged.
-pub(crate) fn tagged_words(classes: &crate::classes::Classes) -> TaggedWords {
+pub(crate) fn tagged_words(classes: &crate::terms::classes::Classes) -> TaggedWords {
     let mut table = [usize::MAX; 256];
     for (number, words) in table.iter_mut().enumerate().take(classes.len()) {
         *words = match classes.get(ClassId(number as u8)).contents {

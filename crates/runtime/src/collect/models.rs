@@ -1,8 +1,8 @@
-//! What every order of events of two collectors leads to (`cargo xtask loom`): the collector's own code (see `crate::models`).
+//! What every order of events of two collectors leads to (`cargo xtask loom`): the collector's own code (see `crate::node::models`).
 
 use super::{Collection, Plan};
-use crate::memory::read;
-use crate::models::{Pair, check, on_large_stack};
+use crate::memory::ranges::read;
+use crate::node::models::{Pair, check, on_large_stack};
 use crate::terms::deref;
 use crate::worker::{Root, Worker};
 use std::sync::Arc;
@@ -21,8 +21,11 @@ fn model(
         let pair = Arc::new(pair);
         let words = pair.with(0, make);
         let roots: [Root; 2] = [0, 1].map(|me| pair.with(me, |worker| worker.root(words[me])));
-        let plan =
-            Plan { major, ages: crate::collect::Ages::Second, nursery_bytes: crate::heap::NURSERY_MIN };
+        let plan = Plan {
+            major,
+            ages: crate::collect::Ages::Second,
+            nursery_bytes: crate::memory::nursery::NURSERY_MIN,
+        };
         let collection = Arc::new(Collection::new(pair.shared.crew(), plan, true));
         let collectors = [0, 1].map(|me| {
             let (pair, collection) = (pair.clone(), collection.clone());

@@ -2,10 +2,10 @@
 
 use super::share::{SHARED_WORDS, Work};
 use super::{BUSY, Collector, forwards_all, target};
-use crate::heap::Range;
-use crate::memory::read;
-use crate::suspend::{RESUMED, Registry};
-use crate::sync::atomic::Ordering;
+use crate::coordination::sync::atomic::Ordering;
+use crate::goals::suspend::{RESUMED, Registry};
+use crate::memory::nursery::Range;
+use crate::memory::ranges::read;
 use crate::worker::Worker;
 use term::Word;
 use term::abi::PredicateId;

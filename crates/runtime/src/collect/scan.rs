@@ -2,8 +2,8 @@
 
 use super::Collector;
 use super::share::{SHARED_WORDS, Work};
-use crate::heap::Range;
-use crate::memory::{prefetch, read, write};
+use crate::memory::nursery::Range;
+use crate::memory::ranges::{prefetch, read, write};
 use std::time::Instant;
 use term::Word;
 use term::word::{self, Tag};

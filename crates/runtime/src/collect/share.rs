@@ -5,11 +5,11 @@
 //! in the list that it is copying. Who is out of work takes from the pool, and is done when everybody is out of work.
 
 use super::Collector;
-use crate::crew::lock;
-use crate::heap::Range;
-use crate::memory::prefetch;
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::coordination::sync::Mutex;
+use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::memory::nursery::Range;
+use crate::memory::ranges::prefetch;
+use crate::worker::all::lock;
 use term::Word;
 use term::word::Tag;
 
@@ -109,9 +109,9 @@ impl Pool {
                 self.step.take();
                 looks += 1;
                 if looks % LOOKS == 0 {
-                    crate::sync::yield_now();
+                    crate::coordination::sync::yield_now();
                 } else {
-                    crate::sync::spin_loop();
+                    crate::coordination::sync::spin_loop();
                 }
             }
             if self.over.load(Ordering::Acquire) {

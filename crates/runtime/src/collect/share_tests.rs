@@ -1,11 +1,11 @@
 //! What collectors give each other is enough to keep both busy: two of them go in step, one piece of work each (from one look for
 //! somebody out of work to the next), so how much each of them does is not a matter of time.
 
+use crate::collect::tests::{Builder, Description};
 use crate::collect::{Collection, Part, Plan};
-use crate::collect_tests::{Builder, Description};
-use crate::heap::NURSERY_MIN;
-use crate::memory::{read, write};
-use crate::spaces::BLOCK_BYTES;
+use crate::memory::nursery::NURSERY_MIN;
+use crate::memory::ranges::{read, write};
+use crate::memory::spaces::BLOCK_BYTES;
 use crate::worker::Worker;
 use std::sync::{Condvar, Mutex};
 use term::word::Tag;
@@ -89,7 +89,7 @@ fn collect(builder: &mut Builder, major: bool) -> Vec<Part> {
     });
     let parts = collection.end(crew);
     crew.each(|worker| worker.empty_nursery(NURSERY_MIN));
-    crew.with(0, |worker| crate::check::check_heap(crew, worker));
+    crew.with(0, |worker| crate::collect::check::check_heap(crew, worker));
     parts
 }
 

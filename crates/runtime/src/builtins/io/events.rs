@@ -9,8 +9,8 @@
 
 use super::buffers::{Direction, Fd};
 use crate::builtins::merge::open_cons;
-use crate::crew::lock;
-use crate::events::Events;
+use crate::worker::all::lock;
+use crate::worker::events::Events;
 use crate::worker::{Root, Worker};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 
-use crate::sync::{Mutex, MutexGuard};
+use crate::coordination::sync::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::Word;
@@ -114,9 +114,9 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     Some(list)
 }
 
-/// From now on Ctrl-C and SIGTERM end the run ([`ErrorKind::Interrupted`](crate::outcome::ErrorKind)), unless the program handles
+/// From now on Ctrl-C and SIGTERM end the run ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles
 /// the signal itself; a second one half a second later, or one between runs, ends the process at once with exit code
-/// 130 (unless [interrupts are held](crate::waker::Waker::hold_interrupts)).
+/// 130 (unless [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)).
 pub fn end_on_interrupt(worker: &mut Worker) -> std::io::Result<()> {
     let (wakeups, handler) = UnixStream::pair()?;
     wakeups.set_nonblocking(true)?;

@@ -18,9 +18,9 @@ pub(crate) mod streams;
 
 pub(in crate::builtins) mod read;
 
-use crate::native::Outcome;
-use crate::outcome::{ErrorKind, ProgramError};
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use buffers::{Fd, File, IoError, Ready};
 use std::collections::BTreeMap;
 

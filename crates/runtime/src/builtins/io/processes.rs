@@ -6,9 +6,9 @@
 use super::requests::{abnormal, open, owned, reply};
 use super::{Io, events, flush};
 use crate::builtins::{bytes, error, integer};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use rustix::process::{Pid, Signal};
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

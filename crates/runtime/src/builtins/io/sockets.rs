@@ -7,10 +7,10 @@ use super::jobs::Job;
 use super::requests::{abnormal, open, owned, pair, reply};
 use super::{Io, events};
 use crate::builtins::{attempt, bytes, describe, error, index, integer, out_of_range, wrong};
-use crate::native::Outcome;
-use crate::outcome::ErrorKind;
+use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{

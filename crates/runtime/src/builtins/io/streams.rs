@@ -14,11 +14,11 @@
 use super::buffers::{File, IoError, Ready};
 use super::{Io, events, read};
 use crate::builtins::{Row, describe, error, goal, home, integer, list_items};
-use crate::native::Outcome;
-use crate::outcome::{ErrorKind, ProgramError};
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
-use crate::walk::Stack;
+use crate::terms::walk::Stack;
 use crate::worker::Worker;
+use crate::worker::native::Outcome;
 use rustix::fs::SeekFrom;
 use syntax::lexer::TermScanner;
 use syntax::operators::OpTable;
@@ -421,7 +421,7 @@ fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Wor
         return Step::Ground(variable, work);
     }
     let text = match &name[..] {
-        b"print" => crate::print::plain(worker, args[0]),
+        b"print" => crate::terms::print::plain(worker, args[0]),
         b"putwt" | b"putwtq" => read::unparse(worker, place, args[0], true),
         _ => read::unparse(worker, place, args[0], false),
     };

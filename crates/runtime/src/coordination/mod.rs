@@ -1,0 +1,9 @@
+//! Coordination: mail, rest, stops and wakes of the workers of a node.
+//!
+//! For: who reduces, who rests, when all stand still, and how a sleeping thread is woken.
+//! It may know: threads, locks and atomic operations (the standard library's or loom's).
+//! It never: touches a heap, a goal or a term; mail is words that it does not look at.
+
+pub(crate) mod sync;
+pub(crate) mod team;
+pub mod waker;

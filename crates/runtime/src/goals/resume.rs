@@ -1,0 +1,243 @@
+//! Goals that waited become ready: what a binding resumes, and what becomes of their records (H3 to H7 of `suspend`).
+
+use crate::goals::suspend::{RESUMED, goal_arity, record_class};
+use crate::memory::ranges::{compare_exchange, prefetch, read, write};
+use crate::worker::Worker;
+use term::Word;
+use term::layout::{
+    self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
+};
+use term::word::{Tag, UNBOUND};
+
+impl Worker {
+    /// A variable got its value: its goals become ready (H3). `waiting` was the cell's content.
+    #[inline(always)]
+    pub(crate) fn resume(&mut self, waiting: Word) {
+        self.abi.want_resumption();
+        prefetch(waiting);
+        if self.abi.resumed == 0 {
+            self.abi.resumed = waiting.address();
+            self.abi.resumed_at = self.abi.goals as usize;
+        } else {
+            self.resumed_later.push(waiting.address());
+        }
+    }
+    /// True if goals are to be made ready (H3).
+    #[inline(always)]
+    pub(crate) fn has_resumed(&self) -> bool {
+        debug_assert!(self.abi.resumed != 0 || self.resumed_later.is_empty());
+        self.abi.resumed != 0
+    }
+
+    /// Makes the goals that were resumed ready: those of the first binding on top, each variable's oldest goal first.
+    /// Answers true.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn push_resumed(&mut self) -> bool {
+        while let Some(list) = self.resumed_later.pop() {
+            self.push_list(list);
+        }
+        let first = std::mem::take(&mut self.abi.resumed);
+        if first != 0 {
+            self.push_list(first);
+        }
+        true
+    }
+    /// The same if it is one goal, of the running priority, as it most often is; otherwise false.
+    #[inline(always)]
+    pub(crate) fn push_one_resumed(&mut self) -> bool {
+        let Some((record, goal)) = self.take_one_resumed() else { return false };
+        let arity = goal_arity(record);
+        self.push_words(goal, record + 8 * SUSPENSION_ARGS, arity);
+        self.spend(record, arity);
+        true
+    }
+    /// The record of the goal that was resumed, and its goal word, if it is only one, of the running priority, and the stack has room for it.
+    #[inline(always)]
+    pub(crate) fn take_one_resumed(&mut self) -> Option<(usize, Word)> {
+        let record = self.abi.resumed;
+        let goal = read(record + 8 * SUSPENSION_PREDICATE);
+        let one = self.resumed_later.is_empty()
+            && read(record + 8 * SUSPENSION_NEXT) == UNBOUND
+            && record_class(record) == layout::SUSPENSION
+            && read(record + 8 * SUSPENSION_PRIORITY) == Word::small(self.abi.priority)
+            && goal != RESUMED
+            && self.abi.goals as usize <= self.abi.goals_limit;
+        if one {
+            self.abi.resumed = 0;
+            self.statistics.resumptions += 1;
+            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+        }
+        one.then_some((record, goal))
+    }
+    fn push_list(&mut self, newest: usize) {
+        self.claim_list(newest, |worker, record, goal| worker.push_claimed(record, goal));
+    }
+    /// Gives `then` the records of a list that still wait, and their goal words, the newest first.
+    #[inline(always)]
+    pub(crate) fn claim_list(&mut self, newest: usize, mut then: impl FnMut(&mut Worker, usize, Word)) {
+        let mut next = Word::pointer(Tag::Var, newest);
+        while next != UNBOUND {
+            let mut record = next.address();
+            next = read(record + 8 * SUSPENSION_NEXT);
+            let hook = record_class(record) == layout::HOOK;
+            if hook {
+                record = read(record + 8 * HOOK_SUSPENSION).address();
+            }
+            if let Some(goal) = self.claim_record(record) {
+                self.statistics.resumptions += 1;
+                then(self, record, goal);
+                let arity = goal_arity(record);
+                if hook {
+                    self.forget_arguments(record, arity);
+                } else {
+                    self.spend(record, arity);
+                }
+            }
+        }
+    }
+    /// H5: takes a goal that waits: its goal word; `None` if it was resumed before.
+    #[inline(always)]
+    pub(crate) fn claim_record(&mut self, record: usize) -> Option<Word> {
+        let goal = read(record + 8 * SUSPENSION_PREDICATE);
+        if goal == RESUMED {
+            return None;
+        }
+        if self.is_alone() {
+            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+            return Some(goal);
+        }
+        compare_exchange(record + 8 * SUSPENSION_PREDICATE, goal, RESUMED).then_some(goal)
+    }
+    #[inline(always)]
+    pub(crate) fn push_claimed(&mut self, record: usize, goal: Word) {
+        let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
+        self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
+    }
+    /// H6, H7: the goal of a record, which waited for one variable, is ready.
+    #[inline(always)]
+    pub(crate) fn spend(&mut self, record: usize, arity: usize) {
+        if !self.is_private(record) {
+            self.forget_far_arguments(record, arity);
+        } else if let Some(newest) = self.abi.spent.get_mut(arity) {
+            write(record + 8 * SUSPENSION_NEXT, Word(*newest as u64));
+            *newest = record;
+        }
+    }
+    /// H6: a record's goal is ready.
+    #[inline(always)]
+    pub(crate) fn forget_arguments(&self, record: usize, arity: usize) {
+        if !self.is_private(record) {
+            self.forget_far_arguments(record, arity);
+        }
+    }
+    /// H6. The goal runs soon: what it leads to is fetched all at once, and not one after the other when the goal needs it.
+    #[inline(never)]
+    fn forget_far_arguments(&self, record: usize, arity: usize) {
+        let old = !self.heap.is_young(record);
+        for argument in (0..arity).map(|i| record + 8 * (SUSPENSION_ARGS + i)) {
+            prefetch(read(argument));
+            if old {
+                write(argument, Word::small(0));
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect::tests::Builder;
+    use crate::terms::deref;
+    use term::abi::PredicateId;
+
+    /// A goal of one argument waits for variables: its record.
+    fn wait(worker: &mut Worker, goal: PredicateId, variables: &[Word]) -> usize {
+        worker.spawn(goal, &[Word::NIL]);
+        worker.abi.pending[..variables.len()].copy_from_slice(variables);
+        worker.abi.pending_count = variables.len();
+        worker.suspend_top();
+        let link = read(variables[0].address()).address();
+        if variables.len() == 1 { link } else { read(link + 8 * HOOK_SUSPENSION).address() }
+    }
+    /// That goal, which ran.
+    fn resume_and_run(worker: &mut Worker, variable: Word) {
+        worker.unify(variable, Word::NIL);
+        worker.push_resumed();
+        assert_eq!(worker.pop_goal().len(), 2);
+    }
+
+    #[test]
+    fn the_record_of_a_goal_that_was_resumed_is_used_again() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let [a, b, c, d, e, f] = [(); 6].map(|()| worker.new_variable());
+        let first = wait(worker, goal, &[a]);
+        let second = wait(worker, goal, &[b]);
+        resume_and_run(worker, a);
+        resume_and_run(worker, b);
+        // The newest first; then there is none, and none for other arities.
+        let before = worker.nursery_used();
+        assert_eq!([c, d].map(|variable| wait(worker, goal, &[variable])), [second, first]);
+        assert_eq!(worker.nursery_used(), before);
+        assert!(![first, second].contains(&wait(worker, goal, &[e])));
+        let waiting = |worker: &mut Worker| worker.waiting_goals().count();
+        assert_eq!(waiting(worker), 3);
+        // What was registered is not used again: the list of suspensions has begun anew.
+        resume_and_run(worker, c);
+        assert_eq!(waiting(worker), 2);
+        assert_ne!(wait(worker, goal, &[f]), second);
+        assert_eq!(worker.statistics().suspensions, 6);
+        builder.node.collect(0);
+        assert_eq!(builder.node.worker().waiting_goals().count(), 3);
+    }
+
+    #[test]
+    fn a_record_to_which_hooks_lead_or_that_others_may_see_is_not_used_again() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let [a, b, c, d] = [(); 4].map(|()| worker.new_variable());
+        let hooked = wait(worker, goal, &[a, b]);
+        resume_and_run(worker, a);
+        assert_ne!(wait(worker, goal, &[c]), hooked);
+        let published = read(c.address()).address();
+        worker.publish();
+        resume_and_run(worker, c);
+        assert_ne!(wait(worker, goal, &[d]), published);
+        // The hook leads to a record whose goal was resumed.
+        worker.unify(b, Word::NIL);
+        worker.push_resumed();
+        assert!(worker.is_special(worker.abi.goals as usize));
+        assert_eq!(worker.waiting_goals().count(), 1);
+    }
+
+    #[test]
+    fn what_an_old_record_held_is_garbage_once_its_goal_was_resumed() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let (flag, stream) = (worker.new_variable(), worker.new_variable());
+        worker.spawn(goal, &[stream]);
+        (worker.abi.pending[0], worker.abi.pending_count) = (flag, 1);
+        worker.suspend_top();
+        let flag = worker.root(flag);
+        for _ in 0..6 {
+            builder.node.collect(0);
+        }
+        let worker = builder.node.worker();
+        let flag = worker.take_root(flag);
+        let record = read(deref(flag).address()).address();
+        assert!(!worker.heap.is_young(record));
+        worker.unify(flag, Word::NIL);
+        worker.push_resumed();
+        let stream = worker.pop_goal()[0];
+        let messages = worker.list(&[Word::NIL; 1000], Word::NIL);
+        worker.unify(stream, messages);
+        let before = worker.statistics.words_copied();
+        builder.node.collect(0);
+        let copied = builder.node.worker().statistics.words_copied() - before;
+        assert!(copied < 100, "{copied} words");
+    }
+}

@@ -1,0 +1,140 @@
+//! Predicates of the runtime's own, of which helpers make goals.
+
+use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::terms::deref;
+use crate::worker::native::{Native, Outcome};
+use crate::worker::{PRIORITY_MAX, Worker};
+use term::Word;
+use term::abi::{BOTTOM, Builtin, Place, Position, PredicateId};
+use term::layout::GOAL_ARITY_MAX;
+use term::word::Tag;
+
+/// Their numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemGoals {
+    pub(crate) at_priority: PredicateId,
+    pub(crate) at_node: PredicateId,
+    pub(crate) at_position: PredicateId,
+    pub(crate) after_collection: PredicateId,
+    pub(crate) unify: PredicateId,
+    pub(crate) mark: PredicateId,
+    /// A builtin that is looked up once: see `builtins::merge`.
+    pub(crate) merge: PredicateId,
+}
+
+impl Default for SystemGoals {
+    fn default() -> Self {
+        SystemGoals {
+            at_priority: BOTTOM,
+            at_node: BOTTOM,
+            at_position: BOTTOM,
+            after_collection: BOTTOM,
+            unify: BOTTOM,
+            mark: BOTTOM,
+            merge: BOTTOM,
+        }
+    }
+}
+
+/// How many there are.
+pub(crate) const COUNT: usize = 6;
+
+/// The natives behind them, in the order of the numbers.
+pub(crate) fn natives() -> [Native; COUNT] {
+    [
+        native("fifth", "at_priority", "aiaa", at_priority),
+        native("fifth", "at_node", "iaa", at_node),
+        native("fifth", "at_position", "aaa", at_position),
+        native("fifth", "after_collection", "aaa", after_collection),
+        native("unify_term_dcode", "unify", "aa", unify_goal),
+        native("fifth", "mark", "", |worker, _, _| {
+            worker.unmark_goals();
+            Outcome::Done
+        }),
+    ]
+}
+
+/// The priority that `@priority` (kind 0) or `@lower_priority` (kind 1) means.
+pub(crate) fn target_priority(current: i64, kind: u64, amount: i64) -> i64 {
+    let priority = if kind == 0 { amount } else { current.saturating_sub(amount) };
+    priority.clamp(0, PRIORITY_MAX)
+}
+
+pub(crate) fn native(module: &str, name: &str, modes: &str, run: crate::worker::native::Run) -> Native {
+    let (module, name, modes) = (module.to_owned(), name.to_owned(), modes.to_owned());
+    Native { signature: Builtin { module, name, modes, place: Place::Goal, daemon: false }, run, home: false }
+}
+
+fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Vec<Word>) {
+    let args = (0..worker.object_size(goal)).map(|i| worker.object_word(goal, i)).collect();
+    (PredicateId::of_goal_word(predicate), args)
+}
+
+impl Worker {
+    /// The goal inside an `at_priority`, `at_node` or `at_position` goal.
+    pub(crate) fn placed_goal(
+        &self,
+        predicate: PredicateId,
+        args: &[Word],
+    ) -> Option<(PredicateId, Vec<Word>)> {
+        let system = &self.system_goals;
+        match *args {
+            [_, _, predicate_word, goal] if predicate == system.at_priority => {
+                Some(stored_goal(self, deref(predicate_word), deref(goal)))
+            }
+            [_, predicate_word, goal] if predicate == system.at_node || predicate == system.at_position => {
+                Some(stored_goal(self, deref(predicate_word), deref(goal)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `at_priority(Kind, Amount, Predicate, Arguments)`.
+fn at_priority(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [kind, amount, predicate, goal] = *inputs else { unreachable!("four inputs") };
+    if amount.tag() != Tag::Int {
+        return Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, "a priority must be an integer"));
+    }
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    let priority = target_priority(worker.abi.priority, kind.as_int() as u64, amount.as_int());
+    worker.spawn_at(priority, predicate, &args);
+    Outcome::Done
+}
+
+/// `at_node(Node, Predicate, Arguments)`.
+fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [node, predicate, goal] = *inputs else { unreachable!("three inputs") };
+    if node.tag() != Tag::Int {
+        return Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, "a node must be an integer"));
+    }
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    worker.spawn(predicate, &args);
+    Outcome::Done
+}
+
+/// `at_position(Position, Predicate, Arguments)`: a builtin's goal that knows where it stands in the text.
+fn at_position(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    let waits = worker.call::<GOAL_ARITY_MAX>(predicate, &args, Position::of_word(position));
+    waits.map_or(Outcome::Done, Outcome::Wait)
+}
+
+/// `after_collection(Position, Predicate, Arguments)`: a builtin's goal that had no room before.
+fn after_collection(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    let position = Position::of_word(position);
+    worker.tries_again = true;
+    if worker.call::<GOAL_ARITY_MAX>(predicate, &args, position).is_some() {
+        worker.spawn_at_position(position, predicate, &args);
+    }
+    worker.tries_again = false;
+    Outcome::Done
+}
+
+fn unify_goal(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    worker.unify(inputs[0], inputs[1]);
+    Outcome::Done
+}

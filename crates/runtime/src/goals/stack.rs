@@ -1,0 +1,525 @@
+//! Ready goals: the goal stack with its segments, and the buckets of goals for other priorities.
+//!
+//! The goal stack holds segments of ascending priority, bottom to top; the top segment's priority is the running one.
+//! Each segment stands on a BOTTOM record, so that generated code that runs out of goals comes to the scheduler.
+//! ```text
+//! [BOTTOM] goals of priority 10 .. [BOTTOM] goals of priority 30 ..   <- abi.goals      buckets: 20 -> goals, 5 -> goals
+//! ```
+//! Invariants:
+//! - P1 A goal for another priority than the running one goes into that priority's bucket; if it is a higher one, `limit` is
+//!   lowered, so that the next reduction is the bucket's.
+//! - P2 A bucket holds records in the format of the goal stack: taking one means copying it whole.
+//! - P4 Words below `clean` lead to nothing young, so minor collections pass over them. A MARK record, a builtin of no
+//!   arguments, lies on the stack at each address in `marks`; nothing below the topmost one was popped since it was pushed, and
+//!   `clean` is not above it. So a minor collection costs what was pushed since the last one, however deep the stack is.
+//! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
+//! - P5 What goals take is counted against the heap limit, in steps: a worker counts when its stack has grown to `goals_limit`, and when so many
+//!   words went into its buckets (and what new buckets take), so that to push a goal costs nothing more. Who counts and finds the limit passed asks for a major
+//!   collection, which gives back what is not needed, and decides.
+
+use crate::coordination::team::AT_REST;
+use crate::goals::resumed_order::Turns;
+use crate::memory::nursery::sizes::GOAL_BYTES;
+use crate::memory::ranges::{LARGE_PAGE, Region, at, copy_few, read, write, write_all};
+use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::sharing::choose::Seen;
+use crate::worker::all::Shared;
+use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use term::Word;
+use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
+use term::layout::GOAL_ARITY_MAX;
+
+/// One segment of the goal stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) priority: i64,
+    /// The first address it may use. From here to its BOTTOM record lie zeros, where goals were that were given away.
+    pub(crate) floor: usize,
+    /// The address after its BOTTOM record.
+    pub(crate) base: usize,
+}
+
+/// Everything about ready goals except the stack's top, which is `abi.goals`.
+pub(crate) struct Goals {
+    region: Region,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) buckets: BTreeMap<i64, Vec<Word>>,
+    /// The highest priority of a bucket; -1 when there is none. Asked for at every resumption.
+    best: i64,
+    /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
+    later: BTreeMap<i64, Vec<Word>>,
+    pub(crate) turns: Turns,
+    /// Goals that wait for what other workers make (B3), by priority: the variable, and the goal.
+    pub(crate) polled: Vec<(i64, Vec<Word>)>,
+    /// B4 of `choose`.
+    pub(crate) seen: Seen,
+    /// Empty vectors of former buckets.
+    spare: Vec<Vec<Word>>,
+    /// P4.
+    pub(crate) marks: Vec<usize>,
+    pub(crate) clean: usize,
+    /// P5: bytes that the stack may take, and words that went into buckets since they were counted and may do so.
+    stack_bytes: usize,
+    beside_new: usize,
+    beside_step: usize,
+    /// P5: bytes of the buckets when they were last counted, and bytes counted in all.
+    beside_bytes: usize,
+    counted: usize,
+}
+
+/// P5: bytes by which a stack grows. The first ones are not counted: every worker has them.
+const STEP_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 10 };
+/// What a bucket takes beside its words.
+const BUCKET_BYTES: usize = 96;
+/// Vectors of so many words are not kept for new buckets.
+const SPARE_WORDS: usize = 1024;
+
+/// Goals of at least so many words are above the last mark when a collection makes a new one.
+const MARK_WORDS: usize = if cfg!(test) { 4 } else { 4096 };
+
+const BOTTOM_BYTES: usize = 8;
+/// Lower than any priority.
+pub(crate) const NO_PRIORITY: i64 = -1;
+const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
+
+impl Goals {
+    /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses that.
+    pub(crate) fn new(priority: i64, halvings: u32) -> Option<Goals> {
+        let region = Region::reserve(GOAL_BYTES >> halvings, LARGE_PAGE)?;
+        region.use_large_pages(region.base(), region.end());
+        write(region.base(), BOTTOM.goal_word());
+        let floor = region.base();
+        let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
+        let clean = region.base() + BOTTOM_BYTES;
+        Some(Goals {
+            region,
+            segments,
+            buckets: BTreeMap::new(),
+            best: NO_PRIORITY,
+            later: BTreeMap::new(),
+            turns: Turns::NEW,
+            polled: Vec::new(),
+            seen: Seen::default(),
+            spare: Vec::new(),
+            marks: Vec::new(),
+            clean,
+            stack_bytes: STEP_BYTES,
+            beside_new: 0,
+            beside_step: STEP_BYTES / 8,
+            beside_bytes: 0,
+            counted: 0,
+        })
+    }
+    /// The top of an empty stack.
+    pub(crate) fn start(&self) -> usize {
+        self.region.base() + BOTTOM_BYTES
+    }
+    /// C5: the highest top at which pushing may start.
+    pub(crate) fn limit(&self) -> usize {
+        self.region.base() + self.stack_bytes
+    }
+    /// P5: what the worker counts.
+    fn bytes(&self) -> usize {
+        self.stack_bytes - STEP_BYTES + self.beside_bytes.saturating_sub(STEP_BYTES)
+    }
+    /// P5: counts the buckets. Only after as many words as there are buckets, so that it takes no time.
+    fn count_beside(&mut self) {
+        let (words, buckets) =
+            self.buckets().fold((0, 0), |(words, buckets), bucket| (words + bucket.len(), buckets + 1));
+        self.beside_bytes = 8 * words + BUCKET_BYTES * buckets;
+        self.beside_step = buckets.max(STEP_BYTES / 8);
+        self.beside_new = 0;
+    }
+    /// P5: the stack may take `bytes`; false if there is no address space for them.
+    fn set_stack_bytes(&mut self, bytes: usize) -> bool {
+        let base = self.region.base();
+        let wanted = bytes.next_multiple_of(STEP_BYTES).max(STEP_BYTES);
+        if base + wanted + SLACK_BYTES > self.region.end() {
+            return false;
+        }
+        if wanted < self.stack_bytes {
+            self.region.discard(base + wanted + SLACK_BYTES, base + self.stack_bytes + SLACK_BYTES);
+        }
+        self.stack_bytes = wanted;
+        true
+    }
+    /// The topmost mark, or the bottom.
+    fn last_mark(&self) -> usize {
+        self.marks.last().copied().unwrap_or(self.region.base())
+    }
+    /// The goals beside the stack.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
+        self.buckets.values().chain(self.later.values()).chain(self.polled.iter().map(|(_, words)| words))
+    }
+    /// P4: what lay above what is at `start` now has moved down.
+    pub(crate) fn move_marks(&mut self, start: usize, down: usize) {
+        for mark in self.marks.iter_mut().filter(|mark| **mark > start) {
+            *mark -= down;
+        }
+        self.clean = self.clean.min(start).min(self.last_mark());
+    }
+    /// Words beside the stack.
+    pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
+        let polled = self.polled.iter_mut().map(|(_, words)| words);
+        self.buckets.values_mut().chain(self.later.values_mut()).chain(polled)
+    }
+    pub(crate) fn best(&self) -> Option<i64> {
+        (self.best != NO_PRIORITY).then_some(self.best)
+    }
+    pub(crate) fn forget_bucket(&mut self, priority: i64) -> Vec<Word> {
+        let goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
+        self.best = self.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
+        goals
+    }
+}
+
+/// The error when memory or addresses are used up before the heap limit is reached (`ulimit -v`).
+#[cold]
+fn no_room(shared: &Shared) -> Box<ProgramError> {
+    let mebibytes = shared.goal_bytes.load(Relaxed).div_ceil(1 << 20);
+    let message = format!(
+        "the system refuses more memory for goals: {mebibytes} MiB are in use by those that are ready"
+    );
+    ProgramError::new(ErrorKind::HeapLimit, message)
+}
+
+impl Worker {
+    /// The priority of the running goal.
+    pub fn priority(&self) -> i64 {
+        self.abi.priority
+    }
+
+    /// Pushes a goal: it runs at the current priority after the running builtin, before goals that were pushed earlier
+    /// (push the goal that is to run first last).
+    pub fn spawn(&mut self, predicate: PredicateId, args: &[Word]) {
+        debug_assert_eq!(self.predicates.get(predicate).arity as usize, args.len());
+        let top = self.abi.goals as usize;
+        if top > self.abi.goals_limit && !self.has_room(args.len()) {
+            return;
+        }
+        write_all(top, args);
+        write(top + 8 * args.len(), predicate.goal_word());
+        self.abi.goals = at(top + 8 * (args.len() + 1));
+    }
+    /// A goal for a priority (clamped to `0..=`[`PRIORITY_MAX`]); among goals of one priority the last pushed runs first.
+    pub fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Word]) {
+        let priority = priority.clamp(0, PRIORITY_MAX);
+        if priority == self.abi.priority {
+            return self.spawn(predicate, args);
+        }
+        let Some(bucket) = self.bucket(priority, args.len() + 1) else { return };
+        bucket.extend_from_slice(args);
+        bucket.push(predicate.goal_word());
+    }
+    /// A bucket with room for so many words; `None` if the system refuses it, and then the program ends at the next reduction.
+    fn bucket(&mut self, priority: i64, words: usize) -> Option<&mut Vec<Word>> {
+        if priority > self.abi.priority {
+            self.abi.want_attention();
+        }
+        self.goals.beside_new += words;
+        if self.goals.beside_new >= self.goals.beside_step {
+            self.goals.count_beside();
+            self.count_goals();
+        }
+        let Goals { buckets, spare, best, beside_new, .. } = &mut self.goals;
+        *best = priority.max(*best);
+        let bucket = buckets.entry(priority).or_insert_with(|| {
+            *beside_new += BUCKET_BYTES / 8;
+            spare.pop().unwrap_or_default()
+        });
+        if bucket.try_reserve(words).is_ok() {
+            return Some(bucket);
+        }
+        self.error.get_or_insert(no_room(&self.shared));
+        self.abi.want_attention();
+        None
+    }
+    /// Pushes a record's goal: `args` is the address of `arity` words.
+    #[inline(always)]
+    pub(crate) fn push_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
+        if priority != self.abi.priority {
+            return self.bucket_record(priority, goal_word, args, arity);
+        }
+        if self.abi.goals as usize <= self.abi.goals_limit || self.has_room(arity) {
+            self.push_words(goal_word, args, arity);
+        }
+    }
+    /// Pushes a record's goal of the running priority; there is room for it.
+    #[inline(always)]
+    pub(crate) fn push_words(&mut self, goal_word: Word, args: usize, arity: usize) {
+        let top = self.abi.goals as usize;
+        copy_few(args, top, arity);
+        write(top + 8 * arity, goal_word);
+        self.abi.goals = at(top + 8 * (arity + 1));
+    }
+    #[cold]
+    fn bucket_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
+        let Some(bucket) = self.bucket(priority, arity + 1) else { return };
+        bucket.extend((0..arity).map(|i| read(args + 8 * i)));
+        bucket.push(goal_word);
+    }
+    /// True if a bucket's goals come before those on the stack.
+    #[inline(always)]
+    pub(crate) fn wants_other_priority(&self) -> bool {
+        self.goals.best > self.abi.priority
+    }
+    /// P1: if a bucket has a higher priority than the running one, its goals become the top segment.
+    #[inline(always)]
+    pub(crate) fn switch_priority(&mut self) {
+        if self.wants_other_priority() {
+            self.interrupt_segment(self.goals.best);
+        }
+    }
+    fn interrupt_segment(&mut self, priority: i64) {
+        let top = self.abi.goals as usize;
+        write(top, BOTTOM.goal_word());
+        let base = top + BOTTOM_BYTES;
+        self.goals.segments.push(Segment { priority, floor: top, base });
+        self.fill_segment(priority, base);
+    }
+    fn fill_segment(&mut self, priority: i64, top: usize) {
+        self.abi.goals = at(top);
+        self.abi.priority = priority;
+        let mut goals = self.goals.forget_bucket(priority);
+        if 8 * goals.len() >= STEP_BYTES.max(self.goals.beside_bytes / 8) {
+            self.goals.count_beside();
+        }
+        if self.has_room(goals.len()) {
+            write_all(top, &goals);
+            self.abi.goals = at(top + 8 * goals.len());
+        }
+        if self.goals.spare.len() < 64 && goals.capacity() <= SPARE_WORDS {
+            goals.clear();
+            self.goals.spare.push(goals);
+        }
+    }
+    /// The top segment is empty (its BOTTOM record is on top): makes the best other goals the top. False if there are none.
+    pub(crate) fn next_segment(&mut self) -> bool {
+        let segment = *self.goals.segments.last().expect("the lowest segment stays");
+        debug_assert_eq!(self.abi.goals as usize, segment.base);
+        if !self.goals.later.is_empty() {
+            self.now_is_later();
+        }
+        let best = self.goals.best();
+        if self.goals.segments.len() == 1 {
+            // Where goals were given away is free again.
+            let base = segment.floor + BOTTOM_BYTES;
+            write(segment.floor, BOTTOM.goal_word());
+            self.goals.clean = self.goals.clean.min(base);
+            self.goals.segments[0].base = base;
+            self.abi.goals = at(base);
+            let Some(priority) = best else { return false };
+            self.goals.segments[0].priority = priority;
+            self.fill_segment(priority, base);
+            return true;
+        }
+        self.goals.segments.pop();
+        let below = self.goals.segments.last().expect("more than one").priority;
+        match best {
+            Some(priority) if priority > below => {
+                let base = segment.floor + BOTTOM_BYTES;
+                write(segment.floor, BOTTOM.goal_word());
+                self.goals.segments.push(Segment { priority, floor: segment.floor, base });
+                self.goals.clean = self.goals.clean.min(base);
+                self.fill_segment(priority, base);
+            }
+            Some(priority) if priority == below => {
+                self.goals.clean = self.goals.clean.min(segment.floor);
+                self.fill_segment(priority, segment.floor);
+            }
+            _ => {
+                self.abi.goals = at(segment.floor);
+                self.goals.clean = self.goals.clean.min(segment.floor);
+                self.abi.priority = below;
+            }
+        }
+        true
+    }
+    /// Words of ready goals.
+    pub(crate) fn ready_words(&self) -> usize {
+        let on_stack = (self.abi.goals as usize - self.goals.start()) / 8;
+        on_stack + self.goals.buckets().map(Vec::len).sum::<usize>()
+    }
+    /// Ends a run: no goal of it, ready or waiting, runs any more.
+    pub(crate) fn clear_goals(&mut self) {
+        self.goals.segments.truncate(1);
+        let floor = self.goals.start() - BOTTOM_BYTES;
+        self.goals.segments[0] = Segment { priority: PRIORITY_START, floor, base: floor + BOTTOM_BYTES };
+        write(floor, BOTTOM.goal_word());
+        self.goals.buckets.clear();
+        self.goals.later.clear();
+        self.goals.turns = Turns::NEW;
+        self.goals.seen = Seen::default();
+        self.trial = None;
+        self.goals.polled.clear();
+        self.solo = false;
+        (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
+        self.goals.best = NO_PRIORITY;
+        self.goals.marks.clear();
+        self.goals.clean = self.goals.start();
+        self.abi.goals = at(self.goals.start());
+        self.give_goals_back();
+        self.abi.priority = PRIORITY_START;
+        self.abi.resumed = 0;
+        self.resumed_later.clear();
+        self.unify_wanted.clear();
+        self.forget_waiting();
+        (self.error, self.exit) = (None, None);
+    }
+    /// Makes goals ready: `words` are in the format of the goal stack.
+    pub(crate) fn push_goals(&mut self, priority: i64, words: &[Word]) {
+        if priority != self.abi.priority {
+            if let Some(bucket) = self.bucket(priority, words.len()) {
+                bucket.extend_from_slice(words);
+            }
+            return;
+        }
+        let top = self.abi.goals as usize;
+        if self.has_room(words.len()) {
+            write_all(top, words);
+            self.abi.goals = at(top + 8 * words.len());
+        }
+    }
+    /// The same for goals that came back: they run after what is ready, unless their priority is higher.
+    pub(crate) fn push_later(&mut self, priority: i64, words: &[Word]) {
+        if priority > self.abi.priority {
+            return self.push_goals(priority, words);
+        }
+        self.goals.later.entry(priority).or_default().extend_from_slice(words);
+    }
+    /// A goal of the running priority that came back goes onto the stack; true if there was one.
+    pub(crate) fn later_is_now(&mut self) -> bool {
+        let priority = self.abi.priority;
+        let Some(mut words) = self.goals.later.remove(&priority) else { return false };
+        let (end, goal) = (words.len(), words[words.len() - 1]);
+        let record = words.split_off(end - 1 - self.predicates.arity(PredicateId::of_goal_word(goal)));
+        if !words.is_empty() {
+            self.goals.later.insert(priority, words);
+        }
+        // Below the goal on top, so that exchanging the two makes it the next one.
+        self.push_goals(priority, &record);
+        self.swap_top_goals();
+        true
+    }
+    /// Nothing of the running priority is ready: the goals that came back are.
+    #[cold]
+    fn now_is_later(&mut self) {
+        for (priority, mut words) in std::mem::take(&mut self.goals.later) {
+            if let Some(bucket) = self.bucket(priority, words.len()) {
+                words.append(bucket);
+                *bucket = words;
+            }
+        }
+    }
+    /// All goals that came back for the running priority go onto the stack; false if there are none.
+    pub(crate) fn all_later_is_now(&mut self) -> bool {
+        let priority = self.abi.priority;
+        let words = self.goals.later.remove(&priority);
+        words.inspect(|words| self.push_goals(priority, words)).is_some()
+    }
+    /// Takes all goals of the top segment: their words.
+    pub(crate) fn take_segment(&mut self) -> Vec<Word> {
+        let mut records = Vec::new();
+        loop {
+            match PredicateId::of_goal_word(read(self.abi.goals as usize - 8)) {
+                BOTTOM => break,
+                predicate if predicate == self.system_goals.mark => {
+                    self.pop_goal();
+                    self.unmark_goals();
+                }
+                _ => records.push(self.pop_goal()),
+            }
+        }
+        records.into_iter().rev().flatten().collect()
+    }
+    /// The address of the record under the one that ends at `top`.
+    pub(crate) fn below_top(&self, top: usize) -> usize {
+        let predicate = PredicateId::of_goal_word(read(top - 8));
+        top - 8 * (self.predicates.arity(predicate) + 1)
+    }
+    /// True if no goal of the program ends there.
+    pub(crate) fn is_special(&self, end: usize) -> bool {
+        let goal = read(end - 8);
+        goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word()
+    }
+    /// Exchanges the two goals on top, if they are the program's.
+    #[cold]
+    pub(crate) fn swap_top_goals(&mut self) {
+        let top = self.abi.goals as usize;
+        if self.is_special(top) {
+            return;
+        }
+        let middle = self.below_top(top);
+        if self.is_special(middle) {
+            return;
+        }
+        let start = self.below_top(middle);
+        let below: Vec<Word> = (start..middle).step_by(8).map(read).collect();
+        let above = (middle..top).step_by(8).map(read);
+        for (i, word) in above.chain(below).collect::<Vec<Word>>().into_iter().enumerate() {
+            write(start + 8 * i, word);
+        }
+    }
+    /// Pops the goal on top of the stack: its words.
+    pub(crate) fn pop_goal(&mut self) -> Vec<Word> {
+        let top = self.abi.goals as usize;
+        let start = self.below_top(top);
+        self.abi.goals = at(start);
+        (start..top).step_by(8).map(read).collect()
+    }
+    /// The goal stack is at its limit (C5).
+    pub(crate) fn grow_goals(&mut self) {
+        self.has_room(GOAL_SLACK_WORDS);
+    }
+    /// True if the stack takes `words` more and keeps its slack; otherwise the program ends at the next reduction.
+    #[cold]
+    pub(crate) fn has_room(&mut self, words: usize) -> bool {
+        let top = self.abi.goals as usize + 8 * words;
+        if top <= self.abi.goals_limit {
+            return true;
+        }
+        if !self.goals.set_stack_bytes(top - self.goals.region.base()) {
+            self.end_with(no_room(&self.shared));
+            return false;
+        }
+        self.abi.goals_limit = self.goals.limit();
+        self.count_goals();
+        true
+    }
+    /// P5: counts the goals, and asks for a collection if they are too many.
+    #[cold]
+    fn count_goals(&mut self) {
+        let bytes = self.goals.bytes();
+        let before = std::mem::replace(&mut self.goals.counted, bytes);
+        // Relaxed: a counter. It wraps around when there are fewer.
+        self.shared.goal_bytes.fetch_add(bytes.wrapping_sub(before), Relaxed);
+        if self.room() == 0 {
+            self.collect_soon();
+        }
+    }
+    /// P5: the goals take what they need, and no more.
+    pub(crate) fn give_goals_back(&mut self) {
+        self.goals.count_beside();
+        self.goals.set_stack_bytes(self.abi.goals as usize - self.goals.region.base());
+        self.abi.goals_limit = self.goals.limit();
+        self.count_goals();
+    }
+    /// P4: after a collection that found the lowest word that leads to something young at `young`.
+    pub(crate) fn mark_goals(&mut self, young: usize) {
+        let top = self.abi.goals as usize;
+        if top - self.goals.last_mark() >= 8 * MARK_WORDS && top <= self.abi.goals_limit {
+            write(top, self.system_goals.mark.goal_word());
+            self.goals.marks.push(top);
+            self.abi.goals = at(top + 8);
+        }
+        self.goals.clean = young.min(self.goals.last_mark());
+    }
+    /// P4: the topmost MARK record was popped.
+    pub(crate) fn unmark_goals(&mut self) {
+        debug_assert_eq!(self.goals.marks.last(), Some(&(self.abi.goals as usize)));
+        self.goals.marks.pop();
+        self.goals.clean = self.goals.clean.min(self.goals.last_mark());
+    }
+}

@@ -1,0 +1,362 @@
+//! Goals that wait: suspension and generators. `resume` makes them ready again.
+//!
+//! Invariants:
+//! - H1 The records of `term::layout` are the only representation of a waiting goal. A goal that waits for one variable is one
+//!   record; for several, one record and a hook for each variable.
+//! - H2 The content of an unbound cell leads to the newest record, `next` to older ones; a generator is alone.
+//! - H3 Binding moves the variable's list to `abi.resumed` if that is 0, else to `resumed_later`; the scheduler makes goals of it at
+//!   the next reduction, before it collects. A record's predicate is INT -1 from then on, so that further hooks of it are passed over.
+//! - H4 Every record that still waits is in `registry`, or in the list that begins at `abi.suspensions` (so are some that do not
+//!   wait any more).
+//! - H5 With several workers, what a goal that waits for a shared variable holds may be taken by others: so the worker
+//!   publishes at the next attention. (Not at once: the running goal may know that a cell is private.) A goal that would wait for a variable private to another worker is sent there, and tried again.
+//!   Whoever replaces VAR by a value has the variable's records for himself; a record with hooks on several variables belongs to
+//!   whoever replaces its predicate by INT -1.
+//! - H6 A record in old space holds no arguments after its goal was resumed. Nothing leads to it any more, but minor collections do not know that: what
+//!   old words lead to stays alive, and if an argument was a stream, all of it that comes later.
+//! - H7 A record to which nothing leads any more but the list of suspensions is *spent*: its goal was resumed, and waited for one variable. The next goal of as many
+//!   arguments that waits takes it, so that goals that wait often hardly allocate. Only records that are private when they are spent: no other worker reads more
+//!   of them than headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
+
+use crate::memory::ranges::{at, copy_few, read, write, write_all};
+use crate::terms::deref;
+use crate::terms::unify::Written;
+use crate::worker::Worker;
+use term::Word;
+use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES};
+use term::layout::{
+    self, ClassId, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT,
+    SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
+};
+use term::word::{self, Tag, UNBOUND};
+
+/// What a record's predicate word says once its goal was resumed (H3).
+pub(crate) const RESUMED: Word = Word::small(-1);
+pub(crate) const HOOK_HEADER: Word = word::object_header(layout::HOOK, 2);
+
+/// Records of waiting goals, by address (H4).
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    /// Not in old space when it was entered here.
+    pub(crate) young: Vec<usize>,
+    /// In old space.
+    pub(crate) old: Vec<usize>,
+}
+
+impl Registry {
+    pub(crate) fn append(&mut self, mut others: Registry) {
+        self.young.append(&mut others.young);
+        self.old.append(&mut others.old);
+    }
+}
+
+/// Goals that were suspended since somebody began to count.
+#[derive(Debug)]
+pub(crate) struct Suspended {
+    /// The newest record that was counted, or that there was; 0 if there is none.
+    pub(crate) newest: usize,
+    /// How many of those in records that were used again (H7) were counted.
+    pub(crate) reused: u64,
+    pub(crate) count: u64,
+}
+
+/// A variable that a goal is to wait for.
+enum Asked {
+    /// Its cell.
+    Waits(usize),
+    Bound,
+    /// It is private to another worker.
+    Foreign(usize),
+    /// The same, and it has a generator, which that worker must run.
+    Generator(usize),
+}
+
+#[inline(always)]
+pub(crate) fn record_class(record: usize) -> ClassId {
+    word::header_class(read(record))
+}
+
+/// The number of arguments of a record's goal.
+#[inline(always)]
+pub(crate) fn goal_arity(record: usize) -> usize {
+    word::header_size(read(record)) + 1 - SUSPENSION_ARGS
+}
+
+impl Worker {
+    /// The goal on top of the stack waits for `pending_count` variables; pops it. If one of them has a value by now, the goal
+    /// stays.
+    #[inline]
+    pub(crate) fn suspend_top(&mut self) {
+        let count = std::mem::take(&mut self.abi.pending_count);
+        debug_assert!(count > 0);
+        if count == 1 {
+            let variable = self.abi.pending[0];
+            let content = read(variable.address());
+            if (self.is_private(variable.address()) || self.is_alone())
+                && content.tag() == Tag::Var
+                && !self.has_generator(content)
+            {
+                let record = self.make_record(content);
+                return self.store(variable.address(), Word::pointer(Tag::Var, record));
+            }
+        }
+        self.suspend_on_many(count);
+    }
+
+    /// Takes the goal on top of the stack into a record.
+    #[inline(always)]
+    fn make_record(&mut self, next: Word) -> usize {
+        let top = self.abi.goals as usize - 8;
+        let goal = read(top);
+        let arity = self.predicates.arity(PredicateId::of_goal_word(goal));
+        let record = self.record(arity);
+        write(record + 8 * SUSPENSION_NEXT, next);
+        write(record + 8 * SUSPENSION_PREDICATE, goal);
+        write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
+        let args = top - 8 * arity;
+        copy_few(args, record + 8 * SUSPENSION_ARGS, arity);
+        self.abi.goals = at(args);
+        record
+    }
+    /// A record for a goal of so many arguments, in the list of suspensions (H4, H7).
+    #[inline(always)]
+    fn record(&mut self, arity: usize) -> usize {
+        if let Some(spent) = self.abi.spent.get_mut(arity)
+            && *spent != 0
+        {
+            let record = *spent;
+            *spent = read(record + 8 * SUSPENSION_NEXT).0 as usize;
+            self.abi.reused += 1;
+            return record;
+        }
+        let record = self.allocate(SUSPENSION_ARGS + arity);
+        write(record, word::object_header(layout::SUSPENSION, SUSPENSION_ARGS - 1 + arity));
+        write(record + 8 * SUSPENSION_BEFORE, Word(self.abi.suspensions as u64));
+        self.abi.suspensions = record;
+        record
+    }
+    /// The suspensions made since the last collection or [`Worker::register`], newest first.
+    pub(crate) fn new_suspensions(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut next = self.abi.suspensions;
+        std::iter::from_fn(move || {
+            let record = next;
+            next = if record == 0 { return None } else { read(record + 8 * SUSPENSION_BEFORE).0 as usize };
+            Some(record)
+        })
+    }
+    /// Counts the suspensions since the last gift (B7 of `feedback`).
+    pub(crate) fn count_suspended(&mut self) {
+        let Some(trial) = &self.trial else { return };
+        let counted = trial.suspended.newest;
+        let count = self.new_suspensions().take_while(|&record| record != counted).count() as u64;
+        let (newest, reused) = (self.abi.suspensions, self.abi.reused);
+        if let Some(trial) = &mut self.trial {
+            let count = trial.suspended.count + count + (reused - trial.suspended.reused);
+            trial.suspended = Suspended { newest, reused, count };
+        }
+    }
+    /// Enters the new suspensions that still wait into the registry, the oldest first (H4).
+    pub(crate) fn register(&mut self) {
+        self.count_suspended();
+        if let Some(trial) = &mut self.trial {
+            (trial.suspended.newest, trial.suspended.reused) = (0, 0);
+        }
+        self.statistics.suspensions += std::mem::take(&mut self.abi.reused);
+        self.abi.spent = [0; SPENT_ARITIES];
+        let old = self.registry.young.len();
+        for record in self.new_suspensions() {
+            self.statistics.suspensions += 1;
+            if read(record + 8 * SUSPENSION_PREDICATE) != RESUMED {
+                self.registry.young.push(record);
+            }
+        }
+        self.registry.young[old..].reverse();
+        self.abi.suspensions = 0;
+    }
+
+    #[cold]
+    fn suspend_on_many(&mut self, count: usize) {
+        self.cells.clear();
+        let more = std::mem::take(&mut self.pending_more);
+        for i in 0..count {
+            let variable = self.abi.pending.get(i).copied().unwrap_or_else(|| more[i - OPERANDS_MAX]);
+            match self.ask(variable) {
+                Asked::Waits(cell) if !self.cells.contains(&cell) => self.cells.push(cell),
+                Asked::Waits(_) => {}
+                Asked::Bound => return self.try_again(),
+                Asked::Foreign(owner) => return self.poll_or_send(variable, owner),
+                Asked::Generator(owner) => return self.send_top_goal(owner),
+            }
+        }
+        if let Some(owner) = self.maker() {
+            return self.poll_or_send(Word::pointer(Tag::Ref, self.cells[0]), owner);
+        }
+        let hooks = self.cells.len() > 1;
+        let record = self.make_record(UNBOUND);
+        for i in 0..self.cells.len() {
+            let cell = self.cells[i];
+            let link = if hooks { self.allocate(3) } else { record };
+            if hooks {
+                write(link, HOOK_HEADER);
+                write(link + 8 * HOOK_SUSPENSION, Word::pointer(Tag::Object, record));
+            }
+            loop {
+                let content = read(cell);
+                if content.tag() != Tag::Var {
+                    // Another worker bound it: the goal is tried again, unless it was resumed already.
+                    if let Some(goal) = self.claim_record(record) {
+                        self.push_claimed(record, goal);
+                        self.forget_arguments(record, goal_arity(record));
+                        self.try_again();
+                    }
+                    return;
+                }
+                write(link + 8 * SUSPENSION_NEXT, content);
+                match self.replace(cell, content, Word::pointer(Tag::Var, link)) {
+                    Written::Yes => break,
+                    Written::Changed => {}
+                    Written::Foreign(_) => unreachable!("a shared cell stays shared between collections"),
+                }
+            }
+            self.publish_wanted |= !self.is_alone() && !self.is_private(cell);
+        }
+    }
+    /// The goal on top of the stack is tried again at once: some variable has a value.
+    fn try_again(&mut self) {
+        self.abi.want_attention();
+    }
+    /// B3 of `give`: the other worker in whose nursery the first of `cells` lies, if none lies in the own one or in a place that is nobody's.
+    fn maker(&self) -> Option<usize> {
+        if self.solo {
+            return None;
+        }
+        let mut makers = self.cells.iter().map(|&cell| self.heap.nursery_of(cell));
+        let first = makers.next()??;
+        let others =
+            first != self.index && makers.all(|maker| maker.is_some_and(|maker| maker != self.index));
+        others.then_some(first)
+    }
+
+    /// Looks at a variable that a goal is to wait for, after its generator (if it has one) was run.
+    fn ask(&mut self, variable: Word) -> Asked {
+        let mut variable = deref(variable);
+        if variable.tag() == Tag::Ref && self.has_generator(read(variable.address())) {
+            if let Some(owner) = self.run_generator(variable.address()) {
+                return Asked::Generator(owner);
+            }
+            variable = deref(variable);
+        }
+        if variable.tag() != Tag::Ref {
+            return Asked::Bound;
+        }
+        self.owner(variable.address()).map_or(Asked::Waits(variable.address()), Asked::Foreign)
+    }
+
+    /// Gives a fresh variable a generator: a goal that is run when a goal waits for the variable, or it is unified.
+    pub fn set_generator(&mut self, variable: Word, predicate: PredicateId, args: &[Word]) {
+        let cell = deref(variable);
+        assert!(
+            cell.tag() == Tag::Ref && read(cell.address()) == UNBOUND,
+            "a generator needs a fresh variable"
+        );
+        let record = self.allocate(SUSPENSION_ARGS + args.len());
+        write(record, word::object_header(layout::GENERATOR, SUSPENSION_ARGS - 1 + args.len()));
+        write(record + 8 * SUSPENSION_NEXT, UNBOUND);
+        write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
+        write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
+        write(record + 8 * SUSPENSION_BEFORE, Word(0));
+        write_all(record + 8 * SUSPENSION_ARGS, args);
+        self.store(cell.address(), Word::pointer(Tag::Var, record));
+    }
+
+    /// True if the cell's content leads to a generator.
+    #[inline(always)]
+    pub(crate) fn has_generator(&self, content: Word) -> bool {
+        content.tag() == Tag::Var
+            && content != UNBOUND
+            && record_class(content.address()) == layout::GENERATOR
+    }
+
+    /// Runs the generator of a cell: afterwards the variable is bound, or a goal is ready that will bind it. If the cell is
+    /// private to another worker, answers that worker and does nothing.
+    pub(crate) fn run_generator(&mut self, cell: usize) -> Option<usize> {
+        let content = read(cell);
+        if !self.has_generator(content) {
+            return None;
+        }
+        match self.replace(cell, content, UNBOUND) {
+            Written::Yes => {}
+            Written::Changed => return None,
+            Written::Foreign(owner) => return Some(owner),
+        }
+        let record = content.address();
+        let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
+        let arity = self.predicates.arity(predicate);
+        let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
+        self.forget_arguments(record, arity);
+        self.call_or_spawn(predicate, &args);
+        None
+    }
+
+    /// No goal waits any more; variables may still lead to the records, which count as resumed (H3).
+    pub(crate) fn forget_waiting(&mut self) {
+        self.register();
+        let records = self.registry.old.drain(..).chain(self.registry.young.drain(..));
+        records.for_each(|record| write(record + 8 * SUSPENSION_PREDICATE, RESUMED));
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect::tests::Builder;
+
+    /// F8 of `collect`.
+    #[test]
+    fn goals_that_were_resumed_are_left_out_of_the_lists_of_other_variables() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let flag = worker.new_variable();
+        let root = worker.root(flag);
+        let wait = |worker: &mut Worker, message| {
+            worker.spawn(goal, &[Word::NIL]);
+            (worker.abi.pending[0], worker.abi.pending[1], worker.abi.pending_count) = (message, flag, 2);
+            worker.suspend_top();
+        };
+        for waits in [false, false, true, false, true, false] {
+            let message = worker.new_variable();
+            wait(worker, message);
+            if !waits {
+                worker.unify(message, Word::NIL);
+                worker.push_resumed();
+                worker.pop_goal();
+            }
+        }
+        let hooks = |flag: Word| {
+            let (mut link, mut count) = (read(deref(flag).address()), 0);
+            while link != UNBOUND {
+                link = read(link.address() + 8 * layout::SUSPENSION_NEXT);
+                count += 1;
+            }
+            count
+        };
+        assert_eq!(hooks(flag), 6);
+        for _ in 0..3 {
+            builder.node.collect(0);
+            let worker = builder.node.worker();
+            let flag = worker.root_word(&root);
+            assert_eq!(hooks(flag), 2);
+            assert_eq!(worker.waiting_goals().count(), 2);
+        }
+        // The two that wait are resumed by it, and nobody else.
+        let worker = builder.node.worker();
+        let flag = worker.take_root(root);
+        worker.unify(flag, Word::NIL);
+        worker.push_resumed();
+        for _ in 0..2 {
+            worker.pop_goal();
+        }
+        assert!(worker.is_special(worker.abi.goals as usize));
+    }
+}

@@ -1,0 +1,171 @@
+//! One worker's part of the heap, and allocation in it. What all share is in `spaces`.
+//!
+//! Invariants:
+//! - G1 `abi.heap` is always inside the nursery; generated code allocates there only. Builtins allocate above `limit` too, up to
+//!   the nursery's end, and beyond that in old space (`overflow`): the next collection scans what they put there.
+//! - G2 An old or large word that leads to a young object is in some worker's `remembered`, or in an `overflow` range, or in a
+//!   young large object.
+
+use crate::memory::spaces::{LANE_BYTES, NURSERY_RANGE, SURVIVOR_RANGE, Spaces};
+use std::sync::Arc;
+use term::abi::SLACK_WORDS;
+
+/// Objects of more words than this live in the large space.
+pub(crate) const LARGE_WORDS: usize = 1024;
+
+#[cfg(not(miri))]
+pub(crate) mod sizes {
+    pub(crate) const LANE_BYTES: usize = 4 * term::abi::PRIVATE_BYTES;
+    pub(crate) const SPACE_BYTES: usize = 1 << 40;
+    pub(crate) const GOAL_BYTES: usize = 1 << 36;
+    pub(crate) const BLOCK_BYTES: usize = 256 << 10;
+    pub(crate) const NURSERY_MIN: usize = 512 << 10;
+    pub(crate) const NURSERY_MAX: usize = 16 << 20;
+    pub(crate) const MAJOR_MIN: usize = 64 << 20;
+    pub(crate) const HALVINGS_MAX: u32 = 13;
+    pub(crate) const OTHER_BYTES: usize = 256 << 20;
+    /// A stack, and what the C library reserves for allocations of a thread.
+    pub(crate) const THREAD_BYTES: usize = 68 << 20;
+}
+#[cfg(miri)]
+pub(crate) mod sizes {
+    pub(crate) const LANE_BYTES: usize = 4 * term::abi::PRIVATE_BYTES;
+    pub(crate) const SPACE_BYTES: usize = 4 << 20;
+    pub(crate) const GOAL_BYTES: usize = 1 << 20;
+    pub(crate) const BLOCK_BYTES: usize = 32 << 10;
+    pub(crate) const NURSERY_MIN: usize = 64 << 10;
+    pub(crate) const NURSERY_MAX: usize = 128 << 10;
+    pub(crate) const MAJOR_MIN: usize = 256 << 10;
+    pub(crate) const HALVINGS_MAX: u32 = 0;
+    pub(crate) const OTHER_BYTES: usize = 4096;
+    pub(crate) const THREAD_BYTES: usize = 0;
+}
+/// How small the spaces may become.
+pub(crate) use sizes::HALVINGS_MAX;
+pub(crate) use sizes::{NURSERY_MAX, NURSERY_MIN};
+
+/// What must be left of a process's address space beside the spaces: for code, the compiler, and the threads.
+pub(crate) fn other_bytes(workers: usize) -> usize {
+    sizes::OTHER_BYTES + (workers - 1) * sizes::THREAD_BYTES
+}
+
+/// Address space that a process needs at least.
+pub(crate) fn address_space_min(workers: usize) -> usize {
+    let worker = sizes::LANE_BYTES + (sizes::GOAL_BYTES >> HALVINGS_MAX);
+    2 * (sizes::SPACE_BYTES >> HALVINGS_MAX) + workers * worker + other_bytes(workers)
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Range {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Range {
+    /// True if an address lies in it.
+    #[inline(always)]
+    pub(crate) fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.start) < self.end - self.start
+    }
+}
+
+/// Everything of a worker's heap but `abi.heap` and `abi.limit`.
+pub(crate) struct Heap {
+    pub(crate) spaces: Arc<Spaces>,
+    /// The first address of its lane.
+    lane: usize,
+    /// The young region of all workers.
+    young: Range,
+    /// Bytes of the nursery that generated code fills before a collection.
+    pub(crate) nursery_bytes: usize,
+    /// One past the last word of the lane's survivor area in use.
+    pub(crate) survivor_top: usize,
+    /// What is left of the block of old space that it fills.
+    pub(crate) old: Range,
+    /// Old words that may lead to young objects (G2).
+    pub(crate) remembered: Vec<usize>,
+    /// What builtins allocated in old space since the last collection.
+    pub(crate) overflow: Vec<Range>,
+    /// Bytes of large objects that the running builtin is about to make (or an earlier one did not make).
+    promised: usize,
+}
+
+impl Heap {
+    /// The empty heap of a worker.
+    pub(crate) fn new(spaces: Arc<Spaces>, worker: usize) -> Heap {
+        let lane = spaces.lane(worker);
+        Heap {
+            young: spaces.young,
+            spaces,
+            lane,
+            nursery_bytes: NURSERY_MIN,
+            survivor_top: lane,
+            old: Range::default(),
+            remembered: Vec::new(),
+            overflow: Vec::new(),
+            promised: 0,
+        }
+    }
+    /// A large object of so many bytes is going to be made, and nothing of what was promised before. Answers what others are going to
+    /// make.
+    pub(crate) fn promise(&mut self, bytes: usize) -> usize {
+        self.settle_promise(usize::MAX);
+        self.promised = bytes;
+        self.spaces.promise(bytes)
+    }
+    /// So many bytes of what was promised were made, or never will be.
+    pub(crate) fn settle_promise(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.promised);
+        if bytes > 0 {
+            self.promised -= bytes;
+            self.spaces.settle_promise(bytes);
+        }
+    }
+    /// The first address of the nursery.
+    pub(crate) fn nursery(&self) -> usize {
+        self.lane + 2 * SURVIVOR_RANGE
+    }
+    /// C3: the limit of an empty nursery in which a clause may need `need` words.
+    pub(crate) fn limit(&self, need: usize) -> usize {
+        let bytes = self.nursery_bytes.max((need + 2 * SLACK_WORDS) * 8).min(NURSERY_RANGE);
+        self.nursery() + bytes - SLACK_WORDS * 8
+    }
+    /// The end of the nursery for builtins: generated code still has its slack above.
+    #[inline(always)]
+    pub(crate) fn nursery_end(&self) -> usize {
+        self.lane + 2 * SURVIVOR_RANGE + NURSERY_RANGE - SLACK_WORDS * 8
+    }
+    /// The first address of a survivor area of its lane.
+    pub(crate) fn survivor_base(&self, area: usize) -> usize {
+        self.lane + area * SURVIVOR_RANGE
+    }
+    /// True if an address is in the young region, of whichever worker.
+    #[inline(always)]
+    pub(crate) fn is_young(&self, address: usize) -> bool {
+        self.young.contains(address)
+    }
+    /// Whose lane an address is in; `None` for what is not young, and for the survivor areas, which are nobody's own.
+    pub(crate) fn nursery_of(&self, address: usize) -> Option<usize> {
+        let offset = address.wrapping_sub(self.young.start);
+        (self.is_young(address) && offset % LANE_BYTES >= 2 * SURVIVOR_RANGE).then_some(offset / LANE_BYTES)
+    }
+    /// Words in the survivor area in use.
+    pub(crate) fn survivor_words(&self) -> usize {
+        (self.survivor_top - self.survivor_base(self.spaces.area())) / 8
+    }
+    /// Old words for a builtin (G1).
+    pub(crate) fn allocate_overflow(&mut self, words: usize) -> usize {
+        if self.old.start + 8 * words > self.old.end {
+            self.old = self.spaces.old.take_block(8 * words);
+        }
+        let start = self.old.start;
+        let end = start + 8 * words;
+        self.old.start = end;
+        match self.overflow.last_mut() {
+            Some(last) if last.end == start => last.end = end,
+            _ => self.overflow.push(Range { start, end }),
+        }
+        start
+    }
+}

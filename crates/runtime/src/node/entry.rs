@@ -1,0 +1,291 @@
+//! The functions that generated code calls (`term::abi::Helpers`). None of them unwinds: `extern "C"` turns a panic into
+//! an abort.
+//!
+//! Invariant: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
+//! meanwhile, and has stored what the helper's description says (C2).
+
+use crate::memory::ranges::{at, read};
+use crate::reports::outcome::ErrorKind;
+use crate::terms::deref;
+use crate::terms::integers::{self, ArithError};
+use crate::worker::Worker;
+use crate::worker::native::Outcome;
+use crate::worker::program::Mode;
+use term::Word;
+use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
+use term::layout::STORE;
+use term::word::Tag;
+
+/// The table that `WorkerAbi::helpers` holds.
+pub(crate) const HELPERS: Helpers = Helpers {
+    unify,
+    remember,
+    arith: arith_helper,
+    guard_arith,
+    compare,
+    guard,
+    builtin,
+    attend,
+    suspend,
+    move_to_priority,
+    move_to_node,
+    grow_goals,
+    pend,
+};
+
+/// The worker of an ABI part.
+///
+/// # Safety
+/// `abi` is what generated code was entered with, and nobody else uses the worker while the result lives.
+#[inline(always)]
+unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
+    // SAFETY: R1 - `abi` is the first field of a repr(C) `Worker`, whose address the scheduler derived from the whole worker.
+    unsafe { &mut *abi.cast::<Worker>() }
+}
+
+unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Position) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    let (a, b) = (deref(a), deref(b));
+    // The usual reason to come here: the variable is not private (C6).
+    if worker.bind_at_once(a, b) {
+        return;
+    }
+    worker.in_code = true;
+    worker.unify_any(a, b, position);
+    worker.in_code = false;
+}
+
+unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    // Generated code knows only that it is not in the nursery.
+    worker.remember_if_old(cell, read(cell));
+}
+
+unsafe extern "C" fn arith_helper(
+    abi: *mut WorkerAbi,
+    op: u64,
+    a: Word,
+    b: Word,
+    position: Position,
+) -> Word {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    let op = integers::int_op(op);
+    if let Some(Ok(value)) = worker.arithmetic(op, deref(a), deref(b)) {
+        return value;
+    }
+    // An operand is missing or wrong: a goal computes, or says what is wrong.
+    let result = worker.new_variable();
+    if !worker.is_single() {
+        worker.put_off_sum([a, b], result);
+    }
+    let predicate = worker.arithmetic_goals[op as usize];
+    if integers::is_unary(op) {
+        worker.spawn_at_position(position, predicate, &[a, result]);
+    } else {
+        worker.spawn_at_position(position, predicate, &[a, b, result]);
+    }
+    result
+}
+
+unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word) -> Word {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    let op = integers::int_op(op);
+    let (a, b) = (deref(a), if integers::is_unary(op) { Word::small(0) } else { deref(b) });
+    match worker.guard_arithmetic(op, a, b) {
+        Some(Ok(value)) => value,
+        Some(Err(ArithError::TooLarge(error))) => {
+            worker.end_with(error);
+            GUARD_FAILS
+        }
+        Some(Err(_)) => GUARD_FAILS,
+        None => not_integers(worker, a, b).unwrap_or(GUARD_FAILS),
+    }
+}
+
+unsafe extern "C" fn compare(abi: *mut WorkerAbi, cond: u64, a: Word, b: Word) -> Word {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    let (a, b) = (deref(a), deref(b));
+    match worker.compare_integers(a, b) {
+        Some(ordering) if integers::holds(integers::cond(cond), ordering) => answer::YES,
+        Some(_) => answer::NO,
+        None => not_integers(worker, a, b).unwrap_or(answer::NO),
+    }
+}
+
+/// Two operands, not both integers: the variable to wait for, unless the other one is wrong already.
+fn not_integers(worker: &Worker, a: Word, b: Word) -> Option<Word> {
+    let wrong = |w: Word| w.tag() != Tag::Ref && worker.big(w).is_none();
+    if wrong(a) || wrong(b) {
+        return None;
+    }
+    Some(if a.tag() == Tag::Ref { a } else { b })
+}
+
+unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    match worker.call_with_operands(PredicateId(predicate as u32)) {
+        Outcome::Done => answer::YES,
+        Outcome::Wait(variable) => variable,
+        Outcome::Error(error) if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) => {
+            worker.end_with(error);
+            answer::NO
+        }
+        Outcome::No | Outcome::Error(_) => answer::NO,
+    }
+}
+
+unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Position) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    let predicate = PredicateId(predicate as u32);
+    match worker.call_with_operands(predicate) {
+        Outcome::Done => {}
+        Outcome::Wait(_) | Outcome::No => worker.operands_to_goal(predicate, |worker, args| {
+            worker.spawn_at_position(position, predicate, args);
+        }),
+        Outcome::Error(error) => worker.operands_to_goal(predicate, |worker, args| {
+            worker.builtin_error(error, predicate, args, position);
+        }),
+    }
+}
+
+impl Worker {
+    /// Calls a builtin with its inputs in `operands`; on `Done` its outputs stand there.
+    fn call_with_operands(&mut self, predicate: PredicateId) -> Outcome {
+        let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
+        if code.modes.len() <= 8 {
+            self.call_sized::<8>(predicate)
+        } else {
+            self.call_sized::<OPERANDS_MAX>(predicate)
+        }
+    }
+    #[inline(always)]
+    fn call_sized<const N: usize>(&mut self, predicate: PredicateId) -> Outcome {
+        let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
+        let run = code.run;
+        let mut inputs = [Word(0); N];
+        let (mut input_count, mut output_count) = (0, 0);
+        for &mode in &code.modes {
+            if mode == Mode::Output {
+                output_count += 1;
+                continue;
+            }
+            let mut word = self.abi.operands[input_count];
+            if mode == Mode::Input {
+                word = deref(word);
+                if word.tag() == Tag::Ref {
+                    return Outcome::Wait(word);
+                }
+            }
+            inputs[input_count] = word;
+            input_count += 1;
+        }
+        let mut outputs = [Word(0); N];
+        let outcome = run(self, &inputs[..input_count], &mut outputs[..output_count]);
+        if matches!(outcome, Outcome::Done) {
+            self.abi.operands[..output_count].copy_from_slice(&outputs[..output_count]);
+        }
+        outcome
+    }
+    /// Gives `then` the arguments of a goal for the builtin whose inputs are in `operands`; its outputs are fresh variables.
+    fn operands_to_goal(&mut self, predicate: PredicateId, then: impl FnOnce(&mut Worker, &[Word])) {
+        let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
+        let modes = code.modes.clone();
+        let mut inputs = 0;
+        let mut outputs = Vec::new();
+        let mut args = Vec::with_capacity(modes.len());
+        for &mode in &modes {
+            if mode == Mode::Output {
+                let variable = self.new_variable();
+                outputs.push(variable);
+                args.push(variable);
+            } else {
+                args.push(self.abi.operands[inputs]);
+                inputs += 1;
+            }
+        }
+        self.abi.operands[..outputs.len()].copy_from_slice(&outputs);
+        then(self, &args);
+    }
+}
+
+unsafe extern "C" fn pend(abi: *mut WorkerAbi, variable: Word, bytes: usize) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    // What is left from an attempt that committed is forgotten.
+    worker.pending_more.truncate(bytes / 8 - OPERANDS_MAX);
+    worker.pending_more.push(variable);
+}
+
+unsafe extern "C" fn attend(abi: *mut WorkerAbi) -> bool {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    worker.attend_to_resumed()
+}
+
+unsafe extern "C" fn suspend(abi: *mut WorkerAbi) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    worker.suspend_top();
+}
+
+unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Word) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    let amount = deref(amount);
+    match amount.tag() {
+        Tag::Int => {
+            let priority =
+                crate::goals::runtime_predicates::target_priority(worker.abi.priority, kind, amount.as_int());
+            if priority != worker.abi.priority {
+                let top = worker.abi.goals as usize - 8;
+                let goal = read(top);
+                let arity = worker.predicates.arity(PredicateId::of_goal_word(goal));
+                let args = top - 8 * arity;
+                worker.abi.goals = at(args);
+                worker.push_record(priority, goal, args, arity);
+            }
+        }
+        _ => {
+            let (predicate, args) = pop_goal(worker);
+            let goal = worker.object(STORE, &args);
+            let at_priority = worker.system_goals.at_priority;
+            let predicate = Word::small(predicate.0.into());
+            worker.spawn(at_priority, &[Word::small(kind as i64), amount, predicate, goal]);
+        }
+    }
+}
+
+unsafe extern "C" fn move_to_node(abi: *mut WorkerAbi, node: Word) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    let node = deref(node);
+    if node.tag() != Tag::Int {
+        let (predicate, args) = pop_goal(worker);
+        let goal = worker.object(STORE, &args);
+        let at_node = worker.system_goals.at_node;
+        worker.spawn(at_node, &[node, Word::small(predicate.0.into()), goal]);
+    }
+}
+
+/// Takes the goal on top of the stack.
+fn pop_goal(worker: &mut Worker) -> (PredicateId, Vec<Word>) {
+    let top = worker.abi.goals as usize - 8;
+    let predicate = PredicateId::of_goal_word(read(top));
+    let arity = worker.predicates.arity(predicate);
+    let base = top - 8 * arity;
+    worker.abi.goals = at(base);
+    (predicate, (0..arity).map(|i| read(base + 8 * i)).collect())
+}
+
+unsafe extern "C" fn grow_goals(abi: *mut WorkerAbi) {
+    // SAFETY: the module's invariant.
+    let worker = unsafe { worker_of(abi) };
+    worker.grow_goals();
+}

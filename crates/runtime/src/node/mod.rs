@@ -1,0 +1,281 @@
+//! The node: loads programs and runs goals to an outcome.
+//!
+//! For: loading, the loop of each worker, its thread, and the entry from generated code.
+//! It may know: every room.
+//! It never: knows the compiler, other nodes, or the terminal.
+
+pub(crate) mod entry;
+#[cfg(all(test, models))]
+mod models;
+mod reduce;
+mod threads;
+
+use crate::goals::runtime_predicates::{self, SystemGoals};
+use crate::goals::stack::Goals;
+use crate::memory::constants::Constants;
+use crate::memory::nursery::{HALVINGS_MAX, address_space_min, other_bytes};
+use crate::memory::ranges::Region;
+use crate::memory::spaces::Spaces;
+use crate::node::reduce::Home;
+use crate::node::threads::Threads;
+use crate::reports::outcome::RunOutcome;
+use crate::reports::statistics::Statistics;
+use crate::reports::trace::Track;
+use crate::terms::classes::Classes;
+use crate::terms::integers;
+use crate::worker::all::{Shared, Workers};
+use crate::worker::events::Events;
+use crate::worker::native::{Native, Outcome};
+use crate::worker::program::{Code, Constant, Enter, Load, Mode, NativeCode, PredicateInfo, Predicates};
+use crate::worker::{Options, PRIORITY_START, Worker};
+use std::sync::Arc;
+use term::Word;
+use term::abi::{BOTTOM, Builtin, PredicateId};
+use term::symbol::AtomTable;
+
+/// One node: a program, its terms and goals, and the workers that reduce them.
+pub struct Node {
+    /// First: they end before anything that they use.
+    threads: Threads,
+    workers: Workers,
+    shared: Arc<Shared>,
+    home: Home,
+    code: Code,
+    constants: Constants,
+    builtins: Vec<(PredicateId, Builtin)>,
+}
+
+/// What the system refused to a node with so many workers.
+#[derive(Debug)]
+pub enum Refused {
+    /// Address space.
+    AddressSpace(usize),
+    /// Threads.
+    Threads(usize),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let workers = match *self {
+            Refused::AddressSpace(workers) => {
+                let mebibytes = address_space_min(workers).div_ceil(1 << 20);
+                write!(
+                    f,
+                    "the system refuses the address space for heap and goal stacks: at least {mebibytes} MiB are needed; \
+                     `ulimit -v` shows what this shell allows (in KiB)"
+                )?;
+                workers
+            }
+            Refused::Threads(workers) => {
+                write!(
+                    f,
+                    "the system refuses the threads for {workers} workers; `ulimit -u` shows how many processes and threads one user may have"
+                )?;
+                workers
+            }
+        };
+        if workers > 1 {
+            write!(f, ", and `--workers N` asks for fewer than {workers} workers")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Node {
+    /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read).
+    pub fn new(options: Options, atoms: AtomTable, natives: Vec<Native>) -> Result<Node, Refused> {
+        // Less address space (`ulimit -v`) is a smaller heap, not an error.
+        let reserved = (0..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
+        let (spaces, goals) = reserved.ok_or(Refused::AddressSpace(options.workers))?;
+        let shared = Arc::new(Shared::new(&options, atoms, spaces));
+        let mut predicates = Predicates::default();
+        let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
+        let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
+        assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
+        let [at_priority, at_node, at_position, after_collection, unify, mark] =
+            runtime_predicates::natives().map(&mut add);
+        let mut builtins = Vec::new();
+        for native in natives {
+            let signature = native.signature.clone();
+            builtins.push((add(native), signature));
+        }
+        let module = shared.atoms.intern(integers::MODULE.as_bytes());
+        let arithmetic_goals = integers::GOALS.map(|(name, modes)| {
+            let name = shared.atoms.intern(name.as_bytes());
+            // A node without arithmetic (tests) has no code that calls it either.
+            predicates.lookup(module, name, modes.len()).unwrap_or(BOTTOM)
+        });
+        let (module, name, arity) = crate::builtins::MERGE_PROCESS;
+        let [module, name] = [module, name].map(|text| shared.atoms.intern(text.as_bytes()));
+        let merge = predicates.lookup(module, name, arity).unwrap_or(BOTTOM);
+        let system_goals =
+            SystemGoals { at_priority, at_node, at_position, after_collection, unify, mark, merge };
+        let predicates = Arc::new(predicates);
+        let mut workers = Vec::new();
+        for (index, goals) in goals.into_iter().enumerate() {
+            let mut worker = Worker::new(&options, index, &shared, goals);
+            worker.system_goals = system_goals;
+            worker.arithmetic_goals = arithmetic_goals;
+            worker.first_compiled = PredicateId(predicates.len() as u32);
+            worker.predicates = predicates.clone();
+            let base = worker.heap.nursery();
+            worker.set_private_base(base);
+            workers.push(worker);
+        }
+        let mut workers = Workers::new(workers);
+        for (index, worker) in workers.iter_mut().enumerate() {
+            worker.attach_limit();
+            shared.team.attach(index, &raw const worker.abi.limit);
+        }
+        shared.set_crew(workers.crew());
+        let (all, team) = (shared.clone(), shared.clone());
+        let work = move |index| reduce::work(&all, index, None);
+        let threads = Threads::start(options.workers, work, move || team.team.poke_again())
+            .ok_or(Refused::Threads(options.workers))?;
+        let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
+        Ok(Node { threads, workers, shared, home, code, constants, builtins })
+    }
+    /// The builtins given to `new`, with their numbers.
+    pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
+        &self.builtins
+    }
+    /// How many workers it has.
+    pub fn worker_count(&self) -> usize {
+        self.shared.team.len()
+    }
+    /// The worker that the outside world belongs to: atoms, predicates, terms.
+    pub fn worker(&mut self) -> &mut Worker {
+        self.workers.get(0)
+    }
+    /// The counters so far, of all workers.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::sum(&self.statistics_by_worker())
+    }
+    /// The counters so far, of each worker.
+    pub fn statistics_by_worker(&self) -> Vec<Statistics> {
+        self.workers.iter().map(|worker| worker.statistics()).collect()
+    }
+    /// What each worker did in the runs since this was last asked for; `None` unless [`Options`] asked for it.
+    pub fn take_trace(&mut self) -> Option<Vec<Track>> {
+        self.shared.take_trace()
+    }
+    /// Where outside events come from.
+    pub fn set_events(&mut self, events: Box<dyn Events>) {
+        self.home.events = Some(events);
+    }
+    /// Adds a class of objects.
+    pub fn add_class(
+        &mut self,
+        name: &'static str,
+        contents: crate::terms::classes::Contents,
+    ) -> term::layout::ClassId {
+        let mut classes = Classes::clone(&self.worker().classes);
+        let class = classes.add(name, contents);
+        let (classes, tagged) = (Arc::new(classes.clone()), Arc::new(crate::collect::tagged_words(&classes)));
+        for worker in self.workers.iter_mut() {
+            (worker.classes, worker.tagged_words) = (classes.clone(), tagged.clone());
+        }
+        class
+    }
+    /// How generated code is entered, and the address of the entry that answers
+    /// [`Status::Native`](term::abi::Status::Native).
+    pub fn set_code(&mut self, enter: Enter, native_entry: usize) {
+        self.code.enter = Some(enter);
+        // Each program loaded has such an entry of its own; one of them stands for all.
+        let old = std::mem::replace(&mut self.code.native_entry, native_entry);
+        let entries = Arc::make_mut(&mut self.code.entries);
+        entries.iter_mut().filter(|entry| **entry == old).for_each(|entry| *entry = native_entry);
+    }
+    /// Adds a program. Panics if its numbers do not continue the node's.
+    pub fn load(&mut self, load: Load) {
+        let mut predicates = Predicates::clone(&self.worker().predicates);
+        for info in load.predicates {
+            predicates.add(info);
+        }
+        let entries = Arc::make_mut(&mut self.code.entries);
+        entries.resize(predicates.len(), self.code.native_entry);
+        for (predicate, address) in load.entries {
+            entries[predicate.0 as usize] = address;
+        }
+        for constant in &load.constants {
+            self.constants.add(constant);
+        }
+        let predicates = Arc::new(predicates);
+        for worker in self.workers.iter_mut() {
+            worker.predicates = predicates.clone();
+            worker.code = self.code.clone();
+            worker.abi.entries = worker.code.entries.as_ptr();
+            worker.abi.constants = self.constants.table();
+        }
+    }
+    /// Number of constants loaded so far.
+    pub fn constant_count(&self) -> usize {
+        self.constants.len()
+    }
+    /// Makes a ground term of the program text, outside the heap.
+    pub fn constant(&mut self, constant: &Constant) -> Word {
+        self.constants.make(constant)
+    }
+
+    /// What the workers share, for tests between runs.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
+    /// Collects between runs, for tests: the nursery then takes `need` words.
+    #[cfg(test)]
+    pub(crate) fn collect(&mut self, need: usize) {
+        self.worker().need = need;
+        let shared = self.shared.clone();
+        crate::collect::policy::collect(&shared, 0, std::time::Instant::now());
+    }
+
+    /// Runs a goal, and all that follows from it, to the end.
+    pub fn run(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
+        let Node { threads, workers, shared, home, .. } = self;
+        let waker = workers.get(0).waker();
+        waker.set_running(true);
+        workers.get(0).spawn(predicate, args);
+        shared.team.begin_run();
+        threads.run(|| reduce::work(shared, 0, Some(home)));
+        waker.set_running(false);
+        workers.iter_mut().for_each(|worker| {
+            worker.note_figures(true);
+            worker.clear_goals();
+        });
+        shared.take_outcome().unwrap_or(RunOutcome::Success)
+    }
+}
+
+/// The spaces and a goal stack for each worker, if the system gives the address space for them and for all else that a
+/// process needs.
+fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
+    let spaces = Spaces::new(options, halvings)?;
+    let stacks = (0..options.workers).map(|_| Goals::new(PRIORITY_START, halvings));
+    let stacks: Option<Vec<Goals>> = stacks.collect();
+    // Given back at once: compiler, code and threads take it.
+    Region::reserve(other_bytes(options.workers), 4096)?;
+    Some((spaces, stacks?))
+}
+
+fn info(native: Native, atoms: &AtomTable) -> PredicateInfo {
+    let Native { signature, run, home } = native;
+    let mode = |letter| match letter {
+        b'i' => Mode::Input,
+        b'o' => Mode::Output,
+        _ => Mode::Any,
+    };
+    let modes: Box<[Mode]> = signature.modes.bytes().map(mode).collect();
+    PredicateInfo {
+        module: atoms.intern(signature.module.as_bytes()),
+        name: atoms.intern(signature.name.as_bytes()),
+        arity: modes.len() as u32,
+        file: "".into(),
+        line: 0,
+        daemon: signature.daemon,
+        auxiliary: false,
+        awaits: signature.awaits(),
+        native: Some(NativeCode { run, modes, place: signature.place, home }),
+    }
+}

@@ -1,0 +1,431 @@
+//! The scheduler of one worker: reduces goals until it must wait for others.
+//!
+//! The loop enters the goal on top of the goal stack; generated code then goes from goal to goal by itself and comes back
+//! when something needs attention. Between two reductions (and only there) the worker *attends*: it ends the program if it must,
+//! makes resumed goals ready, handles outside events and mail, gives goals away, lets a collection happen, and switches to the highest
+//! priority.
+
+use crate::collect::policy;
+use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
+use crate::coordination::waker::{Ticker, Waker};
+use crate::memory::ranges::read;
+use crate::reports::outcome::{ErrorKind, RunOutcome};
+use crate::reports::trace::What;
+use crate::sharing::give::{LITTLE_WORK, LOOK_AGAIN_BYTES};
+use crate::terms::walk::interrupted;
+use crate::worker::Worker;
+use crate::worker::all::{Shared, lock};
+use crate::worker::events::Events;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
+
+/// An idle worker asks again after so long, and ever later as long as what it gets gives little work.
+const PATIENCE_MIN: Duration = Duration::from_micros(100);
+/// After little work it asks again after this at the latest, if there is a processor for each worker.
+const LITTLE_PATIENCE: Duration = Duration::from_millis(1);
+/// Goals that took more time than this were much work.
+const MUCH_WORK: Duration = Duration::from_millis(1);
+/// How many goals a worker asks for at most.
+const APPETITE_MAX: usize = 256;
+/// A worker whose goals wait for what others make looks again after so long: so there is a batch to work on.
+const POLL: Duration = Duration::from_micros(50);
+
+/// What only worker 0 has: the outside world.
+#[derive(Default)]
+pub(crate) struct Home {
+    pub(crate) events: Option<Box<dyn Events>>,
+    pub(crate) ticker: Ticker,
+}
+
+/// What a worker waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pause {
+    /// Goals.
+    Rest,
+    /// What other workers make.
+    Poll,
+    /// Everybody else to stop, for a collection.
+    Collect,
+    /// The end of somebody else's stop.
+    Stopped,
+    /// Nothing: the run is over.
+    Over,
+}
+
+/// Reduces for worker `me` until the run is over.
+pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
+    let crew = shared.crew();
+    let mut idle = Idle::new(shared, me, crew.with(me, |worker| worker.waker()));
+    loop {
+        let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
+        match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
+            Pause::Poll => shared.noted(me, || idle.poll(shared), |_| What::Resting),
+            Pause::Rest => {
+                match shared.noted(me, || idle.rest(shared, home.as_deref_mut()), |_| What::Resting) {
+                    Wake::Over => return,
+                    Wake::Quiescent => quiescent(shared, home.as_deref_mut().expect("worker 0 is told (T2)")),
+                    Wake::Mail | Wake::Timeout => {}
+                    Wake::Share | Wake::Solo => unreachable!("a rest looks after these itself"),
+                }
+            }
+            pause @ (Pause::Collect | Pause::Stopped) => {
+                if pause == Pause::Collect
+                    && let Some(wanted) = stop_others(shared, me)
+                {
+                    policy::collect(shared, me, wanted);
+                    shared.team.resume_others(me);
+                    continue;
+                }
+                let stopped = || {
+                    while shared.team.stopped(me) == Phase::Share {
+                        take_part(shared, me);
+                    }
+                };
+                shared.noted(me, stopped, |()| What::Stopped);
+            }
+            Pause::Over => return,
+        }
+    }
+}
+
+/// If worker `me` leads from now on: since when it has waited for the others to stop.
+fn stop_others(shared: &Shared, me: usize) -> Option<Instant> {
+    let wanted = Instant::now();
+    let stop = || shared.team.stop_others(me);
+    let leads = if shared.team.len() == 1 { stop() } else { shared.noted(me, stop, |_| What::Stopping) };
+    leads.then_some(wanted)
+}
+
+/// Helps whoever leads a collection, unless it has come to its end.
+fn take_part(shared: &Shared, me: usize) {
+    let collection = lock(&shared.collection).clone();
+    if let Some(collection) = collection {
+        policy::take_part(shared, &collection, me);
+    }
+}
+
+/// Nothing is ready anywhere, and worker 0 has the node for itself. The run ends also when events may come, if no goal is left
+/// that could use them.
+fn quiescent(shared: &Shared, home: &mut Home) {
+    let crew = shared.crew();
+    let mut waiting = Vec::new();
+    crew.each(|worker| waiting.extend(worker.waiting_goals()));
+    let outcome = crew.with(0, |worker| {
+        if !waiting.is_empty() && home.has_pending(worker) {
+            shared.noted(0, || home.sleep(worker), |()| What::Outside);
+            return None;
+        }
+        Some(worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
+    });
+    match outcome {
+        Some(outcome) => shared.finish(outcome),
+        None => shared.team.go_on(),
+    }
+}
+
+impl Home {
+    fn has_pending(&self, worker: &Worker) -> bool {
+        self.events.as_ref().is_some_and(|events| events.has_pending(worker))
+    }
+    fn look(&mut self, worker: &mut Worker) {
+        if let Some(mut events) = self.events.take() {
+            events.poll(worker, Some(Duration::ZERO));
+            self.events = Some(events);
+        }
+    }
+    /// Waits for an event.
+    fn sleep(&mut self, worker: &mut Worker) {
+        if let Some(mut events) = self.events.take() {
+            self.ticker.pause(|| events.poll(worker, None));
+            self.events = Some(events);
+        }
+    }
+    /// Somebody woke the worker (whoever starts waiting for an event wakes it too): polls the events, and keeps ticking while some
+    /// may come.
+    #[cold]
+    fn look_outside(&mut self, worker: &mut Worker) {
+        if worker.waker().is_interrupted() {
+            worker.error.get_or_insert_with(interrupted);
+            return;
+        }
+        let pending = self.has_pending(worker);
+        self.ticker.set(pending, &worker.waker());
+        if pending {
+            self.look(worker);
+        }
+    }
+}
+
+/// How a worker behaves that has no goals.
+struct Idle {
+    me: usize,
+    workers: usize,
+    /// How long it waits before it asks (again).
+    patience: Duration,
+    patience_max: Duration,
+    /// How many goals it asks for.
+    appetite: usize,
+    /// Whom it asked last.
+    asked: usize,
+    /// When it got goals.
+    busy_since: Instant,
+    asking: bool,
+    /// Its worker's.
+    waker: Waker,
+}
+
+impl Idle {
+    fn new(shared: &Shared, me: usize, waker: Waker) -> Idle {
+        let workers = shared.crew().len();
+        Idle {
+            me,
+            workers,
+            waker,
+            patience: PATIENCE_MIN,
+            patience_max: if workers <= shared.processors { LITTLE_PATIENCE } else { PATIENCE_MAX },
+            appetite: 1,
+            asked: me,
+            busy_since: Instant::now(),
+            asking: true,
+        }
+    }
+    /// Whom to ask next.
+    fn next_to_ask(&mut self, shared: &Shared) -> usize {
+        self.asked = (self.asked + 1) % self.workers;
+        if self.asked == self.me {
+            self.asked = (self.asked + 1) % self.workers;
+        }
+        shared.team.set_appetite(self.me, self.appetite);
+        self.asked
+    }
+    /// Goals wait for what others make (B3 of `give`).
+    fn poll(&self, shared: &Shared) {
+        shared.team.pause(self.me, POLL);
+        shared.crew().with(self.me, Worker::count_poll);
+    }
+    fn rest(&mut self, shared: &Shared, home: Option<&mut Home>) -> Wake {
+        if self.workers == 1 {
+            return shared.team.rest(self.me, None, None);
+        }
+        let sent_back = shared.crew().with(self.me, Worker::go_to_rest);
+        let busy = self.busy_since.elapsed();
+        if busy < LITTLE_WORK && !sent_back && self.appetite < APPETITE_MAX {
+            // The oldest goals are the largest only as a rule: those below may be.
+            self.appetite *= 2;
+        } else if busy < LITTLE_WORK || sent_back && busy < MUCH_WORK {
+            // What is left when a large goal is done may be a small one that waits for the others.
+            self.patience = (self.patience * 2).min(self.patience_max);
+        } else {
+            self.patience = PATIENCE_MIN;
+            self.asking = true;
+            if busy > MUCH_WORK {
+                self.appetite = 1;
+            }
+        }
+        let mut ask = self.asking.then(|| self.next_to_ask(shared));
+        shared.crew().with(self.me, |worker| {
+            worker.statistics.rests += 1;
+            worker.statistics.requests += u64::from(ask.is_some());
+        });
+        if let Some(worker) = ask {
+            shared.note(self.me, || What::Asking { worker });
+        }
+        let mut timeout = self.patience;
+        if home.is_some() {
+            timeout = timeout.min(crate::coordination::waker::TICK);
+        }
+        let wake = loop {
+            match shared.team.rest(self.me, ask, Some(timeout)) {
+                Wake::Share => take_part(shared, self.me),
+                Wake::Solo if home.is_some() && self.waker.is_set() => shared.team.interrupt_solo(),
+                // What a timeout is for, without disturbing who is solo.
+                Wake::Solo => {
+                    self.patience = (self.patience * 2).min(PATIENCE_MAX);
+                    timeout = timeout.max(self.patience);
+                    ask = Some(self.next_to_ask(shared));
+                }
+                wake => break wake,
+            }
+        };
+        // Whoever got little work waits for a while before it asks again.
+        self.asking = wake == Wake::Timeout;
+        if wake == Wake::Mail {
+            self.busy_since = Instant::now();
+        }
+        wake
+    }
+}
+
+impl Worker {
+    /// Reduces until there is nothing more to do without others.
+    fn reduce(&mut self, mut home: Option<&mut Home>) -> Pause {
+        loop {
+            if self.abi.heap as usize > self.abi.limit()
+                && let Some(pause) = self.attend(home.as_deref_mut())
+            {
+                return pause;
+            }
+            let goal = read(self.abi.goals as usize - 8);
+            let predicate = PredicateId::of_goal_word(goal);
+            if predicate == BOTTOM {
+                if !self.next_segment() {
+                    return Pause::Rest;
+                } else if !self.is_single() {
+                    self.go_down();
+                }
+                continue;
+            }
+            let entry = self.code.entries.get(predicate.0 as usize).copied();
+            let (Some(enter), Some(entry)) =
+                (self.code.enter, entry.filter(|&entry| entry != self.code.native_entry))
+            else {
+                self.run_top_native();
+                continue;
+            };
+            let abi: *mut WorkerAbi = (&raw mut *self).cast();
+            // SAFETY: C1 - the goal's record is on top of the goal stack and `entry` is the address of its predicate's
+            // code; `abi` is derived from the whole worker (R1), which nothing else uses meanwhile.
+            let status = unsafe { enter(abi, entry) };
+            if status == Status::Fail as u64 {
+                self.fail_top(ErrorKind::ReductionFailure, "no clause of this goal can commit");
+            }
+        }
+    }
+
+    /// Attention in the usual case, without leaving generated code: goals were resumed, and nothing else is wanted. Otherwise false:
+    /// `attend` is to look.
+    #[inline(always)]
+    pub(crate) fn attend_to_resumed(&mut self) -> bool {
+        let limit = self.limit.min(self.soon);
+        self.abi.set_limit(limit);
+        // K2, T7: after the limit was restored.
+        let other = self.is_woken()
+            || !self.is_single() && self.shared.team.wants(self.index)
+            || self.abi.heap as usize > limit
+            || self.abi.need != 0
+            || self.abi.more_wanted
+            || self.wants_other_priority();
+        if other || !self.has_resumed() {
+            self.abi.want_attention();
+            return false;
+        }
+        if self.is_single() { self.push_one_resumed() || self.push_resumed() } else { self.put_resumed_off() }
+    }
+
+    /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
+    fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
+        self.abi.set_limit(self.limit);
+        self.abi.more_wanted = false;
+        let crowd = !self.is_single();
+        let mut poked = false;
+        if crowd {
+            poked = self.shared.team.wants(self.index);
+            if poked {
+                self.shared.team.look(self.index);
+                // What is looked at now may not be older than that.
+                fence(Ordering::SeqCst);
+            }
+        }
+        if let Some(home) = home
+            && self.woken()
+        {
+            home.look_outside(self);
+        }
+        if !self.unify_wanted.is_empty() {
+            self.unify_now();
+        }
+        if crowd {
+            self.put_resumed_off();
+        } else {
+            self.push_resumed();
+        }
+        self.need = self.need.max(std::mem::take(&mut self.abi.need));
+        if self.error.is_some() || self.exit.is_some() {
+            self.finish_run();
+            return Some(Pause::Over);
+        }
+        if crowd {
+            if self.shared.team.over() {
+                return Some(Pause::Over);
+            }
+            if self.shared.team.stop_wanted() {
+                return Some(Pause::Stopped);
+            }
+        }
+        if self.abi.heap as usize + self.need * 8 > self.limit || self.collection_wanted {
+            return Some(Pause::Collect);
+        }
+        let collected = std::mem::take(&mut self.collected);
+        let due = self.abi.heap as usize >= self.soon || collected;
+        if due {
+            (self.soon, self.looked) = (usize::MAX, None);
+            self.take_turn(collected);
+        }
+        if crowd {
+            self.look_at_others();
+            let mail = self.open_mail();
+            if std::mem::take(&mut self.sums.too_many) {
+                self.leave_sums();
+            }
+            if collected {
+                self.judge();
+                self.look_ahead();
+            }
+            if collected && self.later_is_now() {
+                self.swap_top_goals();
+            }
+            if !self.goals.polled.is_empty() && !self.poll_variables() {
+                return Some(Pause::Poll);
+            }
+            let fenced = self.show_lowest(due || mail);
+            let asked = self.is_asked(poked);
+            if asked {
+                self.feed();
+            }
+            // B8: who was poked once might be poked all the time.
+            if asked || poked || self.goes_up() {
+                self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
+            }
+            if self.shaker.is_some() {
+                self.shake();
+            }
+            self.soon = self.soon.min(self.goals.turns.due);
+            self.show_looks();
+            let looks = self.soon < self.abi.limit();
+            if looks {
+                self.abi.set_limit(self.soon);
+            }
+            // T7: one fence, which waits for all stores that go on, has to do for all that is restored and shown here.
+            if looks || !fenced {
+                fence(Ordering::SeqCst);
+            }
+            if self.shared.team.wants(self.index) {
+                self.abi.want_attention();
+            }
+        } else {
+            self.abi.set_limit(self.abi.limit().min(self.soon));
+        }
+        self.switch_priority();
+        None
+    }
+    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or has not for a while (B8).
+    #[inline(always)]
+    fn is_asked(&mut self, poked: bool) -> bool {
+        let (team, looks) = (&self.shared.team, self.soon != usize::MAX);
+        (poked || !looks)
+            && (team.hungry() != 0 || team.lower(self.shown).next().is_some())
+            && (!looks || self.is_time_to_look())
+    }
+    /// The program failed or wants to exit.
+    fn finish_run(&mut self) {
+        if let Some(mut error) = self.error.take() {
+            if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) && error.goal.is_empty() {
+                self.name_next_goal(&mut error);
+            }
+            self.shared.finish(RunOutcome::Failed(error));
+        } else if let Some(status) = self.exit.take() {
+            self.shared.finish(RunOutcome::Exit(status));
+        }
+    }
+}

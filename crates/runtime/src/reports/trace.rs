@@ -1,0 +1,244 @@
+//! A timeline of a run: what each worker did when, for whoever asked for it (option `trace` of a node).
+//!
+//! A worker notes what it does where it begins or stops to reduce, rest or collect, and where goals travel: never at a reduction, a
+//! suspension or a binding. Without a trace that is one test at each of these places. Lists are bounded: what does not fit is counted.
+
+use crate::coordination::sync::Mutex;
+use crate::worker::Worker;
+use crate::worker::all::{Shared, lock};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Events of all workers together: 100 MB.
+const EVENTS_MAX: usize = 2_000_000;
+/// Figures are noted at most so often by a worker.
+const FIGURES_EVERY: Duration = Duration::from_millis(1);
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The worker reduced goals.
+    Reducing,
+    /// It had no goals.
+    Resting,
+    /// Nothing was left to reduce anywhere, and worker 0 waited for files, sockets, timers.
+    Outside,
+    /// It wanted to collect, and waited until all others had stopped.
+    Stopping,
+    /// It stood still because another worker collected.
+    Stopped,
+    /// It led a collection.
+    Collecting {
+        /// Whether the collection was a major one.
+        major: bool,
+        /// Words that all workers copied.
+        words: usize,
+    },
+    /// Its own part in a collection in which several may take part.
+    Copying {
+        /// Words that it copied.
+        words: usize,
+    },
+    /// It led a collection, had done its part, and waited for the others.
+    Waiting,
+    /// It asked for goals.
+    Asking {
+        /// Whom.
+        worker: usize,
+    },
+    /// It gave goals to one who asked.
+    Giving {
+        /// To whom.
+        worker: usize,
+        /// Words of goals.
+        words: usize,
+        /// Number of the gift.
+        gift: u32,
+    },
+    /// It took what it had been given.
+    Receiving {
+        /// Words of goals.
+        words: usize,
+        /// Number of the gift.
+        gift: u32,
+    },
+    /// Counters of the worker.
+    Figures {
+        /// Goals that have suspended, up to the last collection.
+        suspensions: u64,
+        /// Goals that have been resumed.
+        resumptions: u64,
+        /// Words of ready goals.
+        ready_words: usize,
+    },
+    /// Words in use in the heap after a collection.
+    Heap {
+        /// Their number.
+        words: usize,
+    },
+}
+
+/// Something that happened on a worker: a moment, or with a length.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// When it began, in nanoseconds from the first event of all.
+    pub at: u64,
+    /// How many nanoseconds it took.
+    pub lasted: u64,
+    /// What.
+    pub what: What,
+}
+
+/// What one worker did.
+#[derive(Clone, Debug, Default)]
+pub struct Track {
+    /// In the order in which they began; what lies within another event comes after it.
+    pub events: Vec<Event>,
+    /// Number of later events for which there was no room.
+    pub left_out: u64,
+    /// When its figures, and those of the heap, are to be noted again.
+    figures_at: u64,
+    heap_at: u64,
+}
+
+/// The tracks of a node that is being traced.
+pub(crate) struct Trace {
+    start: Instant,
+    tracks: Box<[Own]>,
+    events_max: usize,
+    gifts: AtomicU32,
+}
+
+/// In cache lines of its own: written by one worker, so that the lock is free whenever that worker wants it.
+#[repr(align(128))]
+#[derive(Default)]
+struct Own(Mutex<Track>);
+
+impl Trace {
+    pub(crate) fn new(workers: usize) -> Trace {
+        Trace {
+            start: Instant::now(),
+            tracks: (0..workers).map(|_| Own::default()).collect(),
+            events_max: EVENTS_MAX / workers,
+            gifts: AtomicU32::new(0),
+        }
+    }
+    fn since_start(&self, instant: Instant) -> u64 {
+        instant.duration_since(self.start).as_nanos() as u64
+    }
+    fn add(&self, worker: usize, at: u64, lasted: u64, what: What) {
+        let mut track = lock(&self.tracks[worker].0);
+        if track.events.len() < self.events_max {
+            track.events.push(Event { at, lasted, what });
+        } else {
+            track.left_out += 1;
+        }
+    }
+    /// Whether it is time to note figures again.
+    fn is_time(&self, worker: usize, now: u64, next: impl FnOnce(&mut Track) -> &mut u64) -> bool {
+        let mut track = lock(&self.tracks[worker].0);
+        let next = next(&mut track);
+        let due = now >= *next;
+        if due {
+            *next = now + FIGURES_EVERY.as_nanos() as u64;
+        }
+        due
+    }
+    /// The tracks so far, which begin anew.
+    fn take(&self) -> Vec<Track> {
+        let tracks = self.tracks.iter().map(|own| std::mem::take(&mut *lock(&own.0)));
+        let mut tracks: Vec<Track> = tracks.map(Track::in_order).collect();
+        let start = tracks.iter().filter_map(|track| track.events.first()).map(|event| event.at).min();
+        let events = tracks.iter_mut().flat_map(|track| &mut track.events);
+        events.for_each(|event| event.at -= start.unwrap_or_default());
+        tracks
+    }
+}
+
+impl Track {
+    /// Events are noted when they end, so those that others lie within come first.
+    fn in_order(mut self) -> Track {
+        self.events.reverse();
+        self.events.sort_by_key(|event| (event.at, std::cmp::Reverse(event.lasted)));
+        self
+    }
+}
+
+impl Shared {
+    /// Does something, and notes what it was and how long it took.
+    #[inline]
+    pub(crate) fn noted<R>(&self, me: usize, act: impl FnOnce() -> R, what: impl FnOnce(&R) -> What) -> R {
+        let Some(trace) = &self.trace else { return act() };
+        let at = trace.since_start(Instant::now());
+        let result = act();
+        let what = what(&result);
+        trace.add(me, at, trace.since_start(Instant::now()) - at, what);
+        result
+    }
+    /// Notes a moment.
+    #[inline]
+    pub(crate) fn note(&self, me: usize, what: impl FnOnce() -> What) {
+        if let Some(trace) = &self.trace {
+            trace.add(me, trace.since_start(Instant::now()), 0, what());
+        }
+    }
+    /// A number for a gift of goals; 0 if nobody wants to know.
+    #[inline]
+    pub(crate) fn next_gift(&self) -> u32 {
+        // Relaxed: only the number itself matters.
+        self.trace.as_ref().map_or(0, |trace| trace.gifts.fetch_add(1, Relaxed) + 1)
+    }
+    /// Notes the collection that began at `start` and has just ended, and what it left.
+    #[inline]
+    pub(crate) fn note_collection(&self, me: usize, start: Instant, major: bool, words: usize) {
+        let Some(trace) = &self.trace else { return };
+        let (at, end) = (trace.since_start(start), trace.since_start(Instant::now()));
+        trace.add(me, at, end - at, What::Collecting { major, words });
+        if major || trace.is_time(me, end, |track| &mut track.heap_at) {
+            let mut in_use = self.spaces.old_bytes() / 8;
+            self.crew().each(|worker| in_use += worker.heap.survivor_words());
+            trace.add(me, end, 0, What::Heap { words: in_use });
+        }
+    }
+    /// What was noted so far, by worker; `None` without a trace.
+    pub(crate) fn take_trace(&self) -> Option<Vec<Track>> {
+        self.trace.as_ref().map(Trace::take)
+    }
+}
+
+impl Worker {
+    /// It has reduced.
+    pub(crate) fn note_reducing(&self) -> What {
+        self.note_figures(false);
+        What::Reducing
+    }
+    /// Notes its counters, if it is time for that or the run is over.
+    pub(crate) fn note_figures(&self, over: bool) {
+        let Some(trace) = &self.shared.trace else { return };
+        let now = trace.since_start(Instant::now());
+        if !over && !trace.is_time(self.index, now, |track| &mut track.figures_at) {
+            return;
+        }
+        let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
+        let ready_words = self.ready_words();
+        trace.add(self.index, now, 0, What::Figures { suspensions, resumptions, ready_words });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_within_comes_after_and_what_has_no_room_is_counted() {
+        let mut trace = Trace::new(2);
+        trace.events_max = 4;
+        for (at, lasted) in [(105, 0), (110, 5), (110, 20), (100, 30), (131, 1)] {
+            trace.add(1, at, lasted, What::Reducing);
+        }
+        let tracks = trace.take();
+        let times: Vec<(u64, u64)> = tracks[1].events.iter().map(|event| (event.at, event.lasted)).collect();
+        assert_eq!(times, [(0, 30), (5, 0), (10, 20), (10, 5)]);
+        assert_eq!((tracks[1].left_out, tracks[0].events.len()), (1, 0));
+    }
+}

@@ -1,0 +1,435 @@
+//! Ready goals that a worker can do without: which they are, and taking them out of the goal stack or a bucket.
+//!
+//! Invariants (B2 and B3 are those of `give`):
+//! - B1 What is given away are the oldest goals of the highest priority that has any to spare: they lie at the bottom of the top
+//!   segment, or first in a bucket, and are usually the largest. The goal on top of the stack stays, and so does one that
+//!   would wait at once.
+//! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk to each other, each
+//!   ready for a moment only, stay together: to talk across workers costs a hundred times as much.
+
+use crate::goals::stack::NO_PRIORITY;
+use crate::memory::ranges::{at, copy, read, write, write_all};
+use crate::sharing::give::LOOK_AGAIN_BYTES;
+use crate::terms::deref;
+use crate::worker::Worker;
+use std::cell::Cell;
+use std::ops::Range;
+use term::Word;
+use term::abi::{BOTTOM, PredicateId};
+use term::word::{Tag, header_arity};
+
+/// So many words at the bottom of the top segment are remembered from one look to the next.
+const SEEN_WORDS: usize = 256;
+/// At most so many goals of a priority are looked at (and so many arguments of a structure), and so many priorities that have none to spare.
+const LOOKED_AT: usize = 64;
+/// At first so many elements of lists are passed over in one look, in search of their ends.
+const LIST_STEPS: usize = 512;
+const LIST_STEPS_MAX: usize = 1 << 20;
+const LEVELS_LOOKED_AT: usize = 8;
+
+/// Goals that may be given away: address ranges of their records, the oldest first.
+pub(crate) enum Surplus {
+    /// On this segment of the stack.
+    Stack(usize, Vec<Range<usize>>),
+    /// In the bucket of this priority; ranges of indices.
+    Bucket(i64, Vec<Range<usize>>),
+}
+
+impl Surplus {
+    /// How many goals they are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Surplus::Stack(_, goals) | Surplus::Bucket(_, goals) => goals.len(),
+        }
+    }
+}
+
+/// B4: the bottom of the top segment when the worker last looked.
+#[derive(Default)]
+pub(crate) struct Seen {
+    base: usize,
+    words: Vec<Word>,
+    /// Elements of lists that were passed over in this look, and that may be.
+    steps: Cell<usize>,
+    list_steps: usize,
+    /// Looks that are left out, because one cost so much: to find where goals begin, one has to go down the whole stack.
+    pub(crate) left_out: usize,
+}
+
+impl Seen {
+    /// What it knew is no longer true: a collection moved everything.
+    pub(crate) fn forget(&mut self) {
+        self.words.clear();
+        self.left_out = 0;
+    }
+    /// The end of what is as it was; what lies between `base` and `top` now is remembered.
+    fn look(&mut self, base: usize, top: usize) -> usize {
+        let words = (base..top).step_by(8).take(SEEN_WORDS).map(read);
+        let same = if self.base == base {
+            words.clone().zip(&self.words).take_while(|(now, then)| now == *then).count()
+        } else {
+            0
+        };
+        self.base = base;
+        self.words.clear();
+        self.words.extend(words);
+        base + 8 * same
+    }
+}
+
+impl Worker {
+    /// B1, B4: what may be given to a worker that wants so many goals: half of what there is, of priorities that are higher than `floor`. That is
+    /// what it reduces at (B6 of `give`), or [`NO_PRIORITY`] if it asks.
+    pub(crate) fn surplus(&mut self, mut appetite: usize, floor: i64) -> Vec<Surplus> {
+        let (segment, top) =
+            (self.goals.segments.last().expect("the lowest segment stays"), self.abi.goals as usize);
+        let stable = self.goals.seen.look(segment.base, top);
+        let mut segments = (0..self.goals.segments.len()).rev().peekable();
+        if self.goals.seen.left_out > 0 {
+            self.goals.seen.left_out -= 1;
+            segments.next();
+        } else {
+            let depth = self.first_mark(segment.base, top).unwrap_or(top) - segment.base;
+            self.goals.seen.left_out = depth / LOOK_AGAIN_BYTES;
+        }
+        self.goals.seen.steps.set(0);
+        self.goals.seen.list_steps = self.goals.seen.list_steps.max(LIST_STEPS);
+        let mut buckets = self.goals.buckets.iter().rev().peekable();
+        let (mut all, mut in_vain) = (Vec::new(), 0);
+        let asks = floor == NO_PRIORITY;
+        // The goal on top stays, so the next one may go.
+        let mut larger_half = true;
+        while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
+            let on_stack = segments.peek().map(|&i| self.goals.segments[i].priority);
+            let beside = buckets.peek().map(|&(&priority, _)| priority);
+            let Some(priority) = on_stack.max(beside).filter(|&priority| priority > floor) else { break };
+            let mut surplus = if on_stack == Some(priority) {
+                let segment = segments.next().expect("it was seen");
+                Surplus::Stack(segment, self.ready_on_stack(segment, stable, asks))
+            } else {
+                let (_, bucket) = buckets.next().expect("it was seen");
+                Surplus::Bucket(priority, self.ready_in_bucket(bucket, asks))
+            };
+            let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus;
+            if ready.is_empty() {
+                in_vain += 1;
+            } else {
+                let half = (ready.len() + usize::from(larger_half)) / 2;
+                larger_half ^= ready.len() % 2 == 1;
+                ready.truncate(appetite.min(half));
+                appetite -= ready.len();
+                if !ready.is_empty() {
+                    all.push(surplus);
+                }
+            }
+        }
+        let seen = &mut self.goals.seen;
+        let steps = seen.steps.get();
+        if steps >= seen.list_steps {
+            seen.list_steps = (2 * steps).min(LIST_STEPS_MAX);
+        }
+        seen.left_out = seen.left_out.max(steps / LIST_STEPS);
+        all
+    }
+    /// Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
+    fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
+        self.goals.marks.iter().copied().find(|&mark| mark > base && mark < top)
+    }
+    /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4). `lessons`: but for those that are kept (B7).
+    fn ready_on_stack(&self, index: usize, stable: usize, lessons: bool) -> Vec<Range<usize>> {
+        let segment = self.goals.segments[index];
+        let above = self.goals.segments.get(index + 1);
+        let top = above.map_or(self.abi.goals as usize, |above| above.floor);
+        let mark = self.first_mark(segment.base, top);
+        let stable = if above.is_some() { top } else { stable.max(mark.unwrap_or(0)) };
+        let mut end = mark.unwrap_or(top);
+        let mut ends = Vec::new();
+        while end > segment.base {
+            ends.push(end);
+            end = self.below_top(end);
+        }
+        let mut start = segment.base;
+        let mut ready = Vec::new();
+        for &end in ends.iter().rev().take(LOOKED_AT) {
+            if end > stable || end == self.abi.goals as usize {
+                break;
+            }
+            let predicate = PredicateId::of_goal_word(read(end - 8));
+            let stays = predicate == self.system_goals.mark
+                || lessons && self.keeps(predicate)
+                || self.would_wait(predicate, |i| read(start + 8 * i));
+            if !stays {
+                ready.push(start..end);
+            }
+            start = end;
+        }
+        ready
+    }
+    /// The goals of a bucket that may be given away, the oldest of the newest first.
+    fn ready_in_bucket(&self, bucket: &[Word], lessons: bool) -> Vec<Range<usize>> {
+        let mut ready = Vec::new();
+        let mut end = bucket.len();
+        for _ in 0..LOOKED_AT {
+            if end == 0 {
+                break;
+            }
+            let predicate = PredicateId::of_goal_word(bucket[end - 1]);
+            let start = end - 1 - self.predicates.arity(predicate);
+            let stays = lessons && self.keeps(predicate) || self.would_wait(predicate, |i| bucket[start + i]);
+            if !stays {
+                ready.push(start..end);
+            }
+            end = start;
+        }
+        ready.reverse();
+        ready
+    }
+    /// True if a goal with these arguments would wait before it does anything, or soon after that: it gets a structure that is still being made.
+    /// So is a list whose end is not yet there. (Who reads a stream may have much to do for each of its elements; but if it has waited for
+    /// some, it is given away as one that was resumed.)
+    fn would_wait(&self, predicate: PredicateId, argument: impl Fn(usize) -> Word) -> bool {
+        let is_unbound = |word: Word| matches!(deref(word).tag(), Tag::Ref | Tag::Var);
+        let unbound = |word: Word| {
+            let word = deref(word);
+            if word.tag() == Tag::Cons {
+                return self.is_open(word);
+            }
+            let arity = if word.tag() == Tag::Struct { header_arity(read(word.address())) } else { 0 };
+            word.tag() == Tag::Ref
+                || (1..=arity.min(LOOKED_AT)).any(|i| is_unbound(read(word.address() + 8 * i)))
+        };
+        if predicate == self.system_goals.at_position {
+            // A builtin's goal with its place in the text: position, predicate, and its arguments in an object.
+            let inner = PredicateId(argument(1).as_int() as u32);
+            let arguments = argument(2).address() + 8;
+            return self.awaited(inner).any(|i| unbound(read(arguments + 8 * i)));
+        }
+        self.awaited(predicate).any(|i| unbound(argument(i)))
+    }
+    /// True if the list that begins here has no end yet, is too long to know that, or misses an element and goals ran ahead before (B9 of `feedback`).
+    /// (Else the goal itself may be the one that binds them.)
+    fn is_open(&self, mut list: Word) -> bool {
+        let (seen, elements) = (&self.goals.seen, self.ran_ahead());
+        let mut steps = seen.steps.get();
+        while list.tag() == Tag::Cons && steps < seen.list_steps {
+            if elements && matches!(deref(read(list.address())).tag(), Tag::Ref | Tag::Var) {
+                break;
+            }
+            list = deref(read(list.address() + 8));
+            steps += 1;
+        }
+        seen.steps.set(steps);
+        matches!(list.tag(), Tag::Ref | Tag::Var | Tag::Cons)
+    }
+    fn awaited(&self, predicate: PredicateId) -> impl Iterator<Item = usize> {
+        let awaits = self.predicates.get(predicate).awaits;
+        (0..64).filter(move |i| awaits >> i & 1 != 0)
+    }
+
+    /// Takes one of those that [`Worker::surplus`] has just found: its priority, and its words.
+    pub(crate) fn take_surplus(&mut self, surplus: Surplus) -> (i64, Vec<Word>) {
+        match surplus {
+            Surplus::Stack(index, ranges) => {
+                (self.goals.segments[index].priority, self.take_from_stack(index, &ranges))
+            }
+            Surplus::Bucket(priority, ranges) => (priority, self.take_from_bucket(priority, &ranges)),
+        }
+    }
+    /// The records between those that are taken move up to what stays.
+    fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>]) -> Vec<Word> {
+        let segment = self.goals.segments[index];
+        let cut = ranges.last().expect("some are taken").end;
+        let words = ranges.iter().flat_map(|range| range.clone().step_by(8).map(read)).collect();
+        let mut kept: Vec<Word> = Vec::new();
+        let mut from = segment.base;
+        for range in ranges {
+            kept.extend((from..range.start).step_by(8).map(read));
+            from = range.end;
+        }
+        if self.goals.marks.contains(&segment.base) {
+            kept.remove(0);
+        }
+        let base = cut - 8 * kept.len();
+        write_all(base, &kept);
+        (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
+        write(base - 8, BOTTOM.goal_word());
+        self.goals.segments[index].base = base;
+        self.goals.marks.retain(|&mark| mark < segment.floor || mark >= cut);
+        if self.goals.clean < cut {
+            self.goals.clean = self.goals.clean.min(segment.floor);
+        }
+        if index + 1 == self.goals.segments.len() {
+            self.close_gap();
+        }
+        words
+    }
+    /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
+    fn close_gap(&mut self) {
+        let top = self.abi.goals as usize;
+        let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
+        let (from, floor) = (segment.base - 8, segment.floor);
+        let words = (top - segment.base) / 8 + 1;
+        let down = from - floor;
+        if down == 0 || down < 8 * words {
+            return;
+        }
+        copy(from, floor, words);
+        segment.base -= down;
+        self.abi.goals = at(top - down);
+        let moved = self.goals.marks.iter_mut().filter(|mark| **mark >= from);
+        moved.for_each(|mark| *mark -= down);
+        if self.goals.clean >= from {
+            self.goals.clean -= down;
+        }
+    }
+    fn take_from_bucket(&mut self, priority: i64, ranges: &[Range<usize>]) -> Vec<Word> {
+        let bucket = self.goals.buckets.get_mut(&priority).expect("there was surplus");
+        let words = ranges.iter().flat_map(|range| bucket[range.clone()].to_vec()).collect();
+        for range in ranges.iter().rev() {
+            bucket.drain(range.clone());
+        }
+        // P5 of `goals`.
+        if bucket.capacity() > 4 * bucket.len() + 1024 {
+            bucket.shrink_to(2 * bucket.len());
+        }
+        if bucket.is_empty() {
+            self.goals.forget_bucket(priority);
+        }
+        words
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect::tests::Builder;
+    use crate::worker::PRIORITY_MAX;
+    use proptest::prelude::*;
+
+    /// Takes all goals off the stack and out of the buckets: priorities and arguments, in the order in which they would run.
+    fn drain(worker: &mut Worker) -> Vec<(i64, i64)> {
+        let mut goals = Vec::new();
+        loop {
+            worker.switch_priority();
+            let words = match PredicateId::of_goal_word(read(worker.abi.goals as usize - 8)) {
+                BOTTOM if worker.next_segment() => continue,
+                BOTTOM => return goals,
+                _ => worker.pop_goal(),
+            };
+            if words.len() == 1 {
+                worker.unmark_goals();
+            } else {
+                goals.push((worker.priority(), words[0].as_int()));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 500 }, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..Default::default() })]
+        #[test]
+        fn what_is_given_away_is_missing_and_nothing_else(operations in proptest::collection::vec((0u8..13, 0i64..12), 1..120)) {
+            let mut builder = Builder::with(1, None);
+            let goal = builder.goal[0];
+            builder.node.worker().first_compiled = BOTTOM;
+            let (mut number, mut given, mut all) = (0, Vec::new(), Vec::new());
+            for (operation, n) in operations {
+                let worker = builder.node.worker();
+                match operation {
+                    0..6 => {
+                        let other = (worker.priority() - 5 + n).min(PRIORITY_MAX);
+                        let priority = if operation < 4 { worker.priority() } else { other };
+                        number += 1;
+                        worker.spawn_at(priority, goal, &[Word::small(number)]);
+                        all.push((priority, number));
+                        if operation == 5 {
+                            worker.switch_priority();
+                        }
+                    }
+                    6 => builder.node.collect(0),
+                    10 | 11 => {
+                        let variable = worker.new_variable();
+                        for _ in 0..=n {
+                            number += 1;
+                            worker.spawn(goal, &[Word::small(number)]);
+                            (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+                            worker.suspend_top();
+                            all.push((worker.priority(), number));
+                        }
+                        worker.unify(variable, Word::NIL);
+                        worker.put_resumed_off();
+                    }
+                    12 => worker.take_turn(true),
+                    _ => {
+                        let floor = if operation == 7 { NO_PRIORITY } else { worker.priority() - 6 + n };
+                        worker.switch_priority();
+                        let before = given.len();
+                        for surplus in worker.surplus(n as usize + 1, floor) {
+                            let (priority, words) = worker.take_surplus(surplus);
+                            prop_assert!(priority > floor && !words.is_empty());
+                            given.extend(words.chunks(2).map(|words| (priority, words[0].as_int())));
+                        }
+                        prop_assert!(given.len() - before <= n as usize + 1);
+                    }
+                }
+            }
+            builder.node.collect(0);
+            let kept = drain(builder.node.worker());
+            prop_assert!(kept.is_sorted_by_key(|&(priority, _)| std::cmp::Reverse(priority)));
+            let mut found = [given, kept].concat();
+            found.sort_unstable();
+            all.sort_unstable();
+            prop_assert_eq!(found, all);
+        }
+    }
+
+    /// Whether a goal that awaits this is given away.
+    fn is_given(node: impl FnOnce(&mut Worker) -> Word) -> bool {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.awaiting;
+        let worker = builder.node.worker();
+        let word = node(worker);
+        worker.goals.seen.steps.set(0);
+        worker.goals.seen.list_steps = LIST_STEPS;
+        !worker.would_wait(goal, |_| word)
+    }
+
+    #[test]
+    fn a_goal_is_given_away_when_all_that_it_awaits_is_there() {
+        let open = |worker: &mut Worker| {
+            let variable = worker.new_variable();
+            worker.list(&[Word::small(1)], variable)
+        };
+        let name = term::symbol::Atom(9);
+        assert!(is_given(|_| Word::small(1)));
+        assert!(is_given(|worker| worker.list(&[Word::small(1); 3], Word::NIL)));
+        assert!(!is_given(open));
+        assert!(!is_given(|worker| worker.new_variable()));
+        assert!(is_given(|worker| worker.structure(name, &[Word::small(1)])));
+        // Its argument is a cell of its own, or leads to one elsewhere.
+        assert!(!is_given(|worker| {
+            let structure = worker.structure(name, &[Word::NIL]);
+            write(structure.address() + 8, term::word::UNBOUND);
+            structure
+        }));
+        assert!(!is_given(|worker| {
+            let variable = worker.new_variable();
+            worker.structure(name, &[variable])
+        }));
+    }
+
+    #[test]
+    fn a_long_list_is_given_away_after_a_few_looks() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.awaiting;
+        let worker = builder.node.worker();
+        let list = worker.list(&[Word::small(1); 3 * LIST_STEPS], Word::NIL);
+        worker.spawn(goal, &[list]);
+        worker.spawn(goal, &[Word::small(1)]);
+        // B4: the first look sees nothing that was there before. The second one does not come to the end of the list.
+        let mut looks = 0;
+        while worker.surplus(1, NO_PRIORITY).is_empty() {
+            looks += 1;
+        }
+        assert!((2..16).contains(&looks), "{looks}");
+    }
+}

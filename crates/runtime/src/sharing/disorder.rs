@@ -1,0 +1,93 @@
+//! Disorder for tests (`Collect::AtRandom`): collections at random safe points, goals that go to whichever worker, pauses.
+//!
+//! Small programs end before an idle worker has asked for anything, and busy workers give their oldest goals only. Here every attention
+//! may publish, give a goal to any worker, put resumed goals elsewhere, or let others run first; so short programs too meet variables of other
+//! workers, goals that come back, vectors claimed by two. Nothing is done that could not happen anyway.
+
+use crate::goals::stack::NO_PRIORITY;
+use crate::memory::ranges::read;
+use crate::worker::{Collect, Worker};
+use std::time::Duration;
+use term::abi::BOTTOM;
+
+/// Between two collections at most so many bytes are allocated.
+const NURSERY_BYTES_MAX: usize = 32 << 10;
+/// Between two attentions that make disorder, at most so many.
+const CALM_BYTES_MAX: usize = 512;
+
+/// One worker's random numbers.
+#[derive(Debug)]
+pub(crate) struct Shaker {
+    state: u64,
+}
+
+impl Shaker {
+    pub(crate) fn new(seed: u64, worker: usize) -> Shaker {
+        Shaker { state: seed ^ (worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+    }
+    /// A number below `n`.
+    fn below(&mut self, n: usize) -> usize {
+        self.state = self.state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.state >> 33) as usize % n
+    }
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+    /// A multiple of 8 up to `most`, small ones more often.
+    fn bytes(&mut self, most: usize) -> usize {
+        let bits = most.ilog2() as usize + 1;
+        let shift = self.below(bits);
+        self.below(most >> shift) & !7
+    }
+}
+
+impl Worker {
+    /// C3: the limit of an empty nursery with room for what the next reduction needs.
+    pub(crate) fn first_limit(&mut self) -> usize {
+        let need = std::mem::take(&mut self.need);
+        let (base, full) = (self.heap.nursery(), self.heap.limit(need));
+        match (self.options.collect, &mut self.shaker) {
+            (Collect::WhenFull, _) => full,
+            (Collect::AtRandom(_), Some(shaker)) => {
+                full.min(base + 8 * need + shaker.bytes(NURSERY_BYTES_MAX))
+            }
+            (Collect::Always | Collect::AtRandom(_), _) => base + 8 * need,
+        }
+    }
+    /// At an attention of one of several workers.
+    #[cold]
+    pub(crate) fn shake(&mut self) {
+        // Who has nothing to do, and many may have nothing, disturbs nobody.
+        if read(self.abi.goals as usize - 8) == BOTTOM.goal_word() {
+            return;
+        }
+        let Some(mut shaker) = self.shaker.take() else { return };
+        let others = self.shared.team.len() - 1;
+        if shaker.one_in(4) {
+            self.publish();
+        }
+        if shaker.one_in(2) {
+            self.goals.turns.go_the_other_way();
+        }
+        if shaker.one_in(8) {
+            self.take_turn(true);
+        }
+        if shaker.one_in(2) {
+            let surplus = self.surplus(2, NO_PRIORITY);
+            if !surplus.is_empty() {
+                self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus, true);
+            }
+        }
+        match shaker.below(64) {
+            0 => std::thread::sleep(Duration::from_micros(20)),
+            1..8 => std::thread::yield_now(),
+            _ => {}
+        }
+        // A collection makes all workers attend: more often, and one would follow the other for ever.
+        if shaker.one_in(64 * (others + 1)) {
+            self.collect_soon();
+        }
+        self.soon = self.soon.min(self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX));
+        self.shaker = Some(shaker);
+    }
+}

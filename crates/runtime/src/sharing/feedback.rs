@@ -1,0 +1,406 @@
+//! What became of goals that were given away: those of a predicate that did more harm than good are kept for a while.
+//!
+//! Invariants:
+//! - B7 A worker's goals are in an order in which most of them find what they need. Whoever gives a goal away and keeps
+//!   those that need what it makes, runs many that must wait, each a moment before its turn would have come. So after a gift the giver
+//!   counts. If goals wait more often than [`OFTEN`], the predicates of the gift are given away no more for a
+//!   while, and longer each time; unless goals wait as often when none are given away.
+//! - B9 Goals whose data are not there yet may make others that wait for these, without end: they *run ahead*. One worker comes to such a goal
+//!   when nothing else is ready; after a gift, or with goals that came back (B3), it comes to it while another has what it needs. So after
+//!   each collection a worker compares. If more than twice as many of its goals waited as it has resumed, what came back to it
+//!   runs at once. If nothing did, and another worker resumes more than wait there, its goals go to that one, to run after what is
+//!   ready there: both restore the order. After that nothing is given away for a while, and longer each time.
+//! - B10 Who adds up numbers that go on from a result which another worker is still computing, makes a goal that waits for each of them. One
+//!   worker comes to that only when the result is there. So after [`SUMS`] sums that were put off, each of them with the result of the one
+//!   before, the goal that makes them goes to a worker that has goals, its giver if that has any, to run after what is ready there; or it is
+//!   left for later here.
+
+use crate::coordination::sync::Mutex;
+use crate::goals::suspend::Suspended;
+use crate::terms::deref;
+use crate::worker::Worker;
+use crate::worker::all::lock;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use term::Word;
+use term::abi::PredicateId;
+
+/// Goals that wait as often as this, wait too often: it takes about as long to resume one.
+const OFTEN: Duration = Duration::from_nanos(200);
+/// So few that waited say nothing.
+const FEW: u64 = 64;
+/// Goals are counted for so long at a time, and what happens so long after a gift has nothing to do with it.
+const WINDOW: Duration = Duration::from_millis(10);
+const TRIAL: Duration = Duration::from_secs(1);
+/// The first lesson is remembered for so long, the next ones twice as long each, but for so many.
+const REMEMBERED: Duration = Duration::from_millis(50);
+const LEVELS: u32 = 9;
+/// And for so many times as long as it took to learn it.
+const AS_LONG: u32 = 16;
+/// So few goals that waited between two collections say nothing of who runs ahead.
+const AHEAD_MIN: u64 = 1024;
+/// So many sums in a row, each of the one before, are no accident (B10).
+const SUMS: u32 = 256;
+/// At most so many predicates of a gift are remembered.
+const PREDICATES: usize = 4;
+
+/// Sums that are put off because an operand is missing (B10).
+#[derive(Debug)]
+pub(crate) struct Sums {
+    /// The result of the newest.
+    newest: Word,
+    /// So many before it were each an operand of the next.
+    in_a_row: u32,
+    pub(crate) too_many: bool,
+}
+
+impl Sums {
+    pub(crate) const NONE: Sums = Sums { newest: Word::small(0), in_a_row: 0, too_many: false };
+}
+
+/// A gift that was made.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    predicates: Vec<PredicateId>,
+    begin: Instant,
+    /// Since when goals are counted.
+    since: Instant,
+    pub(crate) suspended: Suspended,
+    /// The time is looked at when so many have been counted.
+    look_at: u64,
+}
+
+/// What is known of predicates: shared by all workers.
+#[derive(Debug, Default)]
+pub(crate) struct Lessons {
+    any: AtomicBool,
+    ran_ahead: AtomicBool,
+    known: Mutex<FxHashMap<PredicateId, Lesson>>,
+    order: Mutex<Order>,
+}
+
+/// B9.
+#[derive(Debug, Default)]
+struct Order {
+    /// By how much each worker resumed more goals than waited there, when it last looked.
+    behind: FxHashMap<usize, i64>,
+    /// Until then no goals are given away.
+    kept_until: Option<Instant>,
+    level: u32,
+}
+
+impl Order {
+    /// Somebody ran ahead.
+    fn keep_all(&mut self) {
+        let now = Instant::now();
+        if self.kept_until.is_none_or(|until| until <= now) {
+            self.kept_until = Some(now + REMEMBERED * (1 << self.level));
+            self.level = (self.level + 1).min(LEVELS);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Lesson {
+    until: Instant,
+    level: u32,
+    /// Goals of this predicate wait often anyway.
+    idle: bool,
+    /// Who first kept a goal because of it: when, and how many of its goals had waited by then.
+    kept: Option<(usize, Instant, u64)>,
+}
+
+impl Worker {
+    /// B7: goals (in the format of the goal stack) go to another worker.
+    pub(crate) fn begin_trial(&mut self, words: &[Word]) {
+        self.judge();
+        let mut predicates = Vec::new();
+        let mut end = words.len();
+        while end > 0 && predicates.len() < PREDICATES {
+            let predicate = PredicateId::of_goal_word(words[end - 1]);
+            if !predicates.contains(&predicate) {
+                predicates.push(predicate);
+            }
+            end -= 1 + self.predicates.arity(predicate);
+        }
+        let suspended = Suspended { newest: self.abi.suspensions, reused: self.abi.reused, count: 0 };
+        let now = Instant::now();
+        self.trial = Some(Trial { predicates, begin: now, since: now, suspended, look_at: FEW + 1 });
+    }
+    /// B7: looks what has become of the last gift.
+    pub(crate) fn judge(&mut self) {
+        self.count_suspended();
+        let Some(trial) = &mut self.trial else { return };
+        let count = trial.suspended.count;
+        if count < trial.look_at {
+            return;
+        }
+        let elapsed = trial.since.elapsed();
+        trial.look_at = count + FEW;
+        if elapsed < OFTEN * u32::try_from(count).unwrap_or(u32::MAX) {
+            let at_least = trial.begin.elapsed() * AS_LONG;
+            let mut known = lock(&self.shared.lessons.known);
+            for &predicate in &trial.predicates {
+                let lesson = known.entry(predicate).or_insert(Lesson {
+                    until: trial.since,
+                    level: 0,
+                    idle: false,
+                    kept: None,
+                });
+                if lesson.until <= Instant::now() {
+                    lesson.until = Instant::now() + at_least.max(REMEMBERED * (1 << lesson.level));
+                    lesson.level = (lesson.level + 1).min(LEVELS);
+                    lesson.kept = None;
+                }
+            }
+            self.shared.lessons.any.store(true, Relaxed);
+            drop(known);
+            self.trial = None;
+        } else if trial.begin.elapsed() > TRIAL {
+            self.trial = None;
+        } else if elapsed > WINDOW {
+            (trial.since, trial.suspended.count, trial.look_at) = (Instant::now(), 0, FEW + 1);
+        }
+    }
+    /// B9: after a collection.
+    pub(crate) fn look_ahead(&mut self) {
+        let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
+        let before = std::mem::replace(&mut self.at_collection, (suspensions, resumptions));
+        let (waited, resumed) = (suspensions - before.0, resumptions - before.1);
+        let shared = self.shared.clone();
+        let mut order = lock(&shared.lessons.order);
+        order.behind.insert(self.index, resumed as i64 - waited as i64);
+        // If hardly any were resumed, a network of goals is being made.
+        if waited < AHEAD_MIN || 2 * resumed > waited || 8 * resumed < waited {
+            return;
+        }
+        let others = order
+            .behind
+            .iter()
+            .filter(|&(&worker, &behind)| worker != self.index && behind > 0 && shared.team.is_busy(worker));
+        let behind = others.max_by_key(|&(_, &behind)| behind).map(|(&worker, _)| worker);
+        if !self.all_later_is_now() {
+            let Some(worker) = behind else { return };
+            self.give_way(worker);
+        }
+        order.keep_all();
+        // Relaxed: as in `keeps`.
+        shared.lessons.any.store(true, Relaxed);
+        shared.lessons.ran_ahead.store(true, Relaxed);
+    }
+    /// B10: an operand of these is missing, so a goal is to compute the result.
+    pub(crate) fn put_off_sum(&mut self, operands: [Word; 2], result: Word) {
+        let sums = &mut self.sums;
+        let before = std::mem::replace(&mut sums.newest, result);
+        sums.in_a_row =
+            if operands.iter().any(|&word| deref(word) == before) { sums.in_a_row + 1 } else { 0 };
+        if sums.in_a_row >= SUMS {
+            (sums.in_a_row, sums.too_many) = (0, true);
+            self.abi.want_attention();
+        }
+    }
+    /// B10: the goal on top of the stack made too many of them.
+    #[cold]
+    pub(crate) fn leave_sums(&mut self) {
+        if self.is_special(self.abi.goals as usize) {
+            return;
+        }
+        let team = &self.shared.team;
+        let mut others = self.fed_by.into_iter().chain(0..team.len());
+        match others.find(|&other| other != self.index && team.has_goals(other)) {
+            Some(maker) => {
+                self.end_solo();
+                self.publish();
+                self.send_top_goal(maker);
+            }
+            None => {
+                let adder = self.pop_goal();
+                self.push_later(self.abi.priority, &adder);
+            }
+        }
+    }
+    /// B9: somebody ran ahead before.
+    pub(crate) fn ran_ahead(&self) -> bool {
+        self.shared.lessons.ran_ahead.load(Relaxed)
+    }
+    /// B7, B9: goals of this predicate are kept.
+    pub(crate) fn keeps(&self, predicate: PredicateId) -> bool {
+        // Relaxed: whoever does not see it yet gives one more goal away.
+        if !self.shared.lessons.any.load(Relaxed) {
+            return false;
+        }
+        if self.ran_ahead()
+            && lock(&self.shared.lessons.order).kept_until.is_some_and(|until| Instant::now() < until)
+        {
+            return true;
+        }
+        let mut known = lock(&self.shared.lessons.known);
+        let Some(lesson) = known.get_mut(&predicate) else { return false };
+        let (now, waited) = (Instant::now(), self.statistics.suspensions + self.abi.reused);
+        let kept = *lesson.kept.get_or_insert((self.index, now, waited));
+        if now < lesson.until {
+            return !lesson.idle;
+        }
+        if kept.0 == self.index && waited - kept.2 > FEW {
+            let count = u32::try_from(waited - kept.2).unwrap_or(u32::MAX);
+            lesson.idle |= now - kept.1 < 2 * OFTEN * count;
+        }
+        false
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect::tests::Builder;
+    use crate::goals::stack::NO_PRIORITY;
+
+    /// A worker of which so many goals waited right after a gift of a goal of the first predicate.
+    fn after_a_gift(builder: &mut Builder, waited: u64) -> &mut Worker {
+        let goal = builder.goal;
+        let worker = builder.node.worker();
+        worker.begin_trial(&[Word::small(1), goal[0].goal_word()]);
+        for _ in 0..waited {
+            let variable = worker.new_variable();
+            worker.spawn(goal[1], &[Word::NIL; 3]);
+            (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+            worker.suspend_top();
+        }
+        // However long that took here.
+        worker.trial.as_mut().expect("it has begun").since = Instant::now() + TRIAL;
+        worker.judge();
+        worker
+    }
+
+    #[test]
+    fn a_predicate_whose_goals_do_harm_is_kept_for_a_while() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal;
+        let worker = after_a_gift(&mut builder, FEW + 1);
+        assert!(worker.keeps(goal[0]) && !worker.keeps(goal[1]));
+        lock(&worker.shared.lessons.known).get_mut(&goal[0]).expect("it is known").until = Instant::now();
+        assert!(!worker.keeps(goal[0]));
+    }
+
+    #[test]
+    fn what_is_kept_goes_to_a_worker_that_reduces_at_a_lower_priority() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = after_a_gift(&mut builder, FEW + 1);
+        worker.spawn_at(50, goal, &[Word::NIL]);
+        assert!(worker.surplus(1, NO_PRIORITY).is_empty());
+        assert_eq!(worker.surplus(1, 49).len(), 1);
+    }
+
+    #[test]
+    fn a_few_goals_that_wait_do_no_harm() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        assert!(!after_a_gift(&mut builder, FEW).keeps(goal));
+    }
+
+    #[test]
+    fn a_predicate_whose_goals_wait_as_often_when_they_are_kept_is_given_away() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = after_a_gift(&mut builder, FEW + 1);
+        assert!(worker.keeps(goal));
+        worker.statistics.suspensions += 1 << 40;
+        lock(&worker.shared.lessons.known).get_mut(&goal).expect("it is known").until = Instant::now();
+        assert!(!worker.keeps(goal));
+        assert!(!after_a_gift(&mut builder, FEW + 1).keeps(goal));
+    }
+
+    #[test]
+    fn goals_that_were_counted_by_a_collection_count_once() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        worker.begin_trial(&[Word::small(1), goal.goal_word()]);
+        for round in 1..4 {
+            let variable = worker.new_variable();
+            worker.spawn(goal, &[Word::NIL]);
+            (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+            worker.suspend_top();
+            if round == 2 {
+                worker.register();
+            }
+            worker.count_suspended();
+            assert_eq!(worker.trial.as_ref().expect("it has begun").suspended.count, round);
+        }
+    }
+
+    /// So many goals of a worker wait.
+    fn wait(worker: &mut Worker, goal: PredicateId, count: u64) {
+        for _ in 0..count {
+            let variable = worker.new_variable();
+            worker.spawn(goal, &[Word::NIL]);
+            (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+            worker.suspend_top();
+        }
+        worker.register();
+        worker.statistics.resumptions += count / 4;
+    }
+
+    #[test]
+    fn who_runs_ahead_does_first_what_came_back_and_then_gives_way() {
+        let mut builder = Builder::with(2, None);
+        let (one, two) = (builder.goal[0], builder.goal[1]);
+        let worker = builder.node.worker();
+        let priority = worker.priority();
+        worker.spawn(one, &[Word::small(1)]);
+        worker.push_later(priority, &[Word::small(2), one.goal_word()]);
+        worker.look_ahead();
+        assert!(!worker.keeps(two));
+        wait(worker, one, AHEAD_MIN);
+        worker.look_ahead();
+        assert!(worker.keeps(two));
+        assert_eq!(worker.pop_goal()[0], Word::small(2));
+        // Nothing came back, and nobody is behind; then somebody is.
+        wait(worker, one, AHEAD_MIN);
+        worker.look_ahead();
+        assert_eq!(worker.ready_words(), 2);
+        lock(&worker.shared.lessons.order).behind.insert(1, 1);
+        worker.shared.team.show_priority(1, priority);
+        wait(worker, one, AHEAD_MIN);
+        worker.look_ahead();
+        assert_eq!(worker.ready_words(), 0);
+        let mails = worker.shared.team.take_mail(1);
+        assert!(mails.len() == 1 && mails[0].back && mails[0].words == [Word::small(1), one.goal_word()]);
+    }
+
+    #[test]
+    fn sums_of_what_is_not_known_yet_are_left_to_who_computes_it() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let mut unknown = worker.new_variable();
+        let mut sums = |worker: &mut Worker, count| {
+            for _ in 0..count {
+                let result = worker.new_variable();
+                worker.put_off_sum([unknown, Word::small(1)], result);
+                unknown = result;
+            }
+            std::mem::take(&mut worker.sums.too_many)
+        };
+        assert!(!sums(worker, SUMS));
+        // Another sum ends the row.
+        let (other, result) = (worker.new_variable(), worker.new_variable());
+        worker.put_off_sum([other, other], result);
+        assert!(!sums(worker, SUMS));
+        assert!(sums(worker, 1));
+        // Nobody has goals; then somebody has.
+        let priority = worker.priority();
+        for left in [1, 2] {
+            worker.spawn(goal, &[Word::small(left)]);
+            worker.leave_sums();
+            assert_eq!(worker.ready_words(), 2);
+            worker.shared.team.show_priority(1, priority);
+        }
+        let mails = worker.shared.team.take_mail(1);
+        assert!(mails.len() == 1 && mails[0].back && mails[0].words == [Word::small(2), goal.goal_word()]);
+        assert!(worker.all_later_is_now());
+        assert_eq!(worker.pop_goal()[0], Word::small(1));
+    }
+}

@@ -1,0 +1,375 @@
+//! Load balance: goals from workers that have many to workers that ask. Mail of goals. Goals that wait for what another worker makes.
+//!
+//! Invariants (B1 and B4 are those of `choose`):
+//! - B2 The worker publishes (W3 of `worker::all`) before it gives goals away and before it runs goals that others sent: what those
+//!   lead to is shared.
+//! - B3 A goal that would have to wait for what another worker is about to make is not hooked there: it would be resumed for each
+//!   element of a list that is made in one go. Its worker *polls* the variable, and does nothing else: what it could do are
+//!   mostly goals that read what this one makes, a bit at a time. If little comes of that, or a goal that was given away waits at
+//!   once, it goes to the worker that makes what it waits for, to run after everything that is ready there: as if it had not been given away.
+//! - B6 Priorities hold across workers, too. A worker shows the lowest priority that it has reduced at since it last looked: goals of a high one that come
+//!   between, such as messages that goals of low ones send, do not hide it. If one goes down, it pokes those that are above; whoever is above others gives them
+//!   of its goals that are, every other one from the highest priority on: at once if it has some to spare, and otherwise it looks again soon. As many as it is
+//!   going to do before it looks again, if that takes no longer than [`LOOK_AGAIN_TIME`], are not worth a gift. Lessons (B7) are of no account here.
+//! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`], or when it is poked after it has run for
+//!   [`LOOK_AGAIN_TIME`]: so pokes, however many, make few looks, and goals that allocate nothing are shared, too. A poke that comes
+//!   earlier is forgotten: whoever asks repeats it, and pokes those who run in turn.
+//! - B5 While all other workers rest (T10 of `team`), this one is *alone*: every cell of its nursery is private to it again, and it
+//!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
+
+use crate::coordination::team::{AT_REST, Mail};
+use crate::goals::stack::NO_PRIORITY;
+use crate::reports::trace::What;
+use crate::sharing::choose::Surplus;
+use crate::terms::deref;
+use crate::worker::Worker;
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+use term::Word;
+use term::abi::PredicateId;
+use term::word::Tag;
+
+/// While somebody asks for goals, a worker that has none to spare looks again after allocating so much.
+pub(crate) const LOOK_AGAIN_BYTES: usize = 16 << 10;
+/// Or when it is poked after so much time of its thread: others may have the processor meanwhile. (With 64 workers on two, and the time of a clock on
+/// the wall, `bestpath` took up to a minute.)
+pub(crate) const LOOK_AGAIN_TIME: Duration = Duration::from_micros(100);
+/// After so many looks that found nothing, one is left out between two, then 3, 7, and so on: at most `1 << LEFT_OUT_MAX`.
+const LOOKS_IN_VAIN: u32 = 4;
+const LEFT_OUT_MAX: u32 = 6;
+/// Workers that reduce at lower priorities get so many goals at most, all together.
+const LOWER_GET: usize = 32;
+/// Goals that took less time than this were little work; one that was given away is sent back if it waits so soon.
+pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
+/// Polls in a row that bring little before a goal is sent back (B3).
+const POLLS_IN_VAIN: u32 = 3;
+/// What a polled goal does in less time than this is little.
+const LITTLE_POLLED: Duration = Duration::from_micros(10);
+
+/// Polling (B3).
+#[derive(Debug)]
+pub(crate) struct Polling {
+    /// When the last polled goal was made ready.
+    since: Option<Instant>,
+    /// How often in a row little came of it.
+    in_vain: u32,
+    /// Goals were sent back since the worker was last asked.
+    pub(crate) sent_back: bool,
+}
+
+impl Polling {
+    pub(crate) const NEW: Polling = Polling { since: None, in_vain: 0, sent_back: false };
+}
+
+impl Worker {
+    /// Makes the goals ready that other workers sent. False if there are none.
+    pub(crate) fn open_mail(&mut self) -> bool {
+        let mails = self.shared.team.take_mail(self.index);
+        if mails.is_empty() {
+            return false;
+        }
+        self.publish();
+        self.fed = Some(Instant::now());
+        // What it reduces at now is no worse than that.
+        self.lowest = AT_REST;
+        for Mail { priority, back, gift, giver, words } in mails {
+            self.fed_by = giver.or(self.fed_by);
+            if gift != 0 {
+                self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
+            }
+            if back {
+                self.push_later(priority, &words);
+            } else {
+                self.push_goals(priority, &words);
+            }
+        }
+        true
+    }
+    /// Sends a goal to another worker.
+    pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
+        let mut words = args.to_vec();
+        words.push(predicate.goal_word());
+        self.statistics.mails += 1;
+        self.end_solo();
+        self.shared
+            .team
+            .post(to, Mail { priority: self.abi.priority, back: false, gift: 0, giver: None, words });
+    }
+    /// Begins and ends being alone (B5); publishes what is to be published. Between reductions.
+    pub(crate) fn look_at_others(&mut self) {
+        if self.solo && self.shared.team.solo_interrupted() {
+            self.end_solo();
+        } else if !self.solo && self.shared.team.go_solo(self.index) {
+            (self.solo, self.publish_wanted) = (true, false);
+            self.set_private_base(self.heap.nursery());
+        }
+        if std::mem::take(&mut self.publish_wanted) {
+            self.publish();
+        }
+    }
+    /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next attention.)
+    pub(crate) fn end_solo(&mut self) {
+        if std::mem::take(&mut self.solo) {
+            self.shared.team.end_solo(self.index);
+            self.publish_wanted = true;
+            self.abi.want_attention();
+        }
+    }
+    /// Before a rest. True if goals were sent back since the last one (B3).
+    pub(crate) fn go_to_rest(&mut self) -> bool {
+        debug_assert!(self.goals.polled.is_empty(), "polled goals are looked at before anything is reduced");
+        self.judge();
+        self.end_solo();
+        if std::mem::take(&mut self.publish_wanted) {
+            self.publish();
+        }
+        (self.shown, self.lowest) = (AT_REST, AT_REST);
+        self.shared.team.show_priority(self.index, AT_REST);
+        std::mem::replace(&mut self.polling, Polling::NEW).sent_back
+    }
+    /// B6: goals of a lower priority than before are the next.
+    #[inline(always)]
+    pub(crate) fn go_down(&mut self) {
+        let priority = self.abi.priority;
+        self.lowest = self.lowest.min(priority);
+        self.descents += 1;
+        if priority < self.shown {
+            self.show_priority(priority);
+        }
+    }
+    /// B6: shows the lowest priority since this was last called with `again`, that included. True if what is shown has changed: then what follows is not older.
+    pub(crate) fn show_lowest(&mut self, again: bool) -> bool {
+        let priority = self.best_priority();
+        let lowest = if again {
+            std::mem::replace(&mut self.lowest, priority).min(priority)
+        } else {
+            self.shown.min(priority)
+        };
+        let changed = lowest != self.shown;
+        if changed {
+            self.show_priority(lowest);
+        }
+        changed
+    }
+    /// B6: what was shown is to be forgotten soon.
+    pub(crate) fn goes_up(&self) -> bool {
+        self.best_priority() > self.shown
+    }
+    fn best_priority(&self) -> i64 {
+        self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY))
+    }
+    fn show_priority(&mut self, priority: i64) {
+        let before = std::mem::replace(&mut self.shown, priority);
+        self.shared.team.show_priority(self.index, priority);
+        // Of two workers, one that goes down and one that goes up, one sees the other.
+        fence(Ordering::SeqCst);
+        if priority < before {
+            self.shared.team.poke_above(priority);
+        }
+    }
+    /// B6.
+    pub(crate) fn show_looks(&mut self) {
+        let looks = self.soon != usize::MAX;
+        if std::mem::replace(&mut self.shown_looks, looks) != looks {
+            self.shared.team.show_looks(self.index, looks);
+        }
+    }
+    /// B8: this worker was poked, and has not allocated enough to look again. The first such poke begins to measure the time.
+    #[cold]
+    pub(crate) fn is_time_to_look(&mut self) -> bool {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+        let looks =
+            now.saturating_sub(*self.looked.get_or_insert(now)).div_duration_f64(LOOK_AGAIN_TIME) as usize;
+        if looks > 0 {
+            self.looked = Some(now);
+            // That many might have been left out meanwhile.
+            self.looks_left_out = self.looks_left_out.saturating_sub(looks - 1);
+            self.goals.seen.left_out = self.goals.seen.left_out.saturating_sub(looks - 1);
+        }
+        looks > 0
+    }
+    /// Gives goals to those who ask, and to those who reduce at a lower priority (B6), as long as there are some to spare.
+    #[cold]
+    pub(crate) fn feed(&mut self) {
+        self.judge();
+        let shared = self.shared.clone();
+        let now = Instant::now();
+        let soon =
+            now.saturating_duration_since(std::mem::replace(&mut self.fed_others, now)) < LOOK_AGAIN_TIME;
+        let descents = std::mem::take(&mut self.descents) * usize::from(soon);
+        let mut hungry = shared.team.hungry() & !(1 << self.index);
+        if hungry != 0 && self.looks_left_out > 0 {
+            self.looks_left_out -= 1;
+            hungry = 0;
+        }
+        while hungry != 0 {
+            let asker = hungry.trailing_zeros() as usize;
+            hungry &= hungry - 1;
+            let surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
+            if surplus.is_empty() {
+                self.looks_in_vain += 1;
+                self.looks_left_out = (1 << (self.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX)) - 1;
+                return;
+            }
+            self.looks_in_vain = 0;
+            if shared.team.claim(asker) {
+                self.give(asker, surplus, true);
+            }
+        }
+        let mut lower: Vec<(usize, i64)> = shared.team.lower(self.shown).collect();
+        lower.sort_unstable_by_key(|&(_, priority)| priority);
+        let share = (LOWER_GET / lower.len().max(1)).max(1);
+        for (worker, priority) in lower {
+            let surplus = self.surplus(share, priority);
+            let goals: usize = surplus.iter().map(Surplus::len).sum();
+            if 2 * goals <= descents.min(share) {
+                // They are done, or most of them, when it looks again.
+                return;
+            }
+            self.give(worker, surplus, false);
+        }
+    }
+    /// Gives goals to a worker. `trial`: and remembers them (B7).
+    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, trial: bool) {
+        self.end_solo();
+        self.publish();
+        let mut mails = Vec::with_capacity(surplus.len());
+        for part in surplus {
+            let (priority, words) = self.take_surplus(part);
+            if trial {
+                self.begin_trial(&words);
+            }
+            let gift = self.shared.next_gift();
+            self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
+            self.statistics.mails += 1;
+            self.statistics.gifts += 1;
+            self.statistics.words_given += words.len() as u64;
+            mails.push(Mail { priority, back: false, gift, giver: Some(self.index), words });
+        }
+        self.shared.team.post_all(to, mails);
+    }
+
+    /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
+    pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
+        if self.polling.since.take().is_some_and(|since| since.elapsed() >= LITTLE_POLLED) {
+            self.polling.in_vain = 0;
+        }
+        let fed = self.fed.is_some_and(|fed| fed.elapsed() < LITTLE_WORK);
+        if fed || self.polling.in_vain >= POLLS_IN_VAIN {
+            return self.send_top_goal(maker);
+        }
+        let (priority, goal) = (self.abi.priority, self.pop_goal());
+        let words = std::iter::once(variable).chain(goal).collect();
+        self.goals.polled.push((priority, words));
+        self.abi.want_attention();
+    }
+    /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if there are others.
+    pub(crate) fn poll_variables(&mut self) -> bool {
+        let enough = self.polling.in_vain >= POLLS_IN_VAIN;
+        let ready = |(_, words): &mut (i64, Vec<Word>)| enough || deref(words[0]).tag() != Tag::Ref;
+        for (priority, words) in self.goals.polled.extract_if(.., ready).collect::<Vec<_>>() {
+            self.polling.since = Some(Instant::now());
+            self.push_goals(priority, &words[1..]);
+        }
+        self.goals.polled.is_empty()
+    }
+    /// B3: counts a poll, which is in vain until more is known.
+    pub(crate) fn count_poll(&mut self) {
+        self.polling.in_vain += 1;
+        self.abi.want_attention();
+    }
+    /// B9: all goals of the top segment go to another worker, to run after what is ready there.
+    pub(crate) fn give_way(&mut self, to: usize) {
+        let (priority, words) = (self.abi.priority, self.take_segment());
+        if words.is_empty() {
+            return;
+        }
+        self.polling.sent_back = true;
+        self.end_solo();
+        self.publish();
+        self.statistics.mails += 1;
+        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
+    }
+    /// B3, B10: the goal on top of the stack goes to who makes what it waits for.
+    pub(crate) fn send_top_goal(&mut self, to: usize) {
+        let (priority, words) = (self.abi.priority, self.pop_goal());
+        self.polling.sent_back = true;
+        self.end_solo();
+        self.statistics.mails += 1;
+        self.statistics.goals_back += 1;
+        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect::tests::Builder;
+
+    /// Priorities of the goals that worker 0 gives to worker 1, which shows that it reduces at this one.
+    fn given(worker: &mut Worker, lowest: i64) -> Vec<i64> {
+        let team = worker.shared.clone();
+        team.team.show_priority(1, lowest);
+        worker.show_lowest(true);
+        worker.feed();
+        team.team.take_mail(1).iter().map(|mail| mail.priority).collect()
+    }
+
+    #[test]
+    fn who_reduces_at_a_lower_priority_gets_every_other_goal_of_the_higher_ones() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        for priority in 91..=100 {
+            worker.spawn_at(priority, goal, &[Word::NIL]);
+        }
+        assert_eq!(given(worker, 95), [100, 98, 96]);
+        assert_eq!(given(worker, 95), [99]);
+        assert_eq!(given(worker, 95), [97]);
+        assert_eq!(given(worker, 95), []);
+    }
+
+    #[test]
+    fn what_is_done_before_the_next_look_is_not_given_to_who_reduces_at_a_lower_priority() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        for priority in (80..=100).step_by(2) {
+            worker.spawn_at(priority, goal, &[Word::NIL]);
+        }
+        // The running priority is the highest; what is below it runs now.
+        for _ in 0..4 {
+            assert!(worker.next_segment());
+            worker.go_down();
+            worker.pop_goal();
+        }
+        assert_eq!(worker.priority(), 94);
+        // However long that took here.
+        worker.fed_others = Instant::now() + Duration::from_secs(9);
+        assert_eq!(given(worker, 88), []);
+        assert_eq!(given(worker, 88), [92]);
+    }
+
+    #[test]
+    fn what_is_shown_is_the_lowest_priority_since_the_last_look() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let start = worker.priority();
+        assert!(worker.show_lowest(true) && worker.shown == start && !worker.goes_up());
+        worker.spawn_at(10, goal, &[Word::NIL]);
+        assert!(worker.next_segment());
+        worker.go_down();
+        assert_eq!(worker.shown, 10);
+        // A goal of a high priority comes in between.
+        worker.spawn_at(start, goal, &[Word::NIL]);
+        worker.switch_priority();
+        assert_eq!(worker.priority(), start);
+        assert!(!worker.show_lowest(false) && worker.goes_up() && worker.shown == 10);
+        assert!(!worker.show_lowest(true) && worker.shown == 10);
+        // It was not between, but is what has been reduced since then.
+        assert!(worker.show_lowest(true) && worker.shown == start && !worker.goes_up());
+    }
+}

@@ -1,0 +1,219 @@
+//! Integer arithmetic beyond the fast path of generated code: big integers, and the goals that compute when
+//! their operands arrive (they are builtins).
+
+use crate::reports::outcome::ProgramError;
+use crate::worker::Worker;
+use num_bigint::BigInt;
+use num_bigint::Sign;
+use std::cmp::Ordering;
+use term::Word;
+use term::abi::{Cond, IntOp};
+use term::word::{INT_MAX, INT_MIN, Tag};
+
+/// Largest shift to the left that is computed: more would be a program error that looks like a memory problem.
+const SHIFT_MAX: i64 = 1 << 32;
+
+/// Results of so many bits are computed without asking whether they fit into the heap.
+const SMALL_BITS: u64 = 1 << 16;
+
+/// True if the result may be longer than both operands together.
+fn grows(op: IntOp, a: &BigInt, count: &BigInt) -> bool {
+    let left = (op == IntOp::Shl) != (count.sign() == Sign::Minus);
+    op == IntOp::Mul || (left && a.sign() != Sign::NoSign)
+}
+
+/// Why there is no result.
+#[derive(Debug)]
+pub(crate) enum ArithError {
+    ZeroDivision,
+    /// A shift count that no result can have.
+    ShiftRange,
+    /// The result does not fit into the heap.
+    TooLarge(Box<ProgramError>),
+}
+
+/// True for operations with one operand.
+pub(crate) fn is_unary(op: IntOp) -> bool {
+    matches!(op, IntOp::Neg | IntOp::Not)
+}
+
+/// The operation with this number, as generated code passes it.
+pub(crate) fn int_op(number: u64) -> IntOp {
+    const OPS: [IntOp; 12] = [
+        IntOp::Add,
+        IntOp::Sub,
+        IntOp::Mul,
+        IntOp::Div,
+        IntOp::Mod,
+        IntOp::And,
+        IntOp::Or,
+        IntOp::Xor,
+        IntOp::Shl,
+        IntOp::Shr,
+        IntOp::Neg,
+        IntOp::Not,
+    ];
+    debug_assert!(OPS.iter().enumerate().all(|(i, &op)| op as usize == i));
+    OPS[number as usize]
+}
+
+/// The comparison with this number.
+pub(crate) fn cond(number: u64) -> Cond {
+    const CONDS: [Cond; 6] = [Cond::Lt, Cond::Le, Cond::Gt, Cond::Ge, Cond::Eq, Cond::Ne];
+    debug_assert!(CONDS.iter().enumerate().all(|(i, &cond)| cond as usize == i));
+    CONDS[number as usize]
+}
+
+/// Whether an ordering satisfies a comparison.
+pub(crate) fn holds(cond: Cond, ordering: Ordering) -> bool {
+    match cond {
+        Cond::Lt => ordering.is_lt(),
+        Cond::Le => ordering.is_le(),
+        Cond::Gt => ordering.is_gt(),
+        Cond::Ge => ordering.is_ge(),
+        Cond::Eq => ordering.is_eq(),
+        Cond::Ne => ordering.is_ne(),
+    }
+}
+
+/// An operation on small integers; `None` if the result is not small (or there is none).
+fn small(op: IntOp, a: i64, b: i64) -> Option<i64> {
+    let value = match op {
+        IntOp::Add => a.checked_add(b)?,
+        IntOp::Sub => a.checked_sub(b)?,
+        IntOp::Mul => a.checked_mul(b)?,
+        IntOp::Div => a.checked_div(b)?,
+        IntOp::Mod => a.checked_rem(b)?,
+        IntOp::And => a & b,
+        IntOp::Or => a | b,
+        IntOp::Xor => a ^ b,
+        IntOp::Shl if a == 0 => 0,
+        IntOp::Shl => {
+            let room = i64::from(if a < 0 { (!a).leading_zeros() } else { a.leading_zeros() });
+            if b >= 0 && b < room - 3 { a << b } else { return None }
+        }
+        IntOp::Shr => {
+            if b >= 0 {
+                a >> b.min(63)
+            } else {
+                return None;
+            }
+        }
+        IntOp::Neg => a.checked_neg()?,
+        IntOp::Not => !a,
+    };
+    (INT_MIN..=INT_MAX).contains(&value).then_some(value)
+}
+
+fn big(op: IntOp, a: &BigInt, b: &BigInt) -> Result<BigInt, ArithError> {
+    let zero = b.sign() == Sign::NoSign;
+    Ok(match op {
+        IntOp::Add => a + b,
+        IntOp::Sub => a - b,
+        IntOp::Mul => a * b,
+        IntOp::Div | IntOp::Mod if zero => return Err(ArithError::ZeroDivision),
+        IntOp::Div => a / b,
+        IntOp::Mod => a % b,
+        IntOp::And => a & b,
+        IntOp::Or => a | b,
+        IntOp::Xor => a ^ b,
+        IntOp::Shl | IntOp::Shr => return shift(op, a, b),
+        IntOp::Neg => -a,
+        IntOp::Not => !a,
+    })
+}
+
+/// A negative count shifts the other way.
+fn shift(op: IntOp, a: &BigInt, count: &BigInt) -> Result<BigInt, ArithError> {
+    let left = (op == IntOp::Shl) != (count.sign() == Sign::Minus);
+    let count = i64::try_from(count.magnitude()).unwrap_or(i64::MAX);
+    if a.sign() == Sign::NoSign {
+        return Ok(BigInt::ZERO);
+    }
+    match (left, count > SHIFT_MAX) {
+        (true, true) => Err(ArithError::ShiftRange),
+        (true, false) => Ok(a << count),
+        (false, true) => Ok(BigInt::from(if a.sign() == Sign::Minus { -1 } else { 0 })),
+        (false, false) => Ok(a >> count),
+    }
+}
+
+impl Worker {
+    /// The result of an operation on two bound terms; `None` if one is not an integer. Unary operations ignore `b`.
+    pub(crate) fn arithmetic(&mut self, op: IntOp, a: Word, b: Word) -> Option<Result<Word, ArithError>> {
+        self.compute(op, a, b, Worker::ensure)
+    }
+    /// The same in a guard, where nothing can be tried again: garbage is no reason to have no result, it is collected soon.
+    pub(crate) fn guard_arithmetic(
+        &mut self,
+        op: IntOp,
+        a: Word,
+        b: Word,
+    ) -> Option<Result<Word, ArithError>> {
+        self.compute(op, a, b, |worker, words| {
+            let refused = worker.ensure(words);
+            if refused.is_err() && std::mem::take(&mut worker.refused) {
+                worker.collect_soon();
+                return Ok(());
+            }
+            refused
+        })
+    }
+    /// `ensure` is asked before a result is computed that may be much longer than the operands.
+    fn compute(
+        &mut self,
+        op: IntOp,
+        a: Word,
+        b: Word,
+        ensure: fn(&mut Worker, usize) -> Result<(), Box<ProgramError>>,
+    ) -> Option<Result<Word, ArithError>> {
+        let b = if is_unary(op) { Word::small(0) } else { b };
+        if a.tag() == Tag::Int
+            && b.tag() == Tag::Int
+            && let Some(value) = small(op, a.as_int(), b.as_int())
+        {
+            return Some(Ok(Word::small(value)));
+        }
+        let (a, b) = (self.big(a)?, self.big(b)?);
+        let bits = match op {
+            IntOp::Mul => a.bits() + b.bits(),
+            IntOp::Shl | IntOp::Shr => {
+                a.bits().saturating_add(u64::try_from(b.magnitude()).unwrap_or(u64::MAX))
+            }
+            _ => 0,
+        };
+        if bits > SMALL_BITS
+            && grows(op, &a, &b)
+            && let Err(error) = ensure(self, (bits / 64) as usize)
+        {
+            return Some(Err(ArithError::TooLarge(error)));
+        }
+        Some(big(op, &a, &b).map(|value| self.integer(&value)))
+    }
+    /// Compares two bound integers; `None` if one is not an integer.
+    pub(crate) fn compare_integers(&self, a: Word, b: Word) -> Option<Ordering> {
+        if a.tag() == Tag::Int && b.tag() == Tag::Int {
+            return Some(a.as_int().cmp(&b.as_int()));
+        }
+        Some(self.big(a)?.cmp(&self.big(b)?))
+    }
+}
+
+/// The names under which goals of arithmetic appear.
+pub(crate) const GOALS: [(&str, &str); 12] = [
+    ("add", "iio"),
+    ("subtract", "iio"),
+    ("multiply", "iio"),
+    ("divide", "iio"),
+    ("modulo", "iio"),
+    ("and", "iio"),
+    ("or", "iio"),
+    ("exclusive_or", "iio"),
+    ("shift_left", "iio"),
+    ("shift_right", "iio"),
+    ("minus", "io"),
+    ("complement", "io"),
+];
+
+/// The module of those goals.
+pub(crate) const MODULE: &str = "integer_arithmetics";

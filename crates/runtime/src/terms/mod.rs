@@ -1,0 +1,341 @@
+//! Making and reading terms: the operations of [`Worker`] that builtins are written with.
+//!
+//! For: making, reading, binding, comparing and printing terms; classes of objects, integers and vectors.
+//! It may know: memory, and the worker whose nursery it allocates in.
+//! It never: makes a goal ready, or collects.
+//!
+//! Words that these functions take may be any values (W1 of `term::word`), bound or not; readers follow references
+//! themselves. Allocation never fails and never collects (R3).
+
+pub mod classes;
+#[cfg(test)]
+mod infinite_tests;
+pub(crate) mod integers;
+pub mod order;
+pub(crate) mod print;
+pub(crate) mod unify;
+pub(crate) mod vectors;
+pub(crate) mod walk;
+
+use crate::memory::nursery::LARGE_WORDS;
+use crate::memory::ranges::{at, compare_exchange, read, write};
+use crate::worker::Worker;
+use num_bigint::{BigInt, Sign};
+use term::abi::PredicateId;
+use term::layout::{self, ClassId, NEWEST};
+use term::word::{self, Tag, UNBOUND};
+use term::{Atom, Word};
+
+/// Follows references: a value, or a REF to an unbound cell.
+#[inline(always)]
+pub fn deref(mut word: Word) -> Word {
+    while word.tag() == Tag::Ref {
+        let content = read(word.address());
+        if content.tag() == Tag::Var {
+            break;
+        }
+        word = content;
+    }
+    word
+}
+
+/// The value in a cell: its content, or a REF to it when it is unbound.
+#[inline(always)]
+pub fn cell(address: usize) -> Word {
+    let content = read(address);
+    if content.tag() == Tag::Var { Word::pointer(Tag::Ref, address) } else { content }
+}
+
+/// What a term is, at its top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// An unbound variable (a REF to its cell).
+    Unbound(Word),
+    /// An integer that a word holds.
+    Int(i64),
+    /// An atom.
+    Atom(Atom),
+    /// A cons: its car and cdr.
+    Cons(Word, Word),
+    /// A structure: name and arity; [`Worker::arg`] gives the arguments.
+    Struct(Atom, usize),
+    /// An object of a class (a vector or string: the class of the handle).
+    Object(ClassId),
+}
+
+impl Worker {
+    // ---- allocation -------------------------------------------------------------------------------
+
+    /// `words` words of uninitialised heap; the caller fills all of them before anything else happens.
+    #[inline(always)]
+    pub(crate) fn allocate(&mut self, words: usize) -> usize {
+        let address = self.abi.heap as usize;
+        let end = address + words * 8;
+        if words > LARGE_WORDS || end > self.heap.nursery_end() {
+            return self.allocate_elsewhere(words);
+        }
+        self.abi.heap = at(end);
+        address
+    }
+    #[cold]
+    fn allocate_elsewhere(&mut self, words: usize) -> usize {
+        self.statistics.words_allocated += words as u64;
+        if words > LARGE_WORDS {
+            let (address, due) = self.heap.spaces.allocate_large(words);
+            self.heap.settle_promise(8 * words);
+            if due {
+                self.collection_wanted = true;
+                self.abi.want_attention();
+            }
+            return address;
+        }
+        self.abi.want_attention();
+        self.heap.allocate_overflow(words)
+    }
+
+    // ---- constructors -----------------------------------------------------------------------------
+
+    /// An integer of any size.
+    pub fn integer(&mut self, value: &BigInt) -> Word {
+        if let Some(word) = i64::try_from(value).ok().and_then(Word::int) {
+            return word;
+        }
+        let limbs: Vec<u64> = value.iter_u64_digits().collect();
+        let sign = if value.sign() == Sign::Minus { -1 } else { 1 };
+        let address = self.allocate(2 + limbs.len());
+        write(address, word::object_header(layout::BIGINT, 1 + limbs.len()));
+        write(address + 8, Word::small(sign));
+        for (i, &limb) in limbs.iter().enumerate() {
+            write(address + 16 + 8 * i, Word(limb));
+        }
+        Word::pointer(Tag::Object, address)
+    }
+    /// An integer that may exceed a word's 61 bits.
+    pub fn int(&mut self, value: i64) -> Word {
+        match Word::int(value) {
+            Some(word) => word,
+            None => self.integer(&BigInt::from(value)),
+        }
+    }
+    /// A float.
+    pub fn float(&mut self, value: f64) -> Word {
+        let address = self.allocate(2);
+        write(address, word::object_header(layout::FLOAT, 1));
+        write(address + 8, Word(value.to_bits()));
+        Word::pointer(Tag::Object, address)
+    }
+    /// `[car|cdr]`.
+    pub fn cons(&mut self, car: Word, cdr: Word) -> Word {
+        let address = self.allocate(2);
+        write(address, car);
+        write(address + 8, cdr);
+        Word::pointer(Tag::Cons, address)
+    }
+    /// A list of `items` that ends with `tail`.
+    pub fn list(&mut self, items: &[Word], tail: Word) -> Word {
+        items.iter().rev().fold(tail, |tail, &item| self.cons(item, tail))
+    }
+    /// A structure (a cons for `'.'/2`, an atom without arguments).
+    pub fn structure(&mut self, name: Atom, args: &[Word]) -> Word {
+        if args.is_empty() {
+            return Word::atom(name);
+        }
+        if name == term::symbol::DOT && args.len() == 2 {
+            return self.cons(args[0], args[1]);
+        }
+        let address = self.allocate(1 + args.len());
+        write(address, word::functor_header(name, args.len() as u32));
+        for (i, &arg) in args.iter().enumerate() {
+            write(address + 8 + 8 * i, arg);
+        }
+        Word::pointer(Tag::Struct, address)
+    }
+    /// A new variable in a cell of its own.
+    pub fn new_variable(&mut self) -> Word {
+        let address = self.allocate(1);
+        write(address, UNBOUND);
+        Word::pointer(Tag::Ref, address)
+    }
+    /// An object of a class whose whole payload is tagged words.
+    pub fn object(&mut self, class: ClassId, payload: &[Word]) -> Word {
+        let address = self.allocate(1 + payload.len());
+        write(address, word::object_header(class, payload.len()));
+        for (i, &word) in payload.iter().enumerate() {
+            write(address + 8 + 8 * i, word);
+        }
+        Word::pointer(Tag::Object, address)
+    }
+    /// A vector.
+    pub fn vector(&mut self, elements: &[Word]) -> Word {
+        let store = self.object(layout::STORE, elements);
+        self.handle(layout::VECTOR, store, elements.len())
+    }
+    /// A vector of so many zeros.
+    pub fn vector_of_zeros(&mut self, length: usize) -> Word {
+        let store = self.allocate(1 + length);
+        write(store, word::object_header(layout::STORE, length));
+        for i in 1..=length {
+            write(store + 8 * i, Word::small(0));
+        }
+        self.handle(layout::VECTOR, Word::pointer(Tag::Object, store), length)
+    }
+    /// A string.
+    pub fn string(&mut self, bytes: &[u8]) -> Word {
+        let words = bytes.len().div_ceil(8);
+        let address = self.allocate(1 + words);
+        write(address, word::object_header(layout::BYTES, words));
+        for (i, chunk) in bytes.chunks(8).enumerate() {
+            let mut padded = [0; 8];
+            padded[..chunk.len()].copy_from_slice(chunk);
+            write(address + 8 + 8 * i, Word(u64::from_le_bytes(padded)));
+        }
+        self.handle(layout::STRING, Word::pointer(Tag::Object, address), bytes.len())
+    }
+    /// A predicate object.
+    pub fn predicate_object(&mut self, predicate: PredicateId) -> Word {
+        self.object(layout::PREDICATE, &[Word::small(predicate.0.into())])
+    }
+    /// A module object.
+    pub fn module_object(&mut self, name: Atom) -> Word {
+        self.object(layout::MODULE, &[Word::atom(name)])
+    }
+    pub(crate) fn handle(&mut self, class: ClassId, store: Word, length: usize) -> Word {
+        self.object(class, &[store, NEWEST, Word::small(length as i64)])
+    }
+
+    // ---- readers ----------------------------------------------------------------------------------
+
+    /// Follows references: a value, or a REF to an unbound cell.
+    #[inline(always)]
+    pub fn deref(&self, word: Word) -> Word {
+        deref(word)
+    }
+    /// What a term is.
+    pub fn view(&self, word: Word) -> View {
+        let word = deref(word);
+        match word.tag() {
+            Tag::Int => View::Int(word.as_int()),
+            Tag::Atom => View::Atom(word.as_atom()),
+            Tag::Cons => View::Cons(cell(word.address()), cell(word.address() + 8)),
+            Tag::Struct => {
+                let header = read(word.address());
+                View::Struct(word::header_name(header), word::header_arity(header))
+            }
+            Tag::Object => View::Object(word::header_class(read(word.address()))),
+            Tag::Ref | Tag::Var | Tag::Header => View::Unbound(word),
+        }
+    }
+    /// The class of an object; `None` for anything else.
+    pub fn class_of(&self, word: Word) -> Option<ClassId> {
+        let word = deref(word);
+        (word.tag() == Tag::Object).then(|| word::header_class(read(word.address())))
+    }
+    /// Argument `index` (from 0) of a structure or cons. Panics if it has none such.
+    pub fn arg(&self, word: Word, index: usize) -> Word {
+        let word = deref(word);
+        match word.tag() {
+            Tag::Cons if index < 2 => cell(word.address() + 8 * index),
+            Tag::Struct if index < word::header_arity(read(word.address())) => {
+                cell(word.address() + 8 + 8 * index)
+            }
+            _ => panic!("argument {index} of a term without it"),
+        }
+    }
+    /// Number of payload words of an object. Panics for anything else.
+    pub fn object_size(&self, word: Word) -> usize {
+        word::header_size(read(self.object_address(word)))
+    }
+    /// Payload word `index` of an object: a value, or raw bits where its class says so.
+    pub fn object_word(&self, word: Word, index: usize) -> Word {
+        let address = self.object_address(word);
+        assert!(index < word::header_size(read(address)), "object word out of range");
+        read(address + 8 + 8 * index)
+    }
+    /// Overwrites a tagged payload word of an object (of a class with state; values are never overwritten).
+    pub fn set_object_word(&mut self, word: Word, index: usize, value: Word) {
+        let address = self.object_address(word);
+        assert!(index < word::header_size(read(address)), "object word out of range");
+        self.store(address + 8 + 8 * index, value);
+    }
+    /// Replaces a payload word (no address) of an object with state if it is still `old`.
+    pub(crate) fn claim_object_word(&self, word: Word, index: usize, old: Word, new: Word) -> bool {
+        let address = self.object_address(word) + 8 + 8 * index;
+        if self.is_alone() {
+            let same = read(address) == old;
+            if same {
+                write(address, new);
+            }
+            return same;
+        }
+        compare_exchange(address, old, new)
+    }
+    /// Overwrites a raw payload word of an object.
+    pub fn set_object_raw(&mut self, word: Word, index: usize, bits: u64) {
+        let address = self.object_address(word);
+        assert!(index < word::header_size(read(address)), "object word out of range");
+        write(address + 8 + 8 * index, Word(bits));
+    }
+    fn object_address(&self, word: Word) -> usize {
+        let word = deref(word);
+        assert!(word.tag() == Tag::Object, "not an object");
+        word.address()
+    }
+    /// Writes a value into a heap word that may be old, and remembers it for the collector if need be.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, address: usize, value: Word) {
+        write(address, value);
+        self.remember_if_old(address, value);
+    }
+    /// The write barrier (G2).
+    #[inline(always)]
+    pub(crate) fn remember_if_old(&mut self, address: usize, value: Word) {
+        if !self.heap.is_young(address) && !value.is_immediate() {
+            self.heap.remembered.push(address);
+        }
+    }
+
+    /// The value of an integer term of any size; `None` for anything else.
+    pub fn big(&self, word: Word) -> Option<BigInt> {
+        let word = deref(word);
+        if word.tag() == Tag::Int {
+            return Some(BigInt::from(word.as_int()));
+        }
+        if self.class_of(word) != Some(layout::BIGINT) {
+            return None;
+        }
+        let address = word.address();
+        let sign = if read(address + 8).as_int() < 0 { Sign::Minus } else { Sign::Plus };
+        let limbs = word::header_size(read(address)) - 1;
+        let digits: Vec<u32> = (0..limbs)
+            .map(|i| read(address + 16 + 8 * i).0)
+            .flat_map(|limb| [limb as u32, (limb >> 32) as u32])
+            .collect();
+        Some(BigInt::from_slice(sign, &digits))
+    }
+    /// The value of an integer term if it fits an `i64`.
+    pub fn small(&self, word: Word) -> Option<i64> {
+        let word = deref(word);
+        if word.tag() == Tag::Int { Some(word.as_int()) } else { i64::try_from(self.big(word)?).ok() }
+    }
+    /// The value of a float; `None` for anything else.
+    pub fn float_value(&self, word: Word) -> Option<f64> {
+        let word = deref(word);
+        (self.class_of(word)? == layout::FLOAT).then(|| f64::from_bits(read(word.address() + 8).0))
+    }
+    /// The atom; `None` for anything else.
+    pub fn atom_value(&self, word: Word) -> Option<Atom> {
+        let word = deref(word);
+        (word.tag() == Tag::Atom).then(|| word.as_atom())
+    }
+    /// The predicate of a predicate object.
+    pub fn predicate_value(&self, word: Word) -> Option<PredicateId> {
+        let word = deref(word);
+        (self.class_of(word)? == layout::PREDICATE)
+            .then(|| PredicateId(read(word.address() + 8).as_int() as u32))
+    }
+    /// The name in a module object.
+    pub fn module_value(&self, word: Word) -> Option<Atom> {
+        let word = deref(word);
+        (self.class_of(word)? == layout::MODULE).then(|| read(word.address() + 8).as_atom())
+    }
+}

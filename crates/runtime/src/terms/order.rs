@@ -1,0 +1,214 @@
+//! Comparing terms without binding anything: equality as guards ask for it, and the standard order.
+//!
+//! Both work with an explicit stack (L1), so terms may be as deep as memory allows, or infinite.
+//! A variable is always waited for, even when it is compared with itself.
+
+use crate::memory::ranges::read;
+use crate::terms::walk::Stack;
+use crate::terms::{cell, deref};
+use crate::worker::Worker;
+use crate::worker::native::Outcome;
+use std::cmp::Ordering;
+use term::layout::{self, ClassId};
+use term::word::{self, Tag};
+use term::{Atom, Word};
+
+/// Two terms that are to be compared or unified; of two vectors, their elements from a number on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pair {
+    pub(crate) a: Word,
+    pub(crate) b: Word,
+    from: usize,
+}
+
+impl Pair {
+    #[inline(always)]
+    pub(crate) fn new(a: Word, b: Word) -> Pair {
+        Pair { a, b, from: 0 }
+    }
+    /// The same terms at their tops.
+    #[inline(always)]
+    pub(crate) fn deref(self) -> Pair {
+        Pair { a: deref(self.a), b: deref(self.b), from: self.from }
+    }
+}
+
+impl Stack<Pair> {
+    /// Pushes cells that lie side by side, the first ones on top.
+    #[inline(always)]
+    pub(crate) fn push_cells(&mut self, a: usize, b: usize, count: usize) {
+        self.extend((0..count).rev().map(|i| Pair::new(cell(a + 8 * i), cell(b + 8 * i))));
+    }
+    /// Pushes some elements of two vectors of one length, the first ones on top, and below them what comes after.
+    pub(crate) fn push_elements(&mut self, worker: &Worker, vectors: Pair) {
+        let Pair { a, b, from } = vectors;
+        let length = worker.vector_length(a).expect("two vectors");
+        let piece = from..length.min(next_piece(from));
+        if piece.end < length {
+            self.push(Pair { a, b, from: piece.end });
+        }
+        let elements = worker.vector_part(a, piece.clone()).into_iter().zip(worker.vector_part(b, piece));
+        self.extend(elements.map(|(a, b)| Pair::new(a, b)).rev());
+    }
+}
+
+/// What two subterms that are compared have left to compare.
+enum Top {
+    Equal,
+    /// They differ; the number is what `compare` answers.
+    Differ(i64),
+    /// Their principal functors are equal: cells to compare in turn.
+    Cells {
+        a: usize,
+        b: usize,
+        count: usize,
+    },
+    /// Two vectors of one length.
+    Vectors,
+    Wait(Word),
+}
+
+/// The end of the piece of a string or vector that is compared next: pieces grow, so that strings that differ early are hardly
+/// copied, and old versions seldom searched.
+fn next_piece(from: usize) -> usize {
+    2 * from + 64
+}
+
+/// The order of kinds of terms.
+fn rank(word: Word, class: Option<ClassId>) -> i64 {
+    match word.tag() {
+        Tag::Int => 0,
+        Tag::Atom => 1,
+        Tag::Cons => 2,
+        Tag::Struct => 3,
+        _ if class == Some(layout::BIGINT) => 0,
+        _ => 4,
+    }
+}
+
+fn sign(ordering: Ordering) -> i64 {
+    ordering as i64
+}
+
+impl Worker {
+    /// Equality of two terms, as a guard sees it: `No` as soon as parts differ, even behind variables; else the first
+    /// variable is waited for.
+    pub fn equal_terms(&self, a: Word, b: Word) -> Outcome {
+        let mut wait = None;
+        let mut stack = Stack::new();
+        let mut next = Some(Pair::new(a, b));
+        while let Some(pair) = next.map(Pair::deref) {
+            match self.compare_tops(pair.a, pair.b) {
+                Top::Equal => {}
+                Top::Differ(_) => return Outcome::No,
+                Top::Wait(variable) => {
+                    wait.get_or_insert(variable);
+                }
+                Top::Cells { a, b, count } => stack.push_cells(a, b, count),
+                Top::Vectors => stack.push_elements(self, pair),
+            }
+            next = match stack.pop_unseen(self) {
+                Ok(next) => next,
+                Err(error) => return Outcome::Error(error),
+            };
+        }
+        wait.map_or(Outcome::Done, Outcome::Wait)
+    }
+    /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the position
+    /// (from 1) of the first difference. `Err` is a variable to wait for, or an error.
+    pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
+        let mut stack = Stack::new();
+        let mut next = Some(Pair::new(a, b));
+        while let Some(pair) = next.map(Pair::deref) {
+            match self.compare_tops(pair.a, pair.b) {
+                Top::Equal => {}
+                Top::Differ(order) => return Ok(order),
+                Top::Wait(variable) => return Err(Outcome::Wait(variable)),
+                Top::Cells { a, b, count } => stack.push_cells(a, b, count),
+                Top::Vectors => stack.push_elements(self, pair),
+            }
+            next = stack.pop_unseen(self).map_err(Outcome::Error)?;
+        }
+        Ok(0)
+    }
+    /// Two dereferenced words.
+    fn compare_tops(&self, a: Word, b: Word) -> Top {
+        match (a.tag(), b.tag()) {
+            (Tag::Ref, _) => Top::Wait(a),
+            (_, Tag::Ref) => Top::Wait(b),
+            (Tag::Int, Tag::Int) => self.ordered(a.as_int().cmp(&b.as_int())),
+            (Tag::Atom, Tag::Atom) => self.ordered(self.compare_atoms(a.as_atom(), b.as_atom())),
+            (Tag::Cons, Tag::Cons) => Top::Cells { a: a.address(), b: b.address(), count: 2 },
+            (Tag::Struct, Tag::Struct) => {
+                let (header, other) = (read(a.address()), read(b.address()));
+                let count = word::header_arity(header);
+                if header == other {
+                    return Top::Cells { a: a.address() + 8, b: b.address() + 8, count };
+                }
+                let names = self.compare_atoms(word::header_name(header), word::header_name(other));
+                self.ordered(names.then(count.cmp(&word::header_arity(other))))
+            }
+            _ => {
+                let (class_a, class_b) = (self.class_of(a), self.class_of(b));
+                let (rank_a, rank_b) = (rank(a, class_a), rank(b, class_b));
+                if rank_a != rank_b {
+                    return self.ordered(rank_a.cmp(&rank_b));
+                }
+                if rank_a == 0 {
+                    return self.ordered(self.big(a).cmp(&self.big(b)));
+                }
+                let (class_a, class_b) = (class_a.expect("an object"), class_b.expect("an object"));
+                if class_a != class_b {
+                    return self.ordered(class_a.0.cmp(&class_b.0));
+                }
+                self.compare_objects(a, b, class_a)
+            }
+        }
+    }
+    fn ordered(&self, ordering: Ordering) -> Top {
+        if ordering.is_eq() { Top::Equal } else { Top::Differ(sign(ordering)) }
+    }
+    fn compare_atoms(&self, a: Atom, b: Atom) -> Ordering {
+        if a == b { Ordering::Equal } else { self.atoms.text(a).cmp(self.atoms.text(b)) }
+    }
+    /// The order of two strings by their bytes, and how many bytes they have in common at the start; `None` if one is no string.
+    pub(crate) fn compare_strings(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {
+        let (length_a, length_b) = (self.string_length(a)?, self.string_length(b)?);
+        let length = length_a.min(length_b);
+        let mut same = 0;
+        while same < length {
+            let piece = same..length.min(next_piece(same));
+            let (part_a, part_b) = (self.string_part(a, piece.clone()), self.string_part(b, piece.clone()));
+            if part_a != part_b {
+                let more = part_a.iter().zip(&part_b).take_while(|(a, b)| a == b).count();
+                return Some((part_a[more].cmp(&part_b[more]), same + more));
+            }
+            same = piece.end;
+        }
+        Some((length_a.cmp(&length_b), length))
+    }
+    /// Two objects of one class.
+    fn compare_objects(&self, a: Word, b: Word, class: ClassId) -> Top {
+        match class {
+            layout::STRING => match self.compare_strings(a, b).expect("two strings") {
+                (Ordering::Equal, _) => Top::Equal,
+                (ordering, same) => Top::Differ(sign(ordering) * (same as i64 + 1)),
+            },
+            layout::VECTOR => {
+                let ordering = self.vector_length(a).cmp(&self.vector_length(b));
+                // The size of the answer for different lengths is KLIC's.
+                if ordering.is_eq() { Top::Vectors } else { Top::Differ(3 * sign(ordering)) }
+            }
+            layout::FLOAT => {
+                let (a, b) = (self.float_value(a).expect("a float"), self.float_value(b).expect("a float"));
+                // Not-a-number has no place in the order of floats; `total_cmp` gives it one.
+                self.ordered(a.partial_cmp(&b).unwrap_or_else(|| a.total_cmp(&b)))
+            }
+            layout::PREDICATE | layout::MODULE => {
+                let key = |w: Word| (self.predicate_value(w), self.module_value(w));
+                self.ordered(key(a).cmp(&key(b)))
+            }
+            _ => self.ordered(a.address().cmp(&b.address())),
+        }
+    }
+}

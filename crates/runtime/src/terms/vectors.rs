@@ -1,0 +1,263 @@
+//! Vectors and strings: versions of one store (`term::layout`).
+//!
+//! Invariants:
+//! - V1 The newest version is updated in place by one worker at a time: by the one to whom its handle is private, or by whoever
+//!   changes a shared handle's index from `NEWEST` to `CHANGING`. For a handle that is private to another worker the store is copied.
+//! - V2 An update writes in this order: index `CHANGING`, link and value, index of the difference, element. Whoever reads the newest
+//!   version's element reads the index again afterwards: unless it is what it was, the element may be that of a newer version.
+//!   A difference never changes, but for one worker alone.
+
+use crate::memory::ranges::{compare_exchange, read, write};
+use crate::reports::outcome::ProgramError;
+use crate::terms::deref;
+use crate::worker::Worker;
+use std::ops::Range;
+use term::Word;
+use term::layout::{self, CHANGING, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE, NEWEST};
+
+/// A version is far from the newest when this many updates lie between them,
+const FAR_STEPS: usize = 16;
+/// and this part of its words.
+const FAR_SHARE: usize = 64;
+
+impl Worker {
+    /// Number of elements of a vector; `None` for anything else.
+    pub fn vector_length(&self, word: Word) -> Option<usize> {
+        self.handle_length(word, layout::VECTOR)
+    }
+    /// Number of bytes of a string; `None` for anything else.
+    pub fn string_length(&self, word: Word) -> Option<usize> {
+        self.handle_length(word, layout::STRING)
+    }
+    fn handle_length(&self, word: Word, class: ClassId) -> Option<usize> {
+        let word = deref(word);
+        (self.class_of(word)? == class).then(|| distance(word.address()).1)
+    }
+    /// Element `index` of a vector, in whatever version. Panics if it is not a vector or has no such element.
+    pub fn vector_element(&self, word: Word, index: usize) -> Word {
+        assert!(self.vector_length(word).is_some_and(|length| index < length), "vector element out of range");
+        find(deref(word).address(), index, |store| read(store + 8 + 8 * index), |value| value)
+    }
+    /// Byte `index` of a string, in whatever version. Panics if it is not a string or has no such byte.
+    pub fn string_byte(&self, word: Word, index: usize) -> u8 {
+        assert!(self.string_length(word).is_some_and(|length| index < length), "string byte out of range");
+        find(deref(word).address(), index, |store| byte(store, index), |value| value.as_int() as u8)
+    }
+    /// All elements of a vector; `None` for anything else.
+    pub fn vector_elements(&self, word: Word) -> Option<Vec<Word>> {
+        let length = self.vector_length(word)?;
+        Some(self.vector_part(word, 0..length))
+    }
+    /// Some elements of a vector. Panics if it is not a vector or has not so many.
+    pub(crate) fn vector_part(&self, word: Word, range: Range<usize>) -> Vec<Word> {
+        assert!(
+            self.vector_length(word).is_some_and(|length| range.end <= length),
+            "vector part out of range"
+        );
+        let stored = |store| range.clone().map(|i| read(store + 8 + 8 * i)).collect::<Vec<_>>();
+        let (mut elements, differences) = collect_versions(deref(word).address(), stored);
+        for &(index, value) in differences.iter().rev() {
+            if range.contains(&index) {
+                elements[index - range.start] = value;
+            }
+        }
+        elements
+    }
+    /// All bytes of a string; `None` for anything else.
+    pub fn string_bytes(&self, word: Word) -> Option<Vec<u8>> {
+        let length = self.string_length(word)?;
+        Some(self.string_part(word, 0..length))
+    }
+    /// Some bytes of a string. Panics if it is not a string or has not so many.
+    pub(crate) fn string_part(&self, word: Word, range: Range<usize>) -> Vec<u8> {
+        assert!(
+            self.string_length(word).is_some_and(|length| range.end <= length),
+            "string part out of range"
+        );
+        let first = range.start / 8;
+        let stored = |store| {
+            let mut bytes = Vec::with_capacity(range.len() + 16);
+            for i in first..range.end.div_ceil(8) {
+                bytes.extend(read(store + 8 + 8 * i).0.to_le_bytes());
+            }
+            bytes
+        };
+        let (mut bytes, differences) = collect_versions(deref(word).address(), stored);
+        for &(index, value) in differences.iter().rev() {
+            if range.contains(&index) {
+                bytes[index - 8 * first] = value.as_int() as u8;
+            }
+        }
+        bytes.truncate(range.end.saturating_sub(8 * first));
+        bytes.drain(..range.start % 8);
+        bytes
+    }
+    /// A version of a vector with one other element: O(1) from the newest version, else a copy.
+    /// The error says that there is no room for a copy. Panics if it is not a vector or has no such element.
+    pub fn vector_update(
+        &mut self,
+        word: Word,
+        index: usize,
+        value: Word,
+    ) -> Result<Word, Box<ProgramError>> {
+        let length = self.vector_length(word).expect("the caller tested that it is a vector");
+        assert!(index < length, "vector element out of range");
+        let old = deref(word).address();
+        if !self.claim_newest(old) {
+            self.ensure(length + 8)?;
+            let mut elements = self.vector_elements(word).expect("tested above");
+            elements[index] = value;
+            return Ok(self.vector(&elements));
+        }
+        let store = read(old + 8 * HANDLE_STORE);
+        let new = self.handle(layout::VECTOR, store, length);
+        let slot = store.address() + 8 + 8 * index;
+        self.make_older(old, new, index, read(slot));
+        self.store(slot, value);
+        Ok(new)
+    }
+    /// A version of a string with one other byte; costs, fails and panics as [`Worker::vector_update`].
+    pub fn string_update(&mut self, word: Word, index: usize, value: u8) -> Result<Word, Box<ProgramError>> {
+        let length = self.string_length(word).expect("the caller tested that it is a string");
+        assert!(index < length, "string byte out of range");
+        let old = deref(word).address();
+        if !self.claim_newest(old) {
+            self.ensure(length / 8 + 8)?;
+            let mut bytes = self.string_bytes(word).expect("tested above");
+            bytes[index] = value;
+            return Ok(self.string(&bytes));
+        }
+        let store = read(old + 8 * HANDLE_STORE);
+        let new = self.handle(layout::STRING, store, length);
+        self.make_older(old, new, index, Word::small(byte(store.address(), index).into()));
+        let address = store.address() + 8 + index / 8 * 8;
+        let shift = index % 8 * 8;
+        write(address, Word(read(address).0 & !(0xff << shift) | (u64::from(value) << shift)));
+        Ok(new)
+    }
+    /// Looks at a vector or string before an element of it is read: an old version that is far from the newest gets a store
+    /// of its own as soon as reads have taken as many steps as that costs, so a read takes bounded time on average. As only
+    /// distant versions do, the copies do not take much more memory than the history between them. (One worker alone: V2.)
+    pub(crate) fn settle(&mut self, word: Word) {
+        let word = deref(word);
+        let Some(class) = self.class_of(word) else { return };
+        if class != layout::VECTOR && class != layout::STRING || !self.is_alone() {
+            return;
+        }
+        let old = word.address();
+        if read(old + 8 * HANDLE_INDEX).as_int() < 0 {
+            return;
+        }
+        let (steps, length) = distance(old);
+        let words = if class == layout::VECTOR { length } else { length.div_ceil(8) };
+        self.version_steps += steps;
+        let far = steps >= FAR_STEPS.max(words / FAR_SHARE);
+        if !far || self.version_steps < words || self.ensure(words + 8).is_err() {
+            return;
+        }
+        self.version_steps = 0;
+        let copy = match self.vector_elements(word) {
+            Some(elements) => self.vector(&elements),
+            None => {
+                let bytes = self.string_bytes(word).expect("one of two classes");
+                self.string(&bytes)
+            }
+        };
+        self.store(old + 8 * HANDLE_STORE, read(copy.address() + 8 * HANDLE_STORE));
+        write(old + 8 * HANDLE_INDEX, NEWEST);
+        write(old + 8 * HANDLE_VALUE, Word::small(length as i64));
+    }
+    /// V1: true if the handle was the newest version's; then it is `CHANGING`.
+    fn claim_newest(&mut self, handle: usize) -> bool {
+        let index = handle + 8 * HANDLE_INDEX;
+        if self.is_private(handle) || self.is_alone() {
+            let newest = read(index) == NEWEST;
+            if newest {
+                write(index, CHANGING);
+            }
+            return newest;
+        }
+        self.owner(handle).is_none() && compare_exchange(index, NEWEST, CHANGING)
+    }
+    fn make_older(&mut self, old: usize, new: Word, index: usize, value: Word) {
+        self.store(old + 8 * HANDLE_STORE, new);
+        self.store(old + 8 * HANDLE_VALUE, value);
+        write(old + 8 * HANDLE_INDEX, Word::small(index as i64));
+    }
+}
+
+/// A handle's words, as they were at one moment (V2).
+struct Version {
+    /// Negative for the newest version and for literals.
+    index: i64,
+    /// The store, or the handle of the next newer version.
+    link: usize,
+    /// The length, or the element that this version has at the index.
+    value: Word,
+}
+
+fn look(handle: usize) -> Version {
+    loop {
+        let index = read(handle + 8 * HANDLE_INDEX);
+        let link = read(handle + 8 * HANDLE_STORE).address();
+        let value = read(handle + 8 * HANDLE_VALUE);
+        if index != CHANGING && is_still(handle, index) {
+            return Version { index: index.as_int(), link, value };
+        }
+        crate::coordination::sync::spin_loop();
+    }
+}
+fn is_still(handle: usize, index: Word) -> bool {
+    read(handle + 8 * HANDLE_INDEX) == index
+}
+
+/// How many updates lie between a version and the newest, and the length.
+fn distance(mut handle: usize) -> (usize, usize) {
+    let mut steps = 0;
+    loop {
+        let version = look(handle);
+        if version.index < 0 {
+            return (steps, version.value.as_int() as usize);
+        }
+        handle = version.link;
+        steps += 1;
+    }
+}
+
+/// The element of a version: from the store, or from a difference.
+fn find<T>(mut handle: usize, index: usize, stored: impl Fn(usize) -> T, changed: impl Fn(Word) -> T) -> T {
+    loop {
+        let version = look(handle);
+        if version.index < 0 {
+            let element = stored(version.link);
+            if is_still(handle, Word::small(version.index)) {
+                return element;
+            }
+        } else if version.index as usize == index {
+            return changed(version.value);
+        } else {
+            handle = version.link;
+        }
+    }
+}
+
+/// What the store has, and the differences from this version to the newest: the first one counts.
+fn collect_versions<T>(mut handle: usize, stored: impl Fn(usize) -> T) -> (T, Vec<(usize, Word)>) {
+    let mut differences = Vec::new();
+    loop {
+        let version = look(handle);
+        if version.index < 0 {
+            let elements = stored(version.link);
+            if is_still(handle, Word::small(version.index)) {
+                return (elements, differences);
+            }
+        } else {
+            differences.push((version.index as usize, version.value));
+            handle = version.link;
+        }
+    }
+}
+
+fn byte(store: usize, index: usize) -> u8 {
+    (read(store + 8 + index / 8 * 8).0 >> (index % 8 * 8)) as u8
+}

@@ -1,0 +1,171 @@
+//! What the workers of a node share, and access to all of them for whoever may have it.
+//!
+//! Invariants:
+//! - W1 A worker is used by the thread that reduces for it, while that thread runs; by a collection's participants, one at a time, while
+//!   its thread is stopped or rests; by worker 0 while the team is quiescent; and by the node between runs. `Team` keeps them
+//!   apart (T2, T8), and in a collection the marks of what is taken do.
+//! - W2 A cell at or above a worker's `private_base` in its nursery is *private*: while it is unbound, only that worker writes
+//!   it, with plain stores. Other unbound cells are *shared*: they are replaced by compare-and-swap.
+//! - W3 `private_base` moves upwards only, until a collection resets it or its worker is alone (B5 of `give`), and only its worker moves it,
+//!   between reductions: after all plain stores to what becomes shared.
+
+use crate::collect::Collection;
+use crate::coordination::sync::atomic::{AtomicUsize, Ordering};
+use crate::coordination::sync::{Mutex, MutexGuard};
+use crate::coordination::team::Team;
+use crate::coordination::waker::Waker;
+use crate::memory::spaces::Spaces;
+use crate::reports::outcome::RunOutcome;
+use crate::reports::trace::Trace;
+use crate::sharing::feedback::Lessons;
+use crate::worker::{Options, Worker};
+use std::sync::{Arc, OnceLock, PoisonError};
+use term::symbol::AtomTable;
+
+/// What all workers of a node share.
+pub(crate) struct Shared {
+    pub(crate) team: Team,
+    pub(crate) spaces: Arc<Spaces>,
+    pub(crate) atoms: Arc<AtomTable>,
+    /// W3: each worker's `abi.private_base`, for the others.
+    private_bases: Box<[PrivateBase]>,
+    /// The collection in which others may take part.
+    pub(crate) collection: Mutex<Option<Arc<Collection>>>,
+    /// Bytes that builtins keep outside the heap: see [`Kept`](crate::worker::Kept).
+    pub(crate) kept: AtomicUsize,
+    /// Bytes of ready goals: P5 of `goals`.
+    pub(crate) goal_bytes: AtomicUsize,
+    /// Of worker 0, to whom the outside belongs.
+    pub(crate) waker: Waker,
+    /// How the run ended.
+    outcome: Mutex<Option<RunOutcome>>,
+    /// B7 of `feedback`.
+    pub(crate) lessons: Lessons,
+    pub(crate) policy: Mutex<crate::collect::policy::Policy>,
+    /// Of the machine, as far as the process may use them.
+    pub(crate) processors: usize,
+    pub(crate) trace: Option<Trace>,
+    crew: OnceLock<Crew>,
+}
+
+/// In a cache line of its own: each is written by its worker only.
+#[repr(align(128))]
+struct PrivateBase(AtomicUsize);
+
+impl Shared {
+    pub(crate) fn new(options: &Options, atoms: AtomTable, spaces: Spaces) -> Shared {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Shared {
+            team: Team::new(options.workers, processors),
+            atoms: Arc::new(atoms),
+            private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
+            collection: Mutex::default(),
+            kept: AtomicUsize::new(0),
+            goal_bytes: AtomicUsize::new(0),
+            waker: Waker::default(),
+            outcome: Mutex::default(),
+            lessons: Lessons::default(),
+            policy: Mutex::new(crate::collect::policy::Policy::new(options.workers)),
+            processors,
+            trace: options.trace.then(|| Trace::new(options.workers)),
+            crew: OnceLock::new(),
+            spaces: Arc::new(spaces),
+        }
+    }
+    /// All workers. Panics before `set_crew`.
+    pub(crate) fn crew(&self) -> &Crew {
+        self.crew.get().expect("the node enters its workers before it runs anything")
+    }
+    pub(crate) fn set_crew(&self, crew: Crew) {
+        assert!(self.crew.set(crew).is_ok(), "workers are entered once");
+    }
+    /// W3: what others may take for shared.
+    pub(crate) fn private_base(&self, worker: usize) -> usize {
+        self.private_bases[worker].0.load(Ordering::Acquire)
+    }
+    /// W3. Release: whoever sees the new base sees what was stored below it.
+    pub(crate) fn set_private_base(&self, worker: usize, base: usize) {
+        self.private_bases[worker].0.store(base, Ordering::Release);
+    }
+    /// Ends the run; the first outcome counts.
+    pub(crate) fn finish(&self, outcome: RunOutcome) {
+        lock(&self.outcome).get_or_insert(outcome);
+        self.team.finish();
+    }
+    /// Whether somebody has ended the run, or asks to.
+    pub(crate) fn is_ending(&self) -> bool {
+        // Between runs the team is over, but there is no outcome.
+        self.waker.is_interrupted() || self.team.over() && lock(&self.outcome).is_some()
+    }
+    /// How the run ended.
+    pub(crate) fn take_outcome(&self) -> Option<RunOutcome> {
+        lock(&self.outcome).take()
+    }
+}
+
+/// Locks. A panic ends the process, so nobody sees what it left behind.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The addresses of a node's workers.
+pub(crate) struct Crew {
+    workers: Vec<*mut Worker>,
+}
+
+// SAFETY: the addresses are used under W1 only.
+unsafe impl Send for Crew {}
+// SAFETY: the same.
+unsafe impl Sync for Crew {}
+
+impl Crew {
+    pub(crate) fn len(&self) -> usize {
+        self.workers.len()
+    }
+    /// Uses a worker. The caller is one of those that W1 names, and does not use it in `then` by any other way.
+    pub(crate) fn with<R>(&self, index: usize, then: impl FnOnce(&mut Worker) -> R) -> R {
+        let worker = self.workers[index];
+        // SAFETY: W1 - the worker lives as long as its node, which has the crew, and nobody else uses it now.
+        then(unsafe { &mut *worker })
+    }
+    /// Uses all workers, one after the other.
+    pub(crate) fn each(&self, mut then: impl FnMut(&mut Worker)) {
+        (0..self.len()).for_each(|index| self.with(index, &mut then));
+    }
+}
+
+/// A node's workers. They stay where they are: generated code and the crew know their addresses.
+pub(crate) struct Workers {
+    workers: Vec<*mut Worker>,
+}
+
+impl Workers {
+    pub(crate) fn new(workers: Vec<Box<Worker>>) -> Workers {
+        Workers { workers: workers.into_iter().map(Box::into_raw).collect() }
+    }
+    pub(crate) fn crew(&self) -> Crew {
+        Crew { workers: self.workers.clone() }
+    }
+    /// A worker, between runs.
+    pub(crate) fn get(&mut self, index: usize) -> &mut Worker {
+        // SAFETY: W1 - made by `Box::into_raw`, freed by `drop`; the node is not running anything.
+        unsafe { &mut *self.workers[index] }
+    }
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
+        // SAFETY: as in `get`; the addresses differ.
+        self.workers.iter().map(|&worker| unsafe { &mut *worker })
+    }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Worker> {
+        // SAFETY: as in `get`, and the node is borrowed, so nobody changes them.
+        self.workers.iter().map(|&worker| unsafe { &*worker })
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for &worker in &self.workers {
+            // SAFETY: made by `Box::into_raw`; nobody runs any more.
+            drop(unsafe { Box::from_raw(worker) });
+        }
+    }
+}

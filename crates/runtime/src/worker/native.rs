@@ -1,0 +1,42 @@
+//! Builtins: predicates implemented in Rust.
+//!
+//! One function serves a builtin wherever it is called: in a guard, at once in a body, or as a goal of its own.
+//! The caller dereferences the inputs with mode `i` and waits for them; the function sees them bound. It gives its outputs
+//! through a slice; the caller stores them in registers, or unifies them with the goal's arguments.
+
+use crate::reports::outcome::ProgramError;
+use crate::worker::Worker;
+use term::Word;
+
+/// What became of a builtin.
+#[derive(Debug)]
+pub enum Outcome {
+    /// All outputs are set (guard: it succeeds).
+    Done,
+    /// A further variable is needed (a REF to an unbound cell); the builtin will be called again from the start.
+    Wait(Word),
+    /// A guard fails. In a body or as a goal: the goal fails (reduction failure).
+    No,
+    /// The program is in error and ends.
+    Error(Box<ProgramError>),
+}
+
+impl From<Box<ProgramError>> for Outcome {
+    fn from(error: Box<ProgramError>) -> Outcome {
+        Outcome::Error(error)
+    }
+}
+
+/// The code of a builtin: inputs (modes `i` and `a`, in order), outputs (mode `o`, in order; set all of them before `Done`).
+pub type Run = fn(&mut Worker, &[Word], &mut [Word]) -> Outcome;
+
+/// A builtin with its code.
+#[derive(Clone)]
+pub struct Native {
+    /// Module, name, modes, place.
+    pub signature: term::abi::Builtin,
+    /// Its code.
+    pub run: Run,
+    /// It uses the outside world, or other state of the worker that has it: its goals are reduced there. Not for guards.
+    pub home: bool,
+}

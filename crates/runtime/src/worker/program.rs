@@ -1,0 +1,132 @@
+//! What the runtime knows of a program: predicates, constants, and how to enter generated code.
+
+use crate::worker::native::Run;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use term::Atom;
+use term::abi::{Place, PredicateId, WorkerAbi};
+
+pub use term::constant::Constant;
+
+/// Enters generated code at an entry's address, with the goal on top of the goal stack; comes back with a
+/// [`term::abi::Status`] as a number.
+pub type Enter = unsafe extern "C" fn(worker: *mut WorkerAbi, entry: usize) -> u64;
+
+/// The code of a node's program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    pub(crate) enter: Option<Enter>,
+    /// The entry of predicates without code of their own.
+    pub(crate) native_entry: usize,
+    /// The entries' addresses, by predicate number.
+    pub(crate) entries: Arc<Vec<usize>>,
+}
+
+/// How a builtin's argument is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// `i`: waited for, given to the code.
+    Input,
+    /// `o`: made by the code.
+    Output,
+    /// `a`: given to the code, bound or not.
+    Any,
+}
+
+/// The runtime's implementation of a predicate.
+#[derive(Clone, Debug)]
+pub struct NativeCode {
+    /// Its code.
+    pub run: Run,
+    /// One per argument.
+    pub modes: Box<[Mode]>,
+    /// Where it may be called.
+    pub place: Place,
+    /// It uses what only worker 0 has: there its goals are reduced.
+    pub home: bool,
+}
+
+/// A predicate, as messages and the scheduler know it.
+#[derive(Clone, Debug)]
+pub struct PredicateInfo {
+    /// Its module.
+    pub module: Atom,
+    /// Its name.
+    pub name: Atom,
+    /// Number of arguments.
+    pub arity: u32,
+    /// File of its first clause; empty for builtins.
+    pub file: Arc<str>,
+    /// Line of its first clause; 0 for builtins.
+    pub line: u32,
+    /// Its goals may stay suspended at the end.
+    pub daemon: bool,
+    /// Made by the compiler.
+    pub auxiliary: bool,
+    /// The arguments (a bit each, of the first 64) without whose values its goals wait.
+    pub awaits: u64,
+    /// Implemented in the runtime.
+    pub native: Option<NativeCode>,
+}
+
+/// What a compiled program (or an increment of one) adds to a node.
+#[derive(Debug, Default)]
+pub struct Load {
+    /// The predicates, with consecutive numbers that continue those of the node.
+    pub predicates: Vec<PredicateInfo>,
+    /// Addresses of the entries of their code.
+    pub entries: Vec<(PredicateId, usize)>,
+    /// Constants, with consecutive numbers that continue those of the node.
+    pub constants: Vec<Constant>,
+}
+
+/// All predicates, by number and by name.
+#[derive(Clone, Debug, Default)]
+pub struct Predicates {
+    infos: Vec<PredicateInfo>,
+    arities: Vec<u8>,
+    by_name: FxHashMap<(Atom, Atom, u32), PredicateId>,
+}
+
+impl Predicates {
+    /// Adds a predicate under the next number; a later one with the same name hides an earlier one. Panics above
+    /// [`term::layout::GOAL_ARITY_MAX`] arguments.
+    pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
+        let id = PredicateId(u32::try_from(self.infos.len()).expect("2^32 predicates exceed memory"));
+        self.arities.push(u8::try_from(info.arity).expect("GOAL_ARITY_MAX is 255"));
+        self.by_name.insert((info.module, info.name, info.arity), id);
+        self.infos.push(info);
+        id
+    }
+    /// A predicate by number. Panics for a number that was never given.
+    #[inline(always)]
+    pub fn get(&self, id: PredicateId) -> &PredicateInfo {
+        &self.infos[id.0 as usize]
+    }
+    /// A predicate's number of arguments.
+    #[inline(always)]
+    pub fn arity(&self, id: PredicateId) -> usize {
+        self.arities[id.0 as usize] as usize
+    }
+    /// A predicate's code, if the runtime implements it.
+    #[inline(always)]
+    pub fn native(&self, id: PredicateId) -> Option<&NativeCode> {
+        self.infos[id.0 as usize].native.as_ref()
+    }
+    /// A predicate by module, name and arity.
+    pub fn lookup(&self, module: Atom, name: Atom, arity: usize) -> Option<PredicateId> {
+        self.by_name.get(&(module, name, u32::try_from(arity).ok()?)).copied()
+    }
+    /// True if a module with this name has predicates.
+    pub fn has_module(&self, module: Atom) -> bool {
+        self.infos.iter().any(|info| info.module == module)
+    }
+    /// Number of predicates.
+    pub fn len(&self) -> usize {
+        self.infos.len()
+    }
+    /// True before any was added.
+    pub fn is_empty(&self) -> bool {
+        self.infos.is_empty()
+    }
+}
