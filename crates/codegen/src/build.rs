@@ -21,56 +21,71 @@ impl Lower<'_, '_> {
         self.b.ins().iadd_imm_s(base, self.heap_offset + offset + tag as i64)
     }
 
+    /// A register becomes a tagged pointer to the allocation pointer plus `offset` bytes.
+    fn define_new(&mut self, reg: Reg, tag: Tag, offset: i64) {
+        let value = self.new_pointer(tag, offset);
+        match tag {
+            Tag::Ref => self.define(reg, value),
+            _ => self.define_as(reg, value, Kind::Pointer),
+        }
+        if self.long {
+            let base = self.b.use_var(self.heap);
+            self.young.insert(reg, (base, self.heap_offset + offset + tag as i64));
+        }
+    }
+    /// An operand that is only stored (L4).
+    pub(crate) fn stored(&mut self, operand: Operand) -> Value {
+        match operand {
+            Operand::Reg(reg) if let Some(&(base, offset)) = self.young.get(&reg) => {
+                self.b.ins().iadd_imm_s(base, offset)
+            }
+            _ => self.operand(operand),
+        }
+    }
+
     /// Fills the cells from `offset` on: all values are read before a new variable's register is defined.
     fn fill(&mut self, slots: &[Slot], offset: i64) {
-        let values: Vec<_> = slots
-            .iter()
-            .map(|slot| match slot {
-                Slot::Value(operand) => self.operand(*operand),
+        for (index, slot) in slots.iter().enumerate() {
+            let value = match slot {
+                Slot::Value(operand) => self.stored(*operand),
                 Slot::Fresh(_) => self.word(UNBOUND),
-            })
-            .collect();
-        for (index, value) in values.into_iter().enumerate() {
+            };
             self.store_new(value, offset + 8 * index as i64);
         }
         for (index, slot) in slots.iter().enumerate() {
             if let Slot::Fresh(reg) = slot {
-                let reference = self.new_pointer(Tag::Ref, offset + 8 * index as i64);
-                self.define(*reg, reference);
+                self.define_new(*reg, Tag::Ref, offset + 8 * index as i64);
             }
         }
     }
 
     pub(crate) fn cons(&mut self, dst: Reg, car: Slot, cdr: Slot) {
         self.fill(&[car, cdr], 0);
-        let value = self.new_pointer(Tag::Cons, 0);
+        self.define_new(dst, Tag::Cons, 0);
         self.heap_offset += 16;
-        self.define_as(dst, value, Kind::Pointer);
     }
 
     pub(crate) fn structure(&mut self, dst: Reg, name: term::Atom, args: &[Slot]) {
         let header = self.word(functor_header(name, args.len() as u32));
         self.store_new(header, 0);
         self.fill(args, 8);
-        let value = self.new_pointer(Tag::Struct, 0);
+        self.define_new(dst, Tag::Struct, 0);
         self.heap_offset += 8 * (1 + args.len() as i64);
-        self.define_as(dst, value, Kind::Pointer);
     }
 
     pub(crate) fn variable(&mut self, dst: Reg) {
         let unbound = self.word(UNBOUND);
         self.store_new(unbound, 0);
-        let value = self.new_pointer(Tag::Ref, 0);
+        self.define_new(dst, Tag::Ref, 0);
         self.heap_offset += 8;
-        self.define(dst, value);
     }
 
     /// `[STORE header][elements..]`, then the handle (term::layout).
     pub(crate) fn vector(&mut self, dst: Reg, elements: &[Operand]) {
-        let values: Vec<_> = elements.iter().map(|&element| self.operand(element)).collect();
         let header = self.word(object_header(layout::STORE, elements.len()));
         self.store_new(header, 0);
-        for (index, value) in values.into_iter().enumerate() {
+        for (index, &element) in elements.iter().enumerate() {
+            let value = self.stored(element);
             self.store_new(value, 8 * (1 + index as i64));
         }
         let store = self.new_pointer(Tag::Object, 0);
@@ -82,9 +97,8 @@ impl Lower<'_, '_> {
         self.store_new(store, 8 * layout::HANDLE_STORE as i64);
         self.store_new(newest, 8 * layout::HANDLE_INDEX as i64);
         self.store_new(length, 8 * layout::HANDLE_VALUE as i64);
-        let value = self.new_pointer(Tag::Object, 0);
+        self.define_new(dst, Tag::Object, 0);
         self.heap_offset += 8 * (1 + layout::HANDLE_SIZE as i64);
-        self.define_as(dst, value, Kind::Pointer);
     }
 
     /// The content of the cell `offset` bytes from the tagged pointer in `src` (L2).

@@ -65,6 +65,7 @@ impl Lower<'_, '_> {
     /// After the end of a block: what the block's code knew is of no use to the next.
     pub(crate) fn drop_state(&mut self) {
         self.lazy.clear();
+        self.young.clear();
         self.heap_offset = 0;
         self.goals_offset = 0;
     }

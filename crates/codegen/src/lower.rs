@@ -8,6 +8,8 @@
 //! - L2 `lazy` holds registers that were loaded from a cell and not yet tested for "unbound"; `read` tests them; `Match` on such a
 //!   register tests the expected tags first.
 //! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one (on all its edges).
+//! - L4 In a long block `young` holds what was made in it as a distance from an earlier allocation pointer: what is only
+//!   stored is computed again each time, because thousands of live registers take the code generator quadratic time.
 
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
 use crate::stubs::{ANSWER, Helper, Leave, operand};
@@ -19,7 +21,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::offset_of;
 use term::abi::{Builtin, PredicateId, WorkerAbi};
 use term::word::{Tag, Word};
@@ -65,6 +67,9 @@ pub(crate) struct Lazy {
     pub(crate) offset: i64,
 }
 
+/// Operations of a block that is not long (L4).
+const SHORT_MAX: usize = 256;
+
 /// Field offsets in the worker, as Cranelift wants them.
 macro_rules! field {
     ($name:ident) => {
@@ -88,11 +93,14 @@ pub(crate) struct Lower<'a, 'f> {
     /// Goal-stack words pushed since the last comparison with `goals_limit`; `None`: not compared yet.
     pub(crate) pushed: Option<usize>,
     pub(crate) lazy: Vec<Lazy>,
-    pub(crate) facts: Vec<(Reg, Kind)>,
+    pub(crate) facts: BTreeMap<Reg, Kind>,
+    /// This block is a long one (L4).
+    pub(crate) long: bool,
+    pub(crate) young: HashMap<Reg, (Value, i64)>,
     regs: Vec<Variable>,
     pub(crate) blocks: Vec<ir::Block>,
     pub(crate) predecessors: Vec<u32>,
-    facts_in: Vec<Option<Vec<(Reg, Kind)>>>,
+    facts_in: Vec<Option<BTreeMap<Reg, Kind>>>,
     tail_signature: SigRef,
     helpers: [Option<FuncRef>; Helper::ALL.len()],
     leaves: [Option<FuncRef>; Leave::ALL.len()],
@@ -132,7 +140,9 @@ pub(crate) fn component(
         goals_offset: 0,
         pushed: None,
         lazy: Vec::new(),
-        facts: Vec::new(),
+        facts: BTreeMap::new(),
+        long: false,
+        young: HashMap::new(),
         regs,
         blocks,
         predecessors: predecessors(component),
@@ -244,6 +254,7 @@ impl Lower<'_, '_> {
         }
         self.facts = self.facts_in[index].take().unwrap_or_default();
         self.pushed = None;
+        self.long = block.ops.len() > SHORT_MAX;
         for op in &block.ops {
             self.op(op);
         }
@@ -275,11 +286,10 @@ impl Lower<'_, '_> {
         if self.predecessors[index] == 1 {
             let mut facts = self.facts.clone();
             if let Some((reg, kind)) = fact {
-                facts.retain(|&(known, _)| known != reg);
-                facts.push((reg, kind));
+                facts.insert(reg, kind);
             }
             match &mut self.facts_in[index] {
-                Some(known) => known.retain(|fact| facts.contains(fact)),
+                Some(known) => known.retain(|reg, kind| facts.get(reg) == Some(kind)),
                 none => *none = Some(facts),
             }
         }
@@ -338,7 +348,8 @@ impl Lower<'_, '_> {
 
     pub(crate) fn define(&mut self, reg: Reg, value: Value) {
         self.lazy.retain(|lazy| lazy.reg != reg);
-        self.facts.retain(|&(known, _)| known != reg);
+        self.facts.remove(&reg);
+        self.young.remove(&reg);
         self.b.def_var(self.regs[reg.0 as usize], value);
     }
     /// Like `define`, when only the representation changes (facts stay).
@@ -347,7 +358,7 @@ impl Lower<'_, '_> {
     }
     pub(crate) fn define_as(&mut self, reg: Reg, value: Value, kind: Kind) {
         self.define(reg, value);
-        self.facts.push((reg, kind));
+        self.facts.insert(reg, kind);
     }
     /// The value of a register (I2).
     pub(crate) fn read(&mut self, reg: Reg) -> Value {
@@ -385,7 +396,7 @@ impl Lower<'_, '_> {
     /// What is known of an operand.
     pub(crate) fn kind(&self, operand: Operand) -> Option<Kind> {
         match operand {
-            Operand::Reg(reg) => self.facts.iter().find(|fact| fact.0 == reg).map(|fact| fact.1),
+            Operand::Reg(reg) => self.facts.get(&reg).copied(),
             Operand::Int(_) => Some(Kind::Int),
             Operand::Atom(_) => Some(Kind::Atom),
             // A constant small enough for a word would be an immediate.

@@ -71,7 +71,7 @@ impl Lower<'_, '_> {
 
     /// Writes a goal's record on top of the goal stack, where there is room (C5).
     pub(crate) fn put_goal(&mut self, goal: &GoalCall) {
-        let values: Vec<_> = goal.arguments.iter().map(|&argument| self.operand(argument)).collect();
+        let values: Vec<_> = goal.arguments.iter().map(|&argument| self.stored(argument)).collect();
         let base = self.b.use_var(self.goals);
         for value in values {
             self.store(value, base, self.goals_offset);

@@ -98,6 +98,12 @@ pub(crate) fn emit<'a>(
 /// Bodies that store in this many places are enough; more unifications are ordinary ones.
 const STORES_MAX: usize = 3;
 
+/// Bodies of more goals build a goal's arguments when they push it.
+const GOALS_AHEAD_MAX: usize = 64;
+
+/// A goal's arguments and places.
+type Call = (Vec<Operand>, Vec<Place>);
+
 impl<'a> Emitter<'_, '_, 'a> {
     /// Ends the current block.
     fn finish(&mut self, end: End) -> (Vec<Op>, End) {
@@ -257,16 +263,20 @@ impl<'a> Emitter<'_, '_, 'a> {
             }
         }
     }
-    /// The goals: arguments in textual order, then pushed from the right; the leftmost goes on at once.
+    /// The goals: arguments in textual order, then pushed from the right; the leftmost goes on at once. Of many goals each
+    /// gets its arguments when it is pushed: registers for all of them take the code generator quadratic time.
     fn goals(&mut self) -> End {
         let plan = self.plan;
-        let calls: Vec<Vec<Operand>> = (plan.goals.iter())
-            .map(|goal| goal.arguments.iter().map(|argument| self.side(*argument)).collect())
-            .collect();
-        let places: Vec<Vec<Place>> = plan.goals.iter().map(|goal| self.places(goal)).collect();
         let mut end = End::Proceed;
-        let pairs = plan.goals.iter().zip(calls).zip(places).enumerate().rev();
-        for (position, ((goal, arguments), places)) in pairs {
+        let mut calls: Vec<Call> = Vec::new();
+        if plan.goals.len() <= GOALS_AHEAD_MAX {
+            let arguments: Vec<_> = plan.goals.iter().map(|goal| self.arguments(goal)).collect();
+            let places = plan.goals.iter().map(|goal| self.places(goal));
+            calls = arguments.into_iter().zip(places).collect();
+        }
+        for (position, goal) in plan.goals.iter().enumerate().rev() {
+            let ahead = calls.pop();
+            let (arguments, places) = ahead.unwrap_or_else(|| (self.arguments(goal), self.places(goal)));
             if position == 0 && places.is_empty() {
                 end = self.last(goal.target, arguments);
                 continue;
@@ -278,6 +288,9 @@ impl<'a> Emitter<'_, '_, 'a> {
             self.ops.push(Op::Push { goal: GoalCall { predicate, arguments }, places });
         }
         end
+    }
+    fn arguments(&mut self, goal: &Planned<'a>) -> Vec<Operand> {
+        goal.arguments.iter().map(|argument| self.side(*argument)).collect()
     }
     fn predicate(&self, target: Target) -> term::abi::PredicateId {
         match target {
