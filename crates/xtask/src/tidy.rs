@@ -20,6 +20,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("runtime", &["term", "syntax"]),
     ("fabric", &[]),
     ("machine", &["fabric"]),
+    ("explorer", &["fabric"]),
+    ("distribution", &["fabric"]),
     ("lab", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine"]),
     ("fifth", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "lab"]),
     ("xtask", &[]),
