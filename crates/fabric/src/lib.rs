@@ -12,7 +12,8 @@
 //! done. So a node's code is the same on each, and `conformance` has the tests that all of them pass.
 //!
 //! Invariants:
-//! - N1 Nothing is lost and nothing arrives twice. Of two messages of one priority from one node to another, the first sent arrives first.
+//! - N1 Nothing is lost and nothing arrives twice. Of two messages of one priority from one node to another, the first sent arrives first. A multicast
+//!   ([`Fabric::send_many`]) comes once to each node of its map, in no order with other messages.
 //! - N2 All queues are bounded. A message for which there is no room is given back ([`Busy`]); who gets one back goes on polling, or two nodes
 //!   that wait for each other would wait for ever.
 //! - N3 What was sent arrives although its sender does nothing more than wait; it may be held back for a bounded time, so that one packet
@@ -24,6 +25,7 @@ pub mod conformance;
 mod message;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+mod node_set;
 mod patience;
 mod random;
 pub mod simulated;
@@ -33,6 +35,7 @@ pub mod threads;
 mod wire;
 
 pub use message::{Message, Priority, WORDS_MAX};
+pub use node_set::NodeSet;
 pub use random::Random;
 
 /// A node's address: nodes are numbered from 0.
@@ -47,6 +50,25 @@ pub struct Time(pub u64);
 #[derive(Debug)]
 pub struct Busy(pub Message);
 
+/// The nodes that a multicast is for, and how exactly the network keeps to them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Map {
+    /// These and no others.
+    Exact(NodeSet),
+    /// A superset of these: the packet carries one bit-map for each level of the network's tree, the same for all branches of a level, so its
+    /// size does not grow with the machine (the reduced hierarchical bit-map directory of JUMP-1). Strangers get the message, too.
+    Levels(NodeSet),
+}
+
+/// A multicast that was not sent. The sender has its message back.
+#[derive(Debug)]
+pub enum Refused {
+    /// There is no room for it now: poll, and try again.
+    Busy(Message),
+    /// This network cannot do it: the message is too long for its buffers, it has no multicast, or its tree does not reach all of these nodes.
+    Unsupported(Message),
+}
+
 /// One node's way to the others.
 pub trait Fabric {
     /// Whose way this is.
@@ -55,6 +77,12 @@ pub trait Fabric {
     fn nodes(&self) -> u32;
     /// Sends a message; a node may send to itself. Whoever is to get it must be one of [`Fabric::nodes`].
     fn send(&mut self, to: NodeId, message: Message) -> Result<(), Busy>;
+    /// Sends a message to all nodes of a map, which the network itself multiplies on its way. A multicast and a message to one node may overtake each
+    /// other, and so may two multicasts.
+    fn send_many(&mut self, to: &Map, message: Message) -> Result<(), Refused> {
+        let _ = to;
+        Err(Refused::Unsupported(message))
+    }
     /// The next message that has arrived, those of higher priority first.
     fn poll(&mut self) -> Option<Message>;
     /// This node comes to a barrier that the fabric has where all nodes share memory: see [`Fabric::all_arrived`]. False if it has none; nodes then make

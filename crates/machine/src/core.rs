@@ -7,9 +7,9 @@ use crate::header::{Header, Kind, NODES_MAX};
 use crate::here::Request;
 use crate::multicast::{self, Multicasts, Origin};
 use crate::names::Names;
-use crate::node_set::NodeSet;
 use crate::slot::Slot;
 use crate::waves::Waves;
+use fabric::NodeSet;
 use fabric::{Fabric, Message, NodeId, Priority, Time};
 
 /// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is simulated, beside what programs

@@ -36,7 +36,6 @@ mod letters;
 mod machine;
 mod multicast;
 mod names;
-mod node_set;
 mod slot;
 #[cfg(test)]
 mod strangers;
@@ -48,12 +47,12 @@ mod waves;
 pub use crate::core::{Costs, Counters, Spent};
 pub use collective::Reduction;
 pub use context::Context;
+pub use fabric::NodeSet;
 pub use flow::CREDITS;
 pub use header::{CODES, Call, WORDS};
 pub use here::{Here, Reply, Sending};
 pub use machine::{Ended, Machine};
 pub use names::{Name, Passport};
-pub use node_set::NodeSet;
 pub use slot::Slot;
 
 use fabric::Fabric;

@@ -3,9 +3,9 @@
 //! A node that gets a message for a set does its own part, and gives each half of the others to the first node of that half. It acknowledges
 //! when its own part is done and both halves have acknowledged.
 
-use crate::node_set::NodeSet;
 use crate::slot::Slot;
 use fabric::NodeId;
+use fabric::NodeSet;
 
 /// Whom to tell when a node's part of a multicast is done.
 #[derive(Debug)]

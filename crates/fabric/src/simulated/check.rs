@@ -84,6 +84,12 @@ impl Network {
         let last = self.buffers[at].owner;
         let passing = (0..self.inputs()).filter(|from| {
             let buffer = &self.buffers[beyond * self.inputs() + from];
+            if let Some(fork) = self.multicasts.fork(beyond * self.inputs() + from) {
+                let flits = self.packets[fork.packet].flits;
+                let mut children = fork.children.iter();
+                return children
+                    .any(|child| usize::from(child.route) == route && (1..flits).contains(&child.left));
+            }
             usize::from(buffer.route) == route && self.under_way(beyond, *from)
         });
         let passing: Vec<usize> = passing.collect();
@@ -120,6 +126,12 @@ impl Network {
             }
             if len != queue.len {
                 return Err(format!("S1: a queue has {len} packets and not {}", queue.len));
+            }
+        }
+        for (_, fork) in self.multicasts.forks() {
+            left[fork.packet as usize] += fork.passed;
+            for child in &fork.children {
+                left[child.packet as usize] += self.packets[child.packet].flits - child.left;
             }
         }
         for (number, count) in left.iter().enumerate() {

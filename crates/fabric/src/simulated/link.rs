@@ -1,6 +1,6 @@
 //! The links' part of a cycle: which of the flits that routers have chosen get across.
 
-use super::network::{CLOCK_MAX, FIRST, Grant, Network, packet_of};
+use super::network::{CLOCK_MAX, FIRST, FORK, Grant, Network, packet_of};
 use super::rule::{Crossing, Rule, Verdict};
 use crate::{NodeId, Time};
 use std::cmp::Ordering;
@@ -55,10 +55,16 @@ impl Network {
         let port = grant.port as usize;
         let buffer = self.buffers[grant.from as usize];
         let to_a_node = port % self.ports == self.ports - 1;
-        if buffer.flit & FIRST == 0 || buffer.judged || to_a_node {
+        let (first, number, judged) = if buffer.route == FORK {
+            let child = self.multicasts.child(grant.from as usize, grant.route);
+            (child.left == 0, child.packet, child.judged)
+        } else {
+            (buffer.flit & FIRST != 0, packet_of(buffer.flit), buffer.judged)
+        };
+        if !first || judged || to_a_node {
             return true;
         }
-        let packet = &self.packets[packet_of(buffer.flit)];
+        let packet = &self.packets[number];
         let crossing = Crossing {
             time: Time(self.now()),
             at: NodeId(grant.node),
@@ -85,9 +91,14 @@ impl Network {
                 (self.config.retransmit_cycles, false)
             }
         };
-        let buffer = &mut self.buffers[grant.from as usize];
-        buffer.time = self.clock + wait.clamp(1, CLOCK_MAX / 4);
-        buffer.judged = judged;
+        let time = self.clock + wait.clamp(1, CLOCK_MAX / 4);
+        if buffer.route == FORK {
+            let child = self.multicasts.child(grant.from as usize, grant.route);
+            (child.time, child.judged) = (time, judged);
+        } else {
+            let buffer = &mut self.buffers[grant.from as usize];
+            (buffer.time, buffer.judged) = (time, judged);
+        }
         false
     }
 }

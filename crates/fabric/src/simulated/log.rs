@@ -1,9 +1,10 @@
 //! The event log: what happened to packets and nodes, a line each, the same on every host for a seed.
 //!
 //! `TIME send NUMBER FROM>TO FLITS PRIORITY`, `TIME hop NUMBER AT>NEXT` (its first flit), `TIME delay NUMBER AT>NEXT CYCLES` (likewise
-//! `stall`, and `drop` without cycles), `TIME arrive NUMBER`. Packets are numbered as they are sent.
+//! `stall`, and `drop` without cycles), `TIME arrive NUMBER`. Packets are numbered as they are sent. A multicast is sent to `many`, all of its
+//! copies have its number, and where one arrives stands behind.
 
-use super::packet::Packet;
+use super::packet::{NOBODY, Packet};
 use super::rule::{Crossing, Verdict};
 use crate::Priority;
 use std::fmt::Write;
@@ -31,6 +32,10 @@ impl Log {
         let Packet { sent, number, from, to, flits, priority, .. } = packet;
         self.line(format_args!("{sent} send {number} {}>{} {flits} {}", from.0, to.0, name(*priority)));
     }
+    pub(super) fn send_many(&mut self, packet: &Packet) {
+        let Packet { sent, number, from, flits, priority, .. } = packet;
+        self.line(format_args!("{sent} send {number} {}>many {flits} {}", from.0, name(*priority)));
+    }
     pub(super) fn hop(&mut self, time: u64, packet: &Packet, at: usize, next: usize) {
         self.line(format_args!("{time} hop {} {at}>{next}", packet.number));
     }
@@ -45,7 +50,10 @@ impl Log {
         self.line(format_args!("{} {what} {number} {}>{}{cycles}", time.0, at.0, next.0));
     }
     pub(super) fn arrive(&mut self, time: u64, packet: &Packet) {
-        self.line(format_args!("{time} arrive {}", packet.number));
+        match packet.cast {
+            NOBODY => self.line(format_args!("{time} arrive {}", packet.number)),
+            _ => self.line(format_args!("{time} arrive {} {}", packet.number, packet.to.0)),
+        }
     }
 }
 

@@ -23,6 +23,8 @@
 //! cycles if nothing is in its way. A flit moves only when there is a place for it in the next buffer; a place that a flit leaves in cycle
 //! `t` may be used in `t + credit_cycles`. `network` says what a cycle does, in which order.
 //!
+//! On an RDT a packet may be for many nodes: routers copy it along a `tree` (`multicast`).
+//!
 //! # Nodes in virtual time
 //!
 //! A node is stepped when a message has come, at the time it asked for, or when it likes to go on. It has a time of its own: what it
@@ -33,6 +35,7 @@ mod check;
 mod config;
 mod link;
 mod log;
+mod multicast;
 mod network;
 mod packet;
 mod rdt;
@@ -42,6 +45,7 @@ mod rule;
 mod topology;
 pub mod trace;
 mod traffic;
+mod tree;
 mod world;
 
 pub use config::{Arbitration, Config, Duplex, Priorities};

@@ -20,15 +20,19 @@
 
 use super::config::{Config, Duplex};
 use super::log::Log;
+use super::multicast::Multicasts;
 use super::packet::{NOBODY, Packet, Packets};
 use super::report::Channel;
 use super::rule::Rule;
 use super::topology::Routes;
 use super::trace::Sent;
+use super::tree::Stage;
 use crate::{NodeId, Priority, Time};
 
 /// No route, no owner.
 pub(super) const NONE: u8 = u8::MAX;
+/// The route of a packet that takes several.
+pub(super) const FORK: u8 = u8::MAX - 1;
 /// Bits of a flit; the rest is its packet's number.
 pub(super) const FIRST: u32 = 1 << 31;
 pub(super) const LAST: u32 = 1 << 30;
@@ -95,6 +99,7 @@ pub(super) struct Network {
     pub(super) config: Config,
     pub(super) routes: Routes,
     pub(super) packets: Packets,
+    pub(super) multicasts: Multicasts,
     /// Ports of a router, virtual channels of a port, flits of a buffer.
     pub(super) ports: usize,
     pub(super) channels: usize,
@@ -136,7 +141,7 @@ pub(super) struct Network {
     pub(super) inside: u64,
     /// Packets in queues.
     waiting: u64,
-    sent: u64,
+    pub(super) sent: u64,
     /// Flits that the last cycle moved.
     pub(super) moved: usize,
     pub(super) log: Log,
@@ -169,6 +174,7 @@ impl Network {
             config: config.clone(),
             routes: Routes::new(&config.topology),
             packets: Packets::default(),
+            multicasts: Multicasts::default(),
             ports,
             channels,
             depth,
@@ -236,12 +242,20 @@ impl Network {
             next: NOBODY,
             tag,
             priority,
+            cast: NOBODY,
+            stage: Stage::default(),
         };
         self.sent += 1;
         self.log.send(&packet);
         if self.config.trace {
             self.trace.push(Sent { time: Time(packet.sent), from, to, flits, priority });
         }
+        self.enqueue(packet)
+    }
+
+    /// Puts a packet into its node's queue.
+    pub(super) fn enqueue(&mut self, packet: Packet) -> u32 {
+        let (from, flits, priority) = (packet.from, packet.flits, packet.priority);
         let number = self.packets.add(packet);
         let (node, level) = (from.0 as usize, self.config.level(priority));
         let queue = &mut self.queues[node * self.levels + level];
@@ -330,6 +344,9 @@ impl Network {
 
     /// Moves a flit.
     fn pass(&mut self, grant: Grant) {
+        if self.buffers[grant.from as usize].route == FORK {
+            return self.pass_child(grant);
+        }
         let (node, port) = (grant.node as usize, grant.port as usize);
         let flit = self.buffers[grant.from as usize].flit;
         self.counters[port].flits += 1;
@@ -356,7 +373,7 @@ impl Network {
         }
     }
 
-    fn leave_queue(&mut self, node: usize, input: u8, from: usize) {
+    pub(super) fn leave_queue(&mut self, node: usize, input: u8, from: usize) {
         let level = usize::from(input) % self.channels / self.classes;
         let queue = &mut self.queues[node * self.levels + level];
         let packet = &self.packets[queue.first];
@@ -382,7 +399,7 @@ impl Network {
         buffer.time = (through + 1).saturating_sub(self.base) as u32;
     }
 
-    fn leave_buffer(&mut self, node: usize, input: u8, from: usize) {
+    pub(super) fn leave_buffer(&mut self, node: usize, input: u8, from: usize) {
         let buffer = self.buffers[from];
         let place = from * self.depth + usize::from(buffer.first);
         self.places[place].time = self.clock + self.config.credit_cycles;
@@ -397,7 +414,7 @@ impl Network {
         }
     }
 
-    fn enter_buffer(&mut self, port: usize, to: usize, flit: u32) {
+    pub(super) fn enter_buffer(&mut self, port: usize, to: usize, flit: u32) {
         let time = self.clock + self.config.hop_cycles;
         let len = usize::from(self.buffers[to].len);
         let place = to * self.depth + self.ring(self.buffers[to].first, len);
@@ -414,7 +431,7 @@ impl Network {
         }
     }
 
-    fn arrive(&mut self, node: usize, to: usize, flit: u32) {
+    pub(super) fn arrive(&mut self, node: usize, to: usize, flit: u32) {
         self.inside -= 1;
         let packet = &mut self.packets[packet_of(flit)];
         packet.arrived += 1;

@@ -1,5 +1,6 @@
 //! Packets under way, in one vector whose places are used again.
 
+use super::tree::Stage;
 use crate::{NodeId, Priority};
 
 /// The number of no packet.
@@ -24,6 +25,9 @@ pub(super) struct Packet {
     /// Whatever its sender wants to know of it.
     pub(super) tag: u32,
     pub(super) priority: Priority,
+    /// The multicast it belongs to, or [`NOBODY`], and what is still to do for it.
+    pub(super) cast: u32,
+    pub(super) stage: Stage,
 }
 
 /// All packets.

@@ -69,6 +69,16 @@ impl Rdt {
         Rdt { side, top }
     }
 
+    /// The greatest rank with links.
+    pub(super) fn top(&self) -> usize {
+        self.top
+    }
+
+    /// Nodes of a row.
+    pub(super) fn side(&self) -> i32 {
+        self.side
+    }
+
     /// Where a node is.
     pub(super) fn place(&self, node: u32) -> Vector {
         (node as i32 % self.side, node as i32 / self.side)
@@ -90,13 +100,13 @@ impl Rdt {
         (port < LINKS && rank <= self.top).then(|| self.step(at, self.link(rank, port)))
     }
 
-    fn link(&self, rank: usize, port: usize) -> Vector {
+    pub(super) fn link(&self, rank: usize, port: usize) -> Vector {
         let (e, f) = generators(rank);
         let (x, y) = if port % 4 < 2 { e } else { f };
         if port.is_multiple_of(2) { (x, y) } else { (-x, -y) }
     }
 
-    fn step(&self, at: Vector, by: Vector) -> Vector {
+    pub(super) fn step(&self, at: Vector, by: Vector) -> Vector {
         ((at.0 + by.0).rem_euclid(self.side), (at.1 + by.1).rem_euclid(self.side))
     }
 
@@ -104,6 +114,17 @@ impl Rdt {
     fn dateline(&self, at: Vector, by: Vector) -> bool {
         let (from, along) = if by.0 != 0 { (at.0, by.0) } else { (at.1, by.1) };
         !(0..self.side).contains(&(from + along))
+    }
+
+    /// The channel of a packet that takes this link and came by port `port` in class `class`.
+    pub(super) fn hop(&self, at: Vector, step: Step, (port, class): (usize, usize)) -> Hop {
+        if step.transition {
+            return Hop { port: step.port, class: TRANSITION };
+        }
+        let rank = if step.port < 4 { 0 } else { self.rank(at) };
+        let before = if port == step.port ^ 1 && class != TRANSITION { class } else { 0 };
+        let class = if self.dateline(at, self.link(rank, step.port)) { 1 } else { before };
+        Hop { port: step.port, class }
     }
 
     /// A difference of places, split into a part for each rank: how far along e and along f.
@@ -166,7 +187,7 @@ impl Rdt {
     }
 
     /// The port of rank 0 that leads to a node of this rank: one that shortens what is left of rank 0, if there is one.
-    fn transition(&self, at: Vector, rank: usize, left: Vector) -> usize {
+    pub(super) fn transition(&self, at: Vector, rank: usize, left: Vector) -> usize {
         let leads = |port: &usize| self.rank(self.step(at, self.link(0, *port))) == rank;
         let shortens = |port: &usize| {
             let (x, y) = self.link(0, *port);
@@ -187,7 +208,7 @@ pub(super) struct Step {
 
 /// The ways of all packets: a list for each place modulo 4 and each difference.
 pub(super) struct Ways {
-    rdt: Rdt,
+    pub(super) rdt: Rdt,
     /// By place modulo 4 and difference: where its list begins in `steps`.
     begins: Vec<u32>,
     /// Port and [`TRANSITION_BIT`] of each link, each list ended by [`END`].
@@ -230,13 +251,7 @@ impl Ways {
         if next == LINKS {
             return Hop { port: LINKS, class: 0 };
         }
-        if step & TRANSITION_BIT != 0 {
-            return Hop { port: next, class: TRANSITION };
-        }
-        let rank = if next < 4 { 0 } else { self.rdt.rank(at) };
-        let before = if port == next ^ 1 && class != TRANSITION { class } else { 0 };
-        let class = if self.rdt.dateline(at, self.rdt.link(rank, next)) { 1 } else { before };
-        Hop { port: next, class }
+        self.rdt.hop(at, Step { port: next, transition: step & TRANSITION_BIT != 0 }, (port, class))
     }
 }
 

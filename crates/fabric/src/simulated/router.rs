@@ -4,7 +4,8 @@
 //! goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher priority come first, then classes in turn.
 
 use super::config::Arbitration;
-use super::network::{FIRST, Grant, INPUTS_MAX, NONE, Network, packet_of};
+use super::network::{FIRST, FORK, Grant, INPUTS_MAX, NONE, Network, packet_of};
+use super::packet::NOBODY;
 use super::topology::Routes;
 
 impl Network {
@@ -27,6 +28,10 @@ impl Network {
                 route = self.route(node, input, buffer.flit);
                 self.buffers[base + input].route = route;
             }
+            if route == FORK {
+                wanted |= self.children_want(node, input, &mut wants);
+                continue;
+            }
             wants[usize::from(route)] |= 1 << input;
             wanted |= 1 << route;
         }
@@ -46,6 +51,10 @@ impl Network {
         let (level, class) = (channel / self.classes, channel % self.classes);
         let hop = match &self.routes {
             Routes::Grid(grid) => grid.next(node, self.packets[packet_of(flit)].to.0 as usize, port, class),
+            Routes::Rdt(_) if self.packets[packet_of(flit)].cast != NOBODY => {
+                self.fork(node, input, packet_of(flit));
+                return FORK;
+            }
             Routes::Rdt(ways) => {
                 let packet = &mut self.packets[packet_of(flit)];
                 let ends = (packet.from.0 as usize, packet.to.0 as usize);

@@ -9,6 +9,7 @@
 //! the cycle (the dateline) on. It takes at most half the way round, so no packet of class 1 wants the dateline again.
 
 use super::rdt::{self, Rdt, Ways};
+use super::tree::Addresses;
 use crate::NodeId;
 use std::fmt;
 
@@ -150,6 +151,16 @@ impl fmt::Display for Topology {
     }
 }
 
+impl Topology {
+    /// The multicast trees of an RDT; a grid has none.
+    pub(super) fn addresses(&self) -> Option<Addresses> {
+        match self.form {
+            Form::Rdt(rdt) => Some(Addresses::new(rdt)),
+            Form::Mesh | Form::Torus => None,
+        }
+    }
+}
+
 /// The ways of packets.
 pub(super) enum Routes {
     Grid(Grid),
@@ -212,7 +223,12 @@ impl Grid {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree;
     use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Node, port and class.
+    type Channel = (u32, usize, usize);
 
     fn topologies() -> Vec<Topology> {
         vec![
@@ -231,7 +247,7 @@ mod tests {
     }
 
     /// The channels (node, port, class) of a way.
-    fn way(topology: &Topology, routes: &Routes, from: u32, to: u32) -> Vec<(u32, usize, usize)> {
+    fn way(topology: &Topology, routes: &Routes, from: u32, to: u32) -> Vec<Channel> {
         let (mut at, mut port, mut class) = (from, topology.links(), 0);
         let mut way = Vec::new();
         loop {
@@ -281,7 +297,6 @@ mod tests {
     /// A packet holds a channel and waits for the next on its way. If these pairs have no cycle, some packet can always go on.
     #[test]
     fn what_waits_for_what_is_no_cycle() {
-        use std::collections::{BTreeMap, BTreeSet};
         for topology in topologies() {
             let routes = Routes::new(&topology);
             let mut waits: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
@@ -292,12 +307,34 @@ mod tests {
                     }
                 }
             }
+            if let (Form::Rdt(rdt), Routes::Rdt(_)) = (topology.form, &routes) {
+                (0..topology.nodes()).for_each(|home| multicast_waits(&rdt, home, &mut waits));
+            }
             // Take away what waits for nothing, until nothing is left.
             while !waits.is_empty() {
                 let all: BTreeSet<_> = waits.keys().copied().collect();
                 let before = waits.len();
                 waits.retain(|_, next| next.iter().any(|channel| all.contains(channel)));
                 assert!(waits.len() < before, "{topology}: a cycle among {} channels", waits.len());
+            }
+        }
+    }
+
+    /// The pairs of channels of a multicast from this home to all.
+    fn multicast_waits(rdt: &Rdt, home: u32, waits: &mut BTreeMap<Channel, BTreeSet<Channel>>) {
+        let branches = tree::Branches::all(rdt);
+        let mut open = vec![(rdt.place(home), tree::Stage::start(rdt), None::<Channel>)];
+        while let Some((at, stage, before)) = open.pop() {
+            for copy in stage.copies(rdt, at, &branches) {
+                let Some(step) = copy.step else { continue };
+                let came = before.map_or((rdt::LINKS, 0), |(_, port, class)| (port ^ 1, class));
+                let hop = rdt.hop(at, step, came);
+                let channel = (rdt.node(at), hop.port, hop.class);
+                if let Some(before) = before {
+                    waits.entry(before).or_default().insert(channel);
+                }
+                let next = rdt.neighbour(at, step.port).expect("the tree takes links that there are");
+                open.push((next, copy.stage, Some(channel)));
             }
         }
     }

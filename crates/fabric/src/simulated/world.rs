@@ -4,13 +4,16 @@
 
 use super::config::Config;
 use super::network::Network;
+use super::packet::NOBODY;
 use super::report::Channel;
 use super::rule::Rule;
 use super::trace::Sent;
-use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
+use super::tree::{Addresses, Branches};
+use crate::{Busy, Fabric, Map, Message, Node, NodeId, Priority, Refused, Step, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
+use std::rc::Rc;
 
 /// What a run of nodes left.
 #[derive(Debug)]
@@ -71,10 +74,33 @@ pub struct Endpoint {
     inbox: [VecDeque<Message>; 2],
     taken: [u32; 2],
     /// Messages that have not entered the network, with the time when they do.
-    outbox: VecDeque<(u64, NodeId, Message)>,
+    outbox: VecDeque<(u64, Target, Message)>,
     /// How many messages of a priority may be sent yet in this step, by level, and which level a priority has.
     room: [u32; 2],
     levels: [usize; 2],
+    /// How long packets are, and where multicasts lead.
+    config: Rc<Config>,
+    addresses: Option<Rc<Addresses>>,
+}
+
+/// Whom a message is for.
+#[derive(Debug)]
+enum Target {
+    Node(NodeId),
+    Many(Branches),
+}
+
+impl Endpoint {
+    fn post(&mut self, to: Target, mut message: Message) -> Result<(), Busy> {
+        let room = &mut self.room[self.levels[message.priority as usize]];
+        if *room == 0 {
+            return Err(Busy(message));
+        }
+        *room -= 1;
+        message.from = self.node;
+        self.outbox.push_back((self.time, to, message));
+        Ok(())
+    }
 }
 
 impl Fabric for Endpoint {
@@ -84,16 +110,23 @@ impl Fabric for Endpoint {
     fn nodes(&self) -> u32 {
         self.nodes
     }
-    fn send(&mut self, to: NodeId, mut message: Message) -> Result<(), Busy> {
+    fn send(&mut self, to: NodeId, message: Message) -> Result<(), Busy> {
         assert!(to.0 < self.nodes, "node {} of {}", to.0, self.nodes);
-        let room = &mut self.room[self.levels[message.priority as usize]];
-        if *room == 0 {
-            return Err(Busy(message));
+        self.post(Target::Node(to), message)
+    }
+    fn send_many(&mut self, to: &Map, message: Message) -> Result<(), Refused> {
+        let (Map::Exact(set) | Map::Levels(set)) = to;
+        assert!(set.iter().all(|node| node.0 < self.nodes), "nodes of {}", self.nodes);
+        let fits = self.config.flits(&message) <= self.config.buffer_flits;
+        let branches =
+            self.addresses.as_ref().filter(|_| fits).and_then(|addresses| addresses.branches(self.node, to));
+        match branches {
+            None => Err(Refused::Unsupported(message)),
+            Some(_) if set.is_empty() => Ok(()),
+            Some(branches) => {
+                self.post(Target::Many(branches), message).map_err(|Busy(message)| Refused::Busy(message))
+            }
         }
-        *room -= 1;
-        message.from = self.node;
-        self.outbox.push_back((self.time, to, message));
-        Ok(())
     }
     fn poll(&mut self) -> Option<Message> {
         for priority in [Priority::High, Priority::Low] {
@@ -152,6 +185,8 @@ struct World<'a, N> {
     arriving: VecDeque<(u64, u32)>,
     /// The messages of packets, by packet.
     messages: Vec<Option<Message>>,
+    /// Those of multicasts, by multicast.
+    multicasts: Vec<Option<Message>>,
 }
 
 impl<'a, N: Node<Endpoint>> World<'a, N> {
@@ -162,6 +197,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
     ) -> World<'a, N> {
         let network = Network::new(config);
         let nodes = config.topology.nodes();
+        let (shared, addresses) = (Rc::new(config.clone()), config.topology.addresses().map(Rc::new));
         let levels = [Priority::Low, Priority::High].map(|priority| config.level(priority));
         let endpoint = |node| Endpoint {
             node: NodeId(node),
@@ -172,6 +208,8 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             outbox: VecDeque::new(),
             room: [0; 2],
             levels,
+            config: shared.clone(),
+            addresses: addresses.clone(),
         };
         World {
             network,
@@ -184,6 +222,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             events: (0..nodes).map(|node| Reverse((0, Event::Step, node))).collect(),
             arriving: VecDeque::new(),
             messages: Vec::new(),
+            multicasts: Vec::new(),
         }
     }
 
@@ -282,18 +321,30 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
     fn enter(&mut self, node: usize) {
         let Some((_, to, message)) = self.endpoints[node].outbox.pop_front() else { return };
         let (flits, priority) = (self.network.config.flits(&message), message.priority);
-        let packet = self.network.send(NodeId(node as u32), to, flits, priority, 0) as usize;
-        if self.messages.len() <= packet {
-            self.messages.resize(packet + 1, None);
+        let from = NodeId(node as u32);
+        let (messages, number) = match to {
+            Target::Node(to) => (&mut self.messages, self.network.send(from, to, flits, priority, 0)),
+            Target::Many(to) => (&mut self.multicasts, self.network.send_many(from, to, flits, priority)),
+        };
+        let number = number as usize;
+        if messages.len() <= number {
+            messages.resize(number + 1, None);
         }
-        self.messages[packet] = Some(message);
+        messages[number] = Some(message);
     }
 
     fn deliver(&mut self, number: u32) {
         let now = self.network.now();
         let packet = self.network.packets.remove(number);
         self.network.log.arrive(now, &packet);
-        let message = self.messages[number as usize].take().expect("every packet has a message");
+        let message = if packet.cast == NOBODY {
+            self.messages[number as usize].take()
+        } else if self.network.forget_copy(packet.cast) {
+            self.multicasts[packet.cast as usize].take()
+        } else {
+            self.multicasts[packet.cast as usize].clone()
+        };
+        let message = message.expect("every packet has a message");
         let node = packet.to.0 as usize;
         if self.done[node] || !self.lives(node, Time(now)) {
             // It vanishes, and so does the place that it would have taken.

@@ -3,6 +3,7 @@
 mod conformance;
 mod faults;
 mod jmachine;
+mod multicast;
 mod nodes;
 mod traffic;
 

@@ -1,6 +1,6 @@
 //! A set of nodes: an exact bit-map.
 
-use fabric::NodeId;
+use crate::NodeId;
 
 /// A set of nodes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -52,12 +52,12 @@ impl NodeSet {
         })
     }
     /// The two halves of the set: the nodes of lower numbers, and the others.
-    pub(crate) fn halves(&self) -> [NodeSet; 2] {
+    pub fn halves(&self) -> [NodeSet; 2] {
         let half = self.len().div_ceil(2);
         [self.iter().take(half).collect(), self.iter().skip(half).collect()]
     }
     /// Writes the set after other bytes: first and last word that are not 0, those between, and how many there are.
-    pub(crate) fn append_to(&self, bytes: &mut Vec<u8>) {
+    pub fn append_to(&self, bytes: &mut Vec<u8>) {
         let first = self.words.iter().position(|&word| word != 0).unwrap_or(0);
         let last = self.words.iter().rposition(|&word| word != 0).map_or(first, |last| last + 1);
         for word in &self.words[first..last] {
@@ -68,7 +68,7 @@ impl NodeSet {
     }
     /// Splits what [`NodeSet::append_to`] made into the bytes before it and the set; `None` if it did not make this, of
     /// so many nodes.
-    pub(crate) fn split(bytes: &[u8], nodes: u32) -> Option<(&[u8], NodeSet)> {
+    pub fn split(bytes: &[u8], nodes: u32) -> Option<(&[u8], NodeSet)> {
         let (rest, count) = bytes.split_last_chunk::<4>()?;
         let (rest, first) = rest.split_last_chunk::<4>()?;
         let (first, count) = (u32::from_le_bytes(*first) as usize, u32::from_le_bytes(*count) as usize);
