@@ -8,15 +8,19 @@
 //! | `mpi` (cargo feature) | processes under an MPI launcher | nanoseconds |
 //! | `simulated` | states of one thread | cycles of a network that is simulated flit by flit |
 //!
-//! What a node does is a [`Node`]: a state machine that never blocks. Each kind has a `run` that makes nodes and steps them until all are
+//! What a node does is a [`Node`]: a state machine that never blocks. Each kind has a `run` that makes nodes and
+//! steps them until all are
 //! done. So a node's code is the same on each, and `conformance` has the tests that all of them pass.
 //!
 //! Invariants:
-//! - N1 Nothing is lost and nothing arrives twice. Of two messages of one priority from one node to another, the first sent arrives first. A multicast
+//! - N1 Nothing is lost and nothing arrives twice. Of two messages of one priority from one node to another, the
+//! first sent arrives first. A multicast
 //!   ([`Fabric::send_many`]) comes once to each node of its map, in no order with other messages.
-//! - N2 All queues are bounded. A message for which there is no room is given back ([`Busy`]); who gets one back goes on polling, or two nodes
+//! - N2 All queues are bounded. A message for which there is no room is given back ([`Busy`]); who gets one back
+//! goes on polling, or two nodes
 //!   that wait for each other would wait for ever.
-//! - N3 What was sent arrives although its sender does nothing more than wait; it may be held back for a bounded time, so that one packet
+//! - N3 What was sent arrives although its sender does nothing more than wait; it may be held back for a bounded
+//! time, so that one packet
 //!   carries many messages.
 
 #![deny(unsafe_code)]
@@ -55,8 +59,10 @@ pub struct Busy(pub Message);
 pub enum Map {
     /// These and no others.
     Exact(NodeSet),
-    /// A superset of these: the packet carries one bit-map for each level of the network's tree, the same for all branches of a level, so its
-    /// size does not grow with the machine (the reduced hierarchical bit-map directory of JUMP-1). Strangers get the message, too.
+    /// A superset of these: the packet carries one bit-map for each level of the network's tree, the same for all
+    /// branches of a level, so its
+    /// size does not grow with the machine (the reduced hierarchical bit-map directory of JUMP-1). Strangers get the
+    /// message, too.
     Levels(NodeSet),
 }
 
@@ -65,7 +71,8 @@ pub enum Map {
 pub enum Refused {
     /// There is no room for it now: poll, and try again.
     Busy(Message),
-    /// This network cannot do it: the message is too long for its buffers, it has no multicast, or its tree does not reach all of these nodes.
+    /// This network cannot do it: the message is too long for its buffers, it has no multicast, or its tree does not
+    /// reach all of these nodes.
     Unsupported(Message),
 }
 
@@ -77,7 +84,8 @@ pub trait Fabric {
     fn nodes(&self) -> u32;
     /// Sends a message; a node may send to itself. Whoever is to get it must be one of [`Fabric::nodes`].
     fn send(&mut self, to: NodeId, message: Message) -> Result<(), Busy>;
-    /// Sends a message to all nodes of a map, which the network itself multiplies on its way. A multicast and a message to one node may overtake each
+    /// Sends a message to all nodes of a map, which the network itself multiplies on its way. A multicast and a
+    /// message to one node may overtake each
     /// other, and so may two multicasts.
     fn send_many(&mut self, to: &Map, message: Message) -> Result<(), Refused> {
         let _ = to;
@@ -85,12 +93,14 @@ pub trait Fabric {
     }
     /// The next message that has arrived, those of higher priority first.
     fn poll(&mut self) -> Option<Message>;
-    /// This node comes to a barrier that the fabric has where all nodes share memory: see [`Fabric::all_arrived`]. False if it has none; nodes then make
+    /// This node comes to a barrier that the fabric has where all nodes share memory: see [`Fabric::all_arrived`].
+    /// False if it has none; nodes then make
     /// one of messages.
     fn arrive(&mut self) -> bool {
         false
     }
-    /// Whether all nodes have come to the barrier to which this one came last. It may come to the next one then; a wait ([`Step::Wait`]) ends
+    /// Whether all nodes have come to the barrier to which this one came last. It may come to the next one then; a
+    /// wait ([`Step::Wait`]) ends
     /// when this becomes true.
     fn all_arrived(&mut self) -> bool {
         true

@@ -3,7 +3,8 @@
 use super::topology::Topology;
 use crate::{Message, Priority};
 
-/// A network. Times are cycles. One that makes no sense is a mistake of the caller's: whoever runs it panics, and says what is wrong.
+/// A network. Times are cycles. One that makes no sense is a mistake of the caller's: whoever runs it panics, and
+/// says what is wrong.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     /// Nodes and links.
@@ -51,7 +52,8 @@ pub struct Config {
 pub enum Duplex {
     /// Nothing: a flit a cycle in each direction.
     Full,
-    /// The wires: a flit a cycle in one direction; when both want, the one of higher priority, or else the one that did not have the last.
+    /// The wires: a flit a cycle in one direction; when both want, the one of higher priority, or else the one that
+    /// did not have the last.
     Half,
 }
 
@@ -99,8 +101,10 @@ impl Config {
         }
     }
 
-    /// The J-Machine's network (M. Noakes, D. Wallach, W. Dally: *The J-Machine Multicomputer*, ISCA 1993) of these sides. Printed there: half
-    /// a word a cycle, a cycle a hop, two priorities, fixed arbitration, messages that a queue holds. Chosen to fit: half-duplex links (their
+    /// The J-Machine's network (M. Noakes, D. Wallach, W. Dally: *The J-Machine Multicomputer*, ISCA 1993) of these
+    /// sides. Printed there: half
+    /// a word a cycle, a cycle a hop, two priorities, fixed arbitration, messages that a queue holds. Chosen to fit:
+    /// half-duplex links (their
     /// bisection counts both directions), one header flit, buffers of 3 flits, 3 cycles of interface.
     pub fn j_machine(sides: &[u32; 3], seed: u64) -> Config {
         Config {
@@ -115,9 +119,12 @@ impl Config {
         }
     }
 
-    /// JUMP-1's network of `side` by `side` clusters (N. Suzuki, H. Amano et al.: *Performance Evaluation of a Multicast Mechanism for a Massively
-    /// Parallel Processor JUMP-1*). Printed there: RDT(2,4,1), flits of 36 bits (32 of data), a header of 3 flits, packets of at most 16 flits, a buffer
-    /// for a whole packet at each virtual channel. Assumed: a flit a cycle and direction, 1 cycle a router and of interface. All priorities are alike.
+    /// JUMP-1's network of `side` by `side` clusters (N. Suzuki, H. Amano et al.: *Performance Evaluation of a
+    /// Multicast Mechanism for a Massively
+    /// Parallel Processor JUMP-1*). Printed there: RDT(2,4,1), flits of 36 bits (32 of data), a header of 3 flits,
+    /// packets of at most 16 flits, a buffer
+    /// for a whole packet at each virtual channel. Assumed: a flit a cycle and direction, 1 cycle a router and of
+    /// interface. All priorities are alike.
     pub fn jump1(side: u32, seed: u64) -> Config {
         Config {
             priorities: Priorities::Alike,

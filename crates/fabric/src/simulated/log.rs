@@ -1,7 +1,9 @@
 //! The event log: what happened to packets and nodes, a line each, the same on every host for a seed.
 //!
-//! `TIME send NUMBER FROM>TO FLITS PRIORITY`, `TIME hop NUMBER AT>NEXT` (its first flit), `TIME delay NUMBER AT>NEXT CYCLES` (likewise
-//! `stall`, and `drop` without cycles), `TIME arrive NUMBER`. Packets are numbered as they are sent. A multicast is sent to `many`, all of its
+//! `TIME send NUMBER FROM>TO FLITS PRIORITY`, `TIME hop NUMBER AT>NEXT` (its first flit), `TIME delay NUMBER AT>NEXT
+//! CYCLES` (likewise
+//! `stall`, and `drop` without cycles), `TIME arrive NUMBER`. Packets are numbered as they are sent. A multicast is
+//! sent to `many`, all of its
 //! copies have its number, and where one arrives stands behind.
 
 use super::packet::{NOBODY, Packet};

@@ -1,10 +1,14 @@
 //! Packets that routers copy.
 //!
-//! When a multicast packet's first flit is foremost in an input of a router, the router makes a *fork*: a child packet for each link of the [`tree`](super::tree)
-//! that it takes from there, and one for the router's own node if it is a leaf. From then on each child leaves by its own output as that becomes
-//! free, flit by flit; a place of the buffer is free when all children have passed it. Assumed: a buffer gives a flit to each of several outputs in one cycle.
+//! When a multicast packet's first flit is foremost in an input of a router, the router makes a *fork*: a child
+//! packet for each link of the [`tree`](super::tree)
+//! that it takes from there, and one for the router's own node if it is a leaf. From then on each child leaves by
+//! its own output as that becomes
+//! free, flit by flit; a place of the buffer is free when all children have passed it. Assumed: a buffer gives a
+//! flit to each of several outputs in one cycle.
 //!
-//! A child's first flit leaves only when the next buffer has room for the whole packet. So no child holds a channel while it waits for its
+//! A child's first flit leaves only when the next buffer has room for the whole packet. So no child holds a channel
+//! while it waits for its
 //! siblings, and as channels wait for each other without cycles (`rdt`), nothing deadlocks.
 
 use super::network::{FIRST, Grant, LAST, NONE, Network};
@@ -78,7 +82,8 @@ impl Multicasts {
 }
 
 impl Network {
-    /// A node sends a packet of at most a buffer's length to the leaves of these branches. Returns the multicast's number, by which its packets are
+    /// A node sends a packet of at most a buffer's length to the leaves of these branches. Returns the multicast's
+    /// number, by which its packets are
     /// known.
     pub(super) fn send_many(
         &mut self,

@@ -1,18 +1,27 @@
 //! The recursive diagonal torus RDT(2,4,1) of JUMP-1, and vector routing on it.
 //!
-//! Sources: Y. Yang, H. Amano et al., *Recursive Diagonal Torus: An Interconnection Network for Massively Parallel Computers*, IEEE TPDS 12(7), 2001;
-//! N. Suzuki, H. Amano et al., *Performance Evaluation of a Multicast Mechanism for a Massively Parallel Processor JUMP-1*.
+//! Sources: Y. Yang, H. Amano et al., *Recursive Diagonal Torus: An Interconnection Network for Massively Parallel
+//! Computers*, IEEE TPDS 12(7), 2001;
+//! N. Suzuki, H. Amano et al., *Performance Evaluation of a Multicast Mechanism for a Massively Parallel Processor
+//! JUMP-1*.
 //!
-//! Nodes lie on a torus of N by N, rank 0. With e0 = (1, 0) and f = e turned by 90 degrees, rank r has e_r = 2 e_(r-1) + 2 f_(r-1). A node
-//! has the four links of rank 0 and four of *one* upper rank, to +-e_r and +-f_r. [`RANKS`] says which; it is constant on the cosets of rank 1, so
-//! that all links of a rank stay within it, and each node has neighbours of the three other ranks. Where e_r is 0 modulo N the rank has no links.
+//! Nodes lie on a torus of N by N, rank 0. With e0 = (1, 0) and f = e turned by 90 degrees, rank r has e_r = 2
+//! e_(r-1) + 2 f_(r-1). A node
+//! has the four links of rank 0 and four of *one* upper rank, to +-e_r and +-f_r. [`RANKS`] says which; it is
+//! constant on the cosets of rank 1, so
+//! that all links of a rank stay within it, and each node has neighbours of the three other ranks. Where e_r is 0
+//! modulo N the rank has no links.
 //!
-//! *Vector routing.* The difference of two nodes is split into a part for each rank, the greatest rank first. A part is walked along f
-//! before e. A packet that comes to a rank at a node of another one takes one link of rank 0 to a neighbour of that rank (a transition); rank 0 is
+//! *Vector routing.* The difference of two nodes is split into a part for each rank, the greatest rank first. A part
+//! is walked along f
+//! before e. A packet that comes to a rank at a node of another one takes one link of rank 0 to a neighbour of that
+//! rank (a transition); rank 0 is
 //! walked last.
 //!
-//! *Virtual channels.* A packet begins a direction in class 0 and is in class 1 from the link that closes the ring on; a transition has class 2.
-//! So no cycle of channels waits for itself; the tests build the graph of all dependencies, unicast and multicast together.
+//! *Virtual channels.* A packet begins a direction in class 0 and is in class 1 from the link that closes the ring
+//! on; a transition has class 2.
+//! So no cycle of channels waits for itself; the tests build the graph of all dependencies, unicast and multicast
+//! together.
 
 use super::topology::Hop;
 
@@ -24,7 +33,8 @@ pub(super) const LINKS: usize = 8;
 pub(super) const CLASSES: usize = 3;
 const TRANSITION: usize = 2;
 
-/// The upper rank of a node, by y modulo 4 and x modulo 4. The published assignment is only drawn; this one has the published properties.
+/// The upper rank of a node, by y modulo 4 and x modulo 4. The published assignment is only drawn; this one has the
+/// published properties.
 const RANKS: [[u8; 4]; 4] = [[1, 2, 3, 4], [1, 2, 3, 4], [3, 4, 1, 2], [3, 4, 1, 2]];
 
 /// A vector on the torus.
@@ -94,7 +104,8 @@ impl Rdt {
         usize::from(RANKS[y.rem_euclid(4) as usize][x.rem_euclid(4) as usize])
     }
 
-    /// The place behind a link: ports 0 to 3 are +x, -x, +y, -y; 4 to 7 are +e, -e, +f, -f of the node's upper rank. None: no such link.
+    /// The place behind a link: ports 0 to 3 are +x, -x, +y, -y; 4 to 7 are +e, -e, +f, -f of the node's upper rank.
+    /// None: no such link.
     pub(super) fn neighbour(&self, at: Vector, port: usize) -> Option<Vector> {
         let rank = if port < 4 { 0 } else { self.rank(at) };
         (port < LINKS && rank <= self.top).then(|| self.step(at, self.link(rank, port)))
@@ -110,7 +121,8 @@ impl Rdt {
         ((at.0 + by.0).rem_euclid(self.side), (at.1 + by.1).rem_euclid(self.side))
     }
 
-    /// Whether a step closes the ring of its direction. Rings of even ranks run along one axis, those of odd ranks along both.
+    /// Whether a step closes the ring of its direction. Rings of even ranks run along one axis, those of odd ranks
+    /// along both.
     fn dateline(&self, at: Vector, by: Vector) -> bool {
         let (from, along) = if by.0 != 0 { (at.0, by.0) } else { (at.1, by.1) };
         !(0..self.side).contains(&(from + along))
@@ -234,7 +246,8 @@ impl Ways {
         ways
     }
 
-    /// The link after `taken` of them on the way from node `from` to node `to`, from node `at`, where the packet came by port `port` in class `class`.
+    /// The link after `taken` of them on the way from node `from` to node `to`, from node `at`, where the packet
+    /// came by port `port` in class `class`.
     pub(super) fn next(
         &self,
         ends: (usize, usize),

@@ -1,10 +1,14 @@
 //! The multicast tree of an RDT: pure geometry, for routers and for whoever makes maps.
 //!
-//! Source: N. Suzuki, H. Amano et al., *Performance Evaluation of a Multicast Mechanism for a Massively Parallel Processor JUMP-1*.
+//! Source: N. Suzuki, H. Amano et al., *Performance Evaluation of a Multicast Mechanism for a Massively Parallel
+//! Processor JUMP-1*.
 //!
-//! At each rank, from the greatest down, a node sends to its east, west, north and south along the rank's e and f; the southern one sends on to its own
-//! south, east and west. These eight, the node itself among them, go on with the next rank, each by one link of rank 0 to a neighbour of that rank
-//! (rank 0 itself needs none). After rank 0 they are leaves. So there are 8 leaves for each node of the rank above, and none is reached twice. At
+//! At each rank, from the greatest down, a node sends to its east, west, north and south along the rank's e and f;
+//! the southern one sends on to its own
+//! south, east and west. These eight, the node itself among them, go on with the next rank, each by one link of rank
+//! 0 to a neighbour of that rank
+//! (rank 0 itself needs none). After rank 0 they are leaves. So there are 8 leaves for each node of the rank above,
+//! and none is reached twice. At
 //! the greatest rank some of the eight fall together on small machines; there the tree has fewer.
 //!
 //! A leaf's *address* is its branch at each rank, an octal digit, the greatest rank first.
@@ -89,7 +93,8 @@ impl Branches {
         let mut maps = [u8::MAX; RANKS_MAX + 1];
         let mut seen = Vec::new();
         maps[rdt.top()] = 0;
-        // Of branches that fall together the one whose packets travel least stays: the southern node comes before what it serves.
+        // Of branches that fall together the one whose packets travel least stays: the southern node comes before
+        // what it serves.
         for branch in [CENTRE, SOUTH, EAST, WEST, SOUTH_EAST, SOUTH_WEST, SOUTH_SOUTH, NORTH] {
             let place = offset(rdt, rdt.top(), branch);
             if !seen.contains(&place) {

@@ -53,7 +53,8 @@ fn random_set(random: &mut Random, nodes: u32) -> NodeSet {
     (0..count).map(|_| NodeId(random.below(nodes))).collect()
 }
 
-/// Multicasts of both kinds and messages to one, with the smallest legal buffers, with and without faults: each comes once to each node of its map,
+/// Multicasts of both kinds and messages to one, with the smallest legal buffers, with and without faults: each
+/// comes once to each node of its map,
 /// exact ones to no other, and nothing waits for ever.
 #[test]
 fn every_copy_comes_once_and_nothing_deadlocks() {
