@@ -14,13 +14,13 @@
 //!
 //! Invariants:
 //! - N1 Nothing is lost and nothing arrives twice. Of two messages of one priority from one node to another, the
-//! first sent arrives first. A multicast
+//!   first sent arrives first. A multicast
 //!   ([`Fabric::send_many`]) comes once to each node of its map, in no order with other messages.
 //! - N2 All queues are bounded. A message for which there is no room is given back ([`Busy`]); who gets one back
-//! goes on polling, or two nodes
+//!   goes on polling, or two nodes
 //!   that wait for each other would wait for ever.
 //! - N3 What was sent arrives although its sender does nothing more than wait; it may be held back for a bounded
-//! time, so that one packet
+//!   time, so that one packet
 //!   carries many messages.
 
 #![deny(unsafe_code)]
