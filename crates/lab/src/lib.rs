@@ -52,7 +52,10 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jmachine::FIG6,
     jmachine::TABLE5,
     multipsi::TRAFFIC,
+    jump1::FIG11,
+    jump1::FIG12,
     jump1::DISTANCES,
+    jump1::DIRECTORIES,
     networks::BOOKSIM,
 ];
 

@@ -169,8 +169,28 @@ fn networks_of_booksim() {
 }
 
 #[test]
+fn acknowledgements_of_jump1() {
+    let report = run("jump1/fig12", Scale::Small);
+    let saved = column(&report.tables[0], "hardware saves");
+    // 19 cycles an acknowledgement; 7 of them were fitted to the published 132.
+    assert!(near(saved[6], 132.0, 0.01) && saved.is_sorted(), "{saved:?}");
+}
+
+#[test]
+fn directories_of_jump1() {
+    let report = run("jump1/directories", Scale::Small);
+    let links = column(&report.tables[0], "links");
+    let reached = column(&report.tables[0], "nodes reached");
+    // 16 sharers among 256 nodes, counted by another program: 79 links, 62, 40 and 215 (207 nodes).
+    for (found, counted) in links[8..12].iter().zip([79.0, 62.0, 40.0, 215.0]) {
+        assert!(near(*found, counted, 0.15), "{links:?}");
+    }
+    assert!(near(reached[11], 207.0, 0.1), "{reached:?}");
+}
+
+#[test]
 fn simulated_experiments_are_the_same_again() {
-    for name in ["jmachine/table4", "jmachine/table5", "multipsi/traffic"] {
+    for name in ["jump1/fig11", "jmachine/table4", "jmachine/table5", "multipsi/traffic"] {
         let [first, second] = [(); 2].map(|()| lab::text::report(&run(name, Scale::Small)));
         assert_eq!(first, second);
     }

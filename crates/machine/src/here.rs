@@ -3,9 +3,9 @@
 use crate::collective::Reduction;
 use crate::header::{Header, Kind, WORDS};
 use crate::letters::Letters;
-use crate::node_set::NodeSet;
 use crate::slot::Slot;
 use crate::tasks::Task;
+use fabric::NodeSet;
 use fabric::{Message, NodeId, Priority, Time};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

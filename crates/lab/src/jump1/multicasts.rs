@@ -1,0 +1,370 @@
+//! What it takes to tell many nodes: multicast by the routers beside messages to each, on JUMP-1's network.
+
+use crate::report::{Cell, Chart, Report, Series, Table};
+use crate::{Config, Error, Experiment, Host, Scale};
+use fabric::simulated::{self, Endpoint, run as simulate};
+use fabric::{Busy, Fabric, Map, Message, Node, NodeId, NodeSet, Priority, Random, Refused, Step, Time};
+
+const SOURCE: &str = "N. Suzuki, H. Amano et al.: Performance Evaluation of a Multicast Mechanism for a \
+                      Massively Parallel Processor JUMP-1";
+
+pub(crate) const FIG11: Experiment = Experiment {
+    name: "jump1/fig11",
+    title: "JUMP-1: a message to several clusters",
+    source: SOURCE,
+    about: "One cluster sends a message to n others, by one multicast or one after the other. What sending costs \
+            is published and an input; when the first and the last have it is measured on the simulated network.",
+    run: fig11,
+};
+
+pub(crate) const FIG12: Experiment = Experiment {
+    name: "jump1/fig12",
+    title: "JUMP-1: acknowledgements of several clusters",
+    source: SOURCE,
+    about: "n clusters acknowledge one multicast to their home. What the home does for each acknowledgement was \
+            fitted to the published 132 cycles that hardware saves for 7 clusters; other n are measured.",
+    run: fig12,
+};
+
+pub(crate) const DIRECTORIES: Experiment = Experiment {
+    name: "jump1/directories",
+    title: "JUMP-1: how a directory tells its sharers",
+    source: SOURCE,
+    about: "Beyond the paper, a model: a home invalidates its sharers, by messages to each, along a chain, by a \
+            multicast to exactly these, or by one bit-map a level, which takes 8 bits a level and reaches strangers, \
+            too.",
+    run: directories,
+};
+
+const SEED: u64 = 1;
+/// Cycles that a sender spends on a multicast, and on a message to one (figure 11).
+const MULTICAST_CYCLES: u64 = 17;
+const UNICAST_CYCLES: u64 = 69;
+/// Cycles until a receiver has made its acknowledgement (table 3).
+const ACK_CYCLES: u64 = 51;
+/// Cycles of the home for each acknowledgement, by hardware and by software.
+const COLLECT_HARDWARE: u64 = 3;
+const COLLECT_SOFTWARE: u64 = 22;
+
+/// How the home tells its sharers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Scheme {
+    Unicast,
+    Chain,
+    Exact,
+    Levels,
+}
+
+const SCHEMES: [(Scheme, &str); 4] = [
+    (Scheme::Unicast, "a message to each"),
+    (Scheme::Chain, "a chain"),
+    (Scheme::Exact, "multicast, exact map"),
+    (Scheme::Levels, "multicast, a map a level"),
+];
+
+/// One invalidation.
+#[derive(Clone, Debug)]
+struct Job {
+    home: NodeId,
+    sharers: NodeSet,
+    scheme: Scheme,
+    acknowledge: bool,
+    collect_cycles: u64,
+}
+
+/// A node that takes part; at the home `left` are the nodes that it has not told yet.
+struct Part {
+    job: Job,
+    left: Vec<NodeId>,
+    told: bool,
+    /// When it was told; at the home, when it had dealt with the last acknowledgement.
+    time: Option<u64>,
+    acks: u64,
+}
+
+/// After this no message is under way.
+const END: u64 = 1_000_000;
+
+impl Part {
+    fn new(node: NodeId, job: &Job) -> Part {
+        let left = if node == job.home { job.sharers.iter().collect() } else { Vec::new() };
+        Part { job: job.clone(), left, told: false, time: None, acks: 0 }
+    }
+
+    /// Tells the sharers that are left, as far as there is room. False: there is none.
+    fn tell(&mut self, fabric: &mut Endpoint) -> bool {
+        if matches!(self.job.scheme, Scheme::Exact | Scheme::Levels) {
+            if !std::mem::replace(&mut self.told, true) {
+                fabric.spend(MULTICAST_CYCLES);
+                let set = self.job.sharers.clone();
+                let map = if self.job.scheme == Scheme::Exact { Map::Exact(set) } else { Map::Levels(set) };
+                let sent = fabric.send_many(&map, Message::new(Priority::Low, &[1, 0]));
+                assert!(
+                    !matches!(sent, Err(Refused::Unsupported(_))),
+                    "the tree of an RDT reaches its nodes"
+                );
+            }
+            return true;
+        }
+        let cost = if self.job.scheme == Scheme::Unicast { UNICAST_CYCLES } else { MULTICAST_CYCLES };
+        while let Some(to) = self.left.first().copied() {
+            fabric.spend(cost);
+            if let Err(Busy(_)) = fabric.send(to, Message::new(Priority::Low, &[1, u64::from(to.0)])) {
+                return false;
+            }
+            self.left.remove(0);
+            if self.job.scheme == Scheme::Chain {
+                self.left.clear();
+            }
+        }
+        true
+    }
+
+    fn receive(&mut self, fabric: &mut Endpoint, message: &Message) {
+        if message.words().is_empty() {
+            fabric.spend(self.job.collect_cycles);
+            self.acks += 1;
+            self.time = Some(fabric.now().0);
+            return;
+        }
+        if fabric.node() != self.job.home {
+            self.time = Some(fabric.now().0);
+        }
+        self.told = true;
+        let me = fabric.node();
+        let next =
+            self.job.sharers.iter().find(|node| *node > me).filter(|_| self.job.scheme == Scheme::Chain);
+        let (to, words) = match next {
+            Some(next) => (next, &[1, u64::from(next.0)][..]),
+            None if self.job.acknowledge => (self.job.home, &[][..]),
+            None => return,
+        };
+        fabric.spend(if next.is_some() { MULTICAST_CYCLES } else { ACK_CYCLES });
+        fabric.send(to, Message::new(Priority::Low, words)).expect("a node sends one message here");
+    }
+}
+
+impl Node<Endpoint> for Part {
+    fn step(&mut self, fabric: &mut Endpoint) -> Step {
+        if fabric.node() == self.job.home && !self.tell(fabric) {
+            return Step::Wait(Some(Time(fabric.now().0 + 1)));
+        }
+        while let Some(message) = fabric.poll() {
+            self.receive(fabric, &message);
+        }
+        if fabric.now().0 >= END { Step::Done } else { Step::Wait(Some(Time(END))) }
+    }
+}
+
+/// What one invalidation took.
+struct Taken {
+    /// Links that its messages used, acknowledgements left out.
+    links: u64,
+    /// Nodes that got it.
+    reached: u64,
+    acks: u64,
+    /// When the first and the last were told, and when the home had all acknowledgements.
+    first: u64,
+    last: u64,
+    collected: u64,
+}
+
+fn invalidate(side: u32, job: &Job) -> Taken {
+    // A router must take in all acknowledgements while its node is at work.
+    let network =
+        simulated::Config { send_queue: 4096, receive_queue: 8192, ..simulated::Config::jump1(side, SEED) };
+    let links_of = |job: &Job| {
+        let outcome = simulate(&network, |node| Part::new(node, job)).expect("all nodes end by the clock");
+        let ports = network.topology.ports();
+        let links = (0..).zip(&outcome.channels).filter(|(at, _)| at % ports != ports - 1);
+        (links.map(|(_, channel)| channel.packets).sum(), outcome.nodes)
+    };
+    let (links, silent) = links_of(&Job { acknowledge: false, ..job.clone() });
+    let (_, nodes) = links_of(job);
+    let home = &nodes[job.home.0 as usize];
+    let times = (0..).zip(&silent).filter(|(node, _)| *node != job.home.0).filter_map(|(_, part)| part.time);
+    let times: Vec<u64> = times.collect();
+    Taken {
+        links,
+        reached: times.len() as u64,
+        acks: home.acks,
+        first: times.iter().min().copied().unwrap_or(0),
+        last: times.iter().max().copied().unwrap_or(0),
+        collected: home.time.unwrap_or(0),
+    }
+}
+
+/// `count` sharers of a home in the middle: of the whole machine, or of the 9 by 9 nodes round it.
+fn sharers(random: &mut Random, side: u32, count: u32, local: bool) -> (NodeId, NodeSet) {
+    let (x, y) = (side / 2 + random.below(4), side / 2 + random.below(4));
+    let home = NodeId(y * side + x);
+    let mut set = NodeSet::new();
+    while set.len() < count as usize {
+        let place = |at: u32, random: &mut Random| {
+            if local { (at + side + random.below(9) - 4) % side } else { random.below(side) }
+        };
+        let (x, y) = (place(x, random), place(y, random));
+        let node = NodeId(y * side + x);
+        if node != home {
+            set.insert(node);
+        }
+    }
+    (home, set)
+}
+
+fn fig11(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
+    const SIDE: u32 = 16;
+    let mut rows = Vec::new();
+    let mut lines = [("multicast", Vec::new()), ("one after the other", Vec::new())];
+    for n in 1..=8u32 {
+        host.progress(n as usize, 8, &format!("{n} receivers"));
+        let (home, sharers) = sharers(&mut Random::new(SEED), SIDE, n, true);
+        let run = |scheme| {
+            let sharers = sharers.clone();
+            let job = Job { home, sharers, scheme, acknowledge: true, collect_cycles: COLLECT_HARDWARE };
+            invalidate(SIDE, &job)
+        };
+        let (many, each) = (run(Scheme::Exact), run(Scheme::Unicast));
+        lines[0].1.push((f64::from(n), many.last as f64));
+        lines[1].1.push((f64::from(n), each.last as f64));
+        rows.push(vec![
+            Cell::count(n),
+            Cell::Published(MULTICAST_CYCLES as f64, 0),
+            Cell::count(many.first),
+            Cell::count(many.last),
+            if n == 1 { Cell::Published(UNICAST_CYCLES as f64, 0) } else { Cell::Absent },
+            Cell::count(each.first),
+            Cell::count(each.last),
+        ]);
+    }
+    let heads = [
+        "receivers",
+        "multicast: sending, an input",
+        "first has it",
+        "last has it",
+        "each: sending one, an input",
+        "first has it",
+        "last has it",
+    ];
+    let note = "Cycles since the sender began. The published figure draws messages to each as rising with n; here each \
+                of them takes the sender 69 cycles.";
+    let lines = lines.map(|(name, points)| Series { name: name.into(), points }).to_vec();
+    Ok(Report {
+        tables: vec![Table::new("times", "Times", note, &heads, rows), inputs()],
+        charts: vec![Chart::lines("last", "The last has it", "receivers", "cycles", lines)],
+        ..Report::of(experiment, measured_on())
+    })
+}
+
+fn fig12(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
+    const SIDE: u32 = 16;
+    let mut rows = Vec::new();
+    for (part, n) in [1, 2, 3, 4, 5, 6, 7, 8, 16, 32].into_iter().enumerate() {
+        host.progress(part + 1, 10, &format!("{n} acknowledgements"));
+        let (home, sharers) = sharers(&mut Random::new(SEED), SIDE, n, true);
+        let run = |collect_cycles| {
+            let sharers = sharers.clone();
+            let job = Job { home, sharers, scheme: Scheme::Exact, acknowledge: true, collect_cycles };
+            invalidate(SIDE, &job).collected
+        };
+        let (hardware, software) = (run(COLLECT_HARDWARE), run(COLLECT_SOFTWARE));
+        let published = if n == 7 { Cell::Published(132.0, 0) } else { Cell::Absent };
+        let saved = Cell::count(software - hardware);
+        rows.push(vec![Cell::count(n), Cell::count(hardware), Cell::count(software), saved, published]);
+    }
+    let heads = ["acknowledgements", "by hardware", "by software", "hardware saves", "published"];
+    let note =
+        "Cycles from the begin of the multicast until the home has dealt with the last acknowledgement.";
+    Ok(Report {
+        tables: vec![Table::new("collection", "Collection", note, &heads, rows), inputs()],
+        ..Report::of(experiment, measured_on())
+    })
+}
+
+fn directories(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let (cases, draws): (&[(u32, u32)], u64) = match config.scale {
+        Scale::Full => (&[(16, 4), (16, 16), (32, 16), (64, 4), (64, 16), (64, 64)], 10),
+        Scale::Small => (&[(16, 4), (16, 16)], 2),
+    };
+    let mut rows = Vec::new();
+    for (part, (side, count)) in cases.iter().enumerate() {
+        host.progress(part + 1, cases.len(), &format!("{side} by {side} nodes, {count} sharers"));
+        for local in [false, true] {
+            for (scheme, name) in SCHEMES {
+                let mut random = Random::new(SEED);
+                let taken: Vec<Taken> = (0..draws)
+                    .map(|_| {
+                        let (home, sharers) = sharers(&mut random, *side, *count, local);
+                        let collect_cycles = COLLECT_HARDWARE;
+                        invalidate(*side, &Job { home, sharers, scheme, acknowledge: true, collect_cycles })
+                    })
+                    .collect();
+                let mean = |part: fn(&Taken) -> u64| {
+                    Cell::Measured(taken.iter().map(part).sum::<u64>() as f64 / draws as f64, 1)
+                };
+                let nodes = side * side;
+                let levels = (nodes.ilog2()).div_ceil(3);
+                rows.push(vec![
+                    Cell::count(nodes),
+                    Cell::count(*count),
+                    Cell::Text(if local { "local" } else { "uniform" }.into()),
+                    Cell::Text(name.into()),
+                    mean(|taken| taken.links),
+                    mean(|taken| taken.reached),
+                    mean(|taken| taken.acks),
+                    mean(|taken| taken.last),
+                    mean(|taken| taken.collected),
+                    Cell::count(if scheme == Scheme::Levels { 8 * levels } else { nodes }),
+                ]);
+            }
+        }
+    }
+    let heads = [
+        "nodes",
+        "sharers",
+        "where",
+        "scheme",
+        "links",
+        "nodes reached",
+        "acknowledgements",
+        "last is told, cycles",
+        "last acknowledgement, cycles",
+        "bits of the entry",
+    ];
+    let note = format!(
+        "Means of {draws} draws. Links: those that invalidations use, acknowledgements left out. Local sharers lie among the \
+         9 by 9 nodes round the home. Each node that is reached acknowledges by itself; a chain has one acknowledgement. One \
+         map a level saves the sender's time and the directory's bits; it costs links, strangers and acknowledgements."
+    );
+    Ok(Report {
+        tables: vec![Table::new("schemes", "Schemes", &note, &heads, rows), inputs()],
+        ..Report::of(experiment, measured_on())
+    })
+}
+
+fn inputs() -> Table {
+    let rows = [
+        ("network", "RDT(2,4,1), 16-flit buffers".to_string(), "printed"),
+        ("cycles of sending a multicast", MULTICAST_CYCLES.to_string(), "printed (figure 11)"),
+        ("cycles of sending a message to one", UNICAST_CYCLES.to_string(), "printed (figure 11)"),
+        ("cycles until an acknowledgement is made", ACK_CYCLES.to_string(), "printed (table 3)"),
+        (
+            "cycles of the home an acknowledgement, hardware",
+            COLLECT_HARDWARE.to_string(),
+            "fitted (figure 12, 7 clusters)",
+        ),
+        (
+            "cycles of the home an acknowledgement, software",
+            COLLECT_SOFTWARE.to_string(),
+            "fitted (figure 12, 7 clusters)",
+        ),
+        ("cycles of a router and of the interface", "1".to_string(), "assumed"),
+    ];
+    let text = |text: &str| Cell::Text(text.into());
+    let rows = rows.iter().map(|(what, value, origin)| vec![text(what), text(value), text(origin)]).collect();
+    Table::new("inputs", "Inputs", "What the simulation was told.", &["what", "value", "origin"], rows)
+}
+
+fn measured_on() -> String {
+    format!("Simulated, flit by flit; seed {SEED}. The same on every machine.")
+}
