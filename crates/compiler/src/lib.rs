@@ -1,8 +1,8 @@
 //! Clauses to decision trees to IR.
 //!
-//! [`compile`] checks a program and turns it into [`ir::Program`]: `passive` makes each head and guard a sequence of
-//! tests, `tree` merges those of a predicate into one decision tree, `plan` orders bodies, `body` emits them, `components`
-//! says which predicates become one native function. [`verify`] checks the result.
+//! [`compile`] checks a program and turns it into [`ir::Program`]: `program` makes each head and guard a sequence of
+//! tests, `tree` merges those of a predicate into one decision tree, `plan` orders bodies and says which predicates become one
+//! native function, `emit` writes the bodies. [`verify`] checks the result.
 //!
 //! Invariants:
 //! - K1 A program with an error diagnostic gives no code.
@@ -13,38 +13,26 @@
 
 #![forbid(unsafe_code)]
 
-pub mod fuzzing;
-pub mod interpret;
 pub mod ir;
-pub mod text;
-pub mod verify;
 
-mod arithmetic;
-mod awaits;
-mod body;
-mod cells;
-mod check;
-mod code;
-mod components;
-mod computing;
-mod constants;
-mod facts;
-mod names;
-mod passive;
+mod emit;
 mod plan;
-mod split;
+mod program;
 mod tree;
-mod values;
-mod versions;
 
-use body::Surroundings;
-use code::{Code, Registers};
-use computing::Computing;
-use constants::Pool;
-use facts::Facts;
-use names::{Index, Names};
-use passive::{Context, Passive};
+pub use ir::{text, verify};
+
+use emit::body::{self, Surroundings};
+use emit::computing::Computing;
+use emit::fresh::{self, Bound, Versions};
+use ir::awaits;
 use plan::Plan;
+use plan::components;
+use program::constants::Pool;
+use program::names::{Index, Names};
+use program::passive::{self, Context, Passive};
+use program::values::Table;
+use program::{check, split};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Program, Separator};
@@ -52,8 +40,8 @@ use syntax::source::{SourceMap, Span};
 use term::abi::{Builtin, Position, PredicateId};
 use term::{Atom, AtomTable};
 use tree::Candidate;
-use values::Table;
-use versions::{Bound, Versions};
+use tree::code::{Code, Registers};
+use tree::facts::Facts;
 
 /// A predicate's full name.
 pub type PredicateKey = (Atom, Atom, usize);
@@ -278,7 +266,7 @@ impl<'a> Compilation<'_, 'a> {
             let index = self.compiled[at];
             numbers.insert(index, at);
             let arity = self.names.predicates[index.0 as usize].1.arity;
-            let most = versions::versions_max(program.units[at].steps);
+            let most = fresh::versions_max(program.units[at].steps);
             versions.add(index, arity, most, &mut code);
         }
         let mut component = ir::Component { entries: Vec::new(), registers: 0, blocks: Vec::new() };

@@ -45,7 +45,7 @@ fn compiled_and_interpreted_runs_agree() {
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let file = folder.join("random.kl1");
     let result = runner.run(&vec(any::<u8>(), 0..BYTES_MAX), |bytes| {
-        let text = compiler::fuzzing::program(&bytes);
+        let text = oracle::fuzzing::program(&bytes);
         agree(&file, &text).map_err(|difference| TestCaseError::fail(format!("{difference}\n{text}")))
     });
     // What cannot be removed is only litter.

@@ -73,7 +73,7 @@ fn random_programs_in_disorder() {
 
 /// One random program, with each number of workers.
 fn check(file: &Path, seed: u64) -> Result<(), String> {
-    let text = compiler::fuzzing::program(&bytes(seed));
+    let text = oracle::fuzzing::program(&bytes(seed));
     std::fs::write(file, &text).map_err(|error| error.to_string())?;
     let files = [file.to_path_buf()];
     let Ok(expected) = execute::interpreted(&files, &[], b"") else {
@@ -91,7 +91,7 @@ fn agree(files: &[PathBuf], workers: &str, seed: u64, expected: &Execution) -> R
     let disorder = format!("--check-heap={seed}");
     let (given, _) = execute::compiled(&["--workers", workers, &disorder], files, &[], b"")
         .map_err(|error| format!("{workers} workers: {error}"))?;
-    // A program that fails may have printed its line before or after (P3 of `compiler::fuzzing`).
+    // A program that fails may have printed its line before or after (P3 of `oracle::fuzzing`).
     let output_counts = matches!(expected.ending, Ending::Success | Ending::Deadlock);
     if !given.ending.agrees(expected.ending) || (output_counts && given.stdout != expected.stdout) {
         return Err(format!("{workers} workers: {given:?}\ninterpreted: {expected:?}"));

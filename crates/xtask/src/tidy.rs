@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("term", &[]),
     ("syntax", &["term"]),
     ("compiler", &["term", "syntax"]),
+    ("oracle", &["term", "syntax"]),
     ("codegen", &["term", "compiler"]),
     ("runtime", &["term", "syntax"]),
     ("fabric", &[]),

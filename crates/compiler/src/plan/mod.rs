@@ -1,14 +1,19 @@
 //! What a body does, in which order, before anything is known of registers.
 //!
+//! For: the order of a body, and which predicates become one function.
+//! It may know: the names and values of `program`.
+//! It never: makes an operation of IR.
+//!
 //! Order (KL1's execution order after commitment): active unifications and what can be computed at once, by data
 //! dependence; then the goals, in textual order. An inline operation that waits for a variable which only goals of this
 //! body (or operations that wait themselves) can bind becomes a goal in its textual place.
 
+pub(crate) mod components;
 mod schedule;
 
-use crate::arithmetic::fold;
-use crate::names::{Callee, Names};
-use crate::values::{Atomic, ValueId};
+use crate::program::arithmetic::fold;
+use crate::program::names::{Callee, Names};
+use crate::program::values::{Atomic, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::program::{Clause, Expr, Goal, GoalKind, Pragma, Term, TermKind, VarId};
 use syntax::source::Span;
@@ -41,7 +46,7 @@ pub(crate) enum Source<'a> {
 /// What a goal of a body calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
-    User(crate::names::Index),
+    User(crate::program::names::Index),
     Other(PredicateId),
     /// Arithmetic that waits for operands, and the builtin that it is.
     Arith(IntOp, PredicateId),

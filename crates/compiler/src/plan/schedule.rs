@@ -1,7 +1,7 @@
 //! Which operations of a body run at once and which wait as goals, and in which order.
 
 use super::{Inline, Item, Kind, Part, Plan, Planned, Planner, Side, Source, Step, Target};
-use crate::values::{Atomic, ValueId};
+use crate::program::values::{Atomic, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BinaryHeap;
 use syntax::program::{Pragma, VarId};

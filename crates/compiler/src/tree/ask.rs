@@ -2,12 +2,12 @@
 
 use super::state::{Row, State};
 use super::{CHUNK, Tree};
-use crate::arithmetic::relations;
-use crate::cells::{BIGINT, Cells, Wish, accepts, is_integer_cell, other_accepts, wish};
-use crate::code::Code;
-use crate::facts::{Answer, Facts};
 use crate::ir::{BlockId, End, Op, Reg};
-use crate::values::{Atomic, Fact, Origin, Shape, Test, TestId, ValueId};
+use crate::program::arithmetic::relations;
+use crate::program::values::{Atomic, Fact, Origin, Shape, Test, TestId, ValueId};
+use crate::tree::code::Code;
+use crate::tree::facts::{Answer, Facts};
+use crate::tree::match_cases::{BIGINT, Cells, Wish, accepts, is_integer_cell, other_accepts, wish};
 
 impl Tree<'_> {
     /// Code for the first open test of a state.

@@ -1,5 +1,9 @@
 //! Decision trees: the passive parts of a predicate's clauses as blocks of tests.
 //!
+//! For: choosing the clause that commits.
+//! It may know: the tests of `program`, and blocks of IR.
+//! It never: looks at a body: its caller makes those.
+//!
 //! A *state* is the clauses that may still commit (*rows*, in textual order, each with the tests that are left) and what
 //! is known. A step takes the first row's first test, asks it once for all rows, and goes on with a state per outcome.
 //!
@@ -16,14 +20,17 @@
 //! Absent on purpose: choosing tests by statistics. The program's order is what programmers expect.
 
 mod ask;
+pub(crate) mod code;
+pub(crate) mod facts;
+mod match_cases;
 mod rests;
 mod state;
 
-use crate::code::{Code, Registers};
-use crate::facts::{Answer, Facts};
 use crate::ir::{BlockId, End, GoalCall, Op, Operand, Pattern, Reg};
-use crate::passive::Passive;
-use crate::values::{Atomic, Fact, Origin, Table, Test, TestId, ValueId};
+use crate::program::passive::Passive;
+use crate::program::values::{Atomic, Fact, Origin, Table, Test, TestId, ValueId};
+use crate::tree::code::{Code, Registers};
+use crate::tree::facts::{Answer, Facts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use state::{Key, Next, Rest, RestId, Row, State, Work};
 

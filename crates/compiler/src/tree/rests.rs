@@ -2,8 +2,8 @@
 
 use super::Tree;
 use super::state::{Rest, RestId, Row, State};
-use crate::code::Code;
 use crate::ir::BlockId;
+use crate::tree::code::Code;
 
 impl Tree<'_> {
     pub(super) fn exit(&mut self, state: State, code: &mut Code) -> BlockId {

@@ -1,8 +1,8 @@
 //! What a tree's builder works on: the clauses that may still commit and what is known.
 
-use crate::facts::Facts;
 use crate::ir::{BlockId, Reg};
-use crate::values::TestId;
+use crate::program::values::TestId;
+use crate::tree::facts::Facts;
 use std::rc::Rc;
 
 /// A clause that may still commit, with the tests that are left.

@@ -1,6 +1,6 @@
 //! The two ways to execute a program: compiled, by the command `fifth`; and by the interpreter, in this process.
 
-use compiler::interpret::{Options, Outcome, run};
+use oracle::interpret::{Options, Outcome, run};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
 //! Bodies: plans to operations.
 
-use crate::code::{Code, Registers};
-use crate::computing::Computing;
-use crate::constants::{Pool, ground};
-use crate::facts::Facts;
+use crate::emit::computing::Computing;
+use crate::emit::fresh::{Bound, Versions};
 use crate::ir::{BlockId, End, GoalCall, Op, Operand, Place, Reg, Slot};
-use crate::names::Names;
 use crate::plan::{Plan, Planned, Side, Source, Step, Target};
-use crate::values::{Atomic, Fact, Table, ValueId};
-use crate::versions::{Bound, Versions};
+use crate::program::constants::{Pool, ground};
+use crate::program::names::Names;
+use crate::program::values::{Atomic, Fact, Table, ValueId};
+use crate::tree::code::{Code, Registers};
+use crate::tree::facts::Facts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::program::{Pragma, Term, TermKind, VarId};
 use term::abi::Position;

@@ -1,7 +1,7 @@
 //! Clauses that build very much (I4): nothing that may collect can follow the one heap check of a reduction that takes more than
 //! the slack, so the guard and what is computed stay in the clause, and an auxiliary predicate builds and calls.
 
-use crate::names::Names;
+use crate::program::names::Names;
 use rustc_hash::FxHashSet;
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{
@@ -65,7 +65,7 @@ fn term_words(term: &Term) -> usize {
             2 * items.len() + all(items) + tail.as_ref().map_or(0, |tail| term_words(tail))
         }
         TermKind::Struct(_, parts) => 1 + parts.len() + all(parts),
-        TermKind::Vector(parts) => crate::body::vector_words(parts.len()) as usize + all(parts),
+        TermKind::Vector(parts) => crate::emit::body::vector_words(parts.len()) as usize + all(parts),
         _ => 0,
     }
 }

@@ -3,8 +3,8 @@
 //! Leftmost calls inside a component are jumps. Predicates of a module that call each other leftmost in a circle belong
 //! together; then callers take their callees in as long as the component stays small.
 
-use crate::names::{Index, Names};
 use crate::plan::{Plan, Target};
+use crate::program::names::{Index, Names};
 use rustc_hash::FxHashMap;
 
 /// Components grow up to so many predicates ...

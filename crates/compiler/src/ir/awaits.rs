@@ -197,7 +197,7 @@ impl Paths<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::text;
+    use crate::ir::text;
     use term::abi::{Builtin, Place, PredicateId};
     use term::symbol::AtomTable;
 

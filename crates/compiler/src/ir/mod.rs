@@ -1,5 +1,9 @@
 //! The intermediate representation: what generated code does, without saying how a machine does it.
 //!
+//! For: the operations, their text form, their verifier, and what a predicate awaits.
+//! It may know: the ABI (`term`).
+//! It never: knows clauses, or how the code came about.
+//!
 //! A *component* is a set of predicates that become one native function: they reach each other by jumps.
 //! It has one set of virtual registers (assigned any number of times) and a graph of blocks.
 //!
@@ -10,6 +14,10 @@
 //!   gives up control before `Push`ed goals and the block's end.
 //! - I4 Between `Poll` and the end of the reduction the build operations (`Cons`, `Struct`, `Var`) take at most
 //!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall` follows.
+
+pub(crate) mod awaits;
+pub mod text;
+pub mod verify;
 
 use term::Atom;
 use term::abi::{Cond, IntOp, Position, PredicateId};

@@ -1,8 +1,8 @@
 //! What is known on the way to a block of a decision tree.
 
-use crate::arithmetic::relations;
 use crate::ir::Pattern;
-use crate::values::{Atomic, Fact, TestId, ValueId};
+use crate::program::arithmetic::relations;
+use crate::program::values::{Atomic, Fact, TestId, ValueId};
 use term::abi::Cond;
 
 /// How a guard call or a computation went.
@@ -64,7 +64,7 @@ impl Facts {
     /// What is known of a comparison of two integers.
     pub(crate) fn compares(&self, cond: Cond, a: Atomic, b: Atomic) -> Option<bool> {
         if let (Some(a), Some(b)) = (self.integer(a), self.integer(b)) {
-            return Some(crate::arithmetic::holds(cond, a, b));
+            return Some(crate::program::arithmetic::holds(cond, a, b));
         }
         let wanted = relations(cond);
         let mut possible = 0b111;

@@ -1,7 +1,7 @@
 //! What can be wrong with a program as a whole: names that mean nothing, clauses that are never chosen.
 
-use crate::names::Names;
-use crate::passive::{Context, Passive, type_test};
+use crate::program::names::Names;
+use crate::program::passive::{Context, Passive, type_test};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Call, Clause, GoalKind, GuardKind, Predicate, Separator, Term, TermKind};
@@ -69,7 +69,7 @@ impl Checker<'_, '_> {
         }
     }
     fn term(&mut self, term: &Term) {
-        use crate::constants::Predicates;
+        use crate::program::constants::Predicates;
         for part in term.subterms() {
             if let TermKind::Predicate(module, name, arity) = part.kind
                 && self.names.number(module, name, arity).is_none()
@@ -147,7 +147,7 @@ pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: us
 /// Warns of clauses that are never chosen, or that other implementations of the language delete.
 pub(crate) fn shadowed(predicate: &Predicate, passive: &[Passive], diagnostics: &mut Vec<Diagnostic>) {
     let mut conditional: Option<Span> = None;
-    let mut seen: FxHashMap<&[crate::values::TestId], Span> = FxHashMap::default();
+    let mut seen: FxHashMap<&[crate::program::values::TestId], Span> = FxHashMap::default();
     for (clause, passive) in predicate.clauses.iter().zip(passive) {
         if clause.separator != Separator::None {
             conditional = None;

@@ -1,7 +1,7 @@
 //! What names mean: builtins, predicates compiled earlier, and the predicates of this program.
 
 use crate::Options;
-use crate::constants::Predicates;
+use crate::program::constants::Predicates;
 use rustc_hash::FxHashMap;
 use syntax::program::{Call, GoalKind, Module, Predicate, Program, Term, TermKind};
 use term::abi::{Builtin, Place, PredicateId};

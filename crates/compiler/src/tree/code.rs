@@ -1,7 +1,7 @@
 //! A component under construction.
 
 use crate::ir::{Block, BlockId, End, Op, Operand, Reg};
-use crate::values::{Atomic, Origin, Table, ValueId};
+use crate::program::values::{Atomic, Origin, Table, ValueId};
 
 /// Blocks and registers of one component.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The partition of all terms that several rows' tests of one value make: what one `Match` tells apart.
 
 use crate::ir::Pattern;
-use crate::values::{Fact, Shape};
+use crate::program::values::{Fact, Shape};
 use rustc_hash::FxHashMap;
 
 /// What a row asks of one value.

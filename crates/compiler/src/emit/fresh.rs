@@ -10,11 +10,11 @@
 //! goes on later. The cell is initialised, so whoever reads it through another reference in the meantime sees an
 //! unbound variable. Other workers do not bind it either: it is private (C6 of `term::abi`) until a poll that gives up control.
 
-use crate::code::Code;
 use crate::ir::{BlockId, Reg};
-use crate::names::Index;
 use crate::plan::{Plan, Side, Source, Target};
-use crate::values::{Atomic, Origin, Table};
+use crate::program::names::Index;
+use crate::program::values::{Atomic, Origin, Table};
+use crate::tree::code::Code;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Versions of one predicate beyond the ordinary one ...

@@ -3,10 +3,10 @@
 //! Tests stand in textual order, each after the tests that make its values loadable. A clause commits when all of
 //! them succeed; the first that fails or blocks decides otherwise.
 
-use crate::constants::{Pool, ground};
 use crate::ir::{Constant, Pattern};
-use crate::names::Names;
-use crate::values::{Atomic, Origin, Shape, Table, Test, TestId, ValueId};
+use crate::program::constants::{Pool, ground};
+use crate::program::names::Names;
+use crate::program::values::{Atomic, Origin, Shape, Table, Test, TestId, ValueId};
 use std::rc::Rc;
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Clause, Expr, Guard, GuardKind, Term, TermKind, VarId};
@@ -117,7 +117,7 @@ impl Builder<'_, '_, '_> {
             Atomic::Atom(atom) => Pattern::Atom(atom),
             Atomic::Constant(id) => self.context.pool.pattern(id)?,
         };
-        crate::values::Fact::Like(pattern).decides(shape)
+        crate::program::values::Fact::Like(pattern).decides(shape)
     }
     /// Tests that `value` is like `term`, and names the term's new variables.
     fn pattern(&mut self, term: &Term, value: Atomic) {
@@ -344,7 +344,7 @@ impl Builder<'_, '_, '_> {
                     Some(operand) => self.expression(operand)?,
                     None => Atomic::Int(0),
                 };
-                if let Some(value) = crate::arithmetic::fold_atomic(*op, a, b) {
+                if let Some(value) = crate::program::arithmetic::fold_atomic(*op, a, b) {
                     return Some(value);
                 }
                 if matches!(op, IntOp::Div | IntOp::Mod) && b == Atomic::Int(0) {
@@ -371,7 +371,7 @@ impl Builder<'_, '_, '_> {
         }
     }
     fn unknown_guard(&mut self, name: Atom, arity: usize, span: Span) {
-        crate::check::unknown_guard(self.context, name, arity, span);
+        crate::program::check::unknown_guard(self.context, name, arity, span);
         self.never = true;
     }
     fn float_in_guard(&mut self, name: &str, span: Span) -> Option<Atomic> {
@@ -392,7 +392,7 @@ impl Builder<'_, '_, '_> {
     }
     fn compare(&mut self, cond: Cond, a: Atomic, b: Atomic, span: Span) {
         if let (Atomic::Int(x), Atomic::Int(y)) = (a, b) {
-            if !crate::arithmetic::holds(cond, x, y) {
+            if !crate::program::arithmetic::holds(cond, x, y) {
                 self.never(span, "this comparison of constants is never true".into());
             }
             return;
@@ -400,9 +400,10 @@ impl Builder<'_, '_, '_> {
         // Constants to the right, values in the order of their numbers: equal tests get equal numbers.
         let swap = matches!((a, b), (Atomic::Int(_) | Atomic::Constant(_), Atomic::Value(_)))
             || matches!((a, b), (Atomic::Value(x), Atomic::Value(y)) if y < x);
-        let (cond, a, b) = if swap { (crate::arithmetic::swapped(cond), b, a) } else { (cond, a, b) };
+        let (cond, a, b) =
+            if swap { (crate::program::arithmetic::swapped(cond), b, a) } else { (cond, a, b) };
         if a == b {
-            if !crate::arithmetic::holds(cond, 0, 0) {
+            if !crate::program::arithmetic::holds(cond, 0, 0) {
                 self.never(span, "a value is never less than, greater than or different from itself".into());
             }
             return;
@@ -417,7 +418,7 @@ impl Builder<'_, '_, '_> {
             self.push(Test::Shape(value, shape));
             return;
         }
-        let (cond, b) = crate::arithmetic::canonical(cond, b);
+        let (cond, b) = crate::program::arithmetic::canonical(cond, b);
         self.push(Test::Compare(cond, a, b));
     }
     fn assign(&mut self, target: &Term, value: Atomic) {
@@ -473,7 +474,7 @@ impl Builder<'_, '_, '_> {
             TermKind::Struct(name, arguments) => Pattern::Struct(*name, arguments.len() as u32),
             _ => Pattern::Object(VECTOR.0),
         };
-        if crate::values::Fact::Like(pattern).decides(shape) == Some(false) {
+        if crate::program::values::Fact::Like(pattern).decides(shape) == Some(false) {
             self.never(argument.span, "this is never of the type tested".into());
         }
     }

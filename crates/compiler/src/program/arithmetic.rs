@@ -1,6 +1,6 @@
 //! Arithmetic and comparisons on constants.
 
-use crate::values::Atomic;
+use crate::program::values::Atomic;
 use term::abi::{Cond, IntOp};
 use term::word::{INT_MAX, INT_MIN};
 
