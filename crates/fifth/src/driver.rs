@@ -10,6 +10,7 @@ use runtime::program::{Load, PredicateInfo};
 use runtime::worker::Collect;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use syntax::diagnostic::Diagnostic;
 use term::AtomTable;
 use term::abi::{Builtin, Place, PredicateId};
@@ -37,7 +38,6 @@ fn new_node(engine: &Engine, own: &[Native]) -> anyhow::Result<Node> {
     let mut node = loop {
         let workers = candidates.next().expect("the last candidate is returned or refused");
         let options = runtime::worker::Options {
-            workers: workers as usize,
             heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             collect: match engine.check_heap {
                 None => Collect::WhenFull,
@@ -46,17 +46,18 @@ fn new_node(engine: &Engine, own: &[Native]) -> anyhow::Result<Node> {
             },
             check_heap: engine.check_heap.is_some(),
             trace: engine.trace.is_some(),
+            ..runtime::worker::Options::alone(workers as usize)
         };
         let mut natives = runtime::builtins::natives();
         natives.extend_from_slice(own);
-        match Node::new(options, AtomTable::new(), natives) {
+        match Node::new(options, Arc::default(), natives) {
             Ok(node) => break node,
             Err(error) if candidates.len() == 0 => anyhow::bail!("{error}"),
             Err(_) => {}
         }
     };
     // Without handlers an interrupt ends the process all the same, only less politely.
-    let _ = runtime::builtins::io::events::end_on_interrupt(node.worker());
+    let _ = runtime::builtins::io::events::end_on_interrupt(&mut [node.worker()]);
     let outside = runtime::builtins::io::events::Outside::of(node.worker());
     node.set_events(Box::new(outside));
     Ok(node)

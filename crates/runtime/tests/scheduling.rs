@@ -4,15 +4,14 @@ use runtime::native::{Native, Outcome};
 use runtime::node::Node;
 use runtime::outcome::{ErrorKind, RunOutcome};
 use runtime::worker::{Collect, Options, PRIORITY_START, Worker};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{Builtin, Place, PredicateId};
 use term::symbol::{AtomTable, NIL};
 
-const OPTIONS: Options =
-    Options { workers: 1, heap_bytes_max: None, collect: Collect::Always, check_heap: true, trace: false };
+const OPTIONS: Options = Options { collect: Collect::Always, check_heap: true, ..Options::alone(1) };
 
 #[derive(Default)]
 struct Trace(Vec<i64>);
@@ -53,7 +52,7 @@ fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
         }),
         native("never", "a", |_, _, _| Outcome::No),
     ];
-    let mut node = Node::new(OPTIONS, AtomTable::new(), natives).expect("address space");
+    let mut node = Node::new(OPTIONS, Arc::default(), natives).expect("address space");
     let main = find(node.worker(), "main", 0);
     let outcome = node.run(main, &[]);
     let trace = std::mem::take(&mut node.worker().state::<Trace>().0);
@@ -192,7 +191,7 @@ fn a_worker_with_lower_priority_gets_urgent_goals_of_others() {
         }),
     ];
     let options = Options { workers: 2, collect: Collect::WhenFull, ..OPTIONS };
-    let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
+    let mut node = Node::new(options, Arc::default(), natives).expect("address space");
     let main = find(node.worker(), "main", 0);
     let outcome = node.run(main, &[]);
     assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
@@ -276,4 +275,47 @@ fn exit_ends_the_run() {
     });
     assert!(matches!(outcome, RunOutcome::Exit(42)));
     assert!(trace.is_empty());
+}
+
+#[test]
+fn sixty_four_nodes_of_one_process_share_atoms_and_run_at_the_same_time() {
+    const NODES: u32 = 64;
+    let atoms = Arc::<AtomTable>::default();
+    let natives = || {
+        let mut natives = runtime::builtins::natives();
+        natives.push(native("pair", "iia", |w, inputs, _| {
+            let atom = w.intern("an atom that all nodes make");
+            let pair = inputs[..2].iter().map(|&n| w.small(n).expect("a number")).collect::<Vec<_>>();
+            w.state::<Trace>().0.extend(pair);
+            w.unify(inputs[2], Word::atom(atom));
+            Outcome::Done
+        }));
+        natives.push(native("main", "", |w, _, _| {
+            let [me, total, atom] = [(); 3].map(|()| w.new_variable());
+            let (module, name) = (w.intern("builtin"), w.intern("current_node"));
+            let current_node = w.predicates.lookup(module, name, 2).expect("a builtin");
+            let pair = find(w, "pair", 3);
+            w.spawn(pair, &[me, total, atom]);
+            w.spawn(current_node, &[me, total]);
+            Outcome::Done
+        }));
+        natives
+    };
+    let nodes = (0..NODES).map(|node| {
+        let options = Options { node, nodes: NODES, share: NODES, ..Options::alone(1) };
+        Node::new(options, atoms.clone(), natives()).expect("address space")
+    });
+    let mut nodes: Vec<Node> = nodes.collect();
+    std::thread::scope(|scope| {
+        for node in &mut nodes {
+            scope.spawn(|| {
+                let main = find(node.worker(), "main", 0);
+                assert!(matches!(node.run(main, &[]), RunOutcome::Success));
+            });
+        }
+    });
+    for (number, node) in (0..).zip(&mut nodes) {
+        assert_eq!(node.worker().state::<Trace>().0, [number, NODES.into()]);
+    }
+    assert!(atoms.lookup(b"an atom that all nodes make").is_some());
 }

@@ -172,10 +172,10 @@ pub(super) fn library(worker: &mut Worker, module: &str, name: &str, arity: usiz
     worker.predicates.lookup(module, name, arity).expect("natives are loaded before any of them runs")
 }
 
-/// `current_node(Me,Total)`: one node.
-fn current_node(_: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
-    outputs[0] = Word::small(0);
-    outputs[1] = Word::small(1);
+/// `current_node(Me,Total)`.
+fn current_node(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
+    outputs[0] = Word::small(worker.options.node.into());
+    outputs[1] = Word::small(worker.options.nodes.into());
     Outcome::Done
 }
 

@@ -4,21 +4,16 @@ use super::natives;
 use crate::node::Node;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::worker::native::Outcome;
-use crate::worker::{Collect, Options, Worker};
+use crate::worker::{Options, Worker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::sync::Arc;
+use term::Word;
 use term::abi::PredicateId;
-use term::{AtomTable, Word};
 
 pub(crate) fn node() -> Node {
-    let options = Options {
-        workers: 1,
-        heap_bytes_max: Some(256 << 20),
-        collect: Collect::WhenFull,
-        check_heap: false,
-        trace: false,
-    };
-    let mut node = Node::new(options, AtomTable::new(), natives()).expect("address space");
+    let options = Options { heap_bytes_max: Some(256 << 20), ..Options::alone(1) };
+    let mut node = Node::new(options, Arc::default(), natives()).expect("address space");
     let outside = super::io::events::Outside::of(node.worker());
     node.set_events(Box::new(outside));
     node

@@ -6,13 +6,13 @@ use crate::node::Node;
 use crate::terms::classes::Contents;
 use crate::terms::deref;
 use crate::worker::native::{Native, Outcome};
-use crate::worker::{Collect, Options, Root, Worker};
+use crate::worker::{Options, Root, Worker};
 use num_bigint::BigInt;
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use term::abi::{BOTTOM, Builtin, Place, PredicateId};
 use term::layout::{self, ClassId};
-use term::symbol::AtomTable;
 use term::word::{self, Tag, UNBOUND};
 use term::{Atom, Word};
 
@@ -172,9 +172,8 @@ impl Builder {
             native("daemon", "a", true),
             native("awaiting", "i", false),
         ];
-        let options =
-            Options { workers, heap_bytes_max, collect: Collect::WhenFull, check_heap: true, trace: false };
-        let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
+        let options = Options { heap_bytes_max, check_heap: true, ..Options::alone(workers) };
+        let mut node = Node::new(options, Arc::default(), natives).expect("address space");
         let goal = [0, 1, 2].map(|i| node.builtins()[i].0);
         let awaiting = node.builtins()[3].0;
         let cell_class = node.add_class("cell", Contents::Tagged);

@@ -75,7 +75,8 @@ impl Spaces {
             memory.use_large_pages(start, start + bytes);
         }
         // A major collection needs the space twice, and blocks and pages are not filled to the last word.
-        let bytes_max = options.heap_bytes_max.unwrap_or_else(machine_share).min(space / 4);
+        let bytes_max =
+            options.heap_bytes_max.unwrap_or_else(|| machine_share() / options.share as usize).min(space / 4);
         Some(Spaces {
             young,
             old: OldSpace::new(old),

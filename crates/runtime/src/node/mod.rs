@@ -83,10 +83,12 @@ impl std::fmt::Display for Refused {
 }
 
 impl Node {
-    /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read).
-    pub fn new(options: Options, atoms: AtomTable, natives: Vec<Native>) -> Result<Node, Refused> {
+    /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read). All nodes of a process may share it: code
+    /// that was generated with it then runs on each of them that has the same builtins.
+    pub fn new(options: Options, atoms: Arc<AtomTable>, natives: Vec<Native>) -> Result<Node, Refused> {
         // Less address space (`ulimit -v`) is a smaller heap, not an error.
-        let reserved = (0..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
+        let begin = options.share.next_power_of_two().ilog2().min(HALVINGS_MAX);
+        let reserved = (begin..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
         let (spaces, goals) = reserved.ok_or(Refused::AddressSpace(options.workers))?;
         let shared = Arc::new(Shared::new(&options, atoms, spaces));
         let mut predicates = Predicates::default();

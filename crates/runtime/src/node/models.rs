@@ -9,12 +9,11 @@ use crate::node::Node;
 use crate::terms::deref;
 use crate::worker::all::Shared;
 use crate::worker::native::{Native, Outcome};
-use crate::worker::{Collect, Options, Worker};
+use crate::worker::{Options, Worker};
 use loom::thread;
 use std::sync::Arc;
 use term::Word;
 use term::abi::{Builtin, Place, PredicateId};
-use term::symbol::AtomTable;
 use term::word::{Tag, UNBOUND};
 
 /// The runtime's functions have buffers on the stack that loom's threads have no room for otherwise.
@@ -37,13 +36,7 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new() -> (Node, Pair) {
-        let options = Options {
-            workers: 2,
-            heap_bytes_max: Some(1 << 30),
-            collect: Collect::WhenFull,
-            check_heap: false,
-            trace: false,
-        };
+        let options = Options { heap_bytes_max: Some(1 << 30), ..Options::alone(2) };
         let natives = vec![
             native("goal", |_, _, _| Outcome::Done),
             native("generator", |worker, inputs, _| {
@@ -51,7 +44,7 @@ impl Pair {
                 Outcome::Done
             }),
         ];
-        let mut node = Node::new(options, AtomTable::new(), natives).expect("address space");
+        let mut node = Node::new(options, Arc::default(), natives).expect("address space");
         assert_eq!([0, 1].map(|i| node.builtins()[i].0), [GOAL, GENERATOR]);
         let shared = node.worker().shared.clone();
         (node, Pair { shared, variables: Vec::new() })

@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// B7 of `feedback`.
     pub(crate) lessons: Lessons,
     pub(crate) policy: Mutex<crate::collect::policy::Policy>,
-    /// Of the machine, as far as the process may use them.
+    /// Of the machine, as far as the node may use them.
     pub(crate) processors: usize,
     pub(crate) trace: Option<Trace>,
     crew: OnceLock<Crew>,
@@ -53,11 +53,12 @@ pub(crate) struct Shared {
 struct PrivateBase(AtomicUsize);
 
 impl Shared {
-    pub(crate) fn new(options: &Options, atoms: AtomTable, spaces: Spaces) -> Shared {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    pub(crate) fn new(options: &Options, atoms: Arc<AtomTable>, spaces: Spaces) -> Shared {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let processors = all / options.share as usize;
         Shared {
             team: Team::new(options.workers, processors),
-            atoms: Arc::new(atoms),
+            atoms,
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
             collection: Mutex::default(),
             kept: AtomicUsize::new(0),
@@ -66,7 +67,7 @@ impl Shared {
             outcome: Mutex::default(),
             lessons: Lessons::default(),
             policy: Mutex::new(crate::collect::policy::Policy::new(options.workers)),
-            processors,
+            processors: processors.max(1),
             trace: options.trace.then(|| Trace::new(options.workers)),
             crew: OnceLock::new(),
             spaces: Arc::new(spaces),
@@ -138,6 +139,9 @@ impl Crew {
 pub(crate) struct Workers {
     workers: Vec<*mut Worker>,
 }
+
+// SAFETY: W1 - whoever has the node uses its workers, on whichever thread, while it is not running anything.
+unsafe impl Send for Workers {}
 
 impl Workers {
     pub(crate) fn new(workers: Vec<Box<Worker>>) -> Workers {

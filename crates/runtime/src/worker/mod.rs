@@ -185,6 +185,28 @@ pub struct Options {
     pub check_heap: bool,
     /// Note what each worker does when.
     pub trace: bool,
+    /// The node's number, and how many nodes the program has.
+    pub node: u32,
+    /// See `node`.
+    pub nodes: u32,
+    /// How many of them share this process: each gets that part of the address space, of the machine's memory and of its processors.
+    pub share: u32,
+}
+
+impl Options {
+    /// Options of a node that is alone, has so many workers, and is told nothing else.
+    pub const fn alone(workers: usize) -> Options {
+        Options {
+            workers,
+            heap_bytes_max: None,
+            collect: Collect::WhenFull,
+            check_heap: false,
+            trace: false,
+            node: 0,
+            nodes: 1,
+            share: 1,
+        }
+    }
 }
 
 /// When a node collects.

@@ -114,16 +114,23 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     Some(list)
 }
 
-/// From now on Ctrl-C and SIGTERM end the run ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles
+/// From now on Ctrl-C and SIGTERM end the run of each of these nodes' first workers ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles
 /// the signal itself; a second one half a second later, or one between runs, ends the process at once with exit code
 /// 130 (unless [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)).
-pub fn end_on_interrupt(worker: &mut Worker) -> std::io::Result<()> {
+pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
+    let wakers: Vec<_> = nodes.iter().map(|worker| worker.waker()).collect();
+    let Some(first) = nodes.first_mut() else { return Ok(()) };
     let (wakeups, handler) = UnixStream::pair()?;
     wakeups.set_nonblocking(true)?;
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let waker = worker.waker();
+        let wakers = wakers.clone();
         let action = move || {
-            if !waker.is_claimed(signal) && !waker.interrupt() {
+            if wakers.iter().any(|waker| waker.is_claimed(signal)) {
+                return;
+            }
+            // All of them hear of it, whatever the first says.
+            let heard = wakers.iter().filter(|waker| waker.interrupt()).count();
+            if heard == 0 {
                 signal_hook::low_level::exit(130);
             }
         };
@@ -132,7 +139,7 @@ pub fn end_on_interrupt(worker: &mut Worker) -> std::io::Result<()> {
         signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
     }
     let fd = Fd::Owned(Arc::new(wakeups.try_clone()?.into()));
-    worker.state::<Outside>().sources().interrupts = Some((wakeups, fd));
+    first.state::<Outside>().sources().interrupts = Some((wakeups, fd));
     Ok(())
 }
 
