@@ -16,7 +16,8 @@ use crate::memory::constants::Constants;
 use crate::memory::nursery::{HALVINGS_MAX, address_space_min, other_bytes};
 use crate::memory::ranges::Region;
 use crate::memory::spaces::Spaces;
-use crate::node::reduce::Home;
+pub use crate::node::reduce::Turn;
+use crate::node::reduce::{Home, Idle};
 use crate::node::threads::Threads;
 use crate::reports::outcome::RunOutcome;
 use crate::reports::statistics::Statistics;
@@ -40,6 +41,10 @@ pub struct Node {
     workers: Workers,
     shared: Arc<Shared>,
     home: Home,
+    /// Of worker 0, during a run.
+    idle: Option<Idle>,
+    /// Worker 0 has been told that nothing is ready, and has not gone on.
+    quiescent: bool,
     code: Code,
     constants: Constants,
     builtins: Vec<(PredicateId, Builtin)>,
@@ -132,11 +137,12 @@ impl Node {
         }
         shared.set_crew(workers.crew());
         let (all, team) = (shared.clone(), shared.clone());
-        let work = move |index| reduce::work(&all, index, None);
+        let work = move |index| reduce::work(&all, index);
         let threads = Threads::start(options.workers, work, move || team.team.poke_again())
             .ok_or(Refused::Threads(options.workers))?;
         let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
-        Ok(Node { threads, workers, shared, home, code, constants, builtins })
+        let (idle, quiescent) = (None, false);
+        Ok(Node { threads, workers, shared, home, idle, quiescent, code, constants, builtins })
     }
     /// The builtins given to `new`, with their numbers.
     pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
@@ -235,18 +241,60 @@ impl Node {
 
     /// Runs a goal, and all that follows from it, to the end.
     pub fn run(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
-        let Node { threads, workers, shared, home, .. } = self;
-        let waker = workers.get(0).waker();
-        waker.set_running(true);
-        workers.get(0).spawn(predicate, args);
-        shared.team.begin_run();
-        threads.run(|| reduce::work(shared, 0, Some(home)));
-        waker.set_running(false);
-        workers.iter_mut().for_each(|worker| {
+        self.begin(Some((predicate, args)));
+        loop {
+            match self.turn() {
+                Turn::Look => {}
+                Turn::Ended => return self.end(None),
+                Turn::Quiescent if self.awaits_events() => reduce::await_event(&self.shared, &mut self.home),
+                Turn::Quiescent => {
+                    let outcome = self.stuck();
+                    return self.end(Some(outcome));
+                }
+            }
+        }
+    }
+    /// Begins a run, with a goal or without. [`Node::turn`] goes on with it, on this thread, until [`Node::end`].
+    pub fn begin(&mut self, goal: Option<(PredicateId, &[Word])>) {
+        self.workers.get(0).waker().set_running(true);
+        if let Some((predicate, args)) = goal {
+            self.workers.get(0).spawn(predicate, args);
+        }
+        self.shared.team.begin_run();
+        self.threads.begin();
+        self.idle = Some(Idle::new(&self.shared, 0));
+    }
+    /// Worker 0's share of the run. Panics before `begin`.
+    pub fn turn(&mut self) -> Turn {
+        if std::mem::take(&mut self.quiescent) {
+            self.shared.team.go_on();
+        }
+        let idle = self.idle.as_mut().expect("a run has begun");
+        let turn = reduce::turn(&self.shared, idle, Some(&mut self.home));
+        self.quiescent = turn == Turn::Quiescent;
+        turn
+    }
+    /// After [`Turn::Quiescent`]: whether goals wait that events from outside may resume.
+    pub fn awaits_events(&self) -> bool {
+        reduce::awaits_events(&self.shared, &self.home)
+    }
+    /// After [`Turn::Quiescent`]: how a run ends in which nothing resumes a goal of this node any more.
+    pub fn stuck(&mut self) -> RunOutcome {
+        reduce::stuck(&self.shared)
+    }
+    /// Ends the run, with this outcome unless it has one. Goals that are left are forgotten.
+    pub fn end(&mut self, outcome: Option<RunOutcome>) -> RunOutcome {
+        if let Some(outcome) = outcome {
+            self.shared.finish(outcome);
+        }
+        (self.quiescent, self.idle) = (false, None);
+        self.threads.end();
+        self.workers.get(0).waker().set_running(false);
+        self.workers.iter_mut().for_each(|worker| {
             worker.note_figures(true);
             worker.clear_goals();
         });
-        shared.take_outcome().unwrap_or(RunOutcome::Success)
+        self.shared.take_outcome().unwrap_or(RunOutcome::Success)
     }
 }
 

@@ -49,22 +49,44 @@ enum Pause {
     Collect,
     /// The end of somebody else's stop.
     Stopped,
+    /// Whoever steps the node to look at what is outside it.
+    Look,
     /// Nothing: the run is over.
     Over,
 }
 
-/// Reduces for worker `me` until the run is over.
-pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
-    let crew = shared.crew();
-    let mut idle = Idle::new(shared, me, crew.with(me, |worker| worker.waker()));
+/// Why worker 0 came back from its share of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Of a node among several: it is time to look for messages.
+    Look,
+    /// Nothing is ready at this node.
+    Quiescent,
+    /// The run is over.
+    Ended,
+}
+
+/// So much is allocated by worker 0 of a node among several until it looks for messages again: 30 us of work, about.
+const MESSAGES_BYTES: usize = 64 << 10;
+
+/// Reduces for worker `me`, which is not 0, until the run is over.
+pub(crate) fn work(shared: &Shared, me: usize) {
+    let mut idle = Idle::new(shared, me);
+    let turn = turn(shared, &mut idle, None);
+    assert_eq!(turn, Turn::Ended, "only worker 0 is told of anything else");
+}
+
+/// Reduces for a worker until something is to be done outside the node, or the run is over.
+pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>) -> Turn {
+    let (crew, me) = (shared.crew(), idle.me);
     loop {
         let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
         match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
             Pause::Poll => shared.noted(me, || idle.poll(shared), |_| What::Resting),
             Pause::Rest => {
                 match shared.noted(me, || idle.rest(shared, home.as_deref_mut()), |_| What::Resting) {
-                    Wake::Over => return,
-                    Wake::Quiescent => quiescent(shared, home.as_deref_mut().expect("worker 0 is told (T2)")),
+                    Wake::Over => return Turn::Ended,
+                    Wake::Quiescent => return Turn::Quiescent,
                     Wake::Mail | Wake::Timeout => {}
                     Wake::Share | Wake::Solo => unreachable!("a rest looks after these itself"),
                 }
@@ -84,7 +106,8 @@ pub(crate) fn work(shared: &Shared, me: usize, mut home: Option<&mut Home>) {
                 };
                 shared.noted(me, stopped, |()| What::Stopped);
             }
-            Pause::Over => return,
+            Pause::Look => return Turn::Look,
+            Pause::Over => return Turn::Ended,
         }
     }
 }
@@ -105,23 +128,24 @@ fn take_part(shared: &Shared, me: usize) {
     }
 }
 
-/// Nothing is ready anywhere, and worker 0 has the node for itself. The run ends also when events may come, if no goal is left
-/// that could use them.
-fn quiescent(shared: &Shared, home: &mut Home) {
+/// Nothing is ready at this node, and worker 0 has it for itself. True if goals wait that events from outside may resume.
+pub(crate) fn awaits_events(shared: &Shared, home: &Home) -> bool {
+    let crew = shared.crew();
+    let pending = crew.with(0, |worker| home.has_pending(worker));
+    pending && (0..crew.len()).any(|index| crew.with(index, |worker| worker.waiting_goals().next().is_some()))
+}
+
+/// The same; sleeps until such an event has come.
+pub(crate) fn await_event(shared: &Shared, home: &mut Home) {
+    shared.crew().with(0, |worker| shared.noted(0, || home.sleep(worker), |()| What::Outside));
+}
+
+/// Nothing is ready at this node, and nothing will resume a goal: success, or the goals that wait for ever.
+pub(crate) fn stuck(shared: &Shared) -> RunOutcome {
     let crew = shared.crew();
     let mut waiting = Vec::new();
     crew.each(|worker| waiting.extend(worker.waiting_goals()));
-    let outcome = crew.with(0, |worker| {
-        if !waiting.is_empty() && home.has_pending(worker) {
-            shared.noted(0, || home.sleep(worker), |()| What::Outside);
-            return None;
-        }
-        Some(worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
-    });
-    match outcome {
-        Some(outcome) => shared.finish(outcome),
-        None => shared.team.go_on(),
-    }
+    crew.with(0, |worker| worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
 }
 
 impl Home {
@@ -158,7 +182,7 @@ impl Home {
 }
 
 /// How a worker behaves that has no goals.
-struct Idle {
+pub(crate) struct Idle {
     me: usize,
     workers: usize,
     /// How long it waits before it asks (again).
@@ -176,8 +200,9 @@ struct Idle {
 }
 
 impl Idle {
-    fn new(shared: &Shared, me: usize, waker: Waker) -> Idle {
-        let workers = shared.crew().len();
+    pub(crate) fn new(shared: &Shared, me: usize) -> Idle {
+        let (crew, workers) = (shared.crew(), shared.crew().len());
+        let waker = crew.with(me, |worker| worker.waker());
         Idle {
             me,
             workers,
@@ -327,9 +352,11 @@ impl Worker {
                 fence(Ordering::SeqCst);
             }
         }
+        let mut look = false;
         if let Some(home) = home
             && self.woken()
         {
+            look = self.is_one_of_several_nodes();
             home.look_outside(self);
         }
         if !self.unify_wanted.is_empty() {
@@ -361,6 +388,10 @@ impl Worker {
         if due {
             (self.soon, self.looked) = (usize::MAX, None);
             self.take_turn(collected);
+        }
+        if self.is_one_of_several_nodes() && self.index == 0 {
+            look |= due;
+            self.soon = self.soon.min(self.abi.heap as usize + MESSAGES_BYTES);
         }
         if crowd {
             self.look_at_others();
@@ -407,7 +438,10 @@ impl Worker {
             self.abi.set_limit(self.abi.limit().min(self.soon));
         }
         self.switch_priority();
-        None
+        look.then_some(Pause::Look)
+    }
+    fn is_one_of_several_nodes(&self) -> bool {
+        self.options.nodes > 1
     }
     /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or has not for a while (B8).
     #[inline(always)]

@@ -2,7 +2,7 @@
 //!
 //! They are made with the node and wait between its runs: so a system that refuses them says so before a program has begun.
 //!
-//! Invariant D1: a thread works only between `begin` and the moment at which it counts itself out, and `run` ends after that.
+//! Invariant D1: a thread works only between `begin` and the moment at which it counts itself out, and `end` returns after that.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -87,15 +87,16 @@ impl Threads {
         }
         Some(threads)
     }
-    /// All threads work, and so does the caller, until everybody has finished.
-    pub(crate) fn run(&self, own: impl FnOnce()) {
+    /// All threads work from now on, and so does the caller, until it calls `end`.
+    pub(crate) fn begin(&self) {
         self.gate.change(|state| {
             state.runs += 1;
             state.working = self.handles.len() + 1;
         });
-        let out = CountsOut(&self.gate);
-        own();
-        drop(out);
+    }
+    /// The caller has finished; waits until everybody has.
+    pub(crate) fn end(&self) {
+        drop(CountsOut(&self.gate));
         let panicked = self.gate.wait_while(|state| state.working > 0, &*self.remind).panicked;
         assert!(!panicked, "a worker's thread panicked");
     }
@@ -135,7 +136,9 @@ mod tests {
         let work = move |index| _ = summand.fetch_add(1usize << (8 * index), Ordering::SeqCst);
         let threads = Threads::start(4, work, || ()).expect("threads");
         for run in 1..=100 {
-            threads.run(|| _ = sum.fetch_add(1, Ordering::SeqCst));
+            threads.begin();
+            sum.fetch_add(1, Ordering::SeqCst);
+            threads.end();
             assert_eq!(sum.load(Ordering::SeqCst), 0x0101_0101 * run);
         }
     }
@@ -159,7 +162,9 @@ mod tests {
         for index in 0..3 {
             late.store(index, Ordering::SeqCst);
             reminded.store(0, Ordering::SeqCst);
-            threads.run(|| wait(0));
+            threads.begin();
+            wait(0);
+            threads.end();
             assert_eq!(reminded.load(Ordering::SeqCst), 1);
         }
     }
