@@ -20,7 +20,7 @@ pub mod terms;
 pub mod worker;
 
 pub use coordination::waker;
-pub use goals::resumed_order;
+pub use goals::{abroad, resumed_order};
 pub use reports::{outcome, statistics, trace};
 pub use terms::{classes, order};
 pub use worker::{events, native, program};

@@ -30,6 +30,7 @@ pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
             assert!(slot >= worker.goals.clean || !leads || !heap.is_young(word.address()), "P4");
         }
         words.extend(&worker.roots);
+        words.extend(worker.abroad.words());
         words.extend(worker.goals.buckets().flatten());
         let records = worker.registry.young.iter().chain(&worker.registry.old);
         let waiting = records.filter(|&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);

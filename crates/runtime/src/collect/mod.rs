@@ -48,7 +48,7 @@ use crate::coordination::sync::Mutex;
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use crate::goals::suspend::Registry;
 use crate::memory::nursery::{LARGE_WORDS, Range};
-use crate::memory::ranges::LARGE_PAGE;
+use crate::memory::ranges::{LARGE_PAGE, read};
 use crate::memory::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
 use crate::reports::statistics::Share;
 use crate::terms::classes::Contents;
@@ -195,9 +195,26 @@ impl Collection {
             (true, true) => Collector::<true, true>::new(self, me).run(crew, me),
         }
     }
+    /// What is weak: after the trace, and before anything that was evacuated is used again.
+    fn sweep_abroad(&self, crew: &Crew) {
+        let young = self.spaces.young;
+        let in_from = |address: usize| {
+            let lane = address.wrapping_sub(young.start);
+            if young.contains(address) {
+                return lane / SURVIVOR_RANGE % 4 != self.to_area;
+            }
+            self.major && self.from_blocks.contains(address)
+        };
+        let moved = |record: usize| {
+            let header = read(record);
+            if in_from(record) { forwards_all(header).then(|| target(header)) } else { Some(record) }
+        };
+        crew.with(0, |worker| worker.abroad.sweep(self.major, moved, |address| young.contains(address)));
+    }
     /// After everybody's part. Answers who did what.
     pub(crate) fn end(&self, crew: &Crew) -> Vec<Part> {
         let mut parts = std::mem::take(&mut *lock(&self.parts));
+        self.sweep_abroad(crew);
         self.spaces.flip();
         crew.each(|worker| {
             let (base, top) = (worker.heap.survivor_base(1 - self.to_area), worker.heap.survivor_top);

@@ -411,7 +411,7 @@ impl Worker {
     /// kept.
     fn heap_bytes(&self) -> usize {
         let kept = self.shared.kept.load(Relaxed) + self.roots.len() * ROOT_BYTES;
-        self.heap.spaces.old_bytes() + self.atoms.bytes() + kept
+        self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
     }
     /// Makes the next collection a major one, and soon.
     pub fn collect_soon(&mut self) {

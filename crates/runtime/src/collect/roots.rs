@@ -41,6 +41,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         slots.clear();
         worker.heap.remembered = slots;
         self.roots(&mut worker.roots);
+        let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
+        worker.abroad.roots(MAJOR, trace);
         let team = &worker.shared.team;
         team.visit_mail(worker.index, |mail| self.roots(&mut mail.words));
         let top = worker.abi.goals as usize;

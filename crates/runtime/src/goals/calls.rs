@@ -65,6 +65,10 @@ impl Worker {
     ) -> Option<Word> {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let run = code.run;
+        if code.home && self.options.node != 0 {
+            self.throw(0, predicate, args);
+            return None;
+        }
         if code.home && self.index != 0 {
             self.post(0, predicate, args);
             return None;

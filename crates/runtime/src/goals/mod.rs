@@ -4,6 +4,7 @@
 //! It may know: terms, memory and its own worker.
 //! It never: gives a goal to another worker (`sharing` does) or enters generated code (`node` does).
 
+pub mod abroad;
 pub(crate) mod calls;
 pub(crate) mod resume;
 pub mod resumed_order;

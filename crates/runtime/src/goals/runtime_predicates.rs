@@ -18,6 +18,9 @@ pub(crate) struct SystemGoals {
     pub(crate) after_collection: PredicateId,
     pub(crate) unify: PredicateId,
     pub(crate) mark: PredicateId,
+    /// See `abroad`.
+    pub(crate) external: PredicateId,
+    pub(crate) exported: PredicateId,
     /// A builtin that is looked up once: see `builtins::merge`.
     pub(crate) merge: PredicateId,
 }
@@ -31,13 +34,15 @@ impl Default for SystemGoals {
             after_collection: BOTTOM,
             unify: BOTTOM,
             mark: BOTTOM,
+            external: BOTTOM,
+            exported: BOTTOM,
             merge: BOTTOM,
         }
     }
 }
 
 /// How many there are.
-pub(crate) const COUNT: usize = 6;
+pub(crate) const COUNT: usize = 8;
 
 /// The natives behind them, in the order of the numbers.
 pub(crate) fn natives() -> [Native; COUNT] {
@@ -51,6 +56,8 @@ pub(crate) fn natives() -> [Native; COUNT] {
             worker.unmark_goals();
             Outcome::Done
         }),
+        outward("external"),
+        outward("exported"),
     ]
 }
 
@@ -63,6 +70,13 @@ pub(crate) fn target_priority(current: i64, kind: u64, amount: i64) -> i64 {
 pub(crate) fn native(module: &str, name: &str, modes: &str, run: crate::worker::native::Run) -> Native {
     let (module, name, modes) = (module.to_owned(), name.to_owned(), modes.to_owned());
     Native { signature: Builtin { module, name, modes, place: Place::Goal, daemon: false }, run, home: false }
+}
+
+/// A daemon whose goals become news for other nodes in place of being reduced: see `abroad`.
+fn outward(name: &str) -> Native {
+    let mut native = native("fifth", name, "aa", |_, _, _| Outcome::Done);
+    native.signature.daemon = true;
+    native
 }
 
 fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Vec<Word>) {
@@ -109,7 +123,11 @@ fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
         return Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, "a node must be an integer"));
     }
     let (predicate, args) = stored_goal(worker, predicate, goal);
-    worker.spawn(predicate, &args);
+    match worker.other_node(node.as_int()) {
+        Ok(None) => worker.spawn(predicate, &args),
+        Ok(Some(node)) => worker.throw(node, predicate, &args),
+        Err(error) => worker.goal_error_at(error, predicate, &args, Position::NONE),
+    }
     Outcome::Done
 }
 

@@ -18,6 +18,7 @@
 //!   collection, which gives back what is not needed, and decides.
 
 use crate::coordination::team::AT_REST;
+use crate::goals::abroad::OUTWARD;
 use crate::goals::resumed_order::Turns;
 use crate::memory::nursery::sizes::GOAL_BYTES;
 use crate::memory::ranges::{LARGE_PAGE, Region, at, copy_few, read, write, write_all};
@@ -256,6 +257,9 @@ impl Worker {
     }
     #[cold]
     fn bucket_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
+        if priority == OUTWARD {
+            return self.resumed_outward(goal_word, args);
+        }
         let Some(bucket) = self.bucket(priority, arity + 1) else { return };
         bucket.extend((0..arity).map(|i| read(args + 8 * i)));
         bucket.push(goal_word);

@@ -120,7 +120,7 @@ impl Worker {
     }
     /// A record for a goal of so many arguments, in the list of suspensions (H4, H7).
     #[inline(always)]
-    fn record(&mut self, arity: usize) -> usize {
+    pub(crate) fn record(&mut self, arity: usize) -> usize {
         if let Some(spent) = self.abi.spent.get_mut(arity)
             && *spent != 0
         {
@@ -291,6 +291,11 @@ impl Worker {
         }
         let record = content.address();
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
+        if predicate == self.system_goals.external {
+            let import = read(record + 8 * (SUSPENSION_ARGS + 1)).as_int();
+            self.want_import(cell, import as u32);
+            return None;
+        }
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
         self.forget_arguments(record, arity);

@@ -266,7 +266,19 @@ unsafe extern "C" fn move_to_node(abi: *mut WorkerAbi, node: Word) {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
     let node = deref(node);
-    if node.tag() != Tag::Int {
+    if node.tag() == Tag::Int {
+        match worker.other_node(node.as_int()) {
+            Ok(None) => {}
+            Ok(Some(node)) => {
+                let (predicate, args) = pop_goal(worker);
+                worker.throw(node, predicate, &args);
+            }
+            Err(error) => {
+                let (predicate, args) = pop_goal(worker);
+                worker.goal_error_at(error, predicate, &args, Position::NONE);
+            }
+        }
+    } else {
         let (predicate, args) = pop_goal(worker);
         let goal = worker.object(STORE, &args);
         let at_node = worker.system_goals.at_node;

@@ -100,7 +100,7 @@ impl Node {
         let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
         let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
-        let [at_priority, at_node, at_position, after_collection, unify, mark] =
+        let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
             runtime_predicates::natives().map(&mut add);
         let mut builtins = Vec::new();
         for native in natives {
@@ -116,8 +116,17 @@ impl Node {
         let (module, name, arity) = crate::builtins::MERGE_PROCESS;
         let [module, name] = [module, name].map(|text| shared.atoms.intern(text.as_bytes()));
         let merge = predicates.lookup(module, name, arity).unwrap_or(BOTTOM);
-        let system_goals =
-            SystemGoals { at_priority, at_node, at_position, after_collection, unify, mark, merge };
+        let system_goals = SystemGoals {
+            at_priority,
+            at_node,
+            at_position,
+            after_collection,
+            unify,
+            mark,
+            external,
+            exported,
+            merge,
+        };
         let predicates = Arc::new(predicates);
         let mut workers = Vec::new();
         for (index, goals) in goals.into_iter().enumerate() {
@@ -278,14 +287,24 @@ impl Node {
     pub fn awaits_events(&self) -> bool {
         reduce::awaits_events(&self.shared, &self.home)
     }
+    /// Whether events may come from outside.
+    pub fn has_events(&mut self) -> bool {
+        let Node { workers, home, .. } = self;
+        home.has_pending(workers.get(0))
+    }
+    /// After [`Turn::Quiescent`]: whether goals wait, daemons not counted.
+    pub fn has_waiting(&self) -> bool {
+        reduce::has_waiting(&self.shared)
+    }
     /// After [`Turn::Quiescent`]: how a run ends in which nothing resumes a goal of this node any more.
     pub fn stuck(&mut self) -> RunOutcome {
         reduce::stuck(&self.shared)
     }
     /// Ends the run, with this outcome unless it has one. Goals that are left are forgotten.
     pub fn end(&mut self, outcome: Option<RunOutcome>) -> RunOutcome {
-        if let Some(outcome) = outcome {
-            self.shared.finish(outcome);
+        match outcome {
+            Some(outcome) => self.shared.finish(outcome),
+            None => self.shared.team.finish(),
         }
         (self.quiescent, self.idle) = (false, None);
         self.threads.end();

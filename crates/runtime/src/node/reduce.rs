@@ -130,9 +130,13 @@ fn take_part(shared: &Shared, me: usize) {
 
 /// Nothing is ready at this node, and worker 0 has it for itself. True if goals wait that events from outside may resume.
 pub(crate) fn awaits_events(shared: &Shared, home: &Home) -> bool {
+    shared.crew().with(0, |worker| home.has_pending(worker)) && has_waiting(shared)
+}
+
+/// Whether goals of this node wait, daemons not counted.
+pub(crate) fn has_waiting(shared: &Shared) -> bool {
     let crew = shared.crew();
-    let pending = crew.with(0, |worker| home.has_pending(worker));
-    pending && (0..crew.len()).any(|index| crew.with(index, |worker| worker.waiting_goals().next().is_some()))
+    (0..crew.len()).any(|index| crew.with(index, |worker| worker.waiting_goals().next().is_some()))
 }
 
 /// The same; sleeps until such an event has come.
@@ -149,7 +153,7 @@ pub(crate) fn stuck(shared: &Shared) -> RunOutcome {
 }
 
 impl Home {
-    fn has_pending(&self, worker: &Worker) -> bool {
+    pub(crate) fn has_pending(&self, worker: &Worker) -> bool {
         self.events.as_ref().is_some_and(|events| events.has_pending(worker))
     }
     fn look(&mut self, worker: &mut Worker) {
@@ -390,8 +394,11 @@ impl Worker {
             self.take_turn(collected);
         }
         if self.is_one_of_several_nodes() && self.index == 0 {
-            look |= due;
             self.soon = self.soon.min(self.abi.heap as usize + MESSAGES_BYTES);
+            if self.shaker.is_some() {
+                self.scatter();
+            }
+            look |= due || self.has_outward();
         }
         if crowd {
             self.look_at_others();

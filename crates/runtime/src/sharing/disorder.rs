@@ -2,13 +2,13 @@
 //!
 //! Small programs end before an idle worker has asked for anything, and busy workers give their oldest goals only. Here every attention
 //! may publish, give a goal to any worker, put resumed goals elsewhere, or let others run first; so short programs too meet variables of other
-//! workers, goals that come back, vectors claimed by two. Nothing is done that could not happen anyway.
+//! workers, goals that come back, vectors claimed by two; and of several nodes each throws goals to whichever node. Nothing is done that could not happen anyway.
 
 use crate::goals::stack::NO_PRIORITY;
 use crate::memory::ranges::read;
 use crate::worker::{Collect, Worker};
 use std::time::Duration;
-use term::abi::BOTTOM;
+use term::abi::{BOTTOM, PredicateId};
 
 /// Between two collections at most so many bytes are allocated.
 const NURSERY_BYTES_MAX: usize = 32 << 10;
@@ -53,6 +53,21 @@ impl Worker {
             }
             (Collect::Always | Collect::AtRandom(_), _) => base + 8 * need,
         }
+    }
+    /// At an attention of a node among several: the goal on top of the stack, if it is the program's, may go to any node.
+    #[cold]
+    pub(crate) fn scatter(&mut self) {
+        let Some(mut shaker) = self.shaker.take() else { return };
+        let top = self.abi.goals as usize;
+        let to = shaker.below(self.options.nodes as usize) as u32;
+        let predicate = PredicateId::of_goal_word(read(top - 8));
+        let of_program = !self.is_special(top) && predicate.0 >= self.first_compiled.0;
+        if of_program && to != self.options.node {
+            let words = self.pop_goal();
+            self.throw(to, predicate, &words[..words.len() - 1]);
+        }
+        self.soon = self.soon.min(self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX));
+        self.shaker = Some(shaker);
     }
     /// At an attention of one of several workers.
     #[cold]

@@ -111,6 +111,9 @@ impl Worker {
             let written = self.replace(other.address(), UNBOUND, variable);
             return self.unless_written(written, stack, other, variable);
         }
+        if self.unify_unread(variable, other) {
+            return true;
+        }
         if self.in_code {
             self.unify_wanted.push((variable, other));
             self.abi.want_attention();
@@ -199,7 +202,7 @@ impl Worker {
         if mine && wait_from != UNBOUND {
             if wait_to == UNBOUND {
                 self.store(to.address(), from);
-            } else {
+            } else if let Some([a, b]) = self.alias_abroad(a, b) {
                 self.join(a.address(), b.address());
             }
             return true;

@@ -20,6 +20,7 @@ pub mod program;
 use crate::collect::TaggedWords;
 use crate::coordination::team::AT_REST;
 use crate::coordination::waker::Waker;
+use crate::goals::abroad::Abroad;
 use crate::goals::runtime_predicates::SystemGoals;
 use crate::goals::stack::Goals;
 use crate::goals::suspend::Registry;
@@ -166,6 +167,8 @@ pub struct Worker {
     /// Every collection so far, if somebody wants to know.
     pub(crate) collections: Option<Vec<Collection>>,
     pub(crate) roots: Vec<Word>,
+    /// Of worker 0: terms of other nodes, and for them.
+    pub(crate) abroad: Abroad,
     free_roots: Vec<u32>,
     states: FxHashMap<TypeId, Box<dyn Any + Send>>,
     waker: Waker,
@@ -320,6 +323,7 @@ impl Worker {
             cells: Vec::new(),
             collections: None,
             roots: Vec::new(),
+            abroad: Abroad::default(),
             free_roots: Vec::new(),
             states: FxHashMap::default(),
             // Nobody wakes the others: they are poked.

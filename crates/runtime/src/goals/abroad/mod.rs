@@ -1,0 +1,493 @@
+//! Terms of other nodes and for other nodes, as worker 0's heap knows them (Nakajima et al., ICOT TR-486, 1989, section 3). What they mean, and
+//! what is said about them between nodes, is somebody else's business: this module keeps words alive and tells what happens to them.
+//!
+//! An *import* is an unbound cell that stands for a term elsewhere. While nobody reads it, its content is a GENERATOR record of
+//! `fifth:external(Cell, Import)`; once a goal waits for it, the record is a goal of that predicate, a daemon, which waits first. An *export* is
+//! an *anchored* word; a variable that is one has a goal `fifth:exported(Cell, Export)` that waits for it, its *marker*. Both goals have
+//! the priority [`OUTWARD`]: they are never reduced, but become [`Outward`] items when they are resumed.
+//!
+//! Invariants:
+//! - Y1 A minor collection looks at those anchors, imports and markers only that lead to young objects: they are in the `young` lists. So its cost
+//!   does not grow with what was exported long ago.
+//! - Y2 Imports are weak: an entry has the address of its record, which only the import's cell keeps alive. After a collection's trace, and before
+//!   what was evacuated is used again, an entry whose record was not copied is dead.
+//! - Y3 An anchor that is no root is kept by its marker alone, in the same way.
+//! - Y4 What an item of the queue holds is a root. So nothing that it names dies before it was told.
+
+#[cfg(all(test, not(models)))]
+mod tests;
+
+use crate::goals::suspend::{RESUMED, record_class};
+use crate::memory::ranges::{read, write};
+use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::terms::deref;
+use crate::worker::{Options, Worker};
+use std::collections::VecDeque;
+use term::Word;
+use term::abi::PredicateId;
+use term::layout::{self, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY};
+use term::word::{Tag, UNBOUND};
+
+/// The priority of the two predicates' goals, below all others.
+pub(crate) const OUTWARD: i64 = -1;
+
+/// What happened that other nodes may have to be told. Words are good until the next turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outward {
+    /// A goal is to be reduced by another node.
+    Throw {
+        /// Which.
+        node: u32,
+        /// Its priority.
+        priority: i64,
+        /// Its predicate.
+        predicate: PredicateId,
+        /// Its arguments.
+        args: Vec<Word>,
+    },
+    /// A goal waits for an import that nobody waited for before.
+    Wanted {
+        /// The import.
+        import: u32,
+    },
+    /// An import got a value at this node.
+    Bound {
+        /// The import.
+        import: u32,
+        /// Its cell.
+        value: Word,
+    },
+    /// A marked variable was bound or became a reference.
+    Marked {
+        /// As [`Worker::mark`] was told.
+        export: u32,
+    },
+    /// Two variables are to be one, and both are imports or marked.
+    Alias {
+        /// One.
+        a: Word,
+        /// The other.
+        b: Word,
+    },
+}
+
+/// An export.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    /// Good while it is a root; otherwise its marker has it.
+    word: Word,
+    root: bool,
+    /// Items of the queue that name it.
+    queued: u32,
+    /// The record of its marker, or 0.
+    marker: usize,
+}
+
+impl Default for Anchor {
+    fn default() -> Anchor {
+        Anchor { word: Word(0), root: false, queued: 0, marker: 0 }
+    }
+}
+
+impl Anchor {
+    fn is_root(&self) -> bool {
+        self.root || self.queued > 0
+    }
+}
+
+/// An import.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Import {
+    #[default]
+    Free,
+    /// Y2.
+    Record(usize),
+    /// It got a value here, and an item of the queue says so (Y4): its cell.
+    Bound(Word),
+}
+
+/// An item of the queue.
+#[derive(Debug)]
+struct Item {
+    what: Kind,
+    words: Vec<Word>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Throw { node: u32, priority: i64, predicate: PredicateId },
+    Wanted(u32),
+    Bound(u32),
+    Marked(u32),
+    Alias,
+}
+
+/// See the module comment.
+#[derive(Debug, Default)]
+pub(crate) struct Abroad {
+    anchors: Vec<Anchor>,
+    imports: Vec<Import>,
+    /// Y1.
+    young_anchors: Vec<u32>,
+    young_imports: Vec<u32>,
+    queue: VecDeque<Item>,
+    /// What the last collections found: imports, and exports.
+    dead: Vec<u32>,
+    lost: Vec<u32>,
+    /// Words and entries that collections looked at.
+    scanned: u64,
+}
+
+fn place<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
+    if list.len() <= number as usize {
+        list.resize(number as usize + 1, T::default());
+    }
+    &mut list[number as usize]
+}
+
+fn argument(record: usize, index: usize) -> Word {
+    read(record + 8 * (SUSPENSION_ARGS + index))
+}
+
+/// The number in the newest record of this predicate in a list of records.
+fn number_in(mut list: Word, predicate: PredicateId) -> Option<u32> {
+    while list.tag() == Tag::Var && list != UNBOUND {
+        let record = list.address();
+        let own = record_class(record) != layout::HOOK;
+        if own && read(record + 8 * SUSPENSION_PREDICATE) == predicate.goal_word() {
+            return Some(argument(record, 1).as_int() as u32);
+        }
+        list = read(record + 8 * SUSPENSION_NEXT);
+    }
+    None
+}
+
+impl Abroad {
+    /// Y1, Y4: the words that collections trace from; `trace` replaces a word.
+    pub(crate) fn roots(&mut self, major: bool, mut trace: impl FnMut(&mut Word)) {
+        let Abroad { anchors, imports, young_anchors, queue, scanned, .. } = self;
+        for word in queue.iter_mut().flat_map(|item| &mut item.words) {
+            *scanned += 1;
+            trace(word);
+        }
+        if major {
+            *young_anchors = (0..anchors.len() as u32).collect();
+            for import in imports.iter_mut() {
+                if let Import::Bound(word) = import {
+                    trace(word);
+                }
+            }
+        } else {
+            for &import in &self.young_imports {
+                if let Import::Bound(word) = &mut imports[import as usize] {
+                    trace(word);
+                }
+            }
+        }
+        for &export in young_anchors.iter() {
+            *scanned += 1;
+            let anchor = &mut anchors[export as usize];
+            if anchor.is_root() {
+                trace(&mut anchor.word);
+            }
+        }
+    }
+    /// Y2, Y3: after the trace. `moved` tells where a record is now, or `None` if it is dead, and `young` whether that is young.
+    pub(crate) fn sweep(
+        &mut self,
+        major: bool,
+        moved: impl Fn(usize) -> Option<usize>,
+        young: impl Fn(usize) -> bool,
+    ) {
+        let Abroad { anchors, imports, young_anchors, young_imports, dead, lost, scanned, .. } = self;
+        if major {
+            *young_imports = (0..imports.len() as u32).collect();
+        }
+        young_imports.sort_unstable();
+        young_imports.dedup();
+        young_imports.retain(|&number| {
+            *scanned += 1;
+            let import = &mut imports[number as usize];
+            match *import {
+                Import::Free => false,
+                Import::Bound(_) => true,
+                Import::Record(record) => match moved(record) {
+                    Some(record) => {
+                        *import = Import::Record(record);
+                        young(record)
+                    }
+                    None => {
+                        *import = Import::Free;
+                        dead.push(number);
+                        false
+                    }
+                },
+            }
+        });
+        young_anchors.sort_unstable();
+        young_anchors.dedup();
+        young_anchors.retain(|&number| {
+            *scanned += 1;
+            let anchor = &mut anchors[number as usize];
+            if anchor.marker != 0 {
+                anchor.marker = moved(anchor.marker).unwrap_or_default();
+                if anchor.marker == 0 && !anchor.is_root() {
+                    lost.push(number);
+                }
+            }
+            let word = anchor.word;
+            anchor.marker != 0 && young(anchor.marker)
+                || anchor.is_root() && !word.is_immediate() && young(word.address())
+        });
+    }
+    /// All words that it keeps alive, for the check of the heap.
+    pub(crate) fn words(&self) -> impl Iterator<Item = Word> {
+        let anchors = self.anchors.iter().filter(|anchor| anchor.is_root());
+        let bound = self.imports.iter().filter_map(|import| match import {
+            Import::Bound(word) => Some(*word),
+            _ => None,
+        });
+        let queued = self.queue.iter().flat_map(|item| item.words.iter().copied());
+        anchors.map(|anchor| anchor.word).chain(bound).chain(queued)
+    }
+    /// Bytes that its tables take.
+    pub(crate) fn bytes(&self) -> usize {
+        let tables =
+            self.anchors.capacity() * size_of::<Anchor>() + self.imports.capacity() * size_of::<Import>();
+        tables + self.queue.capacity() * size_of::<Item>()
+    }
+}
+
+impl Worker {
+    fn tell(&mut self, what: Kind, words: Vec<Word>) {
+        self.abroad.queue.push_back(Item { what, words });
+        self.abi.want_attention();
+    }
+    /// Whether something happened that was not told yet.
+    pub fn has_outward(&self) -> bool {
+        !self.abroad.queue.is_empty()
+    }
+    /// The node that a number means, unless it is this one; an error if there is none. A node that is alone stands for all.
+    pub(crate) fn other_node(&self, node: i64) -> Result<Option<u32>, Box<ProgramError>> {
+        let Options { node: own, nodes, .. } = self.options;
+        if nodes == 1 || node == own.into() {
+            return Ok(None);
+        }
+        let valid = u32::try_from(node).ok().filter(|&node| node < nodes);
+        valid.map(Some).ok_or_else(|| {
+            let message = format!("there is no node {node}: the nodes are 0 to {}", nodes - 1);
+            ProgramError::new(ErrorKind::Range, message)
+        })
+    }
+    /// A goal is for another node.
+    pub(crate) fn throw(&mut self, node: u32, predicate: PredicateId, args: &[Word]) {
+        let priority = self.abi.priority;
+        self.tell(Kind::Throw { node, priority, predicate }, args.to_vec());
+    }
+    /// A daemon of this module was resumed; `args` is the address of its arguments.
+    #[cold]
+    pub(crate) fn resumed_outward(&mut self, goal: Word, args: usize) {
+        let (cell, number) = (read(args), read(args + 8).as_int() as u32);
+        if PredicateId::of_goal_word(goal) == self.system_goals.external {
+            self.set_import(number, Import::Bound(cell));
+            return self.tell(Kind::Bound(number), vec![cell]);
+        }
+        let anchor = place(&mut self.abroad.anchors, number);
+        anchor.queued += 1;
+        // Another one may be of an export that had this number before.
+        if anchor.marker == args - 8 * SUSPENSION_ARGS {
+            (anchor.marker, anchor.word) = (0, cell);
+        }
+        self.abroad.young_anchors.push(number);
+        self.tell(Kind::Marked(number), vec![cell]);
+    }
+    /// The generator of an unread import runs: its cell is empty now.
+    pub(crate) fn want_import(&mut self, cell: usize, import: u32) {
+        let record = self.hook_outward(cell, self.system_goals.external, import);
+        self.set_import(import, Import::Record(record));
+        self.tell(Kind::Wanted(import), vec![Word::pointer(Tag::Ref, cell)]);
+    }
+    /// Unifies an import that nobody reads with a value, or leaves to others what that means. False: it is to be read, or is none.
+    pub(crate) fn unify_unread(&mut self, variable: Word, other: Word) -> bool {
+        let generator = read(variable.address()).address();
+        if read(generator + 8 * SUSPENSION_PREDICATE) != self.system_goals.external.goal_word() {
+            return false;
+        }
+        if other.tag() != Tag::Ref {
+            let import = argument(generator, 1).as_int() as u32;
+            self.store(variable.address(), other);
+            self.set_import(import, Import::Bound(variable));
+            self.tell(Kind::Bound(import), vec![variable]);
+        } else if self.is_abroad(other) {
+            self.tell(Kind::Alias, vec![variable, other]);
+        } else {
+            return false;
+        }
+        true
+    }
+    /// Two variables that goals wait for are to be one: that one first which is an import or marked. `None`: both are, and it is left to others.
+    pub(crate) fn alias_abroad(&mut self, a: Word, b: Word) -> Option<[Word; 2]> {
+        match (self.is_abroad(a), self.is_abroad(b)) {
+            (true, true) => {
+                self.tell(Kind::Alias, vec![a, b]);
+                None
+            }
+            (false, true) => Some([b, a]),
+            _ => Some([a, b]),
+        }
+    }
+}
+
+/// For whoever carries terms between nodes.
+impl Worker {
+    /// Imports that have died since this was last asked for.
+    pub fn take_dead(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.abroad.dead)
+    }
+    /// Exports that were no roots and have lost their marker since this was last asked for.
+    pub fn take_lost(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.abroad.lost)
+    }
+    /// Keeps a word alive under this number, until [`Worker::release_anchor`].
+    pub fn anchor(&mut self, export: u32, word: Word) {
+        let word = deref(word);
+        let anchor = place(&mut self.abroad.anchors, export);
+        (anchor.word, anchor.root) = (word, true);
+        if !word.is_immediate() {
+            self.abroad.young_anchors.push(export);
+        }
+    }
+    /// Whether an anchored word is a root. If it is none, it lives as long as its marker or something else keeps it;
+    /// [`Worker::take_lost`] tells the end of the marker.
+    pub fn hold_anchor(&mut self, export: u32, root: bool) {
+        let Some(word) = self.anchored(export) else { return };
+        let anchor = place(&mut self.abroad.anchors, export);
+        (anchor.word, anchor.root) = (word, root);
+        self.abroad.young_anchors.push(export);
+    }
+    /// The anchored word; `None` if it is no root and has no marker.
+    pub fn anchored(&self, export: u32) -> Option<Word> {
+        let anchor = self.abroad.anchors.get(export as usize)?;
+        if anchor.is_root() {
+            return Some(deref(anchor.word));
+        }
+        (anchor.marker != 0).then(|| deref(argument(anchor.marker, 0)))
+    }
+    /// The number is free. A variable keeps its marker.
+    pub fn release_anchor(&mut self, export: u32) {
+        if let Some(anchor) = self.abroad.anchors.get_mut(export as usize) {
+            let queued = anchor.queued;
+            *anchor = Anchor { queued, ..Anchor::default() };
+        }
+    }
+    /// An unbound variable gets a marker of this export: [`Outward::Marked`] comes when it is bound or becomes a reference. An import is read.
+    pub fn mark(&mut self, variable: Word, export: u32) {
+        let mut variable = deref(variable);
+        if variable.tag() == Tag::Ref && self.has_generator(read(variable.address())) {
+            self.run_generator(variable.address());
+            variable = deref(variable);
+        }
+        if variable.tag() != Tag::Ref {
+            return;
+        }
+        let record = self.hook_outward(variable.address(), self.system_goals.exported, export);
+        place(&mut self.abroad.anchors, export).marker = record;
+        self.abroad.young_anchors.push(export);
+    }
+    /// The export of the newest marker of a variable.
+    pub fn marker_of(&self, variable: Word) -> Option<u32> {
+        self.outward_record(deref(variable), self.system_goals.exported)
+    }
+    /// The import that an unbound variable stands for.
+    pub fn import_of(&self, variable: Word) -> Option<u32> {
+        self.outward_record(deref(variable), self.system_goals.external)
+    }
+    fn outward_record(&self, variable: Word, predicate: PredicateId) -> Option<u32> {
+        if variable.tag() != Tag::Ref { None } else { number_in(read(variable.address()), predicate) }
+    }
+    /// Whether a variable is an import or marked.
+    pub(crate) fn is_abroad(&self, variable: Word) -> bool {
+        self.options.nodes > 1 && (self.import_of(variable).is_some() || self.marker_of(variable).is_some())
+    }
+    /// A daemon of one of the two predicates waits for a cell: its record.
+    fn hook_outward(&mut self, cell: usize, predicate: PredicateId, number: u32) -> usize {
+        let record = self.record(2);
+        write(record + 8 * SUSPENSION_NEXT, read(cell));
+        write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
+        write(record + 8 * SUSPENSION_PRIORITY, Word::small(OUTWARD));
+        write(record + 8 * SUSPENSION_ARGS, Word::pointer(Tag::Ref, cell));
+        write(record + 8 * (SUSPENSION_ARGS + 1), Word::small(number.into()));
+        self.store(cell, Word::pointer(Tag::Var, record));
+        record
+    }
+    /// A new variable that stands for the import of this number, which nobody reads yet.
+    pub fn import(&mut self, import: u32) -> Word {
+        let variable = self.new_variable();
+        self.set_generator(variable, self.system_goals.external, &[variable, Word::small(import.into())]);
+        self.set_import(import, Import::Record(read(deref(variable).address()).address()));
+        variable
+    }
+    fn set_import(&mut self, import: u32, to: Import) {
+        *place(&mut self.abroad.imports, import) = to;
+        self.abroad.young_imports.push(import);
+    }
+    /// What an import's variable has become; `None`: it is dead, or was forgotten.
+    pub fn import_cell(&self, import: u32) -> Option<Word> {
+        match *self.abroad.imports.get(import as usize)? {
+            Import::Free => None,
+            Import::Record(record) => Some(deref(argument(record, 0))),
+            Import::Bound(word) => Some(deref(word)),
+        }
+    }
+    /// The number is free; the variable is one like any other, and nothing more is told of the import.
+    pub fn forget_import(&mut self, import: u32) {
+        let entry = place(&mut self.abroad.imports, import);
+        if let Import::Record(record) = std::mem::take(entry)
+            && record_class(record) == layout::SUSPENSION
+        {
+            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+        }
+        self.abroad
+            .queue
+            .retain(|item| !matches!(item.what, Kind::Wanted(n) | Kind::Bound(n) if n == import));
+    }
+    /// An unbound variable becomes a reference to a term, or gets it for its value. Goals that wait for it go on, and wait for the
+    /// other one if that is a variable. Nothing is told of the import that it stands for: the caller forgets it.
+    pub fn become_reference(&mut self, variable: Word, to: Word) {
+        let (variable, to) = (deref(variable), deref(to));
+        if variable == to || variable.tag() != Tag::Ref {
+            return;
+        }
+        let cell = variable.address();
+        let waiting = read(cell);
+        self.store(cell, to);
+        if waiting == UNBOUND {
+            return;
+        }
+        if self.has_generator(waiting) {
+            return;
+        }
+        if let Some(import) = number_in(waiting, self.system_goals.external)
+            && let Import::Record(record) = *place(&mut self.abroad.imports, import)
+        {
+            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+        }
+        self.resume(waiting);
+    }
+    /// The next thing that happened. Words are good until the next turn.
+    pub fn next_outward(&mut self) -> Option<Outward> {
+        let Item { what, words } = self.abroad.queue.pop_front()?;
+        Some(match what {
+            Kind::Throw { node, priority, predicate } => {
+                Outward::Throw { node, priority, predicate, args: words }
+            }
+            Kind::Wanted(import) => Outward::Wanted { import },
+            Kind::Bound(import) => Outward::Bound { import, value: deref(words[0]) },
+            Kind::Marked(export) => {
+                place(&mut self.abroad.anchors, export).queued -= 1;
+                Outward::Marked { export }
+            }
+            Kind::Alias => Outward::Alias { a: words[0], b: words[1] },
+        })
+    }
+}

@@ -1,0 +1,221 @@
+//! Imports, exports and what is told of them, with collections in between.
+
+use super::*;
+use crate::collect::tests::Builder;
+use crate::node::Node;
+
+/// A node of three, which checks its heap.
+fn builder() -> Builder {
+    let mut builder = Builder::with(1, None);
+    let worker = builder.node.worker();
+    (worker.options.nodes, worker.options.node) = (3, 1);
+    builder
+}
+
+/// A goal of one argument waits for a variable.
+fn wait(worker: &mut Worker, goal: PredicateId, variable: Word) {
+    worker.spawn(goal, &[Word::NIL]);
+    (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
+    worker.suspend_top();
+}
+/// Makes what was resumed ready, and answers what happened.
+fn happened(worker: &mut Worker) -> Vec<Outward> {
+    worker.push_resumed();
+    std::iter::from_fn(|| worker.next_outward()).collect()
+}
+/// A minor collection, or a major one.
+fn collect(node: &mut Node, major: bool) {
+    if major {
+        node.worker().collect_soon();
+    }
+    node.collect(0);
+}
+
+#[test]
+fn an_import_lives_as_long_as_its_variable_is_read_once_and_tells_its_value() {
+    let mut builder = builder();
+    let goal = builder.goal[0];
+    let worker = builder.node.worker();
+    let (kept, _) = (worker.import(7), worker.import(8));
+    let kept = worker.root(kept);
+    assert_eq!(worker.import_of(worker.root_word(&kept)), Some(7));
+    collect(&mut builder.node, false);
+    let worker = builder.node.worker();
+    assert_eq!((worker.take_dead(), worker.import_cell(8)), (vec![8], None));
+    assert_eq!(worker.import_cell(7), Some(deref(worker.root_word(&kept))));
+    // Two goals wait for it: it is read once.
+    for _ in 0..2 {
+        let variable = worker.root_word(&kept);
+        wait(worker, goal, variable);
+    }
+    assert_eq!(happened(worker), [Outward::Wanted { import: 7 }]);
+    for major in [false, false, true, false] {
+        collect(&mut builder.node, major);
+        let worker = builder.node.worker();
+        let variable = deref(worker.root_word(&kept));
+        assert_eq!((worker.import_cell(7), worker.import_of(variable)), (Some(variable), Some(7)));
+        assert_eq!((worker.waiting_goals().count(), worker.take_dead()), (2, vec![]));
+    }
+    let worker = builder.node.worker();
+    let variable = worker.root_word(&kept);
+    worker.unify(variable, Word::small(5));
+    let bound = Outward::Bound { import: 7, value: Word::small(5) };
+    assert_eq!(happened(worker), [bound]);
+    assert_eq!(worker.waiting_goals().count(), 0);
+    worker.forget_import(7);
+    assert_eq!(worker.import_cell(7), None);
+    // Nobody reads it, and it gets a value.
+    let unread = worker.import(9);
+    worker.unify(Word::NIL, unread);
+    assert_eq!(happened(worker), [Outward::Bound { import: 9, value: Word::NIL }]);
+}
+
+#[test]
+fn an_answer_resumes_the_goals_and_is_not_told_to_its_home() {
+    let mut builder = builder();
+    let goal = builder.goal[0];
+    let worker = builder.node.worker();
+    let variable = worker.import(0);
+    wait(worker, goal, variable);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 0 }]);
+    worker.become_reference(variable, Word::small(1));
+    worker.forget_import(0);
+    assert_eq!(happened(worker), []);
+    assert_eq!((deref(variable), worker.waiting_goals().count()), (Word::small(1), 0));
+    // The answer is an import of another node: the goals read that one.
+    let (first, second) = (worker.import(1), worker.import(2));
+    wait(worker, goal, first);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 1 }]);
+    worker.become_reference(first, second);
+    worker.forget_import(1);
+    assert_eq!(happened(worker), []);
+    worker.pop_goal();
+    wait(worker, goal, first);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 2 }]);
+}
+
+#[test]
+fn an_exported_variable_tells_its_value_and_what_is_no_root_dies_with_its_variable() {
+    let mut builder = builder();
+    let worker = builder.node.worker();
+    let [held, weak, lost] = [(); 3].map(|()| worker.new_variable());
+    for (export, variable) in (0..).zip([held, weak, lost]) {
+        worker.anchor(export, variable);
+        worker.mark(variable, export);
+        worker.hold_anchor(export, export == 0);
+        assert_eq!((worker.marker_of(variable), worker.anchored(export)), (Some(export), Some(variable)));
+    }
+    let weak = worker.root(weak);
+    for major in [false, true, false] {
+        collect(&mut builder.node, major);
+    }
+    let worker = builder.node.worker();
+    assert_eq!((worker.take_lost(), worker.anchored(2)), (vec![2], None));
+    let (held, weak) = (worker.anchored(0).expect("a root"), worker.take_root(weak));
+    assert_eq!(worker.anchored(1), Some(deref(weak)));
+    for variable in [held, weak] {
+        let value = worker.list(&[Word::NIL; 3], Word::NIL);
+        worker.unify(variable, value);
+    }
+    // Until it was told, what was bound is a root.
+    worker.push_resumed();
+    collect(&mut builder.node, false);
+    let worker = builder.node.worker();
+    let told: Vec<_> = (0..2).map(|_| worker.next_outward()).collect();
+    assert_eq!(told, [1, 0].map(|export| Some(Outward::Marked { export })));
+    assert!([0, 1].iter().all(|&export| worker.lists_three(export)));
+    worker.release_anchor(0);
+    assert_eq!(worker.anchored(0), None);
+}
+
+impl Worker {
+    fn lists_three(&self, export: u32) -> bool {
+        self.anchored(export).is_none_or(|word| word.tag() == Tag::Cons && self.arg(word, 0) == Word::NIL)
+    }
+}
+
+#[test]
+fn two_variables_that_others_know_are_made_one_by_those_who_know_more() {
+    let mut builder = builder();
+    let goal = builder.goal[0];
+    let worker = builder.node.worker();
+    let (import, unread) = (worker.import(0), worker.import(1));
+    let [exported, waited, plain] = [(); 3].map(|()| worker.new_variable());
+    worker.mark(exported, 0);
+    for variable in [import, waited] {
+        wait(worker, goal, variable);
+    }
+    assert_eq!(happened(worker), [Outward::Wanted { import: 0 }]);
+    let pairs = [(import, exported), (exported, import), (unread, import), (exported, unread)];
+    for (a, b) in pairs {
+        worker.unify(a, b);
+        let told = happened(worker);
+        assert!(told == [Outward::Alias { a, b }] || told == [Outward::Alias { a: b, b: a }], "{told:?}");
+        assert!(deref(a) != deref(b));
+    }
+    // What nobody else knows becomes a reference at once, whether goals wait for it or not.
+    worker.unify(plain, exported);
+    worker.unify(waited, import);
+    assert_eq!(happened(worker), []);
+    assert_eq!((deref(plain), deref(waited)), (deref(exported), deref(import)));
+    assert_eq!((worker.import_of(waited), worker.waiting_goals().count()), (Some(0), 2));
+}
+
+#[test]
+fn old_exports_and_imports_cost_minor_collections_nothing() {
+    const COUNT: u32 = if cfg!(miri) { 1000 } else { 1_000_000 };
+    let mut builder = builder();
+    let worker = builder.node.worker();
+    for export in 0..COUNT {
+        let structure = worker.list(&[Word::small(export.into())], Word::NIL);
+        worker.anchor(export, structure);
+    }
+    let mut imports = Word::NIL;
+    for import in 0..COUNT / 100 {
+        let variable = worker.import(import);
+        imports = worker.cons(variable, imports);
+    }
+    let imports = worker.root(imports);
+    builder.node.worker().options.check_heap = false;
+    collect(&mut builder.node, true);
+    for _ in 0..3 {
+        collect(&mut builder.node, false);
+    }
+    let before = builder.node.worker().abroad.scanned;
+    for _ in 0..10 {
+        collect(&mut builder.node, false);
+    }
+    let worker = builder.node.worker();
+    let scanned = worker.abroad.scanned - before;
+    // Some variables stay young for a long time: as many as the collector lets.
+    assert!(scanned <= 10 * 2 * u64::from(COUNT / 100), "{scanned} words");
+    assert!(
+        (0..COUNT)
+            .all(|export| worker.arg(worker.anchored(export).expect("a root"), 0)
+                == Word::small(export.into()))
+    );
+    assert!(worker.take_dead().is_empty());
+    worker.take_root(imports);
+    collect(&mut builder.node, true);
+    assert_eq!(builder.node.worker().take_dead().len(), COUNT as usize / 100);
+}
+
+#[test]
+fn a_goal_for_another_node_waits_in_the_queue_and_a_node_that_is_not_there_is_an_error() {
+    let mut builder = builder();
+    let goal = builder.goal[0];
+    let worker = builder.node.worker();
+    assert!(matches!((worker.other_node(1), worker.other_node(2)), (Ok(None), Ok(Some(2)))));
+    for wrong in [-1, 3, i64::MAX] {
+        let error = worker.other_node(wrong).expect_err("there are three");
+        assert_eq!(error.kind, ErrorKind::Range);
+    }
+    let list = worker.list(&[Word::small(1); 5], Word::NIL);
+    worker.throw(2, goal, &[list]);
+    collect(&mut builder.node, false);
+    let worker = builder.node.worker();
+    let Some(Outward::Throw { node: 2, predicate, args, .. }) = worker.next_outward() else { panic!() };
+    assert_eq!((predicate, worker.arg(args[0], 0)), (goal, Word::small(1)));
+    worker.options.nodes = 1;
+    assert!(matches!(worker.other_node(99), Ok(None)));
+}
