@@ -5,6 +5,7 @@
 mod cli;
 mod driver;
 mod ending;
+mod excerpt;
 mod input;
 mod job;
 mod laboratory;

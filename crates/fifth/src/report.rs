@@ -1,9 +1,10 @@
 //! Diagnostics and program errors for people and for editors.
 
 use crate::cli::MessageFormat;
+use crate::excerpt::Excerpts;
 use crate::sources::Read;
-use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
-use std::io::{IsTerminal, Write};
+use ariadne::{Color, Config, Label, Report, ReportKind};
+use std::io::{BufWriter, IsTerminal, Write};
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::source::{SourceMap, Span};
 
@@ -24,11 +25,13 @@ pub(crate) fn diagnostics(list: &[Diagnostic], sources: &SourceMap, format: Mess
     list.sort_by_key(|d| (d.span.file, d.span.start, std::cmp::Reverse(d.severity)));
     list.dedup();
     let errors = list.iter().filter(|d| d.severity == Severity::Error).count();
-    let mut out = std::io::stderr().lock();
+    let mut out = BufWriter::new(std::io::stderr().lock());
+    let mut excerpts = Excerpts::new(sources);
+    let colored = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     for diagnostic in &list {
         // A closed standard error leaves nobody to tell.
         let _ = match format {
-            MessageFormat::Human => human(diagnostic, sources, &mut out),
+            MessageFormat::Human => human(diagnostic, &mut excerpts, colored, &mut out),
             MessageFormat::Json => writeln!(out, "{}", json(diagnostic, sources)),
         };
     }
@@ -47,43 +50,47 @@ fn count(errors: usize, warnings: usize) -> String {
     }
 }
 
-type Place = (String, std::ops::Range<usize>);
-
-fn place(span: Span, sources: &SourceMap) -> Place {
-    let file = sources.file(span.file);
-    let end = file.text.len();
-    (file.name.clone(), (span.start as usize).min(end)..(span.end as usize).min(end))
-}
-
-fn human(diagnostic: &Diagnostic, sources: &SourceMap, out: &mut impl Write) -> std::io::Result<()> {
+fn human(
+    diagnostic: &Diagnostic,
+    excerpts: &mut Excerpts,
+    colored: bool,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let (kind, color) = match diagnostic.severity {
         Severity::Error => (ReportKind::Error, Color::Red),
         Severity::Warning => (ReportKind::Warning, Color::Yellow),
     };
-    let colored = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let config = Config::default().with_index_type(IndexType::Byte).with_color(colored);
     let label = if diagnostic.label.is_empty() { "here" } else { &diagnostic.label };
-    let mut report = Report::build(kind, place(diagnostic.span, sources))
-        .with_config(config)
+    let spans: Vec<Span> =
+        std::iter::once(diagnostic.span).chain(diagnostic.related.iter().map(|(span, _)| *span)).collect();
+    let marked = excerpts.marking(&spans);
+    let mark = |span, text, color| Label::new(marked.place(span)).with_message(shown(text)).with_color(color);
+    let mut report = Report::build(kind, marked.place(diagnostic.span))
+        .with_config(Config::default().with_color(colored))
         .with_code(diagnostic.code)
-        .with_message(harmless(&diagnostic.message))
-        .with_label(
-            Label::new(place(diagnostic.span, sources)).with_message(harmless(label)).with_color(color),
-        );
+        .with_message(shown(&diagnostic.message))
+        .with_label(mark(diagnostic.span, label, color));
     for (span, text) in &diagnostic.related {
-        report = report.with_label(
-            Label::new(place(*span, sources)).with_message(harmless(text)).with_color(Color::Blue),
-        );
+        report = report.with_label(mark(*span, text, Color::Blue));
     }
     for note in &diagnostic.notes {
-        report = report.with_note(harmless(note));
+        report = report.with_note(shown(note));
     }
     if let Some(help) = &diagnostic.help {
-        report = report.with_help(harmless(help));
+        report = report.with_help(shown(help));
     }
-    // Byte offsets must fall on characters: texts that are not UTF-8 are shown with their bytes replaced one for one.
-    let texts = sources.files().iter().map(|file| (file.name.clone(), displayable(&file.text)));
-    report.finish().write(ariadne::sources(texts), out)
+    let mut text = Vec::new();
+    report.finish().write(&marked, &mut text)?;
+    out.write_all(marked.named(&String::from_utf8_lossy(&text)).as_bytes())
+}
+
+/// Bytes of a sentence that are shown at most: it may quote a long name.
+const SENTENCE_BYTES_MAX: usize = 1000;
+
+/// A sentence as it is shown.
+fn shown(text: &str) -> String {
+    let end = text.floor_char_boundary(SENTENCE_BYTES_MAX);
+    harmless(&text[..end]) + if end < text.len() { ".." } else { "" }
 }
 
 /// A text that cannot move a terminal's cursor or change its colours.
@@ -91,8 +98,8 @@ pub(crate) fn harmless(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
-/// UTF-8 as it is; any other text with each byte that is not ASCII as `?`, so that offsets stay what they are. The same for
-/// control characters; those that would count as ends of lines become blanks.
+/// UTF-8 as it is; any other text with each byte that is not ASCII as `?`. Control characters become `?`, too, and those that would
+/// count as ends of lines blanks. Each byte is shown by one byte, so offsets stay what they are.
 pub(crate) fn displayable(text: &[u8]) -> String {
     let shown = |b: u8| match b {
         b'\n' | b'\t' => b,
@@ -102,12 +109,21 @@ pub(crate) fn displayable(text: &[u8]) -> String {
     };
     let bytes: Vec<u8> = text.iter().map(|&b| shown(b)).collect();
     match String::from_utf8(bytes) {
+        Ok(text) if text.contains(is_hidden) => text
+            .chars()
+            .map(|c| if is_hidden(c) { "?".repeat(c.len_utf8()) } else { c.to_string() })
+            .collect(),
         Ok(text) => text,
         Err(error) => {
             let ascii = |&b: &u8| if b.is_ascii() { b as char } else { '?' };
             error.as_bytes().iter().map(ascii).collect()
         }
     }
+}
+
+/// Characters beyond ASCII that control a terminal or end a line.
+fn is_hidden(c: char) -> bool {
+    !c.is_ascii() && c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 fn json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
@@ -125,4 +141,126 @@ fn json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
         "related": diagnostic.related.iter().map(|(span, text)| serde_json::json!({ "at": at(*span), "text": text })).collect::<Vec<_>>(),
         "notes": diagnostic.notes, "help": diagnostic.help,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use syntax::source::FileId;
+
+    /// As it is shown without colours.
+    fn shown_all(text: &[u8]) -> String {
+        let mut sources = SourceMap::default();
+        let file = sources.add("名前.kl1".to_string(), text.to_vec());
+        let atoms = term::AtomTable::new();
+        let (_, diagnostics) = syntax::read_program(&sources, &[file], &atoms);
+        let mut out = Vec::new();
+        for diagnostic in &diagnostics {
+            human(diagnostic, &mut Excerpts::new(&sources), false, &mut out).expect("a vector takes it");
+        }
+        String::from_utf8(out).expect("what is shown is UTF-8")
+    }
+
+    #[test]
+    fn names_of_several_bytes_are_marked_whole() {
+        let shown = shown_all("é(".as_bytes());
+        assert!(shown.contains("名前.kl1:1:3") && shown.contains("1 │ é("), "{shown}");
+        assert!(shown_all("main :- 素数(X, \n".as_bytes()).contains("inside what opens here"));
+        // Separators of lines that are none in KL1, and controls beyond ASCII.
+        let shown = shown_all("p :- 'a\u{2028}b\u{9b}', q(\n\n p".as_bytes());
+        assert!(shown.contains("1 │ p :- 'a???b??', q("), "{shown}");
+    }
+
+    #[test]
+    fn of_long_lines_the_surroundings_of_what_is_marked_are_shown() {
+        let text = format!("\np :- é(1{}, )", ",é".repeat(1_000_000));
+        let shown = shown_all(text.as_bytes());
+        assert!(shown.len() < 4000 && shown.contains("名前.kl1:2:2000011"), "{shown}");
+        assert!(shown.contains("inside what opens here") && shown.contains("2 │ p :- é(1,é"), "{shown}");
+        assert!(shown_all("(".repeat(1_000_000).as_bytes()).len() < 2000);
+        // Each place that matters in its own line; a place that goes over lines.
+        let mut sources = SourceMap::default();
+        let long = "あ".repeat(1000);
+        let file = sources.add("f".to_string(), format!("{long}\n{long}x{long}\nend").into_bytes());
+        let span = |start, end| Span { file, start, end };
+        let diagnostic = Diagnostic::error("code", span(6001, 6002), "m").related(span(0, 9004), "r");
+        let mut out = Vec::new();
+        human(&diagnostic, &mut Excerpts::new(&sources), false, &mut out).expect("a vector takes it");
+        let out = String::from_utf8_lossy(&out);
+        assert!(out.contains("f:2:1001") && out.contains("1 │ ") && out.contains("2 │ "), "{out}");
+    }
+
+    const PIECES: &[&str] = &[
+        "素数",
+        "é",
+        "変数X",
+        "Ω_1",
+        "p",
+        "X",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "|",
+        ".\n",
+        ":-",
+        "=",
+        "\"文字列\"",
+        "'引用'",
+        "\"",
+        "'",
+        "0'あ",
+        "1",
+        "/*",
+        "%",
+        "\r",
+        "\u{2028}",
+        "\u{85}",
+        "\u{feff}",
+        "\t",
+        "\n",
+        " ",
+        "é(",
+        "素数(",
+        "ー",
+        "、",
+        "\\x",
+        ":- module 主.\n",
+        "+",
+        "-",
+        "@",
+        "#",
+        "~",
+        "`",
+        ":",
+        "\u{10ffff}",
+        "𝕏",
+    ];
+
+    proptest! {
+        #[test]
+        fn any_diagnostic_of_any_characters_can_be_shown(pieces in proptest::collection::vec(0..PIECES.len(), 0..60)) {
+            shown_all(pieces.iter().map(|&n| PIECES[n]).collect::<String>().as_bytes());
+        }
+
+        #[test]
+        fn any_place_can_be_marked(
+            text in "[aあé\n\u{2028}]{0,600}", places in proptest::collection::vec((0u32..2000, 0u32..2000), 1..4)
+        ) {
+            let mut sources = SourceMap::default();
+            let one = sources.add("one".to_string(), text.clone().into_bytes());
+            sources.add("two".to_string(), text.into_bytes());
+            let spans: Vec<Span> = places
+                .iter()
+                .map(|&(a, b)| Span { file: FileId(one.0 + a % 2), start: a.min(b), end: a.max(b) })
+                .collect();
+            let first = Diagnostic::warning("code", spans[0], "message");
+            let diagnostic = spans.iter().fold(first, |diagnostic, &span| diagnostic.related(span, "text"));
+            human(&diagnostic, &mut Excerpts::new(&sources), true, &mut Vec::new()).expect("a vector takes it");
+        }
+    }
 }

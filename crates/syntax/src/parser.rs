@@ -72,6 +72,8 @@ struct Frame {
     name: Atom,
     /// First byte.
     start: u32,
+    /// One past what opens it.
+    opened: u32,
     /// R3.
     base: u32,
     /// Priority of the result.
@@ -156,7 +158,8 @@ impl<'a> Parser<'a> {
 
     fn push_frame(&mut self, kind: FrameKind, name: Atom, start: u32, priority: u16, max: u16) {
         let base = self.values.len() as u32;
-        self.frames.push(Frame { kind, name, start, base, priority, outer_max: self.max });
+        let (opened, outer_max) = (self.last_end, self.max);
+        self.frames.push(Frame { kind, name, start, opened, base, priority, outer_max });
         self.max = max;
     }
 
@@ -502,7 +505,7 @@ impl Parser<'_> {
         };
         let mut error = SyntaxError::new("syntax-error", place, "a term is expected").label(found);
         if let Some(frame) = self.frames.iter().rev().find(|f| is_bracket(f.kind)) {
-            error.related = Some((frame.start, frame.start + 1, "inside what opens here".to_string()));
+            error.related = Some((frame.start, frame.opened, "inside what opens here".to_string()));
         }
         error
     }
@@ -553,7 +556,7 @@ impl Parser<'_> {
         };
         let mut error = SyntaxError::new("syntax-error", place, expected).label(found);
         if let Some(frame) = frame {
-            error.related = Some((frame.start, frame.start + 1, "inside what opens here".to_string()));
+            error.related = Some((frame.start, frame.opened, "inside what opens here".to_string()));
         }
         let before = &self.lexer.text()[..token.start as usize];
         if token.kind == TokenKind::EndOfText {

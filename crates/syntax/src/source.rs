@@ -25,6 +25,15 @@ pub struct SourceFile {
     line_starts: Vec<u32>,
 }
 
+impl SourceFile {
+    /// The bytes of a line (from 1), without its end. Panics for a line that is not there.
+    pub fn line_range(&self, line: u32) -> std::ops::Range<usize> {
+        let start = self.line_starts[line as usize - 1] as usize;
+        let next = self.line_starts.get(line as usize).map_or(self.text.len() + 1, |&next| next as usize);
+        start..next - 1
+    }
+}
+
 /// All texts of a compilation.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {

@@ -101,6 +101,13 @@ const PIECES: &[&str] = &[
     "'",
     "\"",
     "\\x41",
+    "素数",
+    "変数",
+    "é(",
+    "\"文字列\"",
+    "'あ",
+    "0'あ",
+    "\u{2028}",
 ];
 
 fn text(u: &mut arbtest::arbitrary::Unstructured<'_>) -> arbtest::arbitrary::Result<Vec<u8>> {
