@@ -2,6 +2,7 @@
 
 mod bench;
 mod checkers;
+mod rooms;
 mod tidy;
 
 use clap::{Parser, Subcommand};

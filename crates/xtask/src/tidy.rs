@@ -6,7 +6,9 @@
 //! - T4 `unsafe` appears only where it may ([`UNSAFE`]).
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
+//! - T7 Rooms of a crate use each other only downwards ([`rooms`](crate::rooms)).
 
+use crate::rooms;
 use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,12 +53,16 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
+    rooms::gone(root, &mut findings);
     for file in files(root)? {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
         let (name, text) = (relative(root, &file), String::from_utf8_lossy(&bytes));
         places(&name, &text, &mut findings);
         match file.extension().and_then(|extension| extension.to_str()) {
-            Some("rs") => source(&name, &text, &mut findings),
+            Some("rs") => {
+                source(&name, &text, &mut findings);
+                rooms::arrows(&name, &text, &mut findings);
+            }
             Some("md") => links(root, &file, &text, &mut findings),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use crate::emit::computing::Computing;
 use crate::emit::fresh::{Bound, Versions};
-use crate::ir::{BlockId, End, GoalCall, Op, Operand, Place, Reg, Slot};
+use crate::ir::{self, BlockId, End, GoalCall, Op, Operand, Place, Reg, Slot};
 use crate::plan::{Plan, Planned, Side, Source, Step, Target};
 use crate::program::constants::{Pool, ground};
 use crate::program::names::Names;
@@ -405,7 +405,7 @@ impl<'a> Emitter<'_, '_, 'a> {
             TermKind::Vector(elements) => {
                 let elements: Vec<Operand> = elements.iter().map(|element| self.term(element)).collect();
                 let dst = self.code.register();
-                self.need += vector_words(elements.len());
+                self.need += ir::vector_words(elements.len());
                 self.ops.push(Op::Vector { dst, elements });
                 Operand::Reg(dst)
             }
@@ -426,11 +426,10 @@ impl<'a> Emitter<'_, '_, 'a> {
         let mut rest: Option<Operand> = None;
         if left < items.len() {
             let constants = items[left..].iter().filter_map(|item| ground(item, self.around.names)).collect();
-            let end = tail.map_or(Some(crate::ir::Constant::Atom(term::symbol::NIL)), |tail| {
-                ground(tail, self.around.names)
-            });
+            let end = tail
+                .map_or(Some(ir::Constant::Atom(term::symbol::NIL)), |tail| ground(tail, self.around.names));
             let end = Box::new(end.expect("the tail was found to be ground"));
-            let constant = crate::ir::Constant::List(constants, end);
+            let constant = ir::Constant::List(constants, end);
             rest = Some(Operand::Constant(self.around.pool.intern(constant)));
         } else if tail.is_none() {
             rest = Some(nil);
@@ -497,11 +496,6 @@ impl<'a> Emitter<'_, '_, 'a> {
         matches!(self.plan.sources[variable.0 as usize], Source::Fresh)
             && self.ready[variable.0 as usize].is_none()
     }
-}
-
-/// Heap words of a vector: its handle and its store.
-pub(crate) fn vector_words(elements: usize) -> u32 {
-    (term::layout::HANDLE_SIZE + 1 + 1 + elements.max(1)) as u32
 }
 
 impl Registers {

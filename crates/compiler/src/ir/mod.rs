@@ -256,3 +256,8 @@ pub enum End {
     /// No clause can commit.
     Fail { goal: GoalCall },
 }
+
+/// Heap words of a vector: its handle and its store.
+pub(crate) fn vector_words(elements: usize) -> u32 {
+    (term::layout::HANDLE_SIZE + 1 + 1 + elements.max(1)) as u32
+}

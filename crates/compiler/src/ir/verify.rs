@@ -291,7 +291,7 @@ pub fn op_words(op: &Op) -> u64 {
         Op::Cons { .. } => 2,
         Op::Struct { args, .. } => 1 + args.len() as u64,
         Op::Var { .. } => 1,
-        Op::Vector { elements, .. } => u64::from(crate::emit::body::vector_words(elements.len())),
+        Op::Vector { elements, .. } => u64::from(crate::ir::vector_words(elements.len())),
         _ => 0,
     }
 }

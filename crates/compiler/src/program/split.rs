@@ -65,7 +65,7 @@ fn term_words(term: &Term) -> usize {
             2 * items.len() + all(items) + tail.as_ref().map_or(0, |tail| term_words(tail))
         }
         TermKind::Struct(_, parts) => 1 + parts.len() + all(parts),
-        TermKind::Vector(parts) => crate::emit::body::vector_words(parts.len()) as usize + all(parts),
+        TermKind::Vector(parts) => crate::ir::vector_words(parts.len()) as usize + all(parts),
         _ => 0,
     }
 }

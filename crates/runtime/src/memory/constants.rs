@@ -4,8 +4,8 @@
 //! *literals* (`term::layout`): an update copies them first.
 
 use crate::memory::ranges::write;
-use crate::worker::program::Constant;
 use num_bigint::Sign;
+use term::constant::Constant;
 use term::layout::{self, ClassId};
 use term::word::{self, Tag};
 use term::{Word, symbol};

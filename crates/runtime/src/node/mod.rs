@@ -130,7 +130,7 @@ impl Node {
         let predicates = Arc::new(predicates);
         let mut workers = Vec::new();
         for (index, goals) in goals.into_iter().enumerate() {
-            let mut worker = Worker::new(&options, index, &shared, goals);
+            let mut worker = Worker::new(&options, index, &shared, goals, entry::HELPERS);
             worker.system_goals = system_goals;
             worker.arithmetic_goals = arithmetic_goals;
             worker.first_compiled = PredicateId(predicates.len() as u32);

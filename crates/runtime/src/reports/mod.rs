@@ -1,10 +1,9 @@
 //! Reports: how a run ended, and figures of it, as data.
 //!
-//! For: outcomes and errors, perpetual suspension, statistics, and the trace of what each worker did when.
+//! For: outcomes and errors, statistics, and the trace of what each worker did when.
 //! It may know: a worker's public operations and the memory it reports about.
 //! It never: prints, exits, or changes what a run does.
 
-pub(crate) mod deadlock;
 pub mod outcome;
 pub mod statistics;
 pub mod trace;

@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use term::Word;
-use term::abi::{BOTTOM, OPERANDS_MAX, PredicateId, SPENT_ARITIES, WorkerAbi};
+use term::abi::{BOTTOM, Helpers, OPERANDS_MAX, PredicateId, SPENT_ARITIES, WorkerAbi};
 use term::symbol::{Atom, AtomTable};
 
 /// A word that a builtin's state keeps across collections: see [`Worker::root`].
@@ -238,8 +238,14 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    /// A worker with an empty heap and an empty goal stack.
-    pub(crate) fn new(options: &Options, index: usize, shared: &Arc<Shared>, goals: Goals) -> Box<Worker> {
+    /// A worker with an empty heap and an empty goal stack; `helpers` are what generated code calls.
+    pub(crate) fn new(
+        options: &Options,
+        index: usize,
+        shared: &Arc<Shared>,
+        goals: Goals,
+        helpers: Helpers,
+    ) -> Box<Worker> {
         let heap = Heap::new(shared.spaces.clone(), index);
         let base = heap.nursery();
         let limit = if options.collect == Collect::WhenFull { heap.limit(0) } else { base };
@@ -267,7 +273,7 @@ impl Worker {
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
             spent: [0; SPENT_ARITIES],
-            helpers: crate::node::entry::HELPERS,
+            helpers,
             more_wanted: false,
             pinned: PhantomPinned,
         };
