@@ -125,7 +125,8 @@ impl Generator<'_> {
     }
 
     fn define_integer(&mut self, scope: &mut Scope, name: &str, depth: usize) {
-        let goal = match self.dice.below(if depth == 0 { 3 } else { 11 }) {
+        let goal = match self.dice.below(if depth == 0 { 3 } else { 12 }) {
+            11 => return self.define_by_wide_term(scope, name, depth),
             0 => format!("{name} = {}", self.integer()),
             1 | 2 => format!("{name} := {}", self.expression(scope, depth)),
             3 => return self.define_by_condition(scope, name, Type::Int, depth),
@@ -157,6 +158,21 @@ impl Generator<'_> {
             }
         };
         scope.goals.push(goal);
+    }
+
+    /// An element of a vector or list that the clause builds at once: 600 to 5,000 elements.
+    fn define_by_wide_term(&mut self, scope: &mut Scope, name: &str, depth: usize) {
+        let items = [self.value(scope, Type::Int, depth - 1), self.value(scope, Type::Int, depth - 1)];
+        let width = self.dice.pick(&[600, 1_020, 1_030, 3_080, 5_000]);
+        let items: Vec<&str> = items.iter().map(String::as_str).cycle().take(width).collect();
+        let (items, wide) = (items.join(","), scope.fresh());
+        if self.dice.one_in(2) {
+            self.helpers.push(LAST);
+            scope.goals.push(format!("{wide} = [{items}], last({wide},{name})"));
+        } else {
+            let at = self.dice.below(width.min(256));
+            scope.goals.push(format!("{wide} = {{{items}}}, vector_element({wide},{at},{name})"));
+        }
     }
 
     fn define_list(&mut self, scope: &mut Scope, name: &str, depth: usize) {
@@ -388,6 +404,10 @@ sum([],A,R) :- true | R = A.
 sum([X|Xs],A,R) :- true | B := A+X, sum(Xs,B,R).
 ";
 const MERGED: &str = "merged_sum(A,B,R) :- true | merge({A,B},S), sum(S,0,R).\n";
+const LAST: &str = "\
+last([X],R) :- true | R = X.
+last([_,X|Xs],R) :- true | last([X|Xs],R).
+";
 const APPEND: &str = "\
 append([],Y,Z) :- true | Z = Y.
 append([A|X],Y,Z) :- true | Z = [A|W], append(X,Y,W).

@@ -18,7 +18,7 @@ use crate::worker::all::{Shared, lock};
 use crate::worker::events::Events;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
-use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
+use term::abi::{BOTTOM, PredicateId, SLACK_WORDS, Status, WorkerAbi};
 
 /// An idle worker asks again after so long, and ever later as long as what it gets gives little work.
 const PATIENCE_MIN: Duration = Duration::from_micros(100);
@@ -387,6 +387,9 @@ impl Worker {
         if self.abi.heap as usize + self.need * 8 > self.limit || self.collection_wanted {
             return Some(Pause::Collect);
         }
+        // C3: there is room, so the poll of that clause goes on even if this worker is to look again soon.
+        let need = 8 * std::mem::take(&mut self.need);
+        let needed = (self.abi.heap as usize + need).saturating_sub(8 * SLACK_WORDS);
         let collected = std::mem::take(&mut self.collected);
         let due = self.abi.heap as usize >= self.soon || collected;
         if due {
@@ -432,7 +435,7 @@ impl Worker {
             self.show_looks();
             let looks = self.soon < self.abi.limit();
             if looks {
-                self.abi.set_limit(self.soon);
+                self.abi.set_limit(self.soon.max(needed));
             }
             // T7: one fence, which waits for all stores that go on, has to do for all that is restored and shown here.
             if looks || !fenced {
@@ -442,7 +445,7 @@ impl Worker {
                 self.abi.want_attention();
             }
         } else {
-            self.abi.set_limit(self.abi.limit().min(self.soon));
+            self.abi.set_limit(self.abi.limit().min(self.soon.max(needed)));
         }
         self.switch_priority();
         look.then_some(Pause::Look)
