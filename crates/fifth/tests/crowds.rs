@@ -17,11 +17,14 @@ const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 /// A benchmark, what is written differently in its text, and its arguments.
 type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const SIZES: [Size; 24] = [
+const SIZES: [Size; 28] = [
+    ("atoms", &[("1000000", "20000")], &[]),
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
+    ("characters", &[("1000000", "20000")], &[]),
     ("elimination", &[("600", "60")], &[]),
     ("fib", &[("40", "28")], &[]),
+    ("floats", &[("200", "20"), ("1000000", "20000")], &[]),
     ("gates", &[("25000,", "300,"), (",25000)", ",300)")], &[]),
     ("kl1cmp", &[], &["40"]),
     ("life", &[("100,200", "12,20")], &[]),
@@ -40,6 +43,7 @@ const SIZES: [Size; 24] = [
     ("quicksort", &[("1000000", "100000")], &[]),
     ("ring", &[("50000000", "1000000")], &[]),
     ("strings", &[("1000000", "10000"), ("20000", "1000")], &[]),
+    ("terms", &[("1000000", "20000")], &[]),
     ("triangle", &[], &["5"]),
     ("vector", &[("100000000", "3000000")], &[]),
 ];
