@@ -9,12 +9,15 @@ use crate::reports::outcome::ErrorKind;
 use crate::terms::deref;
 use crate::terms::integers::{self, ArithError};
 use crate::worker::Worker;
-use crate::worker::native::Outcome;
-use crate::worker::program::Mode;
+use crate::worker::native::{Outcome, Run};
+use crate::worker::program::{Mode, Shape};
 use term::Word;
 use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
 use term::layout::STORE;
 use term::word::Tag;
+
+/// Most builtins have at most so many inputs, and outputs.
+const FEW: usize = 8;
 
 /// The table that `WorkerAbi::helpers` holds.
 pub(crate) const HELPERS: Helpers = Helpers {
@@ -159,37 +162,33 @@ impl Worker {
     /// Calls a builtin with its inputs in `operands`; on `Done` its outputs stand there.
     fn call_with_operands(&mut self, predicate: PredicateId) -> Outcome {
         let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
-        if code.modes.len() <= 8 {
-            self.call_sized::<8>(predicate)
+        let (run, shape) = (code.run, code.shape);
+        if shape.inputs <= FEW && shape.outputs <= FEW {
+            self.call_sized::<FEW>(run, shape)
         } else {
-            self.call_sized::<OPERANDS_MAX>(predicate)
+            self.call_sized::<OPERANDS_MAX>(run, shape)
         }
     }
     #[inline(always)]
-    fn call_sized<const N: usize>(&mut self, predicate: PredicateId) -> Outcome {
-        let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
-        let run = code.run;
+    fn call_sized<const N: usize>(&mut self, run: Run, shape: Shape) -> Outcome {
+        let (input_count, output_count) = (shape.inputs.min(N), shape.outputs.min(N));
         let mut inputs = [Word(0); N];
-        let (mut input_count, mut output_count) = (0, 0);
-        for &mode in &code.modes {
-            if mode == Mode::Output {
-                output_count += 1;
-                continue;
-            }
-            let mut word = self.abi.operands[input_count];
-            if mode == Mode::Input {
+        for (i, input) in inputs[..input_count].iter_mut().enumerate() {
+            let mut word = self.abi.operands[i];
+            if word.tag() == Tag::Ref && i < 64 && shape.awaited >> i & 1 != 0 {
                 word = deref(word);
                 if word.tag() == Tag::Ref {
                     return Outcome::Wait(word);
                 }
             }
-            inputs[input_count] = word;
-            input_count += 1;
+            *input = word;
         }
         let mut outputs = [Word(0); N];
         let outcome = run(self, &inputs[..input_count], &mut outputs[..output_count]);
         if matches!(outcome, Outcome::Done) {
-            self.abi.operands[..output_count].copy_from_slice(&outputs[..output_count]);
+            for (operand, &output) in self.abi.operands.iter_mut().zip(&outputs[..output_count]) {
+                *operand = output;
+            }
         }
         outcome
     }

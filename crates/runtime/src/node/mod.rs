@@ -27,7 +27,7 @@ use crate::terms::integers;
 use crate::worker::all::{Shared, Workers};
 use crate::worker::events::Events;
 use crate::worker::native::{Native, Outcome};
-use crate::worker::program::{Code, Constant, Enter, Load, Mode, NativeCode, PredicateInfo, Predicates};
+use crate::worker::program::{Code, Constant, Enter, Load, NativeCode, PredicateInfo, Predicates};
 use crate::worker::{Options, PRIORITY_START, Worker};
 use std::sync::Arc;
 use term::Word;
@@ -97,7 +97,7 @@ impl Node {
         let (spaces, goals) = reserved.ok_or(Refused::AddressSpace(options.workers))?;
         let shared = Arc::new(Shared::new(&options, atoms, spaces));
         let mut predicates = Predicates::default();
-        let mut add = |native: Native| predicates.add(info(native, &shared.atoms));
+        let mut add = |native: Native| predicates.add(info(&native, &shared.atoms));
         let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
         let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
@@ -328,23 +328,17 @@ fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
     Some((spaces, stacks?))
 }
 
-fn info(native: Native, atoms: &AtomTable) -> PredicateInfo {
-    let Native { signature, run, home } = native;
-    let mode = |letter| match letter {
-        b'i' => Mode::Input,
-        b'o' => Mode::Output,
-        _ => Mode::Any,
-    };
-    let modes: Box<[Mode]> = signature.modes.bytes().map(mode).collect();
+fn info(native: &Native, atoms: &AtomTable) -> PredicateInfo {
+    let signature = &native.signature;
     PredicateInfo {
         module: atoms.intern(signature.module.as_bytes()),
         name: atoms.intern(signature.name.as_bytes()),
-        arity: modes.len() as u32,
+        arity: signature.modes.len() as u32,
         file: "".into(),
         line: 0,
         daemon: signature.daemon,
         auxiliary: false,
         awaits: signature.awaits(),
-        native: Some(NativeCode { run, modes, place: signature.place, home }),
+        native: Some(NativeCode::new(native)),
     }
 }

@@ -1,6 +1,6 @@
 //! What the runtime knows of a program: predicates, constants, and how to enter generated code.
 
-use crate::worker::native::Run;
+use crate::worker::native::{Native, Run};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use term::Atom;
@@ -40,10 +40,48 @@ pub struct NativeCode {
     pub run: Run,
     /// One per argument.
     pub modes: Box<[Mode]>,
+    /// What the modes say in short.
+    pub(crate) shape: Shape,
     /// Where it may be called.
     pub place: Place,
     /// It uses what only worker 0 has: there its goals are reduced.
     pub home: bool,
+}
+
+/// A builtin's arguments by number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    /// The inputs (a bit each) that are waited for: none after the first 64.
+    pub(crate) awaited: u64,
+}
+
+impl Shape {
+    fn of(modes: &[Mode]) -> Shape {
+        let inputs = modes.iter().filter(|&&mode| mode != Mode::Output);
+        debug_assert!(inputs.clone().skip(64).all(|&mode| mode == Mode::Any));
+        let awaited = inputs.clone().take(64).enumerate();
+        Shape {
+            inputs: inputs.clone().count(),
+            outputs: modes.iter().filter(|&&mode| mode == Mode::Output).count(),
+            awaited: awaited.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Input) << i),
+        }
+    }
+}
+
+impl NativeCode {
+    /// The code of a builtin.
+    pub(crate) fn new(native: &Native) -> NativeCode {
+        let mode = |letter| match letter {
+            b'i' => Mode::Input,
+            b'o' => Mode::Output,
+            _ => Mode::Any,
+        };
+        let modes: Box<[Mode]> = native.signature.modes.bytes().map(mode).collect();
+        let shape = Shape::of(&modes);
+        NativeCode { run: native.run, shape, modes, place: native.signature.place, home: native.home }
+    }
 }
 
 /// A predicate, as messages and the scheduler know it.
