@@ -12,6 +12,7 @@ pub mod classes;
 mod infinite_tests;
 pub(crate) mod integers;
 pub mod order;
+pub(crate) mod pairs;
 pub(crate) mod print;
 pub(crate) mod unify;
 pub(crate) mod vectors;

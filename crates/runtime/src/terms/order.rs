@@ -4,53 +4,13 @@
 //! A variable is always waited for, even when it is compared with itself.
 
 use crate::memory::ranges::read;
-use crate::terms::walk::Stack;
-use crate::terms::{cell, deref};
+use crate::terms::pairs::{Pair, Pairs, next_piece};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use std::cmp::Ordering;
 use term::layout::{self, ClassId};
 use term::word::{self, Tag};
 use term::{Atom, Word};
-
-/// Two terms that are to be compared or unified; of two vectors, their elements from a number on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pair {
-    pub(crate) a: Word,
-    pub(crate) b: Word,
-    from: usize,
-}
-
-impl Pair {
-    #[inline(always)]
-    pub(crate) fn new(a: Word, b: Word) -> Pair {
-        Pair { a, b, from: 0 }
-    }
-    /// The same terms at their tops.
-    #[inline(always)]
-    pub(crate) fn deref(self) -> Pair {
-        Pair { a: deref(self.a), b: deref(self.b), from: self.from }
-    }
-}
-
-impl Stack<Pair> {
-    /// Pushes cells that lie side by side, the first ones on top.
-    #[inline(always)]
-    pub(crate) fn push_cells(&mut self, a: usize, b: usize, count: usize) {
-        self.extend((0..count).rev().map(|i| Pair::new(cell(a + 8 * i), cell(b + 8 * i))));
-    }
-    /// Pushes some elements of two vectors of one length, the first ones on top, and below them what comes after.
-    pub(crate) fn push_elements(&mut self, worker: &Worker, vectors: Pair) {
-        let Pair { a, b, from } = vectors;
-        let length = worker.vector_length(a).expect("two vectors");
-        let piece = from..length.min(next_piece(from));
-        if piece.end < length {
-            self.push(Pair { a, b, from: piece.end });
-        }
-        let elements = worker.vector_part(a, piece.clone()).into_iter().zip(worker.vector_part(b, piece));
-        self.extend(elements.map(|(a, b)| Pair::new(a, b)).rev());
-    }
-}
 
 /// What two subterms that are compared have left to compare.
 enum Top {
@@ -66,12 +26,6 @@ enum Top {
     /// Two vectors of one length.
     Vectors,
     Wait(Word),
-}
-
-/// The end of the piece of a string or vector that is compared next: pieces grow, so that strings that differ early are hardly
-/// copied, and old versions seldom searched.
-fn next_piece(from: usize) -> usize {
-    2 * from + 64
 }
 
 /// The order of kinds of terms.
@@ -95,7 +49,7 @@ impl Worker {
     /// variable is waited for.
     pub fn equal_terms(&self, a: Word, b: Word) -> Outcome {
         let mut wait = None;
-        let mut stack = Stack::new();
+        let mut pairs = Pairs::new();
         let mut next = Some(Pair::new(a, b));
         while let Some(pair) = next.map(Pair::deref) {
             match self.compare_tops(pair.a, pair.b) {
@@ -104,10 +58,10 @@ impl Worker {
                 Top::Wait(variable) => {
                     wait.get_or_insert(variable);
                 }
-                Top::Cells { a, b, count } => stack.push_cells(a, b, count),
-                Top::Vectors => stack.push_elements(self, pair),
+                Top::Cells { a, b, count } => pairs.push_cells(a, b, count),
+                Top::Vectors => pairs.push_elements(self, pair),
             }
-            next = match stack.pop_unseen(self) {
+            next = match pairs.pop(self) {
                 Ok(next) => next,
                 Err(error) => return Outcome::Error(error),
             };
@@ -117,23 +71,25 @@ impl Worker {
     /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the position
     /// (from 1) of the first difference. `Err` is a variable to wait for, or an error.
     pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
-        let mut stack = Stack::new();
+        let mut pairs = Pairs::new();
         let mut next = Some(Pair::new(a, b));
         while let Some(pair) = next.map(Pair::deref) {
             match self.compare_tops(pair.a, pair.b) {
                 Top::Equal => {}
                 Top::Differ(order) => return Ok(order),
                 Top::Wait(variable) => return Err(Outcome::Wait(variable)),
-                Top::Cells { a, b, count } => stack.push_cells(a, b, count),
-                Top::Vectors => stack.push_elements(self, pair),
+                Top::Cells { a, b, count } => pairs.push_cells(a, b, count),
+                Top::Vectors => pairs.push_elements(self, pair),
             }
-            next = stack.pop_unseen(self).map_err(Outcome::Error)?;
+            next = pairs.pop(self).map_err(Outcome::Error)?;
         }
         Ok(0)
     }
     /// Two dereferenced words.
+    #[inline(always)]
     fn compare_tops(&self, a: Word, b: Word) -> Top {
         match (a.tag(), b.tag()) {
+            _ if a == b && a.is_immediate() => Top::Equal,
             (Tag::Ref, _) => Top::Wait(a),
             (_, Tag::Ref) => Top::Wait(b),
             (Tag::Int, Tag::Int) => self.ordered(a.as_int().cmp(&b.as_int())),
@@ -148,22 +104,25 @@ impl Worker {
                 let names = self.compare_atoms(word::header_name(header), word::header_name(other));
                 self.ordered(names.then(count.cmp(&word::header_arity(other))))
             }
-            _ => {
-                let (class_a, class_b) = (self.class_of(a), self.class_of(b));
-                let (rank_a, rank_b) = (rank(a, class_a), rank(b, class_b));
-                if rank_a != rank_b {
-                    return self.ordered(rank_a.cmp(&rank_b));
-                }
-                if rank_a == 0 {
-                    return self.ordered(self.big(a).cmp(&self.big(b)));
-                }
-                let (class_a, class_b) = (class_a.expect("an object"), class_b.expect("an object"));
-                if class_a != class_b {
-                    return self.ordered(class_a.0.cmp(&class_b.0));
-                }
-                self.compare_objects(a, b, class_a)
-            }
+            _ => self.compare_others(a, b),
         }
+    }
+    /// Two words that are not of one kind, or objects.
+    #[inline(never)]
+    fn compare_others(&self, a: Word, b: Word) -> Top {
+        let (class_a, class_b) = (self.class_of(a), self.class_of(b));
+        let (rank_a, rank_b) = (rank(a, class_a), rank(b, class_b));
+        if rank_a != rank_b {
+            return self.ordered(rank_a.cmp(&rank_b));
+        }
+        if rank_a == 0 {
+            return self.ordered(self.big(a).cmp(&self.big(b)));
+        }
+        let (class_a, class_b) = (class_a.expect("an object"), class_b.expect("an object"));
+        if class_a != class_b {
+            return self.ordered(class_a.0.cmp(&class_b.0));
+        }
+        self.compare_objects(a, b, class_a)
     }
     fn ordered(&self, ordering: Ordering) -> Top {
         if ordering.is_eq() { Top::Equal } else { Top::Differ(sign(ordering)) }
@@ -174,6 +133,9 @@ impl Worker {
     /// The order of two strings by their bytes, and how many bytes they have in common at the start; `None` if one is no string.
     pub(crate) fn compare_strings(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {
         let (length_a, length_b) = (self.string_length(a)?, self.string_length(b)?);
+        if length_a == length_b && self.same_bytes(a, b) {
+            return Some((Ordering::Equal, length_a));
+        }
         let length = length_a.min(length_b);
         let mut same = 0;
         while same < length {

@@ -12,8 +12,7 @@
 use crate::memory::ranges::{compare_exchange, read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
-use crate::terms::order::Pair;
-use crate::terms::walk::Stack;
+use crate::terms::pairs::{Pair, Pairs};
 use crate::worker::Worker;
 use term::abi::{PRIVATE_BYTES, Position};
 use term::layout::{self, SUSPENSION_NEXT};
@@ -69,47 +68,47 @@ impl Worker {
 
     /// Two subterms that differ, or `None` when the terms are one now. An error ends the walk through the terms.
     fn unify_terms(&mut self, a: Word, b: Word) -> Result<Option<(Word, Word)>, Box<ProgramError>> {
-        let mut stack = Stack::new();
+        let mut pairs = Pairs::new();
         let mut next = Some(Pair::new(a, b));
         while let Some(pair) = next.map(Pair::deref) {
             let Pair { a, b, .. } = pair;
             let same = match (a.tag(), b.tag()) {
                 _ if a == b => true,
-                (Tag::Ref, _) if self.has_generator(read(a.address())) => self.generate(&mut stack, a, b),
-                (_, Tag::Ref) if self.has_generator(read(b.address())) => self.generate(&mut stack, b, a),
-                (Tag::Ref, Tag::Ref) => self.alias(&mut stack, a, b),
-                (Tag::Ref, _) => self.bind_or_retry(&mut stack, a, b),
-                (_, Tag::Ref) => self.bind_or_retry(&mut stack, b, a),
+                (Tag::Ref, _) if self.has_generator(read(a.address())) => self.generate(&mut pairs, a, b),
+                (_, Tag::Ref) if self.has_generator(read(b.address())) => self.generate(&mut pairs, b, a),
+                (Tag::Ref, Tag::Ref) => self.alias(&mut pairs, a, b),
+                (Tag::Ref, _) => self.bind_or_retry(&mut pairs, a, b),
+                (_, Tag::Ref) => self.bind_or_retry(&mut pairs, b, a),
                 (Tag::Cons, Tag::Cons) => {
-                    stack.push_cells(a.address(), b.address(), 2);
+                    pairs.push_cells(a.address(), b.address(), 2);
                     true
                 }
                 (Tag::Struct, Tag::Struct) => {
                     let header = read(a.address());
                     let same = header == read(b.address());
                     if same {
-                        stack.push_cells(a.address() + 8, b.address() + 8, word::header_arity(header));
+                        pairs.push_cells(a.address() + 8, b.address() + 8, word::header_arity(header));
                     }
                     same
                 }
-                (Tag::Object, Tag::Object) => self.unify_objects(pair, &mut stack),
+                (Tag::Object, Tag::Object) => self.unify_objects(pair, &mut pairs),
                 _ => false,
             };
             if !same {
                 return Ok(Some((a, b)));
             }
-            next = stack.pop_unseen(self)?;
+            next = pairs.pop(self)?;
         }
         Ok(None)
     }
 
     /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first: after this
     /// reduction, if generated code waits for the answer (its allocation pointer and goal stack may not change).
-    fn generate(&mut self, stack: &mut Stack<Pair>, variable: Word, other: Word) -> bool {
+    fn generate(&mut self, pairs: &mut Pairs, variable: Word, other: Word) -> bool {
         let plain = other.tag() == Tag::Ref && read(other.address()) == UNBOUND;
         if plain && (self.is_alone() || other.address() > variable.address()) {
             let written = self.replace(other.address(), UNBOUND, variable);
-            return self.unless_written(written, stack, other, variable);
+            return self.unless_written(written, pairs, other, variable);
         }
         if self.unify_unread(variable, other) {
             return true;
@@ -122,21 +121,15 @@ impl Worker {
         if let Some(owner) = self.run_generator(variable.address()) {
             self.post_unify(owner, variable, other);
         } else {
-            stack.push(Pair::new(variable, other));
+            pairs.push(Pair::new(variable, other));
         }
         true
     }
     /// What remains to be done about `variable = other` after `variable`'s cell was to be written.
-    fn unless_written(
-        &mut self,
-        written: Written,
-        stack: &mut Stack<Pair>,
-        variable: Word,
-        other: Word,
-    ) -> bool {
+    fn unless_written(&mut self, written: Written, pairs: &mut Pairs, variable: Word, other: Word) -> bool {
         match written {
             Written::Yes => {}
-            Written::Changed => stack.push(Pair::new(variable, other)),
+            Written::Changed => pairs.push(Pair::new(variable, other)),
             Written::Foreign(owner) => self.post_unify(owner, variable, other),
         }
         true
@@ -147,7 +140,7 @@ impl Worker {
     }
 
     /// Compares objects by class; what remains to be unified goes onto the stack.
-    fn unify_objects(&self, pair: Pair, stack: &mut Stack<Pair>) -> bool {
+    fn unify_objects(&self, pair: Pair, pairs: &mut Pairs) -> bool {
         let Pair { a, b, .. } = pair;
         let class = word::header_class(read(a.address()));
         if class != word::header_class(read(b.address())) {
@@ -157,7 +150,7 @@ impl Worker {
             layout::VECTOR => {
                 let same = self.vector_length(a) == self.vector_length(b);
                 if same {
-                    stack.push_elements(self, pair);
+                    pairs.push_elements(self, pair);
                 }
                 same
             }
@@ -185,17 +178,17 @@ impl Worker {
         }
         written
     }
-    fn bind_or_retry(&mut self, stack: &mut Stack<Pair>, variable: Word, value: Word) -> bool {
+    fn bind_or_retry(&mut self, pairs: &mut Pairs, variable: Word, value: Word) -> bool {
         let written = self.bind(variable.address(), value);
-        self.unless_written(written, stack, variable, value)
+        self.unless_written(written, pairs, variable, value)
     }
 
     /// Makes two different unbound cells one variable (U2, U3).
-    fn alias(&mut self, stack: &mut Stack<Pair>, a: Word, b: Word) -> bool {
+    fn alias(&mut self, pairs: &mut Pairs, a: Word, b: Word) -> bool {
         let (from, to) = if a.address() > b.address() { (a, b) } else { (b, a) };
         let (wait_from, wait_to) = (read(from.address()), read(to.address()));
         if wait_from.tag() != Tag::Var || wait_to.tag() != Tag::Var {
-            stack.push(Pair::new(a, b));
+            pairs.push(Pair::new(a, b));
             return true;
         }
         let mine = self.is_alone() || self.is_private(from.address()) && self.is_private(to.address());
@@ -212,7 +205,7 @@ impl Worker {
             // They wait again, for the other one.
             self.resume(wait_from);
         }
-        self.unless_written(written, stack, from, to)
+        self.unless_written(written, pairs, from, to)
     }
     /// Aliases two variables that goals wait for; nobody else writes them.
     fn join(&mut self, a: usize, b: usize) {

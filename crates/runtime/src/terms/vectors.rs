@@ -92,6 +92,18 @@ impl Worker {
         bytes.drain(..range.start % 8);
         bytes
     }
+    /// True if two strings of one length have the same bytes, as far as that shows without going through versions.
+    pub(crate) fn same_bytes(&self, a: Word, b: Word) -> bool {
+        let (a, b) = (deref(a).address(), deref(b).address());
+        let (newest, other) = (look(a), look(b));
+        if newest.index >= 0 || other.index >= 0 {
+            return false;
+        }
+        let words = (newest.value.as_int() as usize).div_ceil(8);
+        (0..words).all(|i| read(newest.link + 8 + 8 * i) == read(other.link + 8 + 8 * i))
+            && is_still(a, Word::small(newest.index))
+            && is_still(b, Word::small(other.index))
+    }
     /// A version of a vector with one other element: O(1) from the newest version, else a copy.
     /// The error says that there is no room for a copy. Panics if it is not a vector or has no such element.
     pub fn vector_update(
