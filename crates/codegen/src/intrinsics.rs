@@ -14,7 +14,7 @@ use term::abi::{Position, PredicateId, SLACK_WORDS};
 use term::layout::{
     CHANGING, ClassId, HANDLE_INDEX, HANDLE_SIZE, HANDLE_STORE, HANDLE_VALUE, LITERAL, NEWEST, STRING, VECTOR,
 };
-use term::word::{Tag, object_header};
+use term::word::{Tag, Word, object_header};
 
 /// Offset of a word of an object from its tagged pointer.
 const fn at(word: usize) -> i64 {
@@ -27,8 +27,8 @@ const HANDLE_WORDS: usize = HANDLE_SIZE + 1;
 enum Intrinsic {
     /// Inputs object and index; outputs the element and, if there are two, the object again.
     Element(ClassId),
-    /// Inputs vector, index, value; outputs the old element if there are two, and the new vector.
-    SetElement,
+    /// Inputs object, index, value; outputs the old element if there are two, and the new object.
+    SetElement(ClassId),
     /// Input an object, output its length.
     Length(ClassId),
 }
@@ -49,7 +49,8 @@ impl Lower<'_, '_> {
         Some(match (builtin.name.as_str(), builtin.modes.as_str()) {
             ("vector_element", "iio" | "iioo") => Intrinsic::Element(VECTOR),
             ("string_element", "iio" | "iioo") => Intrinsic::Element(STRING),
-            ("set_vector_element", "iiao" | "iioao") => Intrinsic::SetElement,
+            ("set_vector_element", "iiao" | "iioao") => Intrinsic::SetElement(VECTOR),
+            ("set_string_element", "iiio") => Intrinsic::SetElement(STRING),
             ("vector", "io") => Intrinsic::Length(VECTOR),
             ("string", "io") => Intrinsic::Length(STRING),
             _ => return None,
@@ -65,7 +66,8 @@ impl Lower<'_, '_> {
         at: Position,
     ) -> bool {
         let Some(intrinsic) = self.intrinsic(predicate) else { return false };
-        if intrinsic == Intrinsic::SetElement && self.largest_need() + HANDLE_WORDS > SLACK_WORDS {
+        let sets = matches!(intrinsic, Intrinsic::SetElement(_));
+        if sets && self.largest_need() + HANDLE_WORDS > SLACK_WORDS {
             return false;
         }
         let inputs = self.in_registers(inputs);
@@ -98,7 +100,7 @@ impl Lower<'_, '_> {
     ) -> bool {
         let Some(intrinsic) = self.intrinsic(predicate) else { return false };
         let Some(inputs) = self.in_registers(inputs) else { return false };
-        if intrinsic == Intrinsic::SetElement {
+        if matches!(intrinsic, Intrinsic::SetElement(_)) {
             return false;
         }
         let slow = self.cold_block();
@@ -155,18 +157,12 @@ impl Lower<'_, '_> {
             }
             Intrinsic::Element(class) => {
                 let element = self.element(inputs, class, slow);
-                let value = if class == VECTOR {
-                    self.vector_slot(&element).1
-                } else {
-                    let number = self.b.ins().ushr_imm_u(element.index, 3);
-                    let address = self.b.ins().iadd(element.store, number);
-                    let byte = self.b.ins().uload8(I64, trusted(), address, at(1) as i32);
-                    self.b.ins().ishl_imm_u(byte, 3)
-                };
+                let value =
+                    if class == VECTOR { self.vector_slot(&element).1 } else { self.string_slot(&element).1 };
                 self.still(element.object, element.version, slow);
                 if outputs == 2 { vec![value, element.object] } else { vec![value] }
             }
-            Intrinsic::SetElement => self.set_element(inputs, outputs, slow),
+            Intrinsic::SetElement(class) => self.set_element(inputs, class, outputs, slow),
         }
     }
 
@@ -231,11 +227,20 @@ impl Lower<'_, '_> {
         (slot, value)
     }
 
+    /// A byte's address (minus `at(1)`) and value.
+    fn string_slot(&mut self, element: &Element) -> (Value, Value) {
+        let number = self.b.ins().ushr_imm_u(element.index, 3);
+        let slot = self.b.ins().iadd(element.store, number);
+        let byte = self.b.ins().uload8(I64, trusted(), slot, at(1) as i32);
+        (slot, self.b.ins().ishl_imm_u(byte, 3))
+    }
+
     /// In place: the old handle becomes a difference, a new one leads to the store. Only for a private handle (C6) and with room
     /// for the new one, which the clause's need does not count. Other workers may read the old one meanwhile: so the order of the
     /// stores matters (V2 of the runtime's `versions`).
-    fn set_element(&mut self, inputs: &[Operand], outputs: usize, slow: Block) -> Vec<Value> {
-        let element = self.element(inputs, VECTOR, slow);
+    fn set_element(&mut self, inputs: &[Operand], class: ClassId, outputs: usize, slow: Block) -> Vec<Value> {
+        let code = if class == STRING { Some(self.character(inputs[2], slow)) } else { None };
+        let element = self.element(inputs, class, slow);
         let literal = self.b.ins().icmp_imm_s(IntCC::NotEqual, element.version, NEWEST.0 as i64);
         self.unless(literal, slow);
         let heap = self.heap_now();
@@ -244,7 +249,7 @@ impl Lower<'_, '_> {
         self.unless(full, slow);
         self.unless_public(element.object, slow);
 
-        let header = self.word(object_header(VECTOR, HANDLE_SIZE));
+        let header = self.word(object_header(class, HANDLE_SIZE));
         let newest = self.word(NEWEST);
         let words = [header, element.store, newest, element.length];
         for (index, word) in words.into_iter().enumerate() {
@@ -256,7 +261,8 @@ impl Lower<'_, '_> {
         let base = self.b.ins().iadd_imm_s(base, 8 * HANDLE_WORDS as i64);
         self.b.def_var(self.heap, base);
 
-        let (slot, previous) = self.vector_slot(&element);
+        let (slot, previous) =
+            if class == STRING { self.string_slot(&element) } else { self.vector_slot(&element) };
         if self.env.options.workers == Workers::Several {
             let changing = self.word(CHANGING);
             self.store(changing, element.object, at(HANDLE_INDEX));
@@ -264,12 +270,25 @@ impl Lower<'_, '_> {
         self.store(new, element.object, at(HANDLE_STORE));
         self.store(previous, element.object, at(HANDLE_VALUE));
         self.store(element.index, element.object, at(HANDLE_INDEX));
+        if let Some(code) = code {
+            let byte = self.b.ins().ushr_imm_u(code, 3);
+            self.b.ins().istore8(trusted(), byte, slot, at(1) as i32);
+            return vec![new];
+        }
         let value = self.raw_operand(inputs[2]);
         self.store(value, slot, at(1));
         if !matches!(self.kind(inputs[2]), Some(Kind::Int | Kind::Atom)) {
             self.remember_element(slot, value);
         }
         if outputs == 2 { vec![previous, new] } else { vec![new] }
+    }
+
+    /// The operand as a tagged character code; all else goes to `slow`.
+    fn character(&mut self, operand: Operand, slow: Block) -> Value {
+        let code = self.integers_or(operand, Operand::Int(0), None, slow).a;
+        let large = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, code, Word::small(255).0 as i64);
+        self.unless(large, slow);
+        code
     }
 
     /// The write barrier of a store: an integer needs none, most often, and no other value in the nursery.
