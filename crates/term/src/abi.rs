@@ -160,6 +160,8 @@ pub enum Place {
     Guard,
     /// In bodies, by its bare name, at once when its inputs are there; as a goal when they are not.
     Body,
+    /// The same, but only through its module's name.
+    Method,
     /// A predicate of a module that the runtime implements; always a goal of its own.
     Goal,
 }

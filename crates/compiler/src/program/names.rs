@@ -104,7 +104,7 @@ impl<'a> Names<'a> {
             None => self.body(name, arity),
             Some(module) => self.qualified.get(&(module, name, arity)).copied(),
         };
-        found.filter(|(_, builtin)| builtin.place == Place::Body)
+        found.filter(|(_, builtin)| matches!(builtin.place, Place::Body | Place::Method))
     }
     /// A predicate of the program.
     pub(crate) fn defined(&self, module: Atom, name: Atom, arity: usize) -> Option<Index> {
@@ -127,7 +127,7 @@ impl<'a> Names<'a> {
         }
         let &(id, builtin) = self.qualified.get(&key)?;
         Some(match builtin.place {
-            Place::Body => Callee::Inline(id, builtin),
+            Place::Body | Place::Method => Callee::Inline(id, builtin),
             Place::Goal | Place::Guard => Callee::Other(id),
         })
     }

@@ -109,6 +109,10 @@ const fn guard(module: &'static str, name: &'static str, modes: &'static str, ru
 const fn body(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
     row(Place::Body, module, name, modes, run)
 }
+/// A body builtin that has to be called through its module's name.
+const fn method(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
+    row(Place::Method, module, name, modes, run)
+}
 /// A predicate of a library module.
 const fn goal(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
     row(Place::Goal, module, name, modes, run)

@@ -68,6 +68,19 @@ impl Worker {
         let length = self.string_length(word)?;
         Some(self.string_part(word, 0..length))
     }
+    /// The bytes of a string, if it is the newest version and they fit: their number.
+    pub(crate) fn copy_string(&self, string: Word, into: &mut [u8]) -> Option<usize> {
+        let handle = string.address();
+        let Version { index, link, value } = look(handle);
+        let length = value.as_int() as usize;
+        if index >= 0 || length > into.len() {
+            return None;
+        }
+        for (i, chunk) in into[..length].chunks_mut(8).enumerate() {
+            chunk.copy_from_slice(&read(link + 8 + 8 * i).0.to_le_bytes()[..chunk.len()]);
+        }
+        is_still(handle, Word::small(index)).then_some(length)
+    }
     /// Some bytes of a string. Panics if it is not a string or has not so many.
     pub(crate) fn string_part(&self, word: Word, range: Range<usize>) -> Vec<u8> {
         assert!(

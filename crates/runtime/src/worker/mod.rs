@@ -34,7 +34,6 @@ use crate::sharing::give::Polling;
 use crate::terms::classes::Classes;
 use crate::worker::all::Shared;
 use crate::worker::program::{Code, Predicates};
-use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::marker::PhantomPinned;
 use std::sync::Arc;
@@ -170,7 +169,8 @@ pub struct Worker {
     /// Of worker 0: terms of other nodes, and for them.
     pub(crate) abroad: Abroad,
     free_roots: Vec<u32>,
-    states: FxHashMap<TypeId, Box<dyn Any + Send>>,
+    /// Few: they are found by looking at each.
+    states: Vec<(TypeId, Box<dyn Any + Send>)>,
     waker: Waker,
 }
 
@@ -331,7 +331,7 @@ impl Worker {
             roots: Vec::new(),
             abroad: Abroad::default(),
             free_roots: Vec::new(),
-            states: FxHashMap::default(),
+            states: Vec::new(),
             // Nobody wakes the others: they are poked.
             waker: if index == 0 { shared.waker.clone() } else { Waker::default() },
         })
@@ -367,9 +367,18 @@ impl Worker {
         self.collections.as_deref().unwrap_or_default()
     }
     /// The state of a group of builtins (one value per type), made when it is first asked for.
+    #[inline(always)]
     pub fn state<T: Any + Default + Send>(&mut self) -> &mut T {
-        let state = self.states.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
-        state.downcast_mut().expect("states are entered under their own type")
+        let place = match self.states.iter().position(|(of, _)| *of == TypeId::of::<T>()) {
+            Some(place) => place,
+            None => self.add_state::<T>(),
+        };
+        self.states[place].1.downcast_mut().expect("states are entered under their own type")
+    }
+    #[cold]
+    fn add_state<T: Any + Default + Send>(&mut self) -> usize {
+        self.states.push((TypeId::of::<T>(), Box::new(T::default())));
+        self.states.len() - 1
     }
     /// Keeps a word alive (and up to date) across collections until [`Worker::take_root`].
     /// Whoever keeps one waits for something outside, so the scheduler looks at its events soon.

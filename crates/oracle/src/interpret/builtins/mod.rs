@@ -115,8 +115,8 @@ impl Table {
             Place::Guard => {
                 self.guards.insert((name, arity), native);
             }
-            Place::Body => {
-                if module != self.generic {
+            Place::Body | Place::Method => {
+                if native.place == Place::Body && module != self.generic {
                     self.bodies.insert((name, arity), native.clone());
                 }
                 self.named.insert((module, name, arity), native);
@@ -162,7 +162,7 @@ impl Table {
             }
             _ => self.named.get(&(module, name, arguments.len())),
         };
-        native.filter(|native| native.place == Place::Body).cloned()
+        native.filter(|native| matches!(native.place, Place::Body | Place::Method)).cloned()
     }
     /// A builtin that can be a goal.
     pub(super) fn named(&self, module: Atom, name: Atom, arity: usize) -> Option<Rc<Native>> {

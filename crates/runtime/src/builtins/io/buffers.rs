@@ -262,6 +262,15 @@ impl File {
             Ready::Now(_) => Ready::Now(self.take(1).first().copied()),
         })
     }
+    /// The next byte if one was read already.
+    #[inline(always)]
+    pub(crate) fn byte_at_hand(&mut self) -> Option<u8> {
+        let input = self.input.as_mut()?;
+        let &byte = input.bytes.get(input.at)?;
+        input.at += 1;
+        input.lines += i64::from(byte == b'\n');
+        Some(byte)
+    }
     /// Puts a byte back in front.
     pub(crate) fn unget(&mut self, byte: u8) {
         let Some(input) = &mut self.input else { return };
@@ -310,6 +319,19 @@ impl File {
         if let Some(kept) = &mut self.kept {
             kept.add(bytes.len());
         }
+    }
+    /// The same where nothing else is to be done, now or before; else false.
+    #[inline(always)]
+    pub(crate) fn put_at_hand(&mut self, bytes: &[u8]) -> bool {
+        let Some(output) = &mut self.output else { return false };
+        let plain = output.fd.is_some()
+            && !output.lines
+            && self.input.is_none()
+            && output.bytes.len() + bytes.len() < BUFFER_BYTES;
+        if plain {
+            output.bytes.extend_from_slice(bytes);
+        }
+        plain
     }
     /// True if far more is buffered than is written at once.
     pub(crate) fn has_backlog(&self) -> bool {

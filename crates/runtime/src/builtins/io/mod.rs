@@ -12,6 +12,7 @@ pub(crate) mod buffers;
 pub mod events;
 mod jobs;
 mod processes;
+mod quick;
 pub(crate) mod requests;
 mod sockets;
 pub(crate) mod streams;

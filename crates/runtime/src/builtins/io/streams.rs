@@ -13,7 +13,7 @@
 
 use super::buffers::{File, IoError, Ready};
 use super::{Io, events, read};
-use crate::builtins::{Row, describe, error, goal, home, integer, list_items};
+use crate::builtins::{Row, describe, error, goal, home, integer, list_items, method};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
 use crate::terms::walk::Stack;
@@ -22,7 +22,7 @@ use crate::worker::native::Outcome;
 use rustix::fs::SeekFrom;
 use syntax::lexer::TermScanner;
 use syntax::operators::OpTable;
-use term::symbol::NIL;
+use term::symbol::{NIL, OPEN};
 use term::{Atom, Word};
 
 /// Messages that one call of `serve` handles at most: other goals get their turn.
@@ -55,6 +55,13 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// The program closed its file.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+    pub(super) fn is_of(&self, kind: Kind) -> bool {
+        self.kind == kind
+    }
     /// From now on it understands the messages of module `io`.
     pub(super) fn make_simple(&mut self) {
         self.kind = Kind::Simple;
@@ -147,12 +154,14 @@ fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
                 return error(ErrorKind::ReductionFailure, message);
             }
         };
-        if let Some(stop) = finish(worker, place, message, rest, |worker| handle(worker, place, message)) {
+        if !worker.quick_message(place, message)
+            && let Some(stop) = finish(worker, place, message, rest, |worker| handle(worker, place, message))
+        {
             return stop(outputs);
         }
         rest = next;
     }
-    outputs[0] = state(worker, "open", &[rest]);
+    outputs[0] = worker.structure(OPEN, &[rest]);
     Outcome::Done
 }
 
@@ -531,7 +540,7 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
 }
 
 pub(in crate::builtins) const NATIVES: &[Row] = &[
-    home(goal("file_io", "serve", "iio", serve)),
+    home(method("file_io", "serve", "iio", serve)),
     home(goal("file_io", "resume", "iaaio", resume)),
     home(goal("klicio", "default_operator_table", "o", read::default_operators)),
 ];
