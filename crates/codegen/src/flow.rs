@@ -205,7 +205,8 @@ impl Lower<'_, '_> {
 
     fn guard_call(&mut self, predicate: PredicateId, inputs: &[Operand], outputs: &[Reg], exits: Exits) {
         self.flush();
-        if self.inline_guard(predicate, inputs, outputs, exits) {
+        if self.float_guard(predicate, inputs, exits) || self.inline_guard(predicate, inputs, outputs, exits)
+        {
             return;
         }
         let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
@@ -229,10 +230,7 @@ impl Lower<'_, '_> {
         let succeeds = self.is_word(answer, answer::YES);
         self.b.ins().brif(succeeds, yes, &[], other, &[]);
         self.enter_block(yes);
-        for (index, &output) in outputs.iter().enumerate() {
-            let value = self.worker_field(field!(operands) + 8 * index as i32);
-            self.define(output, value);
-        }
+        self.take_outputs(outputs);
         let target = self.edge(exits.yes, None);
         self.b.ins().jump(target, &[]);
         self.enter_block(other);

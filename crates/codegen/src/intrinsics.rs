@@ -7,7 +7,7 @@ use crate::flow::Exits;
 use crate::lower::{Kind, Lower, field, trusted};
 use crate::program::Workers;
 use crate::stubs::Helper;
-use compiler::ir::{Op, Operand, Reg};
+use compiler::ir::{Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
 use term::abi::{Position, PredicateId, SLACK_WORDS};
@@ -17,7 +17,7 @@ use term::layout::{
 use term::word::{Tag, Word, object_header};
 
 /// Offset of a word of an object from its tagged pointer.
-const fn at(word: usize) -> i64 {
+pub(crate) const fn at(word: usize) -> i64 {
     8 * word as i64 - Tag::Object as i64
 }
 /// Words of a handle with its header.
@@ -81,10 +81,7 @@ impl Lower<'_, '_> {
         self.enter_block(slow);
         let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();
         self.call_builtin(predicate, &values, at);
-        for (index, &output) in outputs.iter().enumerate() {
-            let value = self.worker_field(field!(operands) + 8 * index as i32);
-            self.define(output, value);
-        }
+        self.take_outputs(outputs);
         self.b.ins().jump(done, &[]);
         self.enter_block(done);
         true
@@ -128,16 +125,15 @@ impl Lower<'_, '_> {
         }
         Some(inputs.to_vec())
     }
-    fn raw_operand(&mut self, operand: Operand) -> Value {
+    pub(crate) fn raw_operand(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::Reg(reg) => self.read_raw(reg),
             other => self.operand(other),
         }
     }
-    /// The most words that any reduction of this component builds itself.
-    fn largest_need(&self) -> usize {
-        let ops = self.component.blocks.iter().flat_map(|block| &block.ops);
-        ops.map(|op| if let Op::Poll { need, .. } = op { *need as usize } else { 0 }).max().unwrap_or(0)
+    /// The most words that any reduction of this component builds itself, and those of all floats.
+    pub(crate) fn largest_need(&self) -> usize {
+        self.largest_need + self.floats.words
     }
 
     fn inline(
@@ -149,7 +145,7 @@ impl Lower<'_, '_> {
     ) -> Vec<Value> {
         match intrinsic {
             Intrinsic::Length(class) => {
-                let object = self.object(inputs[0], class, slow);
+                let object = self.handle(inputs[0], class, slow);
                 let version = self.newest(object, slow);
                 let length = self.load(object, at(HANDLE_VALUE));
                 self.still(object, version, slow);
@@ -166,9 +162,13 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The operand as an object of a class; references are followed, all else goes to `slow`.
-    fn object(&mut self, operand: Operand, class: ClassId, slow: Block) -> Value {
+    /// The operand as a vector or string.
+    fn handle(&mut self, operand: Operand, class: ClassId, slow: Block) -> Value {
         let Operand::Reg(reg) = operand else { return self.operand(operand) };
+        self.object(reg, object_header(class, HANDLE_SIZE), slow)
+    }
+    /// The register as an object with this header; references are followed, all else goes to `slow`.
+    pub(crate) fn object(&mut self, reg: Reg, header: Word, slow: Block) -> Value {
         let (start, follow, header_block, go) =
             (self.b.create_block(), self.cold_block(), self.b.create_block(), self.b.create_block());
         self.b.ins().jump(start, &[]);
@@ -181,8 +181,8 @@ impl Lower<'_, '_> {
         self.b.ins().jump(slow, &[]);
         self.b.seal_block(start);
         self.enter_block(header_block);
-        let header = self.load(object, at(0));
-        let same = self.is_word(header, object_header(class, HANDLE_SIZE));
+        let found = self.load(object, at(0));
+        let same = self.is_word(found, header);
         self.b.ins().brif(same, go, &[], slow, &[]);
         self.enter_block(go);
         object
@@ -207,7 +207,7 @@ impl Lower<'_, '_> {
 
     /// Inputs object and index, tested.
     fn element(&mut self, inputs: &[Operand], class: ClassId, slow: Block) -> Element {
-        let object = self.object(inputs[0], class, slow);
+        let object = self.handle(inputs[0], class, slow);
         let integers = self.integers_or(inputs[1], Operand::Int(0), None, slow);
         let index = integers.a;
         let version = self.newest(object, slow);

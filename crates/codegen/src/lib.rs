@@ -9,7 +9,8 @@
 //! ```
 //! Invariants:
 //! - G1 An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that `enter` made (`frame`).
-//! - G2 Generated code holds no vector register across a call, so the thunks (`stubs`) save general registers only.
+//! - G2 Only components with floats hold vector registers across a call, and only their low 64 bits: theirs are other thunks (`stubs`)
+//!   than those of all others, which save general registers only.
 //! - G3 Nothing in the blob is written after it was mapped.
 //!
 //! Absent on purpose: names of the runtime's functions (helpers are reached through the worker), stack maps (collection
@@ -17,6 +18,7 @@
 
 mod arith;
 mod build;
+mod floats;
 mod flow;
 mod frame;
 mod image;

@@ -11,9 +11,10 @@
 //! - L4 In a long block `young` holds what was made in it as a distance from an earlier allocation pointer: what is only
 //!   stored is computed again each time, because thousands of live registers take the code generator quadratic time.
 
+use crate::floats::Floats;
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
 use crate::stubs::{ANSWER, Helper, Leave, operand};
-use compiler::ir::{BlockId, Component, Entry, Operand, Program, Reg};
+use compiler::ir::{BlockId, Component, ConstantId, Entry, Op, Operand, Program, Reg};
 use compiler::verify::successors;
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,
@@ -24,6 +25,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::offset_of;
 use term::abi::{Builtin, PredicateId, WorkerAbi};
+use term::constant::Constant;
 use term::word::{Tag, Word};
 
 /// What code generation knows of the world outside a component.
@@ -31,12 +33,24 @@ pub(crate) struct Environment<'a> {
     pub(crate) options: &'a Options,
     known: &'a [Builtin],
     here: HashSet<PredicateId>,
+    first_constant: u32,
+    constants: &'a [Constant],
 }
 
 impl<'a> Environment<'a> {
-    pub(crate) fn new(program: &Program, known: &'a [Builtin], options: &'a Options) -> Self {
+    pub(crate) fn new(program: &'a Program, known: &'a [Builtin], options: &'a Options) -> Self {
         let here = program.components.iter().flat_map(|c| c.entries.iter().map(|e| e.predicate)).collect();
-        Environment { options, known, here }
+        Environment {
+            options,
+            known,
+            here,
+            first_constant: program.first_constant,
+            constants: &program.constants,
+        }
+    }
+    /// A constant of this program; `None` for one of an earlier part.
+    pub(crate) fn constant(&self, id: ConstantId) -> Option<&'a Constant> {
+        self.constants.get(id.0.checked_sub(self.first_constant)? as usize)
     }
     /// The builtin with this predicate number.
     pub(crate) fn builtin(&self, predicate: PredicateId) -> Option<&'a Builtin> {
@@ -97,6 +111,9 @@ pub(crate) struct Lower<'a, 'f> {
     /// This block is a long one (L4).
     pub(crate) long: bool,
     pub(crate) young: HashMap<Reg, (Value, i64)>,
+    pub(crate) floats: Floats,
+    /// The most words that a reduction needs by what its poll says.
+    pub(crate) largest_need: usize,
     regs: Vec<Variable>,
     pub(crate) blocks: Vec<ir::Block>,
     pub(crate) predecessors: Vec<u32>,
@@ -143,6 +160,8 @@ pub(crate) fn component(
         facts: BTreeMap::new(),
         long: false,
         young: HashMap::new(),
+        floats: Floats::default(),
+        largest_need: largest_need(component),
         regs,
         blocks,
         predecessors: predecessors(component),
@@ -152,12 +171,18 @@ pub(crate) fn component(
         leaves: [None; Leave::ALL.len()],
         entries: Vec::new(),
     };
+    lower.look_for_floats();
     lower.dispatch(params.get(3).copied());
     for id in order(component) {
         lower.block(id);
     }
     lower.b.seal_all_blocks();
     lower.b.finalize(config);
+}
+
+fn largest_need(component: &Component) -> usize {
+    let ops = component.blocks.iter().flat_map(|block| &block.ops);
+    ops.map(|op| if let Op::Poll { need, .. } = op { *need as usize } else { 0 }).max().unwrap_or(0)
 }
 
 /// `(worker, heap, goals[, selector]) -> status`.
@@ -255,8 +280,15 @@ impl Lower<'_, '_> {
         self.facts = self.facts_in[index].take().unwrap_or_default();
         self.pushed = None;
         self.long = block.ops.len() > SHORT_MAX;
-        for op in &block.ops {
-            self.op(op);
+        let mut ops = block.ops.as_slice();
+        while let [op, rest @ ..] = ops {
+            match self.float_run(ops) {
+                0 => {
+                    self.op(op);
+                    ops = rest;
+                }
+                count => ops = &ops[count..],
+            }
         }
         self.end(&block.end);
         debug_assert!(self.lazy.is_empty() && self.heap_offset == 0 && self.goals_offset == 0);
@@ -442,7 +474,8 @@ impl Lower<'_, '_> {
                 let mut signature = Signature::new(CallConv::PreserveAll);
                 signature.params.push(AbiParam::new(I64));
                 let signature = self.b.import_signature(signature);
-                let function = self.import(SPACE_HELPER, index as u32, signature);
+                let name = index + if self.floats.any { Helper::ALL.len() } else { 0 };
+                let function = self.import(SPACE_HELPER, name as u32, signature);
                 self.helpers[index] = Some(function);
                 function
             }

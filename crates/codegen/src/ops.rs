@@ -365,6 +365,10 @@ impl Lower<'_, '_> {
         }
         let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
         self.call_builtin(predicate, &inputs, at);
+        self.take_outputs(outputs);
+    }
+    /// What a builtin's helper has left.
+    pub(crate) fn take_outputs(&mut self, outputs: &[Reg]) {
         for (index, &output) in outputs.iter().enumerate() {
             let value = self.worker_field(field!(operands) + 8 * index as i32);
             self.define(output, value);

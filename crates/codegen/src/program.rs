@@ -82,7 +82,7 @@ pub enum Dump {
     Asm,
 }
 
-/// Space of names in relocations: thunks of helpers.
+/// Space of names in relocations: thunks of helpers, then those of them that save vector registers, too.
 pub(crate) const SPACE_HELPER: u32 = 0;
 /// Leave routines.
 pub(crate) const SPACE_LEAVE: u32 = 1;
@@ -253,7 +253,10 @@ struct Linker {
 impl Linker {
     fn new() -> Linker {
         let mut out = Assembler::default();
-        let helpers = Helper::ALL.map(|helper| out.thunk(helper)).to_vec();
+        // Behind them those for components with floats (G2).
+        let helpers =
+            [false, true].into_iter().flat_map(|vectors| Helper::ALL.map(|helper| (helper, vectors)));
+        let helpers = helpers.map(|(helper, vectors)| out.thunk(helper, vectors)).collect();
         let leaves = Leave::ALL.map(|leave| out.leave(leave)).to_vec();
         Linker { out, helpers, leaves, entries: Vec::new(), pending: Vec::new() }
     }

@@ -140,8 +140,9 @@ impl Assembler {
         self.put_field(&[0x48, 0x8b, 0x97], offset_of!(WorkerAbi, goals)); // mov rdx, [rdi+goals]
     }
 
-    /// `fn(worker)`, keeping every general register; operands and answer pass through memory ([`operand`]).
-    pub(crate) fn thunk(&mut self, helper: Helper) -> u32 {
+    /// `fn(worker)`, keeping every general register, and the low halves of vector registers if wanted (G2); operands and answer pass
+    /// through memory ([`operand`]).
+    pub(crate) fn thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
         let start = self.align();
         self.put(&[0x50, 0x51, 0x52, 0x56, 0x57]); // push rax rcx rdx rsi rdi
         self.put(&[0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53]); // push r8 r9 r10 r11
@@ -149,7 +150,15 @@ impl Assembler {
         for (index, load) in loads.iter().enumerate().take(helper.operands()) {
             self.put_field(load, operand(index)); // mov rsi|rdx|rcx|r8, [rdi+operand]
         }
+        if vectors {
+            self.put(&[0x48, 0x83, 0xc4, 0x80]); // add rsp, -128
+            self.vectors(0x11); // movsd [rsp+8*i], xmm(i)
+        }
         self.put_field(&[0xff, 0x97], helper.offset()); // call [rdi+helper]
+        if vectors {
+            self.vectors(0x10); // movsd xmm(i), [rsp+8*i]
+            self.put(&[0x48, 0x83, 0xec, 0x80]); // sub rsp, -128
+        }
         self.put(&[0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58]); // pop r11 r10 r9 r8
         self.put(&[0x5f, 0x5e, 0x5a, 0x59]); // pop rdi rsi rdx rcx
         if helper.answers() {
@@ -157,6 +166,17 @@ impl Assembler {
         }
         self.put(&[0x58, 0xc3]); // pop rax; ret
         start
+    }
+
+    /// `movsd` of each vector register with its place at the top of the stack.
+    fn vectors(&mut self, opcode: u8) {
+        for register in 0..16u8 {
+            self.put(&[0xf2]);
+            if register >= 8 {
+                self.put(&[0x44]);
+            }
+            self.put(&[0x0f, opcode, 0x44 | (register & 7) << 3, 0x24, 8 * register]);
+        }
     }
 
     /// Calls a helper that takes the worker alone, and may change what is on the goal stack.
