@@ -1,4 +1,4 @@
-//! Builtins whose common case is worth inline code: elements of vectors and strings.
+//! Builtins whose common case is worth inline code: elements of vectors and strings, names and arguments of structures.
 //!
 //! The common case is the newest version (or a literal) and an index in range; everything else is the helper's.
 //! An index is a tagged word, which is also the byte offset of the element in a vector's store.
@@ -14,7 +14,7 @@ use term::abi::{Position, PredicateId, SLACK_WORDS};
 use term::layout::{
     CHANGING, ClassId, HANDLE_INDEX, HANDLE_SIZE, HANDLE_STORE, HANDLE_VALUE, LITERAL, NEWEST, STRING, VECTOR,
 };
-use term::word::{Tag, Word, object_header};
+use term::word::{ARITY_BITS, ARITY_SHIFT, NAME_SHIFT, TAG_BITS, Tag, Word, object_header};
 
 /// Offset of a word of an object from its tagged pointer.
 pub(crate) const fn at(word: usize) -> i64 {
@@ -31,6 +31,10 @@ enum Intrinsic {
     SetElement(ClassId),
     /// Input an object, output its length.
     Length(ClassId),
+    /// Input a structure; outputs its name, its arity and, if there are three, the structure again.
+    Functor,
+    /// Inputs a position and a structure; outputs the argument and, if there are two, the structure again.
+    Argument,
 }
 
 /// An element of a vector or string, found inline.
@@ -53,6 +57,8 @@ impl Lower<'_, '_> {
             ("set_string_element", "iiio") => Intrinsic::SetElement(STRING),
             ("vector", "io") => Intrinsic::Length(VECTOR),
             ("string", "io") => Intrinsic::Length(STRING),
+            ("functor", "ioo" | "iooo") => Intrinsic::Functor,
+            ("arg", "iio" | "iioo") => Intrinsic::Argument,
             _ => return None,
         })
     }
@@ -70,8 +76,7 @@ impl Lower<'_, '_> {
         if sets && self.largest_need() + HANDLE_WORDS > SLACK_WORDS {
             return false;
         }
-        let inputs = self.in_registers(inputs);
-        let Some(inputs) = inputs else { return false };
+        let Some(inputs) = self.in_registers(intrinsic, inputs) else { return false };
         let (slow, done) = (self.cold_block(), self.b.create_block());
         let results = self.inline(intrinsic, &inputs, outputs.len(), slow);
         for (&output, &result) in outputs.iter().zip(&results) {
@@ -96,7 +101,7 @@ impl Lower<'_, '_> {
         exits: Exits,
     ) -> bool {
         let Some(intrinsic) = self.intrinsic(predicate) else { return false };
-        let Some(inputs) = self.in_registers(inputs) else { return false };
+        let Some(inputs) = self.in_registers(intrinsic, inputs) else { return false };
         if matches!(intrinsic, Intrinsic::SetElement(_)) {
             return false;
         }
@@ -115,9 +120,10 @@ impl Lower<'_, '_> {
         true
     }
 
-    /// The first input must be a register (a constant vector is not worth the code); no register is lazy afterwards.
-    fn in_registers(&mut self, inputs: &[Operand]) -> Option<Vec<Operand>> {
-        let Some(Operand::Reg(_)) = inputs.first() else { return None };
+    /// The term looked at must be in a register (a constant vector is not worth the code); no register is lazy afterwards.
+    fn in_registers(&mut self, intrinsic: Intrinsic, inputs: &[Operand]) -> Option<Vec<Operand>> {
+        let term = usize::from(intrinsic == Intrinsic::Argument);
+        let Some(Operand::Reg(_)) = inputs.get(term) else { return None };
         for &input in inputs {
             if let Operand::Reg(reg) = input {
                 self.read(reg);
@@ -159,6 +165,27 @@ impl Lower<'_, '_> {
                 if outputs == 2 { vec![value, element.object] } else { vec![value] }
             }
             Intrinsic::SetElement(class) => self.set_element(inputs, class, outputs, slow),
+            Intrinsic::Functor => {
+                let (structure, header) = self.structure_and_header(inputs[0], slow);
+                let name = self.b.ins().ishl_imm_u(header, 1);
+                let name = self.b.ins().ushr_imm_u(name, i64::from(NAME_SHIFT) + 1);
+                let name = self.b.ins().ishl_imm_u(name, i64::from(TAG_BITS));
+                let name = self.b.ins().iadd_imm_s(name, Tag::Atom as i64);
+                let arity = self.arity(header);
+                if outputs == 3 { vec![name, arity, structure] } else { vec![name, arity] }
+            }
+            Intrinsic::Argument => {
+                let position = self.integers_or(inputs[0], Operand::Int(0), None, slow).a;
+                let (structure, header) = self.structure_and_header(inputs[1], slow);
+                let arity = self.arity(header);
+                let before = self.b.ins().iadd_imm_s(position, -(Word::small(1).0 as i64));
+                let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, before, arity);
+                self.unless(outside, slow);
+                // A tagged position is the argument's offset, too.
+                let slot = self.b.ins().iadd(structure, position);
+                let value = self.cell(slot, Tag::Struct);
+                if outputs == 2 { vec![value, structure] } else { vec![value] }
+            }
         }
     }
 
@@ -169,23 +196,54 @@ impl Lower<'_, '_> {
     }
     /// The register as an object with this header; references are followed, all else goes to `slow`.
     pub(crate) fn object(&mut self, reg: Reg, header: Word, slow: Block) -> Value {
-        let (start, follow, header_block, go) =
-            (self.b.create_block(), self.cold_block(), self.b.create_block(), self.b.create_block());
+        let object = self.tagged(reg, Tag::Object, slow);
+        let found = self.load(object, at(0));
+        let same = self.is_word(found, header);
+        let go = self.next_block();
+        self.b.ins().brif(same, go, &[], slow, &[]);
+        self.enter_block(go);
+        object
+    }
+    /// The operand as a structure, and its header; references are followed, all else goes to `slow`.
+    fn structure_and_header(&mut self, operand: Operand, slow: Block) -> (Value, Value) {
+        let structure = match operand {
+            Operand::Reg(reg) => self.tagged(reg, Tag::Struct, slow),
+            other => self.operand(other),
+        };
+        (structure, self.load(structure, -(Tag::Struct as i64)))
+    }
+    /// The register as a word with this tag; references are followed, all else goes to `slow`.
+    fn tagged(&mut self, reg: Reg, tag: Tag, slow: Block) -> Value {
+        let (start, follow, go) = (self.b.create_block(), self.cold_block(), self.b.create_block());
         self.b.ins().jump(start, &[]);
         self.b.switch_to_block(start);
-        let object = self.read_raw(reg);
-        let differs = self.tag_differs(object, Tag::Object);
-        self.b.ins().brif(differs, follow, &[], header_block, &[]);
+        let word = self.read_raw(reg);
+        let differs = self.tag_differs(word, tag);
+        self.b.ins().brif(differs, follow, &[], go, &[]);
         self.enter_block(follow);
         self.follow_reference(reg, start, slow, None);
         self.b.ins().jump(slow, &[]);
         self.b.seal_block(start);
-        self.enter_block(header_block);
-        let found = self.load(object, at(0));
-        let same = self.is_word(found, header);
-        self.b.ins().brif(same, go, &[], slow, &[]);
         self.enter_block(go);
-        object
+        word
+    }
+    /// A structure's arity, tagged.
+    fn arity(&mut self, header: Value) -> Value {
+        let arity = self.b.ins().ushr_imm_u(header, i64::from(ARITY_SHIFT - TAG_BITS));
+        self.b.ins().band_imm_s(arity, ((1 << ARITY_BITS) - 1) << TAG_BITS)
+    }
+    /// What the cell holds at an address with this tag: a value, or the variable that it is.
+    fn cell(&mut self, address: Value, tag: Tag) -> Value {
+        let (variable, done) = (self.cold_block(), self.b.create_block());
+        self.b.append_block_param(done, I64);
+        let content = self.load(address, -(tag as i64));
+        let bound = self.tag_differs(content, Tag::Var);
+        self.b.ins().brif(bound, done, &[content.into()], variable, &[]);
+        self.enter_block(variable);
+        let reference = self.offset(address, Tag::Ref as i64 - tag as i64);
+        self.b.ins().jump(done, &[reference.into()]);
+        self.enter_block(done);
+        self.b.block_params(done)[0]
     }
 
     /// The version word of the newest version or a literal; others go to `slow`.

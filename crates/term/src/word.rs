@@ -144,9 +144,12 @@ impl core::fmt::Debug for Word {
 
 const HEADER_BIT: u64 = 1 << 63;
 const OBJECT_BIT: u64 = 1 << 3;
-const ARITY_SHIFT: u32 = 4;
-const ARITY_BITS: u32 = 24;
-const NAME_SHIFT: u32 = ARITY_SHIFT + ARITY_BITS;
+/// Where the arity begins in a functor header.
+pub const ARITY_SHIFT: u32 = 4;
+/// How many bits it has.
+pub const ARITY_BITS: u32 = 24;
+/// Where the number of the name begins in a functor header; above it there is one bit that is always set.
+pub const NAME_SHIFT: u32 = ARITY_SHIFT + ARITY_BITS;
 const CLASS_SHIFT: u32 = 4;
 const SIZE_SHIFT: u32 = 12;
 const SIZE_BITS: u32 = 40;
