@@ -1,6 +1,5 @@
 //! Modules `unix` (the predicates that need no stream) and `system_control`.
 
-use super::io::Io;
 use super::{Row, attempt, error, goal, home, integer, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
@@ -17,12 +16,12 @@ fn exit(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 }
 
 fn argc(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
-    outputs[0] = Word::small(worker.state::<Io>().arguments.len() as i64);
+    outputs[0] = Word::small(worker.io().arguments.len() as i64);
     Outcome::Done
 }
 
 fn argv(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
-    let arguments = worker.state::<Io>().arguments.clone();
+    let arguments = worker.io().arguments.clone();
     let items: Vec<Word> = arguments.iter().map(|argument| worker.string(argument)).collect();
     outputs[0] = worker.list(&items, Word::NIL);
     Outcome::Done

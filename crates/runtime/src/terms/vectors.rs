@@ -68,9 +68,13 @@ impl Worker {
         let length = self.string_length(word)?;
         Some(self.string_part(word, 0..length))
     }
-    /// The bytes of a string, if it is the newest version and they fit: their number.
-    pub(crate) fn copy_string(&self, string: Word, into: &mut [u8]) -> Option<usize> {
-        let handle = string.address();
+    /// The bytes of a string, if it is one, the newest version, and they fit: their number.
+    pub(crate) fn copy_string(&self, word: Word, into: &mut [u8]) -> Option<usize> {
+        let word = deref(word);
+        if self.class_of(word)? != layout::STRING {
+            return None;
+        }
+        let handle = word.address();
         let Version { index, link, value } = look(handle);
         let length = value.as_int() as usize;
         if index >= 0 || length > into.len() {

@@ -147,6 +147,14 @@ impl Io {
     }
 }
 
+impl Worker {
+    /// Its open files and streams.
+    #[inline(always)]
+    pub(in crate::builtins) fn io(&mut self) -> &mut Io {
+        self.state::<Io>()
+    }
+}
+
 impl IoError {
     /// The program ends with this error.
     pub(crate) fn program_error(self) -> Box<ProgramError> {
@@ -157,7 +165,7 @@ impl IoError {
 /// Writes text to standard output's buffer; onto a terminal at each newline. Nobody waits for that, so a slow reader
 /// finds it in the buffer, and stops the program only when much is there.
 pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
-    let file = worker.state::<Io>().file(STDOUT).expect("F1");
+    let file = worker.io().file(STDOUT).expect("F1");
     file.put(bytes);
     if file.wants_flush() {
         file.flush()?;
@@ -167,7 +175,7 @@ pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
 
 /// Writes to standard error at once, after what was written to standard output, waiting as long as it takes.
 pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoError> {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     io.file(STDOUT).expect("F1").flush_waiting()?;
     let file = io.file(STDERR).expect("F1");
     file.put(text);
@@ -176,14 +184,14 @@ pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoErro
 
 /// Writes a prompt to standard error, after what was written to standard output. Must be tried again if it has to wait.
 pub(crate) fn prompt(worker: &mut Worker, text: &[u8]) -> Result<(), Outcome> {
-    match worker.state::<Io>().file(STDOUT).expect("F1").flush() {
+    match worker.io().file(STDOUT).expect("F1").flush() {
         Ok(Ready::Now(())) => {}
         Ok(Ready::Later(fd, direction)) => {
             return Err(Outcome::Wait(events::when_ready(worker, fd, direction)));
         }
         Err(error) => return Err(Outcome::Error(error.program_error())),
     }
-    let file = worker.state::<Io>().file(STDERR).expect("F1");
+    let file = worker.io().file(STDERR).expect("F1");
     file.put(text);
     // What does not fit now goes out before the answer is waited for.
     file.flush().map(|_| ()).map_err(|error| Outcome::Error(error.program_error()))
@@ -194,7 +202,7 @@ pub(crate) fn read_line(worker: &mut Worker) -> Result<Vec<u8>, Outcome> {
     let mut known = 0;
     let (fd, direction) = loop {
         worker.may_go_on(known)?;
-        let file = worker.state::<Io>().file(STDIN).expect("F1");
+        let file = worker.io().file(STDIN).expect("F1");
         match file.peek_more(known) {
             Err(error) => return Err(Outcome::Error(error.program_error())),
             Ok(Ready::Later(fd, direction)) => break (fd, direction),
@@ -214,14 +222,14 @@ pub(crate) fn read_line(worker: &mut Worker) -> Result<Vec<u8>, Outcome> {
 
 /// The program's arguments, for `unix:argv`: not its name, not the runtime's options.
 pub fn set_arguments(worker: &mut Worker, arguments: Vec<Vec<u8>>) {
-    worker.state::<Io>().arguments = arguments;
+    worker.io().arguments = arguments;
 }
 
 /// Writes out everything that is buffered, waiting as long as it takes. For the end of a run and before anything else is
 /// written to the terminal.
 pub fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
     let mut result = Ok(());
-    for shared in worker.state::<Io>().files.values_mut() {
+    for shared in worker.io().files.values_mut() {
         if let Err(error) = shared.file.flush_waiting() {
             result = result.and(Err(error.program_error()));
         }
@@ -234,7 +242,7 @@ pub fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
 fn flush_before_waiting(worker: &mut Worker) -> Vec<Fd> {
     let mut blocked = Vec::new();
     let mut failure = None;
-    for (place, shared) in worker.state::<Io>().files.places.iter_mut().enumerate() {
+    for (place, shared) in worker.io().files.places.iter_mut().enumerate() {
         let Some(Shared { file, .. }) = shared else { continue };
         if !Io::is_standard(place) && !file.is_interactive() {
             continue;

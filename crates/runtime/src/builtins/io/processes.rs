@@ -4,7 +4,7 @@
 //! kept beside it, seen by `getenv` and given to commands.
 
 use super::requests::{abnormal, open, owned, reply};
-use super::{Io, events, flush};
+use super::{events, flush};
 use crate::builtins::{bytes, error, integer};
 use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
@@ -16,7 +16,7 @@ use term::Word;
 
 /// The value of an environment variable (E1).
 pub(super) fn environment(worker: &mut Worker, name: &[u8]) -> Option<Vec<u8>> {
-    if let Some(value) = worker.state::<Io>().environment.get(name) {
+    if let Some(value) = worker.io().environment.get(name) {
         return Some(value.clone());
     }
     // An empty name, or one with `=` or a zero byte, is never defined.
@@ -32,7 +32,7 @@ pub(super) fn set_environment(worker: &mut Worker, text: &[u8]) -> Option<()> {
     if text.contains(&0) {
         return None;
     }
-    worker.state::<Io>().environment.insert(text[..at].to_vec(), text[at + 1..].to_vec());
+    worker.io().environment.insert(text[..at].to_vec(), text[at + 1..].to_vec());
     Some(())
 }
 
@@ -40,7 +40,7 @@ pub(super) fn set_environment(worker: &mut Worker, text: &[u8]) -> Option<()> {
 pub(super) fn system(worker: &mut Worker, command: Word, answer: Word) -> Result<Word, Outcome> {
     let command = bytes(worker, 1, command)?;
     flush(worker).map_err(Outcome::Error)?;
-    let environment = worker.state::<Io>().environment.clone();
+    let environment = worker.io().environment.clone();
     let changed = environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value)));
     let started = std::process::Command::new("/bin/sh")
         .arg("-c")

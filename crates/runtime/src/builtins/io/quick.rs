@@ -3,14 +3,13 @@
 //! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a terminal, a
 //! closed file, an argument without a value) is left to `streams`, which then does all of it.
 
+use super::STDERR;
 use super::streams::Kind;
-use super::{Io, STDERR};
 use crate::memory::ranges::read;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
-use term::layout::STRING;
 use term::symbol::{FWRITE, GETC, NEWLINE, PUTC, PUTS};
-use term::word::{Tag, functor_header, header_class};
+use term::word::{Tag, functor_header};
 use term::{Atom, Word};
 
 /// Longer strings take the long way.
@@ -25,9 +24,19 @@ const WRITE: Word = message(FWRITE);
 const WRITE_SIMPLE: Word = message(PUTS);
 
 impl Worker {
-    /// Handles a message of a stream; false if nothing was done.
+    /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest.
     #[inline(always)]
-    pub(super) fn quick_message(&mut self, place: usize, message: Word) -> bool {
+    pub(super) fn quick_messages(&mut self, place: usize, messages: Word, left: &mut usize) -> Word {
+        let mut rest = deref(messages);
+        while *left > 0 && rest.tag() == Tag::Cons && self.quick_message(place, cell(rest.address())) {
+            rest = deref(cell(rest.address() + 8));
+            *left -= 1;
+        }
+        rest
+    }
+    /// Handles a message; false if nothing was done.
+    #[inline(always)]
+    fn quick_message(&mut self, place: usize, message: Word) -> bool {
         let message = deref(message);
         match message.tag() {
             Tag::Int => self.quick_byte(place, message),
@@ -45,7 +54,7 @@ impl Worker {
         }
     }
     fn quick_get(&mut self, place: usize, answer: Word) -> bool {
-        let io = self.state::<Io>();
+        let io = self.io();
         let Some(stream) = io.streams.get_mut(place).filter(|stream| !stream.is_closed()) else {
             return false;
         };
@@ -60,10 +69,6 @@ impl Worker {
         code.tag() == Tag::Int && self.quick_bytes(place, None, &[code.as_int() as u8])
     }
     fn quick_string(&mut self, place: usize, text: Word, header: Word) -> bool {
-        let text = deref(text);
-        if text.tag() != Tag::Object || header_class(read(text.address())) != STRING {
-            return false;
-        }
         let mut bytes = [0; FEW_BYTES];
         let Some(length) = self.copy_string(text, &mut bytes) else { return false };
         let kind = if header == WRITE { Kind::File } else { Kind::Simple };
@@ -72,7 +77,7 @@ impl Worker {
     /// The bytes into a stream's buffer, if the stream understands messages of this kind.
     #[inline(always)]
     fn quick_bytes(&mut self, place: usize, kind: Option<Kind>, bytes: &[u8]) -> bool {
-        let io = self.state::<Io>();
+        let io = self.io();
         let Some(stream) = io.streams.get_mut(place) else { return false };
         let (output, understood) = (stream.output, kind.is_none_or(|kind| stream.is_of(kind)));
         understood

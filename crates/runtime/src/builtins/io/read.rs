@@ -1,8 +1,8 @@
 //! `gett`: terms from the bytes of a stream; and the operators of a stream.
 
 use super::buffers::Ready;
+use super::events;
 use super::streams::{Step, step};
-use super::{Io, events};
 use crate::builtins::{ensure_readable, error, known, out_of_range, wrong};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::print;
@@ -41,14 +41,14 @@ pub(super) fn get_term(worker: &mut Worker, place: usize, answer: Word, wrapped:
 
 /// The text of the next term; `None` at the end.
 fn next_text(worker: &mut Worker, place: usize) -> Result<Option<Vec<u8>>, Step> {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let Some(stream) = io.streams.get_mut(place) else { return Err(Step::Unknown) };
     let mut scanner = std::mem::take(&mut stream.scanner);
     let number = stream.input;
     let mut known = 0;
     let (later, found) = loop {
         worker.may_go_on(known)?;
-        let Some(file) = worker.state::<Io>().file(number) else { return Err(Step::Unknown) };
+        let Some(file) = worker.io().file(number) else { return Err(Step::Unknown) };
         match file.peek_more(known) {
             Err(error) => return Err(Step::from(error)),
             Ok(Ready::Later(fd, direction)) => break (Some((fd, direction)), None),
@@ -62,7 +62,7 @@ fn next_text(worker: &mut Worker, place: usize) -> Result<Option<Vec<u8>>, Step>
             }
         }
     };
-    let io = worker.state::<Io>();
+    let io = worker.io();
     if let Some((fd, direction)) = later {
         if let Some(stream) = io.streams.get_mut(place) {
             stream.scanner = scanner;
@@ -139,7 +139,7 @@ fn list(worker: &mut Worker, items: &[Word], tail: Word, wrapped: bool) -> Word 
 
 /// Says on standard error what is wrong with a term; with `on_error`, ends the program.
 fn report(worker: &mut Worker, place: usize, text: &[u8], error: &SyntaxError) -> Result<(), Step> {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let on_error = io.streams.get_mut(place).map_or(0, |stream| stream.on_error);
     let number = io.streams.get_mut(place).map_or(0, |stream| stream.input);
     let lines = io.file(number).map_or(0, |file| file.line_count());
@@ -157,7 +157,7 @@ fn report(worker: &mut Worker, place: usize, text: &[u8], error: &SyntaxError) -
 
 /// The operators of a stream, taken out so that the worker can be used meanwhile.
 fn take_ops(worker: &mut Worker, place: usize) -> Box<OpTable> {
-    let stream = worker.state::<Io>().streams.get_mut(place);
+    let stream = worker.io().streams.get_mut(place);
     match stream.and_then(|stream| stream.ops.take()) {
         Some(ops) => ops,
         None => Box::new(OpTable::default_table(&worker.atoms)),
@@ -165,7 +165,7 @@ fn take_ops(worker: &mut Worker, place: usize) -> Box<OpTable> {
 }
 
 fn give_ops(worker: &mut Worker, place: usize, ops: Box<OpTable>) {
-    if let Some(stream) = worker.state::<Io>().streams.get_mut(place) {
+    if let Some(stream) = worker.io().streams.get_mut(place) {
         stream.ops = Some(ops);
     }
 }

@@ -17,7 +17,7 @@
 use super::buffers::{Fd, File};
 use super::sockets::Wanted;
 use super::streams::Kind;
-use super::{Io, STDERR, STDIN, STDOUT, events, processes, sockets};
+use super::{STDERR, STDIN, STDOUT, events, processes, sockets};
 use crate::builtins::{Row, attempt, bytes, error, goal, home, integer, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
@@ -35,7 +35,7 @@ pub(in crate::builtins) fn reply(worker: &mut Worker, name: &str, args: &[Word])
 
 /// A stream on files that are open already.
 fn standard(worker: &mut Worker, input: usize, output: usize, kind: Kind) -> Word {
-    Word::small(worker.state::<Io>().open_stream(input, output, kind) as i64)
+    Word::small(worker.io().open_stream(input, output, kind) as i64)
 }
 
 /// A new file as a stream.
@@ -44,7 +44,7 @@ pub(super) fn open(worker: &mut Worker, name: &str, input: Option<Fd>, output: O
 }
 
 fn open_file(worker: &mut Worker, file: File) -> Word {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let file = io.add_file(file);
     Word::small(io.open_stream(file, file, Kind::File) as i64)
 }
@@ -287,7 +287,7 @@ fn simple_open(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
     outputs[0] = match open_path(worker, &path, &mode) {
         Some(handle) => {
             let place = worker.small(handle).and_then(|handle| usize::try_from(handle).ok());
-            if let Some(stream) = place.and_then(|place| worker.state::<Io>().streams.get_mut(place)) {
+            if let Some(stream) = place.and_then(|place| worker.io().streams.get_mut(place)) {
                 stream.make_simple();
             }
             handle

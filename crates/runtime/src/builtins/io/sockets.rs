@@ -3,9 +3,9 @@
 //! Nothing here waits: names of hosts are looked up by a [`Job`], all else the system does without blocking.
 
 use super::buffers::{Direction, Fd};
+use super::events;
 use super::jobs::Job;
 use super::requests::{abnormal, open, owned, pair, reply};
-use super::{Io, events};
 use crate::builtins::{attempt, bytes, describe, error, index, integer, out_of_range, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
@@ -211,14 +211,14 @@ fn try_next(worker: &mut Worker, addresses: Vec<Address>, answer: Word, wanted: 
 /// The rest is done by `connected`.
 fn go_on(worker: &mut Worker, state: State, answer: Word, wanted: Wanted) -> Word {
     let answer = worker.root(answer);
-    let place = worker.state::<Io>().connecting.add(Connecting { state, answer, wanted });
+    let place = worker.io().connecting.add(Connecting { state, answer, wanted });
     reply(worker, "connecting", &[Word::small(place as i64)])
 }
 
 /// `connected(K,Reply)`: waits until a host is known, or a connection made or refused.
 pub(super) fn connected(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let place = attempt!(index(worker, 1, inputs[0], usize::MAX));
-    let Some(connecting) = worker.state::<Io>().connecting.get_mut(place) else {
+    let Some(connecting) = worker.io().connecting.get_mut(place) else {
         return error(ErrorKind::Other, "this connection was made already");
     };
     let (fd, direction) = match &connecting.state {
@@ -228,7 +228,7 @@ pub(super) fn connected(worker: &mut Worker, inputs: &[Word], outputs: &mut [Wor
     if !super::buffers::is_ready(&fd, direction) {
         return Outcome::Wait(events::when_ready(worker, fd, direction));
     }
-    let Some(connecting) = worker.state::<Io>().connecting.remove(place) else { return Outcome::No };
+    let Some(connecting) = worker.io().connecting.remove(place) else { return Outcome::No };
     let (answer, wanted) = (worker.take_root(connecting.answer), connecting.wanted);
     outputs[0] = match connecting.state {
         State::Resolving(job) => try_next(worker, job.result().unwrap_or_default(), answer, wanted),
@@ -252,7 +252,7 @@ fn streams(worker: &mut Worker, name: &str, fd: Fd, answer: Word, two: bool) -> 
 /// A socket that accepts connections.
 fn server(worker: &mut Worker, fd: OwnedFd, address: Address, answer: Word) -> Word {
     let path = if let Address::Unix(path) = address { Some(path) } else { None };
-    let place = worker.state::<Io>().listeners.add(Listener { fd: owned(fd), path });
+    let place = worker.io().listeners.add(Listener { fd: owned(fd), path });
     reply(worker, "server", &[Word::small(place as i64), answer])
 }
 
@@ -281,7 +281,7 @@ pub(super) fn accept(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word])
             return error(ErrorKind::ReductionFailure, format!("a bound socket does not understand {text}"));
         }
     };
-    let Some(listener) = worker.state::<Io>().listeners.get_mut(place) else {
+    let Some(listener) = worker.io().listeners.get_mut(place) else {
         return error(ErrorKind::Other, "this socket was closed");
     };
     let fd = listener.fd.clone();
@@ -306,7 +306,7 @@ pub(super) fn accept(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word])
 }
 
 fn close(worker: &mut Worker, place: usize) {
-    if let Some(listener) = worker.state::<Io>().listeners.remove(place)
+    if let Some(listener) = worker.io().listeners.remove(place)
         && let Some(path) = listener.path
     {
         // A path that is gone already needs no removing.

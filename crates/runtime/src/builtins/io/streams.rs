@@ -15,14 +15,15 @@ use super::buffers::{File, IoError, Ready};
 use super::{Io, events, read};
 use crate::builtins::{Row, describe, error, goal, home, integer, list_items, method};
 use crate::reports::outcome::{ErrorKind, ProgramError};
-use crate::terms::View;
 use crate::terms::walk::Stack;
+use crate::terms::{View, deref};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use rustix::fs::SeekFrom;
 use syntax::lexer::TermScanner;
 use syntax::operators::OpTable;
 use term::symbol::{NIL, OPEN};
+use term::word::Tag;
 use term::{Atom, Word};
 
 /// Messages that one call of `serve` handles at most: other goals get their turn.
@@ -130,18 +131,23 @@ macro_rules! ready {
 }
 pub(super) use step;
 
-/// A stream of this worker. `None` after it was closed (only a program that passes numbers itself can do that).
-fn stream(worker: &mut Worker, handle: Word) -> Option<(usize, &mut Stream)> {
-    let place = usize::try_from(worker.small(handle)?).ok()?;
-    worker.state::<Io>().streams.get_mut(place).map(|stream| (place, stream))
+/// The number of a stream of this worker. `None` after it was closed (only a program that passes numbers itself can do that).
+fn stream(worker: &mut Worker, handle: Word) -> Option<usize> {
+    let handle = deref(handle);
+    let place = usize::try_from(handle.as_int()).ok().filter(|_| handle.tag() == Tag::Int)?;
+    worker.io().streams.get_mut(place).map(|_| place)
 }
 
 fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let Some((place, _)) = stream(worker, inputs[1]) else {
+    let Some(place) = stream(worker, inputs[1]) else {
         return error(ErrorKind::Other, "this stream was closed");
     };
-    let mut rest = inputs[0];
-    for _ in 0..BATCH {
+    let (mut rest, mut left) = (inputs[0], BATCH);
+    loop {
+        rest = worker.quick_messages(place, rest, &mut left);
+        if left == 0 {
+            break;
+        }
         let (message, next) = match worker.view(rest) {
             View::Cons(message, next) => (message, next),
             View::Unbound(_) => {
@@ -154,12 +160,10 @@ fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
                 return error(ErrorKind::ReductionFailure, message);
             }
         };
-        if !worker.quick_message(place, message)
-            && let Some(stop) = finish(worker, place, message, rest, |worker| handle(worker, place, message))
-        {
+        if let Some(stop) = finish(worker, place, message, rest, |worker| handle(worker, place, message)) {
             return stop(outputs);
         }
-        rest = next;
+        (rest, left) = (next, left - 1);
     }
     outputs[0] = worker.structure(OPEN, &[rest]);
     Outcome::Done
@@ -168,7 +172,7 @@ fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
 /// `resume(V,Work,S,H,State)`: V is bound; goes on looking for variables in a term that is to be written.
 fn resume(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let [seen, work, rest, handle] = *inputs else { return Outcome::No };
-    let Some((place, _)) = stream(worker, handle) else {
+    let Some(place) = stream(worker, handle) else {
         return error(ErrorKind::Other, "this stream was closed");
     };
     let View::Cons(message, next) = worker.view(rest) else { return Outcome::No };
@@ -216,7 +220,7 @@ fn finish(
 
 fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
     let text = worker.term_text(message);
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
     let (output, kind) = (stream.output, stream.kind);
     let name = io.file(output).map_or("a closed file", |file| &file.name);
@@ -226,7 +230,7 @@ fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
 
 /// The program has no message at the moment: interactive readers get what was written.
 fn idle(worker: &mut Worker, place: usize) {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let Some(stream) = io.streams.get_mut(place) else { return };
     let output = stream.output;
     if let Some(file) = io.file(output)
@@ -240,7 +244,7 @@ fn idle(worker: &mut Worker, place: usize) {
 
 /// The end of the stream: its file is written out and closed.
 fn close(worker: &mut Worker, place: usize, rest: Word, outputs: &mut [Word]) -> Outcome {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
     let output = stream.output;
     let mut collected = None;
@@ -286,7 +290,7 @@ fn handle(worker: &mut Worker, place: usize, message: Word) -> Step {
     }
     let Some((name, args)) = parts(worker, message) else { return Step::Unknown };
     let name = worker.atoms.text(name).to_vec();
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let Some(stream) = io.streams.get_mut(place) else { return Step::Unknown };
     let (kind, closed, input, output) = (stream.kind, stream.closed, stream.input, stream.output);
     let reads = !closed && io.file(input).is_some_and(|file| file.reads());
@@ -337,7 +341,7 @@ fn handle(worker: &mut Worker, place: usize, message: Word) -> Step {
         (b"rmop", [op, kind]) => read::remove_operator(worker, place, *op, *kind),
         (b"on_error", [status]) => {
             let status = step!(integer(worker, 1, *status));
-            if let Some(stream) = worker.state::<Io>().streams.get_mut(place) {
+            if let Some(stream) = worker.io().streams.get_mut(place) {
                 stream.on_error = status;
             }
             Step::Done
@@ -353,14 +357,14 @@ fn give(worker: &mut Worker, variable: Word, value: Word) -> Step {
 
 /// The file that a stream reads.
 pub(super) fn input_file(worker: &mut Worker, place: usize) -> Option<&mut File> {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let input = io.streams.get_mut(place)?.input;
     io.file(input)
 }
 
 /// The file that a stream writes, and its number.
 fn output_file(worker: &mut Worker, place: usize) -> Option<(usize, &mut File)> {
-    let io = worker.state::<Io>();
+    let io = worker.io();
     let output = io.streams.get_mut(place)?.output;
     io.file(output).map(|file| (output, file))
 }
@@ -525,7 +529,7 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
         Step::Error(_) => -1,
         other => return other,
     };
-    let io = worker.state::<Io>();
+    let io = worker.io();
     if let Some(stream) = io.streams.get_mut(place) {
         stream.closed = true;
         for number in [stream.input, stream.output] {
