@@ -1,6 +1,6 @@
 //! Module `atom_table`: atoms from strings and back.
 
-use super::{Row, attempt, bytes, goal, guard, known, wrong};
+use super::{Row, attempt, bytes, guard, known, method, wrong};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use term::symbol::NORMAL;
@@ -11,21 +11,39 @@ fn atom(worker: &Worker, position: usize, word: Word) -> Result<Atom, Outcome> {
     worker.atom_value(word).ok_or_else(|| wrong(worker, position, "an atom", word))
 }
 
+/// Longer texts take memory of their own on their way.
+const FEW_BYTES: usize = 128;
+
 /// `make_atom(String,A)`.
 fn make(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let text = attempt!(bytes(worker, 1, inputs[0]));
+    let mut few = [0; FEW_BYTES];
+    let long;
+    let text = match worker.copy_string(inputs[0], &mut few) {
+        Some(length) => &few[..length],
+        None => {
+            long = attempt!(bytes(worker, 1, inputs[0]));
+            &long[..]
+        }
+    };
     // Atoms are kept for ever, outside the heap.
     attempt!(worker.ensure(text.len() / 8));
-    outputs[0] = Word::atom(worker.atoms.intern(&text));
+    outputs[0] = Word::atom(worker.atoms.intern(text));
     Outcome::Done
 }
 
 /// `get_atom_string(A,S)`.
 fn string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let atom = attempt!(atom(worker, 1, inputs[0]));
-    attempt!(worker.ensure(worker.atoms.text(atom).len() / 8));
-    let text = worker.atoms.text(atom).to_vec();
-    outputs[0] = worker.string(&text);
+    let length = worker.atoms.text(atom).len();
+    attempt!(worker.ensure(length / 8));
+    outputs[0] = if length <= FEW_BYTES {
+        let mut few = [0; FEW_BYTES];
+        few[..length].copy_from_slice(worker.atoms.text(atom));
+        worker.string(&few[..length])
+    } else {
+        let text = worker.atoms.text(atom).to_vec();
+        worker.string(&text)
+    };
     Outcome::Done
 }
 
@@ -72,10 +90,10 @@ fn tag_and_value(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> 
 const MODULE: &str = "atom_table";
 
 pub(super) const NATIVES: &[Row] = &[
-    goal(MODULE, "make_atom", "io", make),
-    goal(MODULE, "get_atom_string", "io", string),
-    goal(MODULE, "intern", "io", intern),
-    goal(MODULE, "get_atom_name", "io", name),
-    goal(MODULE, "atom_number", "io", number),
+    method(MODULE, "make_atom", "io", make),
+    method(MODULE, "get_atom_string", "io", string),
+    method(MODULE, "intern", "io", intern),
+    method(MODULE, "get_atom_name", "io", name),
+    method(MODULE, "atom_number", "io", number),
     guard("guard", "tag_and_value", "ioo", tag_and_value),
 ];

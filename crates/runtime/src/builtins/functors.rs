@@ -1,6 +1,6 @@
 //! Structures by position and by name: `functor`, `arg`, `setarg`, `new_functor`, `=..`.
 
-use super::{Row, attempt, body, error, goal, guard, integer, known, list_items, out_of_range, wrong};
+use super::{Row, attempt, body, error, guard, integer, known, list_length, method, out_of_range, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
@@ -72,13 +72,8 @@ fn arg(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 /// `setarg(I,T,New,T2)`; with two outputs `setarg(I,T,Old,New,T2)`.
 fn setarg(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let (position, arity) = attempt!(position(worker, inputs));
-    let mut args: Vec<Word> = (0..arity).map(|i| worker.arg(inputs[1], i)).collect();
-    let old = std::mem::replace(&mut args[position], inputs[2]);
-    let name = match worker.view(inputs[1]) {
-        View::Struct(name, _) => name,
-        _ => DOT,
-    };
-    let new = worker.structure(name, &args);
+    let old = worker.arg(inputs[1], position);
+    let new = worker.copy_with(inputs[1], arity, position, inputs[2]);
     match outputs {
         [old_out, new_out] => (*old_out, *new_out) = (old, new),
         [new_out, ..] => *new_out = new,
@@ -111,23 +106,22 @@ fn new_functor(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
 
 /// `functor_table:(T =.. [F|Args])`: builds T.
 fn build(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let items = attempt!(list_items(worker, 2, inputs[0]));
-    match items.split_first() {
-        None => error(ErrorKind::ArgumentType, "argument 2 must be a list with a name in front, not []"),
-        Some((&only, [])) => {
-            outputs[0] = only;
-            Outcome::Done
+    let count = attempt!(list_length(worker, 2, inputs[0], 1 + STRUCT_ARITY_MAX as usize));
+    let View::Cons(first, args) = worker.view(inputs[0]) else {
+        return error(ErrorKind::ArgumentType, "argument 2 must be a list with a name in front, not []");
+    };
+    outputs[0] = match count - 1 {
+        0 => first,
+        arity if arity > STRUCT_ARITY_MAX as usize => {
+            return out_of_range(2, &format!("a list of at most {STRUCT_ARITY_MAX} arguments"), arity);
         }
-        Some((_, args)) if args.len() > STRUCT_ARITY_MAX as usize => {
-            out_of_range(2, &format!("a list of at most {STRUCT_ARITY_MAX} arguments"), args.len())
-        }
-        Some((&first, args)) => {
+        arity => {
             let name = attempt!(name(worker, 2, first));
-            attempt!(worker.ensure(args.len() + 8));
-            outputs[0] = worker.structure(name, args);
-            Outcome::Done
+            attempt!(worker.ensure(arity + 8));
+            worker.structure_of_list(name, arity, args)
         }
-    }
+    };
+    Outcome::Done
 }
 
 const MODULE: &str = "functor_table";
@@ -142,5 +136,5 @@ pub(super) const NATIVES: &[Row] = &[
     body(MODULE, "setarg", "iiao", setarg),
     body(MODULE, "setarg", "iioao", setarg),
     body(MODULE, "new_functor", "oii", new_functor),
-    goal(MODULE, "=..", "oi", build),
+    method(MODULE, "=..", "oi", build),
 ];

@@ -232,6 +232,21 @@ fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>,
     }
 }
 
+/// The number of elements of a list that is complete, or one more than `most`; waits for an unbound tail.
+fn list_length(worker: &Worker, position: usize, word: Word, most: usize) -> Result<usize, Outcome> {
+    let mut steps = Stack::<()>::new();
+    let (mut length, mut rest) = (0, known(word)?);
+    while rest.tag() == term::word::Tag::Cons {
+        if length > most {
+            return Ok(length);
+        }
+        steps.count(worker)?;
+        length += 1;
+        rest = known(crate::terms::cell(rest.address() + 8))?;
+    }
+    if rest == Word::NIL { Ok(length) } else { Err(wrong(worker, position, "a list", rest)) }
+}
+
 /// Words that reading takes per byte of text, about: for tokens, their tree, and the term.
 const WORDS_PER_BYTE: usize = 4;
 

@@ -151,6 +151,36 @@ impl Worker {
         }
         Word::pointer(Tag::Struct, address)
     }
+    /// A structure or cons with another argument (by position, from 0) and otherwise those of `term`, which has `arity` of them.
+    pub(crate) fn copy_with(&mut self, term: Word, arity: usize, position: usize, argument: Word) -> Word {
+        let term = deref(term);
+        let (tag, before) = (term.tag(), term.address());
+        let header = usize::from(tag == Tag::Struct);
+        let address = self.allocate(header + arity);
+        if header == 1 {
+            write(address, read(before));
+        }
+        for i in header..header + arity {
+            let value = if i == header + position { argument } else { cell(before + 8 * i) };
+            write(address + 8 * i, value);
+        }
+        Word::pointer(tag, address)
+    }
+    /// A structure of a name and the first elements of a list, which has so many.
+    pub(crate) fn structure_of_list(&mut self, name: Atom, arity: usize, list: Word) -> Word {
+        let header = usize::from(name != term::symbol::DOT || arity != 2);
+        let address = self.allocate(header + arity);
+        if header == 1 {
+            write(address, word::functor_header(name, arity as u32));
+        }
+        let mut rest = list;
+        for i in header..header + arity {
+            let cons = deref(rest).address();
+            write(address + 8 * i, cell(cons));
+            rest = cell(cons + 8);
+        }
+        Word::pointer(if header == 1 { Tag::Struct } else { Tag::Cons }, address)
+    }
     /// A new variable in a cell of its own.
     pub fn new_variable(&mut self) -> Word {
         let address = self.allocate(1);
