@@ -165,7 +165,7 @@ impl Generator<'_> {
     fn test(&mut self, signature: &Signature, at: usize) -> String {
         let name = format!("A{at}");
         let other = self.dice.below(signature.inputs.len());
-        let choice = self.dice.below(4);
+        let choice = self.dice.below(5);
         match (signature.inputs[at], choice) {
             // Terms of any types can be compared; vectors only when complete, so they are left out.
             (Type::Vector, _) => {
@@ -183,6 +183,7 @@ impl Generator<'_> {
                 format!("{name} {} A{other}", self.dice.pick(&["@<", "@>="]))
             }
             (_, 3) if signature.inputs[other] != Type::Vector => format!("{name} \\= A{other}"),
+            (kind, 4) if signature.inputs[other] == kind => format!("{name} = A{other}"),
             (Type::Int, _) => self.integer_test(&name).replace('G', &format!("G{at}")),
             (Type::String, _) => {
                 format!("string({name},N{at},_), N{at} > 1, string_element({name},0,E{at}), E{at} > 100")

@@ -114,6 +114,7 @@ impl Generator<'_> {
                 let value = self.float_expression(scope, depth);
                 scope.goals.push(format!("{name} $:= {value}"));
             }
+            Type::Tree if depth > 0 && self.dice.one_in(3) => self.define_tree(scope, name, depth),
             Type::String if depth > 0 && self.dice.one_in(2) => self.define_string(scope, name, depth),
             Type::Vector if depth > 0 && self.dice.one_in(2) => self.define_vector(scope, name, depth),
             _ => {
@@ -246,6 +247,22 @@ impl Generator<'_> {
                 format!("({a} {} {b})", self.dice.pick(&["+", "-", "*", "/"]))
             }
         }
+    }
+
+    /// A tree that builtins make of its parts, or of another one.
+    fn define_tree(&mut self, scope: &mut Scope, name: &str, depth: usize) {
+        let (left, right) =
+            (self.value(scope, Type::Tree, depth - 1), self.value(scope, Type::Tree, depth - 1));
+        let label = self.value(scope, Type::Int, depth - 1);
+        let made = scope.fresh();
+        scope.goals.push(format!("functor_table:({made} =.. [n,{left},{label},{right}])"));
+        let goal = match self.dice.below(4) {
+            0 => format!("{name} = {made}"),
+            1 => format!("arg({},{made},{name})", self.dice.pick(&[1, 3])),
+            2 => format!("setarg({},{made},_,{left},{name})", self.dice.pick(&[1, 3])),
+            _ => format!("setarg(2,{made},{},{name})", self.value(scope, Type::Int, depth - 1)),
+        };
+        scope.goals.push(goal);
     }
 
     fn define_string(&mut self, scope: &mut Scope, name: &str, depth: usize) {
