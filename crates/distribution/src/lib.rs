@@ -1,15 +1,24 @@
-//! KL1 between nodes: the tables and messages of the Multi-PSI (Nakajima, Inamura, Rokusawa, Ichiyoshi, Chikayama, "Distributed implementation of
-//! KL1 on the Multi-PSI/V2", ICOT TR-486, 1989), without anything that sends, waits or looks at a clock.
+//! KL1 between nodes: the tables and messages of the Multi-PSI (Nakajima, Inamura, Rokusawa, Ichiyoshi, Chikayama,
+//! "Distributed implementation of KL1 on the Multi-PSI/V2", ICOT TR-486, 1989), without anything that sends, waits or
+//! looks at a clock.
 //!
-//! A node refers to a term of another by an *import*, an unbound variable of its own; the term has an *export* at its home. Data stay where they
-//! are until somebody reads them. [`Store`] is what the protocol asks of a node's heap, [`Message`] what nodes tell each other.
+//! A node refers to a term of another by an *import*, an unbound variable of its own; the term has an *export* at its
+//! home. Data stay where they are until somebody reads them. [`Store`] is what the protocol asks of a node's heap,
+//! [`Message`] what nodes tell each other, and [`Protocol`] one node's tables.
+//!
+//! ```text
+//! heap -- what became of variables --> With::{throw, wanted, bound, marked, alias, dead, lost} -- Post --> network
+//! heap <-- Store -- With::receive <-- network
+//! ```
 
 #![forbid(unsafe_code)]
 
 mod message;
+mod protocol;
 mod store;
 mod tokens;
 
 pub use message::{Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
+pub use protocol::{Counters, Depth, Fault, Goal, Options, Post, Protocol, With};
 pub use store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 pub use tokens::{Name, Packed, Reference, Token, Tokens};

@@ -1,8 +1,8 @@
 //! Messages and their words.
 //!
-//! A message is one to three words, and behind them the tokens of terms ([`crate::Tokens`]). Its first word is
-//! `kind (4 bits) | flag (4) | small (24) | number (32)`, from the lowest bit on. Reading is total: whatever the words, it gives a message or
-//! [`Malformed`].
+//! A message is one to three words, and behind them the tokens of terms ([`crate::Tokens`]). Its first word is `kind
+//! (4 bits) | flag (4) | small (24) | number (32)`, from the lowest bit on. Reading is total: whatever the words, it
+//! gives a message or [`Malformed`].
 
 use crate::tokens::Tokens;
 use fabric::{NodeId, Priority};
@@ -14,8 +14,8 @@ pub const NODES_MAX: u32 = 1 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed(pub &'static str);
 
-/// Who waits for a value: an import of a node. It is weak: if the import is used for something else by then, the serial differs and the answer
-/// is discarded.
+/// Who waits for a value: an import of a node. It is weak: if the import is used for something else by then, the
+/// serial differs and the answer is discarded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Reader {
     /// Where.
@@ -37,8 +37,8 @@ pub struct Item {
     pub cancel: Option<Reader>,
 }
 
-/// What one node tells another. Messages of low priority from one node to another arrive in the order in which they were sent; those of high
-/// priority, too, and may overtake.
+/// What one node tells another. Messages of low priority from one node to another arrive in the order in which they
+/// were sent; those of high priority, too, and may overtake.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Message<'a> {
     /// Reduce this goal.
@@ -138,8 +138,8 @@ impl<'a> Message<'a> {
         };
         kind as usize
     }
-    /// Answers and grants overtake, so that no answer waits for a request. All others share one way from node to node: a read and what
-    /// releases the import that it is sent for must not change places.
+    /// Answers and grants overtake, so that no answer waits for a request. All others share one way from node to
+    /// node: a read and what releases the import that it is sent for must not change places.
     pub fn priority(&self) -> Priority {
         match self {
             Message::Answer { .. } | Message::Unbound { .. } | Message::Grant { .. } => Priority::High,
@@ -185,7 +185,8 @@ impl<'a> Message<'a> {
             }
         }
     }
-    /// The message of these words, between `nodes` nodes. Its tokens are as they should be; what they refer to is not looked at.
+    /// The message of these words, between `nodes` nodes. Its tokens are as they should be; what they refer to is not
+    /// looked at.
     pub fn read(words: &'a [u64], nodes: u32) -> Result<Message<'a>, Malformed> {
         let (&first, rest) = words.split_first().ok_or(Malformed("an empty message"))?;
         let (flag, small, number) =

@@ -8,7 +8,8 @@ pub struct ExportId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ImportId(pub u32);
 
-/// What makes copies of one structure known as such: the node that gave the identity, and a number of that node's (40 bits).
+/// What makes copies of one structure known as such: the node that gave the identity, and a number of that node's (40
+/// bits).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StructureId {
     /// Who gave it.
@@ -90,12 +91,12 @@ pub enum Shape<'a, V> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
-/// A node's heap. Nothing is collected or moved while a call of the protocol runs; between calls everything may move, and the protocol
-/// keeps no `Value`. What the protocol has to be told afterwards (a marked variable that got a value, say) the store queues: it is told in
-/// later calls, in order.
+/// A node's heap. Nothing is collected or moved while a call of the protocol runs; between calls everything may move,
+/// and the protocol keeps no `Value`. What the protocol has to be told afterwards (a marked variable that got a
+/// value, say) the store queues: it is told in later calls, in order.
 pub trait Store {
-    /// A term: good until the call of the protocol returns. Equal for equal immediates and for the same cell or structure, after
-    /// [`Store::follow`].
+    /// A term: good until the call of the protocol returns. Equal for equal immediates and for the same cell or
+    /// structure, after [`Store::follow`].
     type Value: Copy + PartialEq;
 
     /// The term that a value leads to by way of bound variables.
@@ -115,31 +116,34 @@ pub trait Store {
 
     /// From now on a root of collections, under this number, until [`Store::release`].
     fn anchor(&mut self, export: ExportId, value: Self::Value);
-    /// Whether the anchored term is a root (as after [`Store::anchor`]) or lives only as long as something else keeps it. If that ends, the
-    /// store tells (`Protocol::lost`).
+    /// Whether the anchored term is a root (as after [`Store::anchor`]) or lives only as long as something else keeps
+    /// it. If that ends, the store tells (`Protocol::lost`).
     fn hold(&mut self, export: ExportId, root: bool);
     /// The anchored term. `None`: it was not held and has died.
     fn anchored(&self, export: ExportId) -> Option<Self::Value>;
     /// The number is free; what `mark` has noted of a structure is forgotten. A variable stays marked.
     fn release(&mut self, export: ExportId);
-    /// For an unbound variable: when it is bound or becomes a reference, tell (`Protocol::marked`), once for each call of `mark`; until then
-    /// it keeps its anchor alive. It may be an import's. For another term: only remember it for [`Store::exported`].
+    /// For an unbound variable: when it is bound or becomes a reference, tell (`Protocol::marked`), once for each
+    /// call of `mark`; until then it keeps its anchor alive. It may be an import's. For another term: only remember
+    /// it for [`Store::exported`].
     fn mark(&mut self, value: Self::Value, export: ExportId);
     /// An export that `mark` noted for this term. It may be out of date: the protocol compares.
     fn exported(&self, value: Self::Value) -> Option<ExportId>;
 
-    /// Makes a variable that stands for an import. The store keeps it weakly under this number; when it has died, the store tells
-    /// (`Protocol::dead`). Room was asked for.
+    /// Makes a variable that stands for an import. The store keeps it weakly under this number; when it has died, the
+    /// store tells (`Protocol::dead`). Room was asked for.
     fn import(&mut self, import: ImportId) -> Self::Value;
     /// That variable, whatever it has become. `None`: dead.
     fn cell(&self, import: ImportId) -> Option<Self::Value>;
     /// The number is free. What was queued of it need not be told any more.
     fn forget(&mut self, import: ImportId);
-    /// An unbound variable becomes a reference to a term. Goals that wait for it go on, or wait for the other one; for an import that was not
-    /// waited for yet, that is told (`Protocol::wanted`). Tells of the variable's marks. Tells nothing of the import that it may stand for.
+    /// An unbound variable becomes a reference to a term. Goals that wait for it go on, or wait for the other one;
+    /// for an import that was not waited for yet, that is told (`Protocol::wanted`). Tells of the variable's marks.
+    /// Tells nothing of the import that it may stand for.
     fn bind(&mut self, variable: Self::Value, to: Self::Value);
-    /// Unifies as a program does. Two variables that are both marked or imports are told later (`Protocol::alias`); an import that gets a
-    /// value, too (`Protocol::bound`); an unmarked variable becomes a reference to the other term at once.
+    /// Unifies as a program does. Two variables that are both marked or imports are told later (`Protocol::alias`);
+    /// an import that gets a value, too (`Protocol::bound`); an unmarked variable becomes a reference to the other
+    /// term at once.
     fn unify(&mut self, a: Self::Value, b: Self::Value);
     /// Somebody who only looked ([`crate::Message::Read`] with `peek`) learns that the term has no value yet.
     fn unbound(&mut self, import: ImportId);

@@ -1,6 +1,7 @@
 //! Terms as words.
 //!
-//! A term is a token, and the tokens of its parts behind it. A token is a word with a tag in its three low bits, for some with more words:
+//! A term is a token, and the tokens of its parts behind it. A token is a word with a tag in its three low bits, for
+//! some with more words:
 //!
 //! | tag | token | the other bits, from bit 3 on | words behind it |
 //! |---|---|---|---|
@@ -12,12 +13,13 @@
 //! | 5 | vector | length 32 | (parts) |
 //! | 6 | object | kind 5, then 56 bits | as its kind says |
 //!
-//! Objects: string (0: length in bytes; the bytes), double (1; its bits), big integer (2: sign 1, limbs 32; the limbs), predicate (3: number),
-//! module (4: number), atom by its text (5: length; the bytes), structure by its name's text (6: arity 24, length 32; the bytes; parts), module by its
-//! name's text (7: length; the bytes). A weight of 0 is none, else it is 2 to the power of one less.
+//! Objects: string (0: length in bytes; the bytes), double (1; its bits), big integer (2: sign 1, limbs 32; the
+//! limbs), predicate (3: number), module (4: number), atom by its text (5: length; the bytes), structure by its
+//! name's text (6: arity 24, length 32; the bytes; parts), module by its name's text (7: length; the bytes). A weight
+//! of 0 is none, else it is 2 to the power of one less.
 //!
-//! [`Tokens::new`] checks all words without recursion: each number of parts is at most the words that remain, so that what a message makes is
-//! bounded by its length, whatever the words are.
+//! [`Tokens::new`] checks all words without recursion: each number of parts is at most the words that remain, so that
+//! what a message makes is bounded by its length, whatever the words are.
 
 use crate::message::{LOG2_MAX, Malformed, NODES_MAX};
 use crate::store::StructureId;

@@ -1,8 +1,9 @@
 //! Explores what a protocol can do.
 //!
-//! A [`Model`] is a state, the actions that are possible in it, and what must hold. [`breadth_first`] goes through every state of a small
-//! model, so what it finds broken is reached by as few actions as possible. [`walk`] takes one random way through a large one. Both are
-//! deterministic: a model and a seed give the same answer everywhere. What they find is a [`Break`], with the seed and every action.
+//! A [`Model`] is a state, the actions that are possible in it, and what must hold. [`breadth_first`] goes through
+//! every state of a small model, so what it finds broken is reached by as few actions as possible. [`walk`] takes one
+//! random way through a large one. Both are deterministic: a model and a seed give the same answer everywhere. What
+//! they find is a [`Break`], with the seed and every action.
 
 #![forbid(unsafe_code)]
 
@@ -31,8 +32,8 @@ pub trait Model {
     fn check(&self, state: &Self::State) -> Result<(), String>;
     /// What must hold, besides, where no action is left.
     fn end(&self, state: &Self::State) -> Result<(), String>;
-    /// What an action belongs to, as a set of bits: its node, its channel. Random walks hold back all actions that share a bit for a
-    /// while (a node that stalls, a slow channel). 0: never held back.
+    /// What an action belongs to, as a set of bits: its node, its channel. Random walks hold back all actions that
+    /// share a bit for a while (a node that stalls, a slow channel). 0: never held back.
     fn parts(&self, action: &Self::Action) -> u64 {
         let _ = action;
         0

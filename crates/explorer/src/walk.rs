@@ -13,9 +13,9 @@ pub struct Walked {
     pub ended: u64,
 }
 
-/// Takes at most `steps_max` random actions. From time to time all actions that share a [part](Model::parts) are held back for a while,
-/// unless nothing else is possible. A walk that has not ended by then is an error: the protocol sends messages without end, or the
-/// limit is too low for the model.
+/// Takes at most `steps_max` random actions. From time to time all actions that share a [part](Model::parts) are held
+/// back for a while, unless nothing else is possible. A walk that has not ended by then is an error: the protocol
+/// sends messages without end, or the limit is too low for the model.
 pub fn walk<M: Model>(model: &M, seed: u64, steps_max: usize) -> Result<Walked, Break> {
     let mut random = Random::new(seed);
     let mut state = model.start();

@@ -1,6 +1,7 @@
 //! Tools that run tests and find what tests alone do not: loom (every order of events), Miri (undefined behaviour), the thread sanitizer (data races).
 
 use anyhow::{Context, bail};
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
@@ -19,6 +20,21 @@ pub(crate) fn loom(root: &Path) -> anyhow::Result<()> {
         .context("cargo")?;
     if !status.success() {
         bail!("a model failed: {status}");
+    }
+    Ok(())
+}
+
+/// The tests of a protocol that go along random ways read which seeds they are to take.
+pub(crate) fn simulate(root: &Path, seeds: Range<u64>) -> anyhow::Result<()> {
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .env("FIFTH_SEEDS", format!("{}..{}", seeds.start, seeds.end))
+        .args(["test", "--release", "--package", "distribution", "--lib"])
+        .args(["random_runs_hold_every_invariant", "--", "--nocapture"])
+        .status()
+        .context("cargo")?;
+    if !status.success() {
+        bail!("a run broke a rule: {status}");
     }
     Ok(())
 }

@@ -35,6 +35,15 @@ enum Command {
         /// Only tests whose path contains this.
         filter: Option<String>,
     },
+    /// Runs the protocols' models along random ways, and prints the seed of one that breaks a rule.
+    Simulate {
+        /// How many seeds.
+        #[arg(long, default_value_t = 10_000)]
+        seeds: u64,
+        /// The first one.
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+    },
     /// Runs a program and prints its CPU seconds and peak memory (used by `bench`).
     #[command(hide = true)]
     Measure {
@@ -51,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         Command::Loom => checkers::loom(&root()),
         Command::Miri { filter } => checkers::miri(&root(), filter.as_deref().unwrap_or_default()),
         Command::Tsan { filter } => checkers::tsan(&root(), filter.as_deref().unwrap_or_default()),
+        Command::Simulate { seeds, from } => checkers::simulate(&root(), from..from.saturating_add(seeds)),
         Command::Measure { command } => bench::measure(&command),
     }
 }

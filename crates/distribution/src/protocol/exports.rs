@@ -1,0 +1,292 @@
+//! The export table, and terms as tokens.
+
+use super::{Depth, Fault, Post, Protocol, With};
+use crate::message::{Message, Reader};
+use crate::store::{ExportId, ImportId, Seen, Store, StructureId};
+use crate::tokens::{Name, Packed, Reference, Token, Tokens};
+use fabric::NodeId;
+
+/// Structures that are larger get an identity at once (words).
+const LARGE: usize = 32;
+/// What does not fit into an answer of this number of words (3.6 KB) travels as a reference.
+const ANSWER_WORDS: usize = 450;
+/// Strings of at most this number of bytes always travel with what they are part of.
+const SHORT_BYTES: usize = 32;
+/// The largest exponent of a chunk of conses: 256.
+pub(super) const CHUNK_MAX: u8 = 8;
+
+/// Somebody who waits, and how much of the value is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) reader: Reader,
+    pub(crate) depth: u8,
+}
+
+/// A term that other nodes refer to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Export {
+    /// What is out.
+    pub(crate) weight: u128,
+    pub(crate) readers: Vec<Waiting>,
+    /// Its variable is marked for it, so it will be told; or it has been, and that is queued.
+    pub(crate) hooked: bool,
+    /// The import that it passes on; none if it was made for a term of this node. All references to an export have
+    /// one label, so it is used again for nothing else, even if its variable has become something else.
+    made_for: Option<ImportId>,
+}
+
+/// The table.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Exports {
+    entries: Vec<Option<Export>>,
+    free: Vec<u32>,
+}
+
+impl Exports {
+    pub(crate) fn get(&self, export: ExportId) -> Option<&Export> {
+        self.entries.get(export.0 as usize)?.as_ref()
+    }
+    pub(crate) fn get_mut(&mut self, export: ExportId) -> Option<&mut Export> {
+        self.entries.get_mut(export.0 as usize)?.as_mut()
+    }
+    pub(crate) fn used(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+    /// All that are not free.
+    #[cfg(test)]
+    pub(crate) fn all(&self) -> impl Iterator<Item = (ExportId, &Export)> {
+        let numbered = self.entries.iter().enumerate();
+        numbered.filter_map(|(number, entry)| Some((ExportId(number as u32), entry.as_ref()?)))
+    }
+    pub(super) fn take_readers(&mut self, export: ExportId) -> Vec<Waiting> {
+        self.get_mut(export).map(|entry| std::mem::take(&mut entry.readers)).unwrap_or_default()
+    }
+    fn add(&mut self, weight: u128, made_for: Option<ImportId>) -> ExportId {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 exports")
+        });
+        self.entries[number as usize] = Some(Export { weight, made_for, ..Export::default() });
+        ExportId(number)
+    }
+    pub(super) fn remove(&mut self, export: ExportId) {
+        if self.entries[export.0 as usize].take().is_some() {
+            self.free.push(export.0);
+        }
+    }
+}
+
+/// Where a term goes, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) to: NodeId,
+    /// In a message of low priority: behind this node's releases so far.
+    pub(super) low: bool,
+    /// References are looked up and noted.
+    pub(super) black: bool,
+}
+
+/// What a `Read` says that it wants.
+pub(super) fn depth_byte(depth: Depth, chunk: u8) -> u8 {
+    match depth {
+        Depth::Off => 0,
+        Depth::OneLevel => 1,
+        Depth::Adaptive => 2 + chunk.min(CHUNK_MAX),
+    }
+}
+
+impl Protocol {
+    /// Weight comes back to an export.
+    pub(super) fn take(&mut self, from: NodeId, export: ExportId, weight: u64) -> Result<(), Fault> {
+        let violation = |what| Fault::Violation { from, what };
+        let entry = self.exports.get_mut(export).ok_or(violation("a reference to what was released"))?;
+        let less = entry.weight.checked_sub(weight.into());
+        entry.weight = less.ok_or(violation("more weight than was given"))?;
+        Ok(())
+    }
+}
+
+impl<S: Store, P: Post> With<'_, S, P> {
+    /// An entry for a term, with weight for one more reference to it; and whether it had one.
+    fn export(
+        &mut self,
+        value: S::Value,
+        known: Option<ExportId>,
+        made_for: Option<ImportId>,
+    ) -> (ExportId, bool) {
+        let weight = 1u128 << self.protocol.options.exponent;
+        let value = self.store.follow(value);
+        if let Some(export) = known
+            && let Some(entry) = self.protocol.exports.get_mut(export)
+            && entry.made_for == made_for
+            && let Some(anchored) = self.store.anchored(export)
+            && self.store.follow(anchored) == value
+        {
+            if entry.weight == 0 {
+                self.store.hold(export, true);
+            }
+            entry.weight += weight;
+            return (export, true);
+        }
+        let export = self.protocol.exports.add(weight, made_for);
+        self.store.anchor(export, value);
+        (export, false)
+    }
+
+    /// A reference to a term of this node.
+    fn refer(&mut self, value: S::Value, way: Way) -> Reference {
+        let known = if way.black { self.store.exported(value) } else { None };
+        let (export, again) = self.export(value, known, None);
+        let mut identity = None;
+        if matches!(self.store.look(value), Seen::Variable { .. }) {
+            self.hook(export, value);
+        } else {
+            if way.black && !again {
+                self.store.mark(value, export);
+            }
+            identity = self.identity(value, again);
+        }
+        let home = self.protocol.options.node;
+        let log2 = Some(self.protocol.options.exponent);
+        Reference { home, entry: export.0, log2, black: way.black, root: home, depth: 1, identity }
+    }
+
+    /// The identity of a structure: it gets one if it travels `again`, or is large.
+    fn identity(&mut self, value: S::Value, again: bool) -> Option<StructureId> {
+        if !self.protocol.options.identities {
+            return None;
+        }
+        let words = size(&self.store.look(value));
+        if words == 0 {
+            return None;
+        }
+        let known = self.store.identity(value);
+        if known.is_some() || !(again || words > LARGE) {
+            return known;
+        }
+        let new = StructureId { node: self.protocol.options.node, serial: self.protocol.identity };
+        self.protocol.identity = (new.serial + 1) & ((1 << 40) - 1);
+        self.store.identify(value, new);
+        Some(new)
+    }
+
+    /// A reference to a term of another node: a part of the import's weight, or, if it has no more than one, a
+    /// reference to the import itself.
+    fn pass_on(&mut self, import: ImportId, value: S::Value, way: Way) -> Option<Reference> {
+        let entry = self.protocol.imports.get_mut(import)?;
+        let (home, number, root, depth) = (entry.home, entry.entry, entry.root, entry.depth);
+        let identity = entry.identity;
+        let black = way.black;
+        let direct = |log2| Reference { home, entry: number, log2, black, root, depth, identity };
+        if way.low && home == way.to {
+            // It arrives before what releases this import: no weight is needed.
+            return Some(direct(None));
+        }
+        if entry.weight >= 2 {
+            let log2 = (entry.weight / 16).max(1).ilog2();
+            entry.weight -= 1 << log2;
+            return Some(direct(Some(log2 as u8)));
+        }
+        let (asks, known) = (!std::mem::replace(&mut entry.asked, true), entry.export.filter(|_| black));
+        if asks {
+            self.send(home, Message::WantWeight { entry: number, import: import.0 });
+        }
+        let (export, _) = self.export(value, known, Some(import));
+        if black && let Some(entry) = self.protocol.imports.get_mut(import) {
+            entry.export = Some(export);
+        }
+        let (home, log2) = (self.protocol.options.node, Some(self.protocol.options.exponent));
+        let depth = depth.saturating_add(1);
+        Some(Reference { home, entry: export.0, log2, black, root, depth, identity })
+    }
+
+    /// Words of this node's own.
+    pub(super) fn tokens<'w>(&self, words: &'w [u64], count: usize) -> Tokens<'w> {
+        Tokens::new(words, count, self.protocol.options.nodes).expect("words of this node's own")
+    }
+
+    /// Appends a term; `levels` of structures, and references below.
+    pub(super) fn put(&mut self, words: &mut Vec<u64>, value: S::Value, levels: u8, way: Way) {
+        let mut open = vec![(value, levels, way)];
+        let mut scratch = Vec::new();
+        while let Some((value, levels, way)) = open.pop() {
+            let seen = self.store.look(value);
+            // Of what is asked for, the outside comes whatever its size.
+            let fits = words.is_empty() || words.len() + size(&seen) <= ANSWER_WORDS;
+            let copies = levels > 0 && fits;
+            let (token, parts) = match seen {
+                Seen::Int(value) => (Token::Int(value), 0),
+                Seen::Atom(atom) => (Token::Atom(name(self.store, atom, &mut scratch)), 0),
+                Seen::Float(bits) => (Token::Float(bits), 0),
+                Seen::Big { negative, limbs } => (Token::Big(negative, limbs), 0),
+                Seen::Predicate(predicate) => (Token::Predicate(predicate), 0),
+                Seen::Module(atom) => (Token::Module(name(self.store, atom, &mut scratch)), 0),
+                Seen::Bytes(bytes) if copies || bytes.len() <= SHORT_BYTES => {
+                    (Token::Bytes(Packed::new(bytes, &mut scratch)), 0)
+                }
+                Seen::List if copies => (Token::List(1), 2),
+                Seen::Struct { name: atom, arity } if copies => {
+                    (Token::Struct(name(self.store, atom, &mut scratch), arity), arity)
+                }
+                Seen::Vector(length) if copies => (Token::Vector(length), length),
+                Seen::Import(import) => {
+                    let reference = self.pass_on(import, value, way).expect("an import that is not gone");
+                    (Token::Reference(reference), 0)
+                }
+                _ => (Token::Reference(self.refer(value, way)), 0),
+            };
+            token.write(words);
+            let part = |number| (self.store.part(value, number), levels - 1, Way { black: true, ..way });
+            open.extend((0..parts).rev().map(part));
+        }
+    }
+
+    /// Sends a value to somebody who waits for it.
+    pub(super) fn answer(&mut self, value: S::Value, waiting: Waiting) {
+        let Waiting { reader, depth } = waiting;
+        let way = Way { to: reader.node, low: false, black: true };
+        let mut words = Vec::new();
+        match (depth.checked_sub(2), self.store.look(value)) {
+            (Some(chunk), Seen::List) => self.put_chunk(&mut words, value, chunk, way),
+            (None, _) => self.put(&mut words, value, 1 + depth, way),
+            _ => self.put(&mut words, value, 1, way),
+        }
+        let value = self.tokens(&words, 1);
+        self.send(reader.node, Message::Answer { reader, value });
+    }
+
+    /// Appends the first 2^chunk conses of a list, or as many as fit into an answer, and the rest as a reference.
+    fn put_chunk(&mut self, words: &mut Vec<u64>, list: S::Value, chunk: u8, way: Way) {
+        let (mut heads, mut tail) = (Vec::new(), list);
+        while heads.len() < 1 << chunk.min(CHUNK_MAX) && self.store.look(tail) == Seen::List {
+            heads.push(self.store.part(tail, 0));
+            tail = self.store.part(tail, 1);
+        }
+        Token::List(heads.len()).write(words);
+        for head in heads {
+            // A list that is read whole has heads that are, too; a first cons may be all that is read.
+            self.put(words, head, u8::from(chunk > 0), way);
+        }
+        // Whoever reads a list goes on with its tail, and hardly anybody else has it.
+        self.put(words, tail, 0, Way { black: false, ..way });
+    }
+}
+
+/// The words of a structure or string without its parts' own; 0 of all others.
+fn size(seen: &Seen<'_>) -> usize {
+    match *seen {
+        Seen::List => 2,
+        Seen::Struct { arity, .. } => 1 + arity,
+        Seen::Vector(length) => 1 + length,
+        Seen::Bytes(bytes) => 1 + bytes.len() / 8,
+        _ => 0,
+    }
+}
+
+/// An atom's number, or its text if other nodes may not know the number.
+fn name<'a, S: Store>(store: &S, atom: u32, scratch: &'a mut Vec<u64>) -> Name<'a> {
+    match store.text(atom) {
+        Some(text) => Name::Text(Packed::new(text, scratch)),
+        None => Name::Number(atom),
+    }
+}

@@ -1,0 +1,400 @@
+//! The protocol: what a node does about terms of others. Pure: no clock, no thread, nothing sent but through
+//! [`Post`], and no order that depends on a hash.
+//!
+//! Export: *strong* while weight is out (its term is a root); without weight but with readers *weak* (alive as long
+//! as its variable is); free otherwise. Import: *unread*, *reading* (a `Read` is under way for it), *gone* (its
+//! number may be used again, with another serial).
+//!
+//! Invariants; the tests check them after every step of every run:
+//! - D1 The weight of an export is the sum of the weights of its imports and of what is under way. So an entry that
+//!   anybody refers to exists.
+//! - D2 A `Read` carries no weight: whoever sends it holds an import of the same export, and what releases that
+//!   import travels behind it.
+//! - D3 Along a chain of references labels fall (see [`binding`]): chains end, and no read waits for itself.
+//! - D4 A reader is answered, passed on or discarded, once. It is weak: an answer for an import that is used for
+//!   something else by then differs in its serial, and is only taken apart for the references in it.
+//! - D5 What an event says may be out of date when it is handled: each one looks again at the terms that it names.
+
+mod binding;
+mod exports;
+mod imports;
+mod receive;
+#[cfg(test)]
+mod tests;
+
+use crate::message::{Item, Items, Message, Reader};
+use crate::store::{ExportId, ImportId, Seen, Store};
+use exports::{Export, Exports};
+use fabric::NodeId;
+use imports::{Import, Imports};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// Sends messages; see [`Message`] for the order that it must keep. `to` may be the node itself.
+pub trait Post {
+    /// Sends one.
+    fn post(&mut self, to: NodeId, message: Message<'_>);
+}
+
+/// How much of a structure an answer brings. Atoms and numbers always come along; what does not is a reference.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Depth {
+    /// The structure itself.
+    Off,
+    /// Structures that are its parts, too.
+    OneLevel,
+    /// Of a list, conses: one at first, then twice as many with each answer, at most 256.
+    #[default]
+    Adaptive,
+}
+
+/// What a protocol is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// This node.
+    pub node: NodeId,
+    /// How many there are: at most [`crate::NODES_MAX`].
+    pub nodes: u32,
+    /// An export gives a new reference a weight of 2 to this power: at most 62.
+    pub exponent: u8,
+    /// What reads ask for.
+    pub depth: Depth,
+    /// Structures get identities when they are exported again, or are larger than 32 words.
+    pub identities: bool,
+    /// How many nodes may pass a read on before one of them waits for the value itself.
+    pub hops: u16,
+    /// A batch of releases is sent when it has this number of items.
+    pub batch: usize,
+}
+
+impl Options {
+    /// Those of a node among `nodes`.
+    pub fn new(node: NodeId, nodes: u32) -> Options {
+        Options { node, nodes, exponent: 56, depth: Depth::default(), identities: true, hops: 16, batch: 64 }
+    }
+}
+
+/// What ends the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// A message that no node of this program sends.
+    Violation {
+        /// Its sender.
+        from: NodeId,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The heap has no room for a message's terms.
+    Full,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Violation { from, what } => {
+                write!(f, "node {} sent a message that no node of this program sends: {what}", from.0)
+            }
+            Fault::Full => {
+                write!(f, "the heap limit is reached: there is no room for the terms of a message")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What a node has sent, by kind ([`crate::KINDS`]), and what its tables hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Messages.
+    pub sent: [u64; 8],
+    /// Items in the messages that release.
+    pub released: u64,
+    /// Exports that are not free.
+    pub exports: usize,
+    /// Imports that are not gone.
+    pub imports: usize,
+}
+
+/// A goal for another node.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal<'a, V> {
+    /// Its priority.
+    pub priority: i64,
+    /// Its predicate.
+    pub predicate: u32,
+    /// At most 255.
+    pub arguments: &'a [V],
+    /// The arguments (bit 0 is the first) that travel with a level of their structure; the others as references.
+    /// Argument 64 and the following are as if their bits were 0.
+    pub values: u64,
+    /// The arguments that are variables to which no other reference leads but one of this node.
+    pub white: u64,
+}
+
+/// One node's tables.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    options: Options,
+    exports: Exports,
+    imports: Imports,
+    /// Words of items for each node that has any, and how many items.
+    releases: BTreeMap<NodeId, (usize, Vec<u64>)>,
+    /// The next structure identity.
+    identity: u64,
+    sent: [u64; 8],
+    released: u64,
+    #[cfg(test)]
+    without: Option<Rule>,
+}
+
+/// Rules that tests take away one at a time, to see that they are needed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Rule {
+    /// Labels have a depth.
+    Depth,
+    /// An export with readers is not free.
+    Readers,
+    /// An answer for a variable that was bound here is unified with it.
+    Compare,
+    /// An answer is for the serial that asked.
+    Serial,
+    /// A grant is for the import only if it still is of that export.
+    GrantKey,
+}
+
+impl Hash for Protocol {
+    /// All that later messages depend on.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Protocol { exports, imports, releases, identity, .. } = self;
+        (exports, imports, releases, identity).hash(state);
+    }
+}
+
+impl Protocol {
+    /// Empty tables.
+    pub fn new(options: Options) -> Protocol {
+        Protocol {
+            options,
+            exports: Exports::default(),
+            imports: Imports::default(),
+            releases: BTreeMap::new(),
+            identity: 0,
+            sent: [0; 8],
+            released: 0,
+            #[cfg(test)]
+            without: None,
+        }
+    }
+    /// What it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+    /// What it has done so far.
+    pub fn counters(&self) -> Counters {
+        let Protocol { sent, released, exports, imports, .. } = self;
+        Counters { sent: *sent, released: *released, exports: exports.used(), imports: imports.used() }
+    }
+    /// To do something, with the node's heap and network.
+    pub fn with<'a, S: Store, P: Post>(&'a mut self, store: &'a mut S, post: &'a mut P) -> With<'a, S, P> {
+        With { protocol: self, store, post }
+    }
+    /// Whether a rule holds: always, but in tests.
+    #[cfg(not(test))]
+    fn rule(&self, _: Rule) -> bool {
+        true
+    }
+    #[cfg(test)]
+    fn rule(&self, rule: Rule) -> bool {
+        self.without != Some(rule)
+    }
+}
+
+/// A node's tables with its heap and network: all that the protocol does.
+pub struct With<'a, S, P> {
+    protocol: &'a mut Protocol,
+    store: &'a mut S,
+    post: &'a mut P,
+}
+
+impl<S: Store, P: Post> With<'_, S, P> {
+    /// Sends a goal to another node.
+    pub fn throw(&mut self, to: NodeId, goal: &Goal<'_, S::Value>) {
+        let mut words = Vec::new();
+        let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
+        for (number, &argument) in goal.arguments.iter().enumerate() {
+            let levels = u8::from(bit(goal.values, number));
+            let way = exports::Way { to, low: true, black: !bit(goal.white, number) };
+            self.put(&mut words, argument, levels, way);
+        }
+        let arity = u8::try_from(goal.arguments.len()).expect("a predicate has at most 255 arguments");
+        let arguments = self.tokens(&words, arity.into());
+        let Goal { priority, predicate, .. } = *goal;
+        self.send(to, Message::Throw { priority, predicate, arity, arguments });
+    }
+
+    /// Goals of this node wait for an import.
+    pub fn wanted(&mut self, import: ImportId) {
+        if self.unread(import).is_some() {
+            self.ask(import, false);
+        }
+    }
+
+    /// Somebody looks at an import but does not wait: the store is told, if there is no value yet.
+    pub fn peek(&mut self, import: ImportId) {
+        if self.protocol.imports.get(import).is_some() {
+            self.ask(import, true);
+        }
+    }
+
+    /// An import got a value here.
+    pub fn bound(&mut self, import: ImportId) {
+        let Some(&Import { home, entry, .. }) = self.protocol.imports.get(import) else { return };
+        let Some(cell) = self.store.cell(import) else { return };
+        if matches!(self.store.look(cell), Seen::Import(_) | Seen::Variable { .. }) {
+            return;
+        }
+        let mut words = Vec::new();
+        self.put(&mut words, cell, 1, exports::Way { to: home, low: true, black: true });
+        self.give_back(import, home, entry, &words);
+    }
+
+    /// A variable that was marked for this export got a value or became a reference.
+    pub fn marked(&mut self, export: ExportId) {
+        let Some(entry) = self.protocol.exports.get_mut(export) else { return };
+        entry.hooked = false;
+        let waits = !entry.readers.is_empty();
+        let Some(cell) = self.store.anchored(export) else { return };
+        let again = match self.store.look(cell) {
+            Seen::Variable { .. } => true,
+            Seen::Import(import) if self.reading(import) => waits,
+            _ => {
+                for waiting in self.protocol.exports.take_readers(export) {
+                    self.read(export, waiting, 0, false);
+                }
+                false
+            }
+        };
+        if again {
+            self.hook(export, cell);
+        }
+        self.try_free(export);
+    }
+
+    /// The variable of an import has died.
+    pub fn dead(&mut self, import: ImportId) {
+        let Some(entry) = self.protocol.imports.get(import).copied() else { return };
+        if self.store.cell(import).is_some() {
+            return;
+        }
+        let cancel = entry.reading.then(|| self.reader(import));
+        self.release(entry.home, Item { entry: entry.entry, weight: entry.weight, cancel });
+        self.gone(import);
+    }
+
+    /// The term of an export that was not held has died: nobody can bind what its readers wait for.
+    pub fn lost(&mut self, export: ExportId) {
+        let Some(entry) = self.protocol.exports.get(export) else { return };
+        if entry.weight == 0 && self.store.anchored(export).is_none() {
+            self.protocol.exports.take_readers(export);
+            self.try_free(export);
+        }
+    }
+
+    /// Sends the releases that were kept for a batch. A node that does not call this before it rests keeps entries of
+    /// others alive.
+    pub fn flush(&mut self) {
+        while let Some((to, (_, words))) = self.protocol.releases.pop_first() {
+            self.send_releases(to, &words);
+        }
+    }
+
+    // ---- what the modules share ----------------------------------------------------------------
+
+    fn send(&mut self, to: NodeId, message: Message<'_>) {
+        self.protocol.sent[message.kind()] += 1;
+        self.post.post(to, message);
+    }
+
+    /// Keeps an item for the next batch. Never too late: weight that comes back later only keeps an entry alive.
+    fn release(&mut self, to: NodeId, item: Item) {
+        let (count, words) = self.protocol.releases.entry(to).or_default();
+        Items::push(words, &item);
+        *count += 1;
+        self.protocol.released += 1;
+        if *count >= self.protocol.options.batch
+            && let Some((_, words)) = self.protocol.releases.remove(&to)
+        {
+            self.send_releases(to, &words);
+        }
+    }
+
+    fn send_releases(&mut self, to: NodeId, words: &[u64]) {
+        let items = Items::new(words, self.protocol.options.nodes).expect("items of this node's own");
+        self.send(to, Message::Release { items });
+    }
+
+    /// Sends a `Read` for an import.
+    fn ask(&mut self, import: ImportId, peek: bool) {
+        let reader = self.reader(import);
+        let depth = self.protocol.options.depth;
+        let Some(entry) = self.protocol.imports.get_mut(import) else { return };
+        entry.reading |= !peek;
+        let depth = exports::depth_byte(depth, entry.chunk);
+        let (home, entry) = (entry.home, entry.entry);
+        self.send(home, Message::Read { entry, reader, depth, hops: 0, peek });
+    }
+
+    /// The import as a reader.
+    fn reader(&self, import: ImportId) -> Reader {
+        let serial = self.protocol.imports.serial(import);
+        Reader { node: self.protocol.options.node, import: import.0, serial }
+    }
+
+    fn reading(&self, import: ImportId) -> bool {
+        self.protocol.imports.get(import).is_some_and(|entry| entry.reading)
+    }
+
+    /// The entry, if its variable still stands for it and no `Read` is under way.
+    fn unread(&self, import: ImportId) -> Option<&Import> {
+        let entry = self.protocol.imports.get(import)?;
+        let open = self.store.look(self.store.cell(import)?) == Seen::Import(import);
+        (open && !entry.reading).then_some(entry)
+    }
+
+    /// Ends an import by unifying its export with one term, these words.
+    fn give_back(&mut self, import: ImportId, home: NodeId, entry: u32, words: &[u64]) {
+        // To put the words together may have split the weight.
+        let weight = self.protocol.imports.get(import).map_or(0, |import| import.weight);
+        let value = self.tokens(words, 1);
+        self.send(home, Message::Unify { entry, weight, value });
+        self.gone(import);
+    }
+
+    fn gone(&mut self, import: ImportId) {
+        self.store.forget(import);
+        self.protocol.imports.remove(import);
+    }
+
+    /// An export waits for its variable.
+    fn hook(&mut self, export: ExportId, cell: S::Value) {
+        let Some(entry) = self.protocol.exports.get_mut(export) else { return };
+        if !std::mem::replace(&mut entry.hooked, true) {
+            self.store.mark(cell, export);
+        }
+    }
+
+    /// Frees an export that nobody refers to or waits for.
+    fn try_free(&mut self, export: ExportId) {
+        let keep_readers = self.protocol.rule(Rule::Readers);
+        match self.protocol.exports.get(export) {
+            Some(Export { weight: 0, readers, .. }) if readers.is_empty() || !keep_readers => {
+                self.store.release(export);
+                self.protocol.exports.remove(export);
+            }
+            Some(Export { weight: 0, .. }) => self.store.hold(export, false),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What a node does with each message.
+
+use super::exports::{CHUNK_MAX, Waiting};
+use super::{Fault, Post, Rule, With};
+use crate::message::{Item, Message, Reader};
+use crate::store::{ExportId, ImportId, Seen, Store};
+use crate::tokens::{Token, Tokens};
+use fabric::NodeId;
+
+impl<S: Store, P: Post> With<'_, S, P> {
+    /// A message has come from a node. An error ends the run.
+    pub fn receive(&mut self, from: NodeId, message: Message<'_>) -> Result<(), Fault> {
+        let violation = |what| Err(Fault::Violation { from, what });
+        match message {
+            Message::Throw { priority, predicate, arity: _, arguments } => {
+                let arguments = self.build(from, arguments, 0)?;
+                if !self.store.spawn(priority, predicate, &arguments) {
+                    return violation("a goal of an unknown predicate");
+                }
+            }
+            Message::Read { entry, reader, depth, hops, peek } => {
+                let export = self.exported(from, entry)?;
+                if depth > 2 + CHUNK_MAX {
+                    return violation("a read of an unknown depth");
+                }
+                self.read(export, Waiting { reader, depth }, hops, peek);
+            }
+            Message::Answer { reader, value } => {
+                if reader.node != self.protocol.options.node {
+                    return violation("an answer for another node");
+                }
+                self.answered(from, reader, value)?;
+            }
+            Message::Unbound { reader } => {
+                let import = ImportId(reader.import);
+                let known = self.protocol.imports.get(import).is_some();
+                if known && reader == self.reader(import) && self.store.cell(import).is_some() {
+                    self.store.unbound(import);
+                }
+            }
+            Message::Unify { entry, weight, value } => {
+                let export = self.exported(from, entry)?;
+                let Some(term) = self.store.anchored(export) else {
+                    return violation("a binding of what was released");
+                };
+                let values = self.build(from, value, 0)?;
+                self.store.unify(term, values[0]);
+                self.protocol.take(from, export, weight)?;
+                self.try_free(export);
+            }
+            Message::Release { items } => {
+                for item in items {
+                    self.released(from, item)?;
+                }
+            }
+            Message::WantWeight { entry, import } => {
+                let export = self.exported(from, entry)?;
+                let log2 = self.protocol.options.exponent;
+                if let Some(entry) = self.protocol.exports.get_mut(export) {
+                    entry.weight += 1 << log2;
+                }
+                self.send(from, Message::Grant { entry, import, log2 });
+            }
+            Message::Grant { entry, import, log2 } => {
+                self.granted(from, entry, ImportId(import), 1 << log2);
+            }
+        }
+        Ok(())
+    }
+
+    /// An entry that the sender refers to.
+    fn exported(&self, from: NodeId, entry: u32) -> Result<ExportId, Fault> {
+        match self.protocol.exports.get(ExportId(entry)) {
+            Some(_) => Ok(ExportId(entry)),
+            None => Err(Fault::Violation { from, what: "a message about what was released" }),
+        }
+    }
+
+    /// Somebody reads an export: gets an answer, waits, or is passed on to where the term is.
+    pub(super) fn read(&mut self, export: ExportId, waiting: Waiting, hops: u16, peek: bool) {
+        let Some(cell) = self.store.anchored(export) else { return };
+        let import = match self.store.look(cell) {
+            Seen::Import(import) => Some(import),
+            Seen::Variable { .. } => None,
+            _ => return self.answer(cell, waiting),
+        };
+        let Waiting { reader, depth } = waiting;
+        if let Some(import) = import
+            && hops < self.protocol.options.hops
+            && (peek || !self.reading(import))
+            && let Some(entry) = self.protocol.imports.get(import)
+        {
+            let (home, entry, hops) = (entry.home, entry.entry, hops + 1);
+            return self.send(home, Message::Read { entry, reader, depth, hops, peek });
+        }
+        if peek {
+            return self.send(reader.node, Message::Unbound { reader });
+        }
+        if let Some(entry) = self.protocol.exports.get_mut(export) {
+            entry.readers.push(waiting);
+        }
+        self.hook(export, cell);
+        if let Some(import) = import
+            && !self.reading(import)
+        {
+            self.ask(import, false);
+        }
+    }
+
+    fn answered(&mut self, from: NodeId, reader: Reader, value: Tokens<'_>) -> Result<(), Fault> {
+        let import = ImportId(reader.import);
+        let serial = self.protocol.rule(Rule::Serial);
+        let asked = self.protocol.imports.get(import).filter(|_| !serial || self.reader(import) == reader);
+        let (known, chunk) = (asked.is_some(), asked.map_or(0, |entry| entry.chunk + 1));
+        if matches!({ value }.next(), Some(Token::Reference(_))) {
+            return Err(Fault::Violation { from, what: "an answer that is a reference" });
+        }
+        let values = self.build(from, value, chunk)?;
+        // An import whose variable has died gives its weight back when the store tells.
+        let (true, Some(cell)) = (known, self.store.cell(import)) else { return Ok(()) };
+        let Some(&entry) = self.protocol.imports.get(import) else { return Ok(()) };
+        if let Some(identity) = entry.identity
+            && self.store.identity(values[0]).is_none()
+        {
+            self.store.identify(values[0], identity);
+        }
+        self.release(entry.home, Item { entry: entry.entry, weight: entry.weight, cancel: None });
+        if self.store.look(cell) == Seen::Import(import) {
+            self.store.bind(cell, values[0]);
+        } else if self.protocol.rule(Rule::Compare) {
+            // A value that it got here is compared with the one from its home.
+            self.store.unify(cell, values[0]);
+        }
+        self.gone(import);
+        Ok(())
+    }
+
+    fn released(&mut self, from: NodeId, item: Item) -> Result<(), Fault> {
+        let export = self.exported(from, item.entry)?;
+        if let (Some(reader), Some(entry)) = (item.cancel, self.protocol.exports.get_mut(export)) {
+            entry.readers.retain(|waiting| waiting.reader != reader);
+        }
+        self.protocol.take(from, export, item.weight)?;
+        self.try_free(export);
+        Ok(())
+    }
+
+    fn granted(&mut self, from: NodeId, entry: u32, import: ImportId, weight: u64) {
+        let key = self.protocol.rule(Rule::GrantKey);
+        let same = |known: &super::Import| (known.home, known.entry) == (from, entry) || !key;
+        match self.protocol.imports.get_mut(import).filter(|known| same(known)) {
+            Some(known) => {
+                known.asked = false;
+                self.add_weight(import, weight);
+            }
+            None => self.release(from, Item { entry, weight, cancel: None }),
+        }
+    }
+}
