@@ -34,6 +34,8 @@ pub fn tests<K: Kind>() -> Vec<Test<K>> {
         ("tasks that wait for ever are counted", waiting),
         ("who sleeps wakes in time", sleeping),
         ("messages find an object that moves", moving),
+        ("what is done in the background is done to the end", background),
+        ("what may come from outside keeps a run going while somebody waits", outside),
     ]
 }
 
@@ -115,6 +117,88 @@ fn total<K: Kind>(kind: &mut K, own: impl Iterator<Item = (NodeId, u64)>) -> u64
     let totals = kind.run(|node| Total(value(node), Slot::new()), |machine| machine.program.1.get());
     assert!(totals.windows(2).all(|pair| pair[0].1 == pair[1].1), "all get the same: {totals:?}");
     totals[0].1.expect("it has been added up")
+}
+
+/// Does units of work in the background; from time to time it gives what is left away.
+struct Labourer {
+    left: u64,
+    done: u64,
+}
+
+impl Program for Labourer {
+    fn start(&mut self, _: &Here) {}
+    fn handle<F: Fabric>(&mut self, _: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        self.left += call.words[0];
+        Verdict::Done
+    }
+    fn background<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        context.spend(3);
+        (self.left, self.done) = (self.left - 1, self.done + 1);
+        if self.left % 10 == 9 {
+            let next = NodeId((context.node().0 + 1) % context.nodes());
+            context.send(next, Priority::Low, NOTE, &[std::mem::take(&mut self.left)]);
+        }
+        true
+    }
+}
+
+fn background<K: Kind>(kind: &mut K) {
+    const WORK: u64 = 1000;
+    let make = |node: NodeId| Labourer { left: if node == NodeId(0) { WORK } else { 0 }, done: 0 };
+    let done = run(kind, make, |labourer| (labourer.left, labourer.done));
+    assert!(done.iter().all(|&(_, (left, _))| left == 0));
+    let own = done.into_iter().map(|(node, (_, done))| (node, done));
+    assert_eq!(total(kind, own), WORK);
+}
+
+/// Node 0 hears from outside after a while, and tells the last node, which may wait for that.
+struct Listener {
+    holds: bool,
+    waits: bool,
+    begin: Option<Time>,
+    delay: u64,
+    heard: bool,
+}
+
+impl Program for Listener {
+    fn start(&mut self, _: &Here) {}
+    fn handle<F: Fabric>(&mut self, _: &mut Context<'_, F>, _: &Call<'_>) -> Verdict {
+        (self.waits, self.heard) = (false, true);
+        Verdict::Done
+    }
+    fn background<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        let begin = *self.begin.get_or_insert(context.now());
+        if self.holds && context.now().0 >= begin.0 + self.delay {
+            self.holds = false;
+            context.send(NodeId(context.nodes() - 1), Priority::Low, NOTE, &[]);
+        }
+        false
+    }
+    fn holds(&mut self) -> bool {
+        self.holds
+    }
+    fn waits(&mut self) -> bool {
+        self.waits
+    }
+}
+
+fn outside<K: Kind>(kind: &mut K) {
+    let last = NodeId(kind.nodes() - 1);
+    for waits in [true, false] {
+        // Who waits for nothing is not kept: the time that would be needed is an hour and more.
+        let delay = if waits { 1_000_000 } else { 1 << 42 };
+        let make = |node| {
+            let (holds, waits) = (node == NodeId(0), waits && node == last);
+            Listener { holds, waits, begin: None, delay, heard: false }
+        };
+        let ends = run(kind, make, |listener| (listener.holds, listener.heard));
+        for (node, (holds, heard)) in ends {
+            assert_eq!((holds, heard), (node == NodeId(0) && !waits, node == last && waits));
+        }
+    }
 }
 
 fn calls<K: Kind>(kind: &mut K) {

@@ -19,6 +19,8 @@
 //! - X4 The run ends when no node has anything to do and no message is under way: two waves in a row over all nodes found the same
 //!   numbers of messages sent and dispatched, equal to each other (Mattern, "Algorithms for distributed termination detection", 1987, section 5).
 //!   To come to a barrier of the fabric's counts as a message to oneself, which nobody else need see. Tasks that still wait then would wait for ever: that is an error.
+//! - X6 A run in which nobody has anything to do goes on nevertheless if something may come from outside to one node ([`Program::holds`]), and some node
+//!   waits for anything at all ([`Program::waits`]): neither alone keeps it from its end.
 //! - X5 Where time is simulated, a step ends when time has been spent, and a task gives way after each message that it sends: so a message
 //!   leaves when it was sent, and one that comes is dispatched before what could wait. A handler is not interrupted, nor a stretch of a task between
 //!   two messages.
@@ -63,6 +65,20 @@ pub trait Program {
     fn start(&mut self, here: &Here);
     /// A message has come. Takes as long as the handler does: nothing else runs on the node meanwhile.
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict;
+    /// A stretch of what the node does while no message comes and no task is ready. True: there is more of it. It is asked again after each
+    /// message and each step of a task.
+    fn background<F: Fabric>(&mut self, _: &mut Context<'_, F>) -> bool {
+        false
+    }
+    /// X6: whether something may still come to this node from outside all nodes. It is asked when the node has nothing to do; as
+    /// long as that is so, `background` is, too, now and then.
+    fn holds(&mut self) -> bool {
+        false
+    }
+    /// X6: whether somebody at this node waits for what another one, or the outside, may bring. It is asked when a wave comes by.
+    fn waits(&mut self) -> bool {
+        false
+    }
 }
 
 /// What became of a message.

@@ -17,6 +17,8 @@ use std::task::Waker;
 
 /// Messages and steps of tasks before the fabric may look at something else.
 const STEPS: usize = 64;
+/// A program that holds the run is asked for its background work after so many times the patience of the node.
+const LOOK: u64 = 50;
 
 /// How the run ended at this node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +41,10 @@ pub struct Machine<P> {
     next_wave: Time,
     /// Of node 0: waves that found that the run goes on.
     waves_in_vain: u32,
+    /// The program may have background work.
+    background: bool,
+    /// When it is asked for that although nothing has happened.
+    look: Option<Time>,
     ended: Option<Ended>,
 }
 
@@ -60,6 +66,8 @@ impl<P: Program> Machine<P> {
             later: BTreeMap::new(),
             next_wave: Time(costs.patience),
             waves_in_vain: 0,
+            background: true,
+            look: None,
             ended: None,
         }
     }
@@ -74,6 +82,7 @@ impl<P: Program> Machine<P> {
 
     /// Runs the handler of a message.
     fn handle<F: Fabric>(&mut self, fabric: &mut F, call: &Call<'_>) -> Verdict {
+        self.background = true;
         let Machine { program, core, here, .. } = self;
         let verdict = program.handle(&mut Context { core, fabric, here }, call);
         self.core.counters.strange += u64::from(verdict == Verdict::Strange);
@@ -329,6 +338,26 @@ impl<P: Program> Machine<P> {
         self.serve(fabric);
         true
     }
+    /// A stretch of the program's background work; false if there was none, or it was the last.
+    fn step_background<F: Fabric>(&mut self, fabric: &mut F) -> bool {
+        if self.background {
+            let Machine { program, core, here, .. } = self;
+            self.background = program.background(&mut Context { core, fabric, here });
+        }
+        self.background
+    }
+    /// The node has nothing to do: if its program awaits something from outside, it is asked again after a while.
+    fn look_outside<F: Fabric>(&mut self, fabric: &mut F) {
+        let now = fabric.now();
+        if self.look.is_some_and(|look| look <= now) {
+            self.background = true;
+            self.look = None;
+        } else if !self.program.holds() {
+            self.look = None;
+        } else if self.look.is_none() {
+            self.look = Some(Time(now.0 + LOOK * self.core.costs.patience));
+        }
+    }
     fn serve<F: Fabric>(&mut self, fabric: &mut F) {
         let Machine { core, here, .. } = self;
         let Shared { requests, letters, .. } = here.shared();
@@ -346,8 +375,9 @@ impl<P: Program> Machine<P> {
     fn any_ready(&self) -> bool {
         self.tasks.any_ready() || !self.here.shared().spawned.borrow().is_empty()
     }
-    fn count(&self) -> Count {
+    fn count(&mut self) -> Count {
         let busy = self.any_ready()
+            || self.background
             || !self.core.flow.is_empty()
             || !self.later.is_empty()
             || !self.here.shared().sleeping.borrow().is_empty();
@@ -359,6 +389,8 @@ impl<P: Program> Machine<P> {
             dispatched: dispatched + entered,
             tasks: self.tasks.alive() as u64,
             busy,
+            holds: self.program.holds(),
+            waits: self.program.waits(),
         }
     }
     /// X4: answers waves, and begins them at node 0 if it has nothing else to do.
@@ -398,7 +430,7 @@ impl<P: Program> Machine<P> {
         let later = self.later.first_key_value().map(|(&time, _)| time);
         let sleeping = self.here.shared().sleeping.borrow().first_key_value().map(|(&time, _)| time);
         let waves = self.core.node == NodeId(0) && !self.core.waves.is_going_on();
-        [later, sleeping, waves.then_some(self.next_wave)].into_iter().flatten().min()
+        [later, sleeping, waves.then_some(self.next_wave), self.look].into_iter().flatten().min()
     }
 }
 
@@ -420,12 +452,12 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
             }
             if let Some(message) = fabric.poll() {
                 self.dispatch(fabric, message);
-                did = true;
             } else if self.step_task(fabric) {
-                did = true;
-            } else {
+                self.background = true;
+            } else if !self.step_background(fabric) {
                 break;
             }
+            did = true;
         }
         // Handlers may have asked for what only tasks may do.
         self.serve(fabric);
@@ -434,11 +466,14 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
             let waiting = std::mem::take(&mut *self.here.shared().room.borrow_mut());
             waiting.into_iter().for_each(Waker::wake);
         }
+        if !did {
+            self.look_outside(fabric);
+        }
         self.look_for_end(fabric, !did && !self.any_ready());
         if self.ended.is_some() && self.core.flow.is_empty() {
             return Step::Done;
         }
-        if did || self.any_ready() || !self.core.flow.is_empty() {
+        if did || self.any_ready() || self.background || !self.core.flow.is_empty() {
             return Step::Again;
         }
         Step::Wait(self.next_time())

@@ -13,15 +13,20 @@ pub(crate) struct Count {
     pub(crate) tasks: u64,
     /// Whether somebody has something to do.
     pub(crate) busy: bool,
+    /// X6: whether something may come from outside, and whether somebody waits.
+    pub(crate) holds: bool,
+    pub(crate) waits: bool,
 }
 
 impl Count {
     pub(crate) fn words(self) -> [u64; 4] {
-        [self.sent, self.dispatched, self.tasks, u64::from(self.busy)]
+        let flags = u64::from(self.busy) | u64::from(self.holds) << 1 | u64::from(self.waits) << 2;
+        [self.sent, self.dispatched, self.tasks, flags]
     }
     pub(crate) fn of(words: &[u64]) -> Option<Count> {
-        let &[sent, dispatched, tasks, busy] = words else { return None };
-        Some(Count { sent, dispatched, tasks, busy: busy != 0 })
+        let &[sent, dispatched, tasks, flags @ 0..8] = words else { return None };
+        let [busy, holds, waits] = [1, 2, 4].map(|flag| flags & flag != 0);
+        Some(Count { sent, dispatched, tasks, busy, holds, waits })
     }
     fn add(self, other: Count) -> Count {
         Count {
@@ -29,6 +34,8 @@ impl Count {
             dispatched: self.dispatched.wrapping_add(other.dispatched),
             tasks: self.tasks.saturating_add(other.tasks),
             busy: self.busy || other.busy,
+            holds: self.holds || other.holds,
+            waits: self.waits || other.waits,
         }
     }
 }
@@ -73,7 +80,8 @@ impl Waves {
     }
     /// Of node 0: what the count of a wave says.
     pub(crate) fn judge(&mut self, count: Count) -> Found {
-        let quiet = !count.busy && count.sent == count.dispatched;
+        let goes_on = count.busy || count.holds && count.waits;
+        let quiet = !goes_on && count.sent == count.dispatched;
         match (quiet, std::mem::replace(&mut self.last, quiet.then_some(count))) {
             (true, Some(last)) if last == count => Found::End,
             (true, None) => Found::PerhapsEnd,
