@@ -1,11 +1,14 @@
 //! Standard output, for everything but the program's own writing: a closed pipe or a full disk is an error like others.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::io::Write;
 
 /// Writes a text to standard output.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
+    if !runtime::builtins::io::has_output() {
+        bail!("cannot write to standard output: it is closed");
+    }
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
 }
 
@@ -20,8 +23,13 @@ pub(crate) fn complain(text: &str) {
 }
 
 /// An error with its reasons. The system's number of it is no news to anybody.
-pub(crate) fn error(error: &anyhow::Error) {
+pub(crate) fn told(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let told = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (os error ")).map(|(told, _)| told);
-    complain(&format!("error: {}", told.unwrap_or(&text)));
+    told.map_or(text.clone(), str::to_string)
+}
+
+/// Says what is wrong.
+pub(crate) fn error(error: &anyhow::Error) {
+    complain(&format!("error: {}", told(error)));
 }

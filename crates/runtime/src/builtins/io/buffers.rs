@@ -9,6 +9,7 @@
 //!
 //! Absent on purpose: terms, variables, the table of streams.
 
+use super::closed;
 use crate::worker::Kept;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -86,6 +87,8 @@ struct Output {
     bytes: Vec<u8>,
     /// A terminal: written at every newline.
     lines: bool,
+    /// It was not there when the process began: nothing can be written.
+    closed: bool,
 }
 
 /// An open file.
@@ -152,7 +155,8 @@ impl File {
                 let lines = rustix::termios::isatty(&fd);
                 let regular = has_type(&fd, FileType::RegularFile)
                     || (has_type(&fd, FileType::CharacterDevice) && !lines);
-                Output { regular, lines, fd: Some(fd), bytes: Vec::new() }
+                let closed = matches!(&fd, Fd::Standard(fd) if closed::was_closed(*fd));
+                Output { regular, lines, closed, fd: Some(fd), bytes: Vec::new() }
             }),
             kept: None,
         }
@@ -164,7 +168,7 @@ impl File {
     }
     /// Collects what is written; [`File::take_collected`] gives it.
     pub(crate) fn collector(kept: Kept) -> File {
-        let output = Output { fd: None, regular: true, bytes: Vec::new(), lines: false };
+        let output = Output { fd: None, regular: true, bytes: Vec::new(), lines: false, closed: false };
         File { name: "string".into(), input: None, output: Some(output), kept: Some(kept) }
     }
     /// Can it be read?
@@ -368,7 +372,9 @@ impl File {
                 break Ok(Ready::Later(fd.clone(), Direction::Write));
             }
             let count = if careful { rest.len().min(SAFE_WRITE_BYTES) } else { rest.len() };
-            match rustix::io::write(fd, &rest[..count]) {
+            let written =
+                if output.closed { Err(Errno::BADF) } else { rustix::io::write(fd, &rest[..count]) };
+            match written {
                 Ok(count) => done += count,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) if may_wait => wait_writable(fd),

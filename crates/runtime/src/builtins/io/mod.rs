@@ -9,6 +9,7 @@
 //! - F2 A stream's number is used again only after the stream was closed; so is a file's after its last stream.
 
 pub(crate) mod buffers;
+mod closed;
 pub mod events;
 mod jobs;
 mod processes;
@@ -31,6 +32,13 @@ pub(crate) const STDIN: usize = 0;
 pub(crate) const STDOUT: usize = 1;
 /// Standard error's.
 pub(crate) const STDERR: usize = 2;
+
+/// Whether standard output is there. If it was closed when the process began, writing to it is an error, though the
+/// Rust library has put
+/// /dev/null in its place.
+pub fn has_output() -> bool {
+    !closed::was_closed(rustix::stdio::stdout())
+}
 
 /// A table with numbered places that are used again.
 #[derive(Debug)]
