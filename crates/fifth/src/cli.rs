@@ -70,6 +70,18 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// How it says what is wrong.
+    pub(crate) fn message_format(&self) -> MessageFormat {
+        match self {
+            Command::Run(Run { sources, .. })
+            | Command::Check(Check { sources })
+            | Command::Build(Build { sources, .. }) => sources.message_format,
+            Command::Repl(_) | Command::Lab { .. } | Command::Completions { .. } => MessageFormat::Human,
+        }
+    }
+}
+
 /// The program text.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Sources {

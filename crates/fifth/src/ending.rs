@@ -1,14 +1,15 @@
 //! How a run ends: exit codes, and what is said about a program that failed.
 
 use crate::cli::Engine;
+use crate::destination::Destination;
 use crate::driver::Machine;
+use crate::recording::Recording;
 use crate::report::{displayable, harmless};
-use crate::timeline::Timeline;
-use crate::{library, recording, sources};
+use crate::{library, sources, timeline};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::statistics::Statistics;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The program failed.
@@ -28,11 +29,18 @@ pub(crate) fn on_panic() {
     }));
 }
 
-/// Runs `main:main`, reports its end, and gives the exit code.
-pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result<u8> {
-    let record = engine.stats_file.as_deref().map(|path| recording::Recording::start(machine, path));
-    let record = record.transpose()?;
-    let timeline = engine.trace.as_deref().map(Timeline::start).transpose()?;
+/// Runs `main:main`, reports its end, and gives the exit code. `inputs` are files that it must not write over.
+pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, inputs: &[PathBuf]) -> anyhow::Result<u8> {
+    // A name that cannot be written should not cost a run.
+    let destination =
+        |path: &Option<PathBuf>| path.as_deref().map(|path| Destination::new(path, inputs)).transpose();
+    let (figures, trace) = (destination(&engine.stats_file)?, destination(&engine.trace)?);
+    if let (Some(one), Some(other)) = (&figures, &trace)
+        && one.is_same(other)
+    {
+        anyhow::bail!("--stats-file and --trace name the same file");
+    }
+    let record = figures.map(|figures| Recording::start(machine, figures));
     let started = Instant::now();
     let outcome = machine.run("main", "main").expect("the compiler checked that main:main/0 is there");
     let outcome = match runtime::builtins::io::flush(machine.node.worker()) {
@@ -51,8 +59,8 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine) -> anyhow::Result
     if let Some(record) = record {
         record.finish(machine)?;
     }
-    if let Some(timeline) = timeline {
-        timeline.finish(machine)?;
+    if let Some(trace) = trace {
+        timeline::write(machine, trace)?;
     }
     if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
         return Ok(0);

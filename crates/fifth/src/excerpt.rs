@@ -1,4 +1,5 @@
-//! What of a program text is shown with a diagnostic: its lines, and of a long line only the surroundings of what is marked.
+//! What of a program text is shown with a diagnostic: its lines, and of a long line only the surroundings of what is
+//! marked.
 
 use crate::report::{displayable, harmless};
 use ariadne::{Cache, Source};
@@ -163,7 +164,8 @@ impl Marked<'_, '_> {
     }
 }
 
-/// Stands for the name of a file in what ariadne writes, which counts columns in the text that it is given. No text that is shown has it.
+/// Stands for the name of a file in what ariadne writes, which counts columns in the text that it is given. No text
+/// that is shown has it.
 const NAME: char = '\u{1}';
 
 impl Cache<FileId> for &Marked<'_, '_> {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod destination;
 mod driver;
 mod ending;
 mod excerpt;
@@ -14,6 +15,7 @@ mod output;
 mod recording;
 mod repl;
 mod report;
+mod section;
 mod sources;
 mod standalone;
 mod timeline;
@@ -53,7 +55,13 @@ fn main() -> ExitCode {
         Command::Repl(options) => repl::run(options),
         Command::Lab { command } => laboratory::run(command),
     };
-    finish(result)
+    match (result, cli.command.message_format()) {
+        (Err(error), MessageFormat::Json) => {
+            report::json_error(&error);
+            ExitCode::from(USAGE)
+        }
+        (result, _) => finish(result),
+    }
 }
 
 fn finish(result: anyhow::Result<u8>) -> ExitCode {
@@ -142,7 +150,12 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let compiled = machine.generate(program, &code)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
-    ending::run_main(&mut machine, &options.engine)
+    ending::run_main(&mut machine, &options.engine, &inputs(&read))
+}
+
+/// The files that were read, and this executable.
+fn inputs(read: &Read) -> Vec<std::path::PathBuf> {
+    read.paths.iter().cloned().chain([section::OWN.into()]).collect()
 }
 
 fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
@@ -167,13 +180,14 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
         return Ok(USAGE);
     };
+    let output = destination::Destination::new(&options.output, &inputs(&read))?;
     // Its user says how many workers run it.
     let code = codegen::Options { workers: codegen::Workers::Several, ..codegen::Options::default() };
     let compiled = machine.generate(program, &code)?;
     let waker = machine.node.worker().waker();
     // An interrupt must leave neither half an executable nor its parts.
     waker.hold_interrupts();
-    let written = standalone::write(&mut machine, &compiled, &options.output);
+    let written = standalone::write(&mut machine, &compiled, output);
     let interrupted = waker.release_interrupts();
     written?;
     Ok(if interrupted { ending::INTERRUPTED } else { 0 })

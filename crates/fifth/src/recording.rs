@@ -1,28 +1,23 @@
 //! `--stats-file`: the figures of a run for programs.
 
+use crate::destination::Destination;
 use crate::driver::Machine;
-use anyhow::Context;
 use lab::record::Record;
 use rustix::time::{ClockId, clock_gettime};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A run that is being recorded.
-pub(crate) struct Recording<'p> {
-    path: &'p Path,
-    file: File,
+pub(crate) struct Recording {
+    destination: Destination,
     started: Instant,
     cpu: Duration,
 }
 
-impl<'p> Recording<'p> {
-    /// Begins. The file is opened first: a name that cannot be written should not cost a run.
-    pub(crate) fn start(machine: &mut Machine, path: &'p Path) -> anyhow::Result<Recording<'p>> {
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+impl Recording {
+    /// Begins.
+    pub(crate) fn start(machine: &mut Machine, destination: Destination) -> Recording {
         machine.node.worker().note_collections();
-        Ok(Recording { path, file, started: Instant::now(), cpu: cpu_time() })
+        Recording { destination, started: Instant::now(), cpu: cpu_time() }
     }
     /// Writes what was measured.
     pub(crate) fn finish(self, machine: &mut Machine) -> anyhow::Result<()> {
@@ -31,11 +26,7 @@ impl<'p> Recording<'p> {
         let workers = machine.node.worker_count() as u32;
         let collections = machine.node.worker().collections();
         let record = Record::new(workers, &statistics, collections, self.started, wall, cpu);
-        let mut out = BufWriter::new(self.file);
-        serde_json::to_writer(&mut out, &record)
-            .map_err(anyhow::Error::from)
-            .and_then(|()| Ok(out.flush()?))
-            .with_context(|| format!("cannot write {}", self.path.display()))
+        self.destination.write(0o666, |out| Ok(serde_json::to_writer(out, &record)?))
     }
 }
 

@@ -226,7 +226,7 @@ fn read(text: String, machine: &mut Machine) -> anyhow::Result<sources::Read> {
     let mut map = SourceMap::default();
     let file = map.add(MODULE.into(), text.into_bytes());
     let (program, diagnostics) = syntax::read_program(&map, &[file], machine.atoms());
-    Ok(sources::Read { program, sources: map, diagnostics, given: vec![file] })
+    Ok(sources::Read { program, sources: map, diagnostics, given: vec![file], paths: Vec::new() })
 }
 
 fn complete(read: &mut sources::Read, machine: &mut Machine) -> anyhow::Result<()> {

@@ -2,7 +2,8 @@
 
 use crate::cli::MessageFormat;
 use crate::excerpt::Excerpts;
-use crate::sources::Read;
+use crate::output;
+use crate::sources::{Read, Unreadable};
 use ariadne::{Color, Config, Label, Report, ReportKind};
 use std::io::{BufWriter, IsTerminal, Write};
 use syntax::diagnostic::{Diagnostic, Severity};
@@ -143,6 +144,26 @@ fn json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
     })
 }
 
+/// What keeps the command from its work and is in no program text, for editors. The place of a file that cannot be
+/// read is its beginning.
+pub(crate) fn json_error(error: &anyhow::Error) {
+    let (code, at) = match error.downcast_ref::<Unreadable>() {
+        None => ("command-failed", serde_json::Value::Null),
+        Some(unreadable) => {
+            let file = unreadable.path.to_string_lossy();
+            let at = serde_json::json!({
+                "file": file, "line": 1, "column": 1, "end_line": 1, "end_column": 1, "start": 0, "end": 0,
+            });
+            ("unreadable-file", at)
+        }
+    };
+    let line = serde_json::json!({
+        "severity": "error", "code": code, "message": output::told(error), "at": at, "label": "",
+        "related": [], "notes": [], "help": null,
+    });
+    output::complain(&line.to_string());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,7 +205,7 @@ mod tests {
         let long = "あ".repeat(1000);
         let file = sources.add("f".to_string(), format!("{long}\n{long}x{long}\nend").into_bytes());
         let span = |start, end| Span { file, start, end };
-        let diagnostic = Diagnostic::error("code", span(6001, 6002), "m").related(span(0, 9004), "r");
+        let diagnostic = Diagnostic::error("syntax-error", span(6001, 6002), "m").related(span(0, 9004), "r");
         let mut out = Vec::new();
         human(&diagnostic, &mut Excerpts::new(&sources), false, &mut out).expect("a vector takes it");
         let out = String::from_utf8_lossy(&out);
@@ -258,7 +279,7 @@ mod tests {
                 .iter()
                 .map(|&(a, b)| Span { file: FileId(one.0 + a % 2), start: a.min(b), end: a.max(b) })
                 .collect();
-            let first = Diagnostic::warning("code", spans[0], "message");
+            let first = Diagnostic::warning("syntax-error", spans[0], "message");
             let diagnostic = spans.iter().fold(first, |diagnostic, &span| diagnostic.related(span, "text"));
             human(&diagnostic, &mut Excerpts::new(&sources), true, &mut Vec::new()).expect("a vector takes it");
         }

@@ -1,7 +1,7 @@
 //! From file names to a program: reads files, and finds the modules that they call.
 
-use crate::library;
-use anyhow::{Context, anyhow, bail};
+use crate::{library, output};
+use anyhow::{Context, bail};
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,26 @@ pub(crate) struct Read {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The files that the user named.
     pub(crate) given: Vec<FileId>,
+    /// All files that were read.
+    pub(crate) paths: Vec<PathBuf>,
 }
+
+/// A file that cannot be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    /// As it was named.
+    pub(crate) path: PathBuf,
+    /// What is wrong, and what to do.
+    pub(crate) message: String,
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Unreadable {}
 
 /// Reads the files and then, again and again, the modules that are called and not there: from a file beside the first
 /// one, or from the library. `known` says which modules need no text (builtins, earlier REPL input).
@@ -36,17 +55,16 @@ pub(crate) fn read(
     let mut given = Vec::new();
     for (i, path) in files.iter().enumerate() {
         let text = text_of(path).map_err(|error| {
+            let mut message = output::told(&error);
             if i > 0 && path.extension().is_none_or(|extension| extension != "kl1") {
-                return anyhow!(
-                    "{error:#}\n  arguments for the program stand behind `--`: `fifth run program.kl1 -- ..`"
-                );
+                message += "\n  arguments for the program stand behind `--`: `fifth run program.kl1 -- ..`";
             }
-            error
+            Unreadable { path: path.clone(), message }
         })?;
         given.push(sources.add(path.display().to_string(), text));
     }
     let (program, diagnostics) = syntax::read_program(&sources, &given, atoms);
-    let mut read = Read { program, sources, diagnostics, given };
+    let mut read = Read { program, sources, diagnostics, given, paths: files.to_vec() };
     let beside = files.first().and_then(|path| path.parent()).map(Path::to_path_buf);
     complete(&mut read, beside.as_deref(), atoms, known)?;
     Ok(read)
@@ -96,7 +114,8 @@ fn add_beside(read: &mut Read, beside: Option<&Path>, name: &str, atoms: &AtomTa
     if !path.is_file() || read.sources.files().iter().any(|file| file.name == shown) {
         return Ok(false);
     }
-    let text = text_of(&path)?;
+    let text =
+        text_of(&path).map_err(|error| Unreadable { path: path.clone(), message: output::told(&error) })?;
     let file = read.sources.add(shown, text);
     let (program, diagnostics) = syntax::read_program(&read.sources, &[file], atoms);
     if !program.modules.iter().any(|module| *atoms.text(module.name) == *name.as_bytes()) {
@@ -104,6 +123,7 @@ fn add_beside(read: &mut Read, beside: Option<&Path>, name: &str, atoms: &AtomTa
     }
     read.program.modules.extend(program.modules);
     read.diagnostics.extend(diagnostics);
+    read.paths.push(path);
     Ok(true)
 }
 

@@ -1,26 +1,19 @@
-//! Stand-alone executables: a copy of this executable with the program's code behind it.
+//! Stand-alone executables: a copy of this executable with the program's code in a section of its own.
 //!
-//! ```text
-//! [the fifth executable][bundle: postcard][length of the bundle: 8 bytes][MAGIC]
-//! ```
-//! An executable that finds a bundle at its own end runs it and is nothing else. The copy is the same build of Fifth, so the numbers of
+//! An executable with a program runs it and is nothing else. The copy is the same build of Fifth, so the numbers of
 //! builtins and their atoms are the same; the bundle has the atoms of the program, in order, and they are checked.
 
 use crate::cli::Executable;
+use crate::destination::Destination;
 use crate::driver::{Compiled, Machine};
-use crate::ending;
+use crate::{ending, section};
 use anyhow::{Context, bail};
 use clap::Parser;
 use compiler::ir;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::Write;
 use term::Atom;
 use term::abi::PredicateId;
-
-const MAGIC: [u8; 16] = *b"FIFTH PROGRAM 1\n";
-const TRAILER: u64 = 24;
 
 #[derive(Serialize, Deserialize)]
 struct Bundle {
@@ -59,51 +52,16 @@ enum Constant {
     Module(u32),
 }
 
-/// Writes the executable. It appears under its name only when it is complete.
-pub(crate) fn write(machine: &mut Machine, compiled: &Compiled, output: &Path) -> anyhow::Result<()> {
+/// Writes the executable.
+pub(crate) fn write(machine: &mut Machine, compiled: &Compiled, output: Destination) -> anyhow::Result<()> {
     let bundle = postcard::to_stdvec(&bundle(machine, compiled)).context("cannot store the program")?;
-    let own = std::env::current_exe().context("cannot find the fifth executable")?;
-    let name = output.file_name().with_context(|| format!("{} is no file name", output.display()))?;
-    let partial = output.with_file_name(format!(".{}.partial", name.to_string_lossy()));
-    let result = write_parts(&own, &bundle, &partial).and_then(|()| Ok(fs::rename(&partial, output)?));
-    if result.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&partial);
-    }
-    result.with_context(|| format!("cannot write {}", output.display()))
+    let executable = section::with_program(&bundle)?;
+    output.write(0o777, |out| out.write_all(&executable))
 }
 
-fn write_parts(own: &Path, bundle: &[u8], partial: &Path) -> anyhow::Result<()> {
-    fs::copy(own, partial)?;
-    let mut file = File::options().append(true).open(partial)?;
-    file.write_all(bundle)?;
-    file.write_all(&(bundle.len() as u64).to_le_bytes())?;
-    file.write_all(&MAGIC)?;
-    file.sync_all()?;
-    Ok(())
-}
-
-/// Runs the program behind this executable, if there is one, and gives the exit code.
+/// Runs the program in this executable, if there is one, and gives the exit code.
 pub(crate) fn run_own() -> Option<anyhow::Result<u8>> {
-    let bytes = own_bundle()?;
-    Some(start(&bytes))
-}
-
-fn own_bundle() -> Option<Vec<u8>> {
-    let mut file = File::open(std::env::current_exe().ok()?).ok()?;
-    let size = file.metadata().ok()?.len();
-    let mut trailer = [0; TRAILER as usize];
-    file.seek(SeekFrom::Start(size.checked_sub(TRAILER)?)).ok()?;
-    file.read_exact(&mut trailer).ok()?;
-    let (length, magic) = trailer.split_at(8);
-    if magic != MAGIC {
-        return None;
-    }
-    let length = u64::from_le_bytes(length.try_into().ok()?);
-    file.seek(SeekFrom::Start(size.checked_sub(TRAILER)?.checked_sub(length)?)).ok()?;
-    let mut bytes = vec![0; usize::try_from(length).ok()?];
-    file.read_exact(&mut bytes).ok()?;
-    Some(bytes)
+    Some(section::own_program()?.and_then(|bytes| start(&bytes)))
 }
 
 fn start(bytes: &[u8]) -> anyhow::Result<u8> {
@@ -121,7 +79,7 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     let compiled = unbundle(bundle)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(options.arguments));
-    ending::run_main(&mut machine, &options.engine)
+    ending::run_main(&mut machine, &options.engine, &[section::OWN.into()])
 }
 
 fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {

@@ -3,31 +3,16 @@
 //! The node is a process and each worker a thread of it. What takes time is a complete event (`X`), a moment an instant (`i`), goals that were
 //! given away are a flow (`s` to `f`), figures are counters (`C`). Times are microseconds.
 
+use crate::destination::Destination;
 use crate::driver::Machine;
-use anyhow::Context;
 use runtime::trace::{Event, Track, What};
 use std::fmt::{Arguments, Write as _};
-use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 
-/// The file of a run that is being traced.
-pub(crate) struct Timeline<'p> {
-    path: &'p Path,
-    file: File,
-}
-
-impl<'p> Timeline<'p> {
-    /// Opens the file before the run: a name that cannot be written should not cost one.
-    pub(crate) fn start(path: &'p Path) -> anyhow::Result<Timeline<'p>> {
-        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Timeline { path, file })
-    }
-    /// Writes what was noted.
-    pub(crate) fn finish(self, machine: &mut Machine) -> anyhow::Result<()> {
-        let tracks = machine.node.take_trace().unwrap_or_default();
-        write(&tracks, self.file).with_context(|| format!("cannot write {}", self.path.display()))
-    }
+/// Writes what was noted.
+pub(crate) fn write(machine: &mut Machine, destination: Destination) -> anyhow::Result<()> {
+    let tracks = machine.node.take_trace().unwrap_or_default();
+    destination.write(0o666, |out| write_events(&tracks, out))
 }
 
 /// So many bytes are written at once.
@@ -43,7 +28,7 @@ struct Lines<W> {
     worker: usize,
 }
 
-fn write(tracks: &[Track], out: impl Write) -> std::io::Result<()> {
+fn write_events(tracks: &[Track], out: impl Write) -> std::io::Result<()> {
     let mut lines = Lines { out, text: String::with_capacity(2 * PIECE), worker: 0 };
     let left_out: u64 = tracks.iter().map(|track| track.left_out).sum();
     lines.text = format!(
@@ -157,7 +142,7 @@ mod tests {
         let mut track = Track::default();
         (track.events, track.left_out) = (events, 7);
         let mut out = Vec::new();
-        write(&[Track::default(), track], &mut out).expect("a vector takes what is written");
+        write_events(&[Track::default(), track], &mut out).expect("a vector takes what is written");
         let json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
         assert_eq!(json["otherData"]["events left out"], 7);
         let events = json["traceEvents"].as_array().expect("a list");
