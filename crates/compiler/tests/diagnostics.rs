@@ -79,6 +79,18 @@ fn clauses_that_never_commit() {
 }
 
 #[test]
+fn spellings_of_other_languages_are_explained() {
+    check(
+        "p(X) :- X == 3 | true.\nq(X) :- X > 1.5 | true.\nr(X) :- 2 =:= X, 1.5 =:= X | true.",
+        expect![[r#"
+            1 unknown-guard: ==/2 is not a guard builtin [equal terms are written `X = Y`, equal integers `X =:= Y`, equal floats `X $=:= Y`]
+            2 clause-never-commits: only integers can be compared and computed with [floats are compared by `$<`, `$=<`, `$>`, `$>=`, `$=:=` and `$=\=`]
+            3 clause-never-commits: only integers can be compared and computed with [floats are compared by `$<`, `$=<`, `$>`, `$>=`, `$=:=` and `$=\=`]
+        "#]],
+    );
+}
+
+#[test]
 fn clauses_that_are_never_chosen() {
     check(
         "p(a,_).\np(X,_) :- wait(X) | true.\np(a,_).\nq(_).\nq(a).\nr([],X) :- X = 1.\nr(_,X) :- X = 2.",
@@ -96,7 +108,7 @@ fn structures_in_guards_and_reserved_names() {
         "p(X) :- Y = f(X,_) | q(Y).\nq(_).\nadd(_,_,_).",
         expect![[r#"
             1 structure-in-guard: a guard cannot build a structure [build it in the body]
-            3 reserved-name: add/3 is the name of a builtin [rename it, or call it as main:add/3]
+            3 reserved-name: add/3 is the name of a builtin, too [rename it if the program is to run elsewhere, too]
         "#]],
     );
 }

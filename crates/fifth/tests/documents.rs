@@ -113,3 +113,12 @@ fn examples_run() {
         }
     }
 }
+
+#[test]
+fn every_code_of_a_diagnostic_is_described() {
+    let page = std::fs::read_to_string(root().join("docs/diagnostics.md")).expect("the page");
+    let rows: String = page.lines().filter(|line| line.starts_with("| `")).collect();
+    for code in syntax::diagnostic::CODES {
+        assert!(rows.contains(&format!("`{code}`")), "{code} is not in docs/diagnostics.md");
+    }
+}

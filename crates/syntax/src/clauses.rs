@@ -5,7 +5,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TEXT_MAX;
 use crate::macros::keys::{Key, Keys};
-use crate::macros::{Context, Expanded, Expander, With};
+use crate::macros::{Context, Expanded, Expander, With, named};
 use crate::operators::OpTable;
 use crate::parser::Parser;
 use crate::program::{Module, Predicate, Program, Separator, Term, TermKind};
@@ -242,6 +242,13 @@ impl Reader<'_, '_> {
                     let error = Diagnostic::error("undefined-daemon", span, message);
                     self.context.diagnostics.push(error.label("declared a daemon here"));
                 }
+            }
+        }
+        let is_own = |name, arity| current.index.contains_key(&(name, arity));
+        for (predicate, auxiliaries) in &mut current.predicates {
+            let predicates = std::iter::once(predicate).chain(auxiliaries);
+            for clause in predicates.flat_map(|predicate| &mut predicate.clauses) {
+                named::assign(clause, &self.context, is_own);
             }
         }
         for (predicate, auxiliaries) in current.predicates {

@@ -2,6 +2,58 @@
 
 use crate::source::Span;
 
+/// All codes. docs/diagnostics.md describes each of them.
+pub const CODES: &[&str] = &[
+    "clause-never-commits",
+    "clause-too-large",
+    "clauses-not-together",
+    "command-failed",
+    "duplicate-module",
+    "float-in-guard",
+    "illegal-conditional",
+    "illegal-daemon",
+    "illegal-escape",
+    "illegal-goal",
+    "illegal-guard",
+    "illegal-head",
+    "illegal-literal",
+    "illegal-module",
+    "illegal-number",
+    "illegal-pair",
+    "illegal-pragma",
+    "illegal-update",
+    "illegal-with",
+    "implicit-arguments",
+    "inline-c",
+    "module-missing",
+    "nesting-too-deep",
+    "no-main",
+    "operator-priority",
+    "pragma-on-method",
+    "reserved-name",
+    "send-in-guard",
+    "shadowed-clause",
+    "shallow-difference",
+    "singleton-variable",
+    "state-variable-in-conditional",
+    "structure-in-guard",
+    "syntax-error",
+    "text-too-large",
+    "too-many-alternatives",
+    "too-many-arguments",
+    "trailing-separator",
+    "unclosed-comment",
+    "unclosed-quote",
+    "undefined-daemon",
+    "undefined-module",
+    "undefined-predicate",
+    "unknown-directive",
+    "unknown-expression",
+    "unknown-guard",
+    "unreadable-file",
+    "wrong-arity",
+];
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -42,6 +94,7 @@ impl Diagnostic {
         Self::new(Severity::Warning, code, span, message.into())
     }
     fn new(severity: Severity, code: &'static str, span: Span, message: String) -> Self {
+        debug_assert!(CODES.contains(&code), "{code} is not among the codes");
         Diagnostic {
             severity,
             code,

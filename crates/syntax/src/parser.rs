@@ -559,7 +559,10 @@ impl Parser<'_> {
             error.related = Some((frame.start, frame.opened, "inside what opens here".to_string()));
         }
         let before = &self.lexer.text()[..token.start as usize];
-        if token.kind == TokenKind::EndOfText {
+        if self.lexer.text()[token.start as usize..].starts_with(b"!=") {
+            error.help =
+                Some("different integers are written `X =\\= Y`, different terms `X \\= Y`".to_string());
+        } else if token.kind == TokenKind::EndOfText {
             error.help = Some("end the last clause with `.`".to_string());
         } else if before.last() == Some(&b'\n') {
             error.help = Some("if a clause ends before this line, end it with `.`".to_string());

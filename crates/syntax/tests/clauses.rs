@@ -332,7 +332,9 @@ a = b :- true.
             6:4 error[illegal-daemon] a daemon must be given as `name/arity` (not `name/arity`) at `daemon foo`
             7:1 warning[trailing-separator] no clauses of one predicate on both sides of this separator (has no effect) at `otherwise`
             8:9 warning[send-in-guard] `<=` sends a message on a stream (compares nothing) at `X <= 3`
+            8:17 warning[send-in-guard] `<=` sends a message on a stream (compares nothing) at `4 <= X`
             8:17 error[illegal-update] an update goal needs a variable here (not a variable) at `4`
+            8:25 warning[send-in-guard] `=>` sends a message on a stream (compares nothing) at `S => X`
             9:14 error[illegal-literal] `#` and `c#` need a string of exactly one byte (2 bytes) at `"ab"`
             9:24 error[illegal-literal] this is not a number of that radix (a radix of 2 to 36 and digits smaller than it are needed) at `40#"1"`
             9:36 error[illegal-literal] this is not a number of that radix (a radix of 2 to 36 and digits smaller than it are needed) at `2#"3"`

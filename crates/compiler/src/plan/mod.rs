@@ -399,7 +399,7 @@ impl<'a> Planner<'_, 'a> {
             b"set_element" => b"element",
             _ => b"arg",
         };
-        let find = |name: Atom, arity: usize| self.names.builtin(call.module, name, arity);
+        let find = |name: Atom, arity: usize| self.names.builtin(self.module, call.module, name, arity);
         let Some(read) = self.atoms.lookup(read) else { return false };
         let (Some(read), Some(write)) = (find(read, 3), find(call.name, 4)) else { return false };
         let [vector, index, old, new, result] = arguments;

@@ -18,10 +18,11 @@ pub(crate) fn names(names: &Names<'_>, atoms: &AtomTable, diagnostics: &mut Vec<
                 Diagnostic::warning(
                     "reserved-name",
                     predicate.span,
-                    format!("{name} is the name of a builtin"),
+                    format!("{name} is the name of a builtin, too"),
                 )
-                .label("plain calls do not reach this predicate")
-                .help(format!("rename it, or call it as {}:{name}", atoms.name(module.name))),
+                .label(format!("calls in module {} mean this predicate", atoms.name(module.name)))
+                .note("KLIC calls the builtin")
+                .help("rename it if the program is to run elsewhere, too"),
             );
         }
         if predicate.arity > GOAL_ARITY_MAX {
@@ -124,6 +125,9 @@ impl Checker<'_, '_> {
     }
 }
 
+/// For those who look for `==`.
+const EQUALITIES: &str = "equal terms are written `X = Y`, equal integers `X =:= Y`, equal floats `X $=:= Y`";
+
 /// Reports a guard goal that is no guard builtin.
 pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: usize, span: Span) {
     let atoms = context.atoms;
@@ -133,7 +137,9 @@ pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: us
         .label("not a guard");
     let arities: Vec<String> =
         candidates.iter().filter(|c| c.0 == name).map(|c| shown(atoms, c.0, c.1)).collect();
-    if !arities.is_empty() {
+    if *atoms.text(name) == *b"==" {
+        diagnostic = diagnostic.help(EQUALITIES);
+    } else if !arities.is_empty() {
         diagnostic = diagnostic.help(format!("there is {}", arities.join(", ")));
     } else if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {
         diagnostic = diagnostic.help(format!("did you mean {}?", shown(atoms, near, near_arity)));

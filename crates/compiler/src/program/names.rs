@@ -93,14 +93,16 @@ impl<'a> Names<'a> {
     pub(crate) fn body(&self, name: Atom, arity: usize) -> Option<(PredicateId, &'a Builtin)> {
         self.body.get(&(name, arity)).copied()
     }
-    /// A body builtin as a call names it: bare or through a module.
+    /// A body builtin as a call in the module `within` names it: bare or through a module.
     pub(crate) fn builtin(
         &self,
+        within: Atom,
         module: Option<Atom>,
         name: Atom,
         arity: usize,
     ) -> Option<(PredicateId, &'a Builtin)> {
         let found = match module {
+            None if self.is_own(within, name, arity) => None,
             None => self.body(name, arity),
             Some(module) => self.qualified.get(&(module, name, arity)).copied(),
         };
@@ -110,10 +112,17 @@ impl<'a> Names<'a> {
     pub(crate) fn defined(&self, module: Atom, name: Atom, arity: usize) -> Option<Index> {
         self.defined.get(&(module, name, arity)).copied()
     }
+    /// Whether a module has a predicate of this name itself, now or from earlier. Plain calls there mean it, and no
+    /// builtin.
+    fn is_own(&self, module: Atom, name: Atom, arity: usize) -> bool {
+        let key = (module, name, arity);
+        self.defined.contains_key(&key) || self.earlier.contains_key(&key)
+    }
     /// What a call in `module` means; `None` if nothing.
     pub(crate) fn callee(&self, module: Atom, call: &Call) -> Option<Callee<'a>> {
         let arity = call.arguments.len();
         if call.module.is_none()
+            && !self.is_own(module, call.name, arity)
             && let Some((id, builtin)) = self.body(call.name, arity)
         {
             return Some(Callee::Inline(id, builtin));

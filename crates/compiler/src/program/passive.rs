@@ -79,12 +79,16 @@ impl Builder<'_, '_, '_> {
         &self.clause.variables[variable.0 as usize].name
     }
     fn never(&mut self, span: Span, why: String) {
+        self.never_but(span, why, None);
+    }
+    /// The same, with a spelling that works.
+    fn never_but(&mut self, span: Span, why: String, help: Option<&str>) {
         if !self.never {
-            self.context.diagnostics.push(
-                Diagnostic::warning("clause-never-commits", span, why).label("this can never succeed").note(
-                    "a clause whose guard can never succeed is never chosen; its predicate goes on without it",
-                ),
-            );
+            let mut warning = Diagnostic::warning("clause-never-commits", span, why)
+                .label("this can never succeed")
+                .note("a clause whose guard can never succeed is never chosen; its predicate goes on without it");
+            warning.help = help.map(str::to_string);
+            self.context.diagnostics.push(warning);
         }
         self.never = true;
     }
@@ -332,7 +336,8 @@ impl Builder<'_, '_, '_> {
                     }
                 };
                 if self.constant_has(value, Shape::Integer) == Some(false) {
-                    self.never(term.span, "only integers can be compared and computed with".into());
+                    let help = matches!(term.kind, TermKind::Float(_)).then_some(FLOAT_COMPARISONS);
+                    self.never_but(term.span, "only integers can be compared and computed with".into(), help);
                     return None;
                 }
                 self.integer(value, term.span);
@@ -436,7 +441,10 @@ impl Builder<'_, '_, '_> {
             Some(constant) if self.constant_has(constant, Shape::Integer) == Some(true) => {
                 self.compare(Cond::Eq, constant, value, target.span);
             }
-            _ => self.never(target.span, "an integer is never equal to this".into()),
+            _ => {
+                let help = matches!(target.kind, TermKind::Float(_)).then_some(FLOAT_COMPARISONS);
+                self.never_but(target.span, "an integer is never equal to this".into(), help);
+            }
         }
     }
     fn call(&mut self, name: Atom, arguments: &[Term], span: Span) {
@@ -480,6 +488,7 @@ impl Builder<'_, '_, '_> {
     }
     /// `X \= constant` as a test of a shape; false if it is not that simple.
     fn differs(&mut self, a: &Term, b: &Term) -> bool {
+        [a, b].into_iter().for_each(|term| self.shallow(term));
         let (Some(a), Some(b)) = (self.operand(a), self.operand(b)) else { return false };
         let (value, constant) = if matches!(a, Atomic::Value(_)) { (a, b) } else { (b, a) };
         let (Atomic::Value(value), pattern) = (
@@ -494,6 +503,29 @@ impl Builder<'_, '_, '_> {
         };
         self.push(Test::Shape(value, Shape::IsNot(pattern)));
         true
+    }
+    /// Warns of `\=` with something that is only looked at from outside: two of its kind never differ.
+    fn shallow(&mut self, term: &Term) {
+        let kind = match term.kind {
+            TermKind::String(_) => "strings",
+            TermKind::Float(_) => "floats",
+            TermKind::Vector(_) => "vectors",
+            _ => return,
+        };
+        let help = if kind == "floats" {
+            "floats are compared by `X $=\\= Y`"
+        } else {
+            "write a clause for this value, and one for all others behind `otherwise.`"
+        };
+        self.context.diagnostics.push(
+            Diagnostic::warning(
+                "shallow-difference",
+                term.span,
+                format!("`\\=` never holds between two {kind}"),
+            )
+            .label("it does not look into this")
+            .help(help),
+        );
     }
     /// A guard builtin: inputs are tested in order, outputs are named or compared.
     fn invoke(&mut self, id: term::abi::PredicateId, modes: &str, arguments: &[&Term]) {
@@ -524,6 +556,9 @@ impl Builder<'_, '_, '_> {
         }
     }
 }
+
+/// For those who compare floats as integers.
+const FLOAT_COMPARISONS: &str = "floats are compared by `$<`, `$=<`, `$>`, `$>=`, `$=:=` and `$=\\=`";
 
 /// What the tests with one argument look for.
 pub(crate) fn type_test(name: &[u8]) -> Option<Shape> {

@@ -36,11 +36,11 @@ pub(crate) fn split(
                 if single
                     && clause.guard.is_empty()
                     && clause.head.iter().all(is_variable)
-                    && !has_inline(clause, names)
+                    && !has_inline(clause, module.name, names)
                 {
                     continue;
                 }
-                made.push(split_clause(clause, name, names, diagnostics));
+                made.push(split_clause(clause, (module.name, name), names, diagnostics));
             }
         }
         module.predicates.extend(made);
@@ -71,28 +71,30 @@ fn term_words(term: &Term) -> usize {
 }
 
 /// Whether a goal is one that the compiler may do at once.
-fn is_inline(goal: &Goal, names: &Names<'_>) -> bool {
+fn is_inline(goal: &Goal, module: Atom, names: &Names<'_>) -> bool {
     match &goal.kind {
         GoalKind::Assign(..) => true,
         GoalKind::Call(call) => {
-            call.pragmas.is_empty() && names.builtin(call.module, call.name, call.arguments.len()).is_some()
+            call.pragmas.is_empty()
+                && names.builtin(module, call.module, call.name, call.arguments.len()).is_some()
         }
         GoalKind::Unify(..) => false,
     }
 }
 
-fn has_inline(clause: &Clause, names: &Names<'_>) -> bool {
-    clause.body.iter().any(|goal| is_inline(goal, names))
+fn has_inline(clause: &Clause, module: Atom, names: &Names<'_>) -> bool {
+    clause.body.iter().any(|goal| is_inline(goal, module, names))
 }
 
 fn split_clause(
     clause: &mut Clause,
-    name: Atom,
+    (module, name): (Atom, Atom),
     names: &Names<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Predicate {
     let body = std::mem::take(&mut clause.body);
-    let (inline, rest): (Vec<Goal>, Vec<Goal>) = body.into_iter().partition(|goal| is_inline(goal, names));
+    let (inline, rest): (Vec<Goal>, Vec<Goal>) =
+        body.into_iter().partition(|goal| is_inline(goal, module, names));
     let (mut outer, mut inner) = (FxHashSet::default(), FxHashSet::default());
     clause.head.iter().for_each(|term| outer.extend(term.variables()));
     clause.guard.iter().for_each(|guard| guard_variables(&guard.kind, &mut outer));

@@ -143,6 +143,8 @@ impl Machine<'_> {
         let arguments: Vec<Id> =
             call.arguments.iter().map(|argument| self.build(argument, environment)).collect();
         let builtin = match call.module {
+            // A module's own predicate comes before a builtin of its name.
+            None if self.predicates.contains_key(&(module, call.name, arity)) => None,
             None => self.natives.body(call.name, arity),
             Some(named) => self.natives.method(self.atoms, named, call.name, &call.arguments),
         };

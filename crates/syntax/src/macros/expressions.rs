@@ -7,7 +7,6 @@ use crate::program::{Expr, Term, TermKind};
 use crate::source::Span;
 use crate::tree::{NodeId, NodeKind};
 use term::abi::IntOp;
-use term::symbol::NIL;
 
 /// The integer operation that an operator or a builtin's name stands for, by number of operands.
 pub(super) fn int_operation(key: Key, operands: usize) -> Option<IntOp> {
@@ -191,7 +190,9 @@ impl Expander<'_, '_, '_> {
             _ => format!("this is no {kind}"),
         };
         let error = Diagnostic::error("unknown-expression", span, message);
-        let help = if kind == "integer" {
+        let help = if kind == "integer" && matches!(self.tree.node(id).kind, NodeKind::Float(_)) {
+            "`:=` computes integers; floats are computed by `$:=`, as in `X $:= 1.5 + Y`"
+        } else if kind == "integer" {
             "integers have `+ - * / mod /\\ \\/ xor << >>`, unary `+ - \\(X)`, and `int(FloatExpression)`"
         } else {
             "floats have `+ - * /`, `pow(X,Y)`, `sin` and the like, and `float(IntegerExpression)`"
@@ -217,31 +218,6 @@ impl Expander<'_, '_, '_> {
             }
         }
     }
-
-    /// `name(In,..,Out)` of arithmetic builtins: the result and the expression.
-    pub(super) fn named_arithmetic(
-        &mut self,
-        key: Key,
-        arguments: &mut Vec<Term>,
-        span: Span,
-    ) -> Option<(Term, Expr)> {
-        let arity = arguments.len();
-        let operation = named_int_operation(key, arity);
-        if operation.is_none() && !(key == Key::FloatingPointToInteger && arity == 2) {
-            return None;
-        }
-        let result = arguments.pop().unwrap_or(Term { span, kind: TermKind::Atom(NIL) });
-        let mut operands: Vec<Expr> = arguments.drain(..).map(Expr::Term).collect();
-        let expression = match operation {
-            None => Expr::Float("int", span, operands),
-            Some(IntOp::Add) if arity == 2 => match operands.pop() {
-                Some(operand) => plus(operand, span),
-                None => return None,
-            },
-            Some(operation) => Expr::Int(operation, span, operands),
-        };
-        Some((result, expression))
-    }
 }
 
 /// A constant of a wrong type in a guard: the guard fails, and the compiler says so.
@@ -250,7 +226,7 @@ fn never_commits(scope: &Scope, term: &Term) -> bool {
 }
 
 /// `+X`.
-fn plus(operand: Expr, span: Span) -> Expr {
+pub(super) fn plus(operand: Expr, span: Span) -> Expr {
     match operand {
         Expr::Term(term @ Term { kind: TermKind::Int(_) | TermKind::BigInt(_), .. }) => Expr::Term(term),
         operand => {

@@ -149,6 +149,19 @@ impl Expander<'_, '_, '_> {
             _ => return false,
         };
         let (state, other) = if key == Key::Push { (right, left) } else { (left, right) };
+        if matches!(key, Key::Send | Key::Push)
+            && scope.section == Section::Guard
+            && (self.is_number(left) || self.is_number(right) || self.are_variables(left, right))
+        {
+            let (operator, meant) = if key == Key::Send {
+                ("`<=`", "less-or-equal is written `=<`")
+            } else {
+                ("`=>`", "greater-or-equal is written `>=`")
+            };
+            let message = format!("{operator} sends a message on a stream");
+            let warning = Diagnostic::warning("send-in-guard", span, message);
+            self.report(warning.label("compares nothing").help(meant));
+        }
         let Some(variable) = self.variable_of(state) else {
             let span = self.span(state);
             let error = Diagnostic::error("illegal-update", span, "an update goal needs a variable here");
@@ -156,11 +169,6 @@ impl Expander<'_, '_, '_> {
             self.report(error.label("not a variable").help(help));
             return true;
         };
-        if key == Key::Send && scope.section == Section::Guard && self.is_number(other) {
-            let warning = Diagnostic::warning("send-in-guard", span, "`<=` sends a message on a stream");
-            let help = "less-or-equal is written `=<`";
-            self.report(warning.label("compares nothing").help(help));
-        }
         self.update_goal(scope, (key, operation), (variable, self.span(state)), other, span);
         true
     }
@@ -206,38 +214,20 @@ impl Expander<'_, '_, '_> {
         }
     }
 
+    fn are_variables(&self, left: NodeId, right: NodeId) -> bool {
+        self.variable_of(left).is_some() && self.variable_of(right).is_some()
+    }
+
     fn is_number(&self, id: NodeId) -> bool {
         matches!(self.tree.node(id).kind, NodeKind::Int(_) | NodeKind::BigInt(_) | NodeKind::Float(_))
     }
 
     fn call(&mut self, scope: &mut Scope, module: Option<Atom>, id: NodeId, pragmas: &[NodeId], span: Span) {
         let Some(form) = self.form(id, "illegal-goal") else { return };
-        let mut arguments = self.arguments(scope, &form);
+        let arguments = self.arguments(scope, &form);
         let pragmas = self.pragmas(scope, pragmas);
-        if module.is_none()
-            && let Some((target, expression)) = self.arithmetic_call(form.name, &mut arguments, span)
-        {
-            return self.emit_assignment(scope, target, expression, span);
-        }
         let call = Call { module, name: form.name, arguments, pragmas };
         scope.body.push(Goal { span, kind: GoalKind::Call(call) });
-    }
-
-    /// `add(X,Y,Z)` and the like are assignments.
-    fn arithmetic_call(&mut self, name: Atom, arguments: &mut Vec<Term>, span: Span) -> Option<(Term, Expr)> {
-        if let Some(key) = self.key(name) {
-            return self.named_arithmetic(key, arguments, span);
-        }
-        let method = self.context.atoms.text(name).strip_prefix(b"floating_point_")?;
-        let (operation, arity) = *FLOAT_BUILTINS
-            .iter()
-            .find(|(n, _)| n.as_bytes() == method || *n == "pow" && method == b"power")?;
-        if arguments.len() != arity {
-            return None;
-        }
-        let target = arguments.pop()?;
-        let operands = arguments.drain(..).map(Expr::Term).collect();
-        Some((target, Expr::Float(operation, span, operands)))
     }
 
     fn pragmas(&mut self, scope: &mut Scope, ids: &[NodeId]) -> Vec<Pragma> {
@@ -279,29 +269,6 @@ impl Expander<'_, '_, '_> {
         matches!(term.kind, TermKind::Var(_) | TermKind::Int(_)).then_some(term)
     }
 }
-
-/// Methods of class float that have a builtin `floating_point_..`, with its arity.
-const FLOAT_BUILTINS: &[(&str, usize)] = &[
-    ("add", 3),
-    ("subtract", 3),
-    ("multiply", 3),
-    ("divide", 3),
-    ("pow", 3),
-    ("sin", 2),
-    ("cos", 2),
-    ("tan", 2),
-    ("asin", 2),
-    ("acos", 2),
-    ("atan", 2),
-    ("sinh", 2),
-    ("cosh", 2),
-    ("tanh", 2),
-    ("exp", 2),
-    ("log", 2),
-    ("sqrt", 2),
-    ("ceil", 2),
-    ("floor", 2),
-];
 
 /// `[head|tail]`.
 fn cons(head: Term, tail: Term, span: Span) -> Term {

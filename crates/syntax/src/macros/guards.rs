@@ -92,7 +92,7 @@ impl<'t> Expander<'_, '_, 't> {
             (Some(Key::Colon), &[module, rest]) => return self.guard_method(scope, module, rest, span),
             (Some(Key::Arrow | Key::Bar | Key::Pragma), &[_, _]) => {
                 let error = Diagnostic::error("illegal-guard", span, "this cannot stand in a guard");
-                let help = "guards are conjunctions and disjunctions of builtin tests";
+                let help = "guards are conjunctions and disjunctions of builtin tests; the guard ends with `|`, in conditionals with `->`";
                 return self.report(error.label("not a test").help(help));
             }
             (Some(key), &[left, right]) if self.guard_operator(scope, key, left, right, span) => return,
@@ -107,7 +107,7 @@ impl<'t> Expander<'_, '_, 't> {
                     let left = arguments.pop().map(Expr::Term);
                     left.zip(right).map(|(left, right)| GuardKind::Compare(cond, left, right))
                 } else {
-                    self.named_arithmetic(key, &mut arguments, span)
+                    super::named::integers(key, &mut arguments, span)
                         .map(|(target, expression)| GuardKind::Assign(target, expression))
                 }
             }

@@ -15,6 +15,7 @@ mod expressions;
 mod goals;
 mod guards;
 pub(crate) mod keys;
+pub(crate) mod named;
 mod terms;
 
 use crate::diagnostic::{Diagnostic, Severity};
@@ -304,17 +305,18 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
             _ => false,
         };
         if reserved && !form.arguments.is_empty() {
+            let help = if self.key(form.name) == Some(Arrow) {
+                "a clause is `Head :- Guard | Body.`; `->` stands in conditionals: `( Guard -> Body ; otherwise ; true -> Body )`"
+            } else {
+                "a head is `name(arguments)`; check whether the clause before this ends with `.`"
+            };
             let name = self.context.atoms.name(form.name).into_owned();
             let error = Diagnostic::error(
                 "illegal-head",
                 form.span,
                 format!("a clause cannot define `{name}`/{}", form.arguments.len()),
             );
-            self.report(
-                error
-                    .label("not a head")
-                    .help("a head is `name(arguments)`; check whether the clause before this ends with `.`"),
-            );
+            self.report(error.label("not a head").help(help));
             return None;
         }
         if form.arity() > GOAL_ARITY_MAX {

@@ -4,7 +4,7 @@ use super::keys::Key;
 use super::{Expander, Scope, Section};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{TokenKind, radix_integer};
-use crate::program::{Goal, GoalKind, Guard, GuardKind, Term, TermKind};
+use crate::program::{Expr, Goal, GoalKind, Guard, GuardKind, Term, TermKind};
 use crate::source::Span;
 use crate::tree::{Children, NodeId, NodeKind};
 use term::Atom;
@@ -128,7 +128,7 @@ impl Expander<'_, '_, '_> {
     }
 
     /// A fresh variable that gets the value of an expression before the goal at hand.
-    fn computed(&mut self, scope: &mut Scope, expression: crate::program::Expr, span: Span) -> TermKind {
+    fn computed(&mut self, scope: &mut Scope, expression: Expr, span: Span) -> TermKind {
         let id = scope.fresh(span);
         let target = Term { span, kind: TermKind::Var(id) };
         self.emit_assignment(scope, target, expression, span);
@@ -136,33 +136,17 @@ impl Expander<'_, '_, '_> {
     }
 
     /// Adds `target := expression` to the guard or the body, whichever is being built.
-    pub(super) fn emit_assignment(
-        &mut self,
-        scope: &mut Scope,
-        target: Term,
-        expression: crate::program::Expr,
-        span: Span,
-    ) {
-        use crate::program::Expr;
-        // Something that is neither a number nor an expression is unified (the warning is given where it
-        // was read).
-        let plain = match expression {
-            Expr::Term(term) if !is_integer_operand(&term) => Ok(term),
-            other => Err(other),
-        };
+    pub(super) fn emit_assignment(&mut self, scope: &mut Scope, target: Term, expression: Expr, span: Span) {
+        let kind = assignment(target, expression);
         if scope.section == Section::Body {
-            let kind = match plain {
-                Ok(term) => GoalKind::Unify(target, term),
-                Err(expression) => GoalKind::Assign(target, expression),
-            };
-            scope.body.push(Goal { span, kind });
-        } else {
-            let kind = match plain {
-                Ok(term) => GuardKind::Unify(target, term),
-                Err(expression) => GuardKind::Assign(target, expression),
-            };
-            scope.guard.push(Guard { span, kind });
+            return scope.body.push(Goal { span, kind });
         }
+        let kind = match kind {
+            GoalKind::Unify(target, term) => GuardKind::Unify(target, term),
+            GoalKind::Assign(target, expression) => GuardKind::Assign(target, expression),
+            GoalKind::Call(_) => unreachable!("an assignment calls nothing"),
+        };
+        scope.guard.push(Guard { span, kind });
     }
 
     /// `#"c"`.
@@ -271,4 +255,14 @@ fn negative(value: TokenKind) -> TokenKind {
 /// May be an operand of integer arithmetic.
 fn is_integer_operand(term: &Term) -> bool {
     matches!(term.kind, TermKind::Var(_) | TermKind::Int(_) | TermKind::BigInt(_))
+}
+
+/// The goal `target := expression`. Something that is neither a number nor an expression is unified (the warning is
+/// given where it was
+/// read).
+pub(super) fn assignment(target: Term, expression: Expr) -> GoalKind {
+    match expression {
+        Expr::Term(term) if !is_integer_operand(&term) => GoalKind::Unify(target, term),
+        expression => GoalKind::Assign(target, expression),
+    }
 }
