@@ -14,7 +14,7 @@
 //! | `connecting(K)`    | ask `connected(K,Reply)` how it went                                           |
 //! | `forked(F,I,O,R)`  | R becomes `parent(Pid,S,T)` or `child(S,T)`, F made so far: F is `parent(Pid)` or `child` |
 
-use super::buffers::{Fd, File};
+use super::buffers::{Fd, File, IoError};
 use super::sockets::Wanted;
 use super::streams::Kind;
 use super::{STDERR, STDIN, STDOUT, events, processes, sockets};
@@ -24,6 +24,7 @@ use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use rustix::fs::{Access, Mode, OFlags};
+use rustix::io::Errno;
 use std::sync::Arc;
 use term::Word;
 use term::symbol::{ABNORMAL, NORMAL};
@@ -55,21 +56,21 @@ pub(super) fn owned(fd: impl Into<rustix::fd::OwnedFd>) -> Fd {
 }
 
 /// Opens a file with the modes of C's `fopen`.
-fn open_path(worker: &mut Worker, path: &[u8], mode: &[u8]) -> Option<Word> {
+fn open_path(worker: &mut Worker, path: &[u8], mode: &[u8]) -> Result<Word, Errno> {
     let (flags, reads, writes) = match mode {
         b"read_open" => (OFlags::RDONLY, true, false),
         b"write_open" => (OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, false, true),
         b"append_open" => (OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND, false, true),
         _ => (OFlags::RDWR, true, true),
     };
-    let fd = rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666)).ok()?;
-    let stat = rustix::fs::fstat(&fd).ok()?;
+    let fd = rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?;
+    let stat = rustix::fs::fstat(&fd)?;
     if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
-        return None;
+        return Err(Errno::ISDIR);
     }
     let fd = owned(fd);
     let name = String::from_utf8_lossy(path).into_owned();
-    Some(open(worker, &name, reads.then(|| fd.clone()), writes.then_some(fd)))
+    Ok(open(worker, &name, reads.then(|| fd.clone()), writes.then_some(fd)))
 }
 
 fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
@@ -116,8 +117,8 @@ fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
             match bytes(worker, 1, *path) {
                 Err(outcome) => return Some(Err(outcome)),
                 Ok(path) => match open_path(worker, &path, name) {
-                    Some(handle) => reply(worker, "stream", &[handle, *answer]),
-                    None => abnormal(worker, *answer),
+                    Ok(handle) => reply(worker, "stream", &[handle, *answer]),
+                    Err(_) => abnormal(worker, *answer),
                 },
             }
         }
@@ -279,28 +280,38 @@ fn simple_standard(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -
     Outcome::Done
 }
 
-/// `simple_open(Path,Mode,H)`: a file as a stream of module `io`; -1 if it cannot be opened.
+/// `simple_open(Path,Mode,H)`: a file as a stream of module `io`; if it cannot be opened, the system's number of the
+/// error, negative.
 fn simple_open(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let path = attempt!(bytes(worker, 1, inputs[0]));
     let Some(mode) = worker.atom_value(inputs[1]) else { return wrong(worker, 2, "an atom", inputs[1]) };
     let mode = worker.atoms.text(mode).to_vec();
     outputs[0] = match open_path(worker, &path, &mode) {
-        Some(handle) => {
+        Ok(handle) => {
             let place = worker.small(handle).and_then(|handle| usize::try_from(handle).ok());
             if let Some(stream) = place.and_then(|place| worker.io().streams.get_mut(place)) {
                 stream.make_simple();
             }
             handle
         }
-        None => Word::small(-1),
+        Err(error) => Word::small(-i64::from(error.raw_os_error())),
     };
     Outcome::Done
+}
+
+/// `cannot_open(Path,Error)`: the end of a program that must have a file; `Error` is from `simple_open`.
+fn cannot_open(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let path = attempt!(bytes(worker, 1, inputs[0]));
+    let number = attempt!(integer(worker, 2, inputs[1]));
+    let reason = Errno::from_raw_os_error(i32::try_from(-number).unwrap_or_default());
+    Outcome::Error(IoError::new("cannot open", &String::from_utf8_lossy(&path), reason).program_error())
 }
 
 pub(in crate::builtins) const NATIVES: &[Row] = &[
     home(goal("file_io", "request", "io", request)),
     home(goal("file_io", "simple_standard", "io", simple_standard)),
     home(goal("file_io", "simple_open", "iio", simple_open)),
+    goal("file_io", "cannot_open", "ii", cannot_open),
     home(goal("file_io", "connected", "io", sockets::connected)),
     home(goal("file_io", "accept", "iio", sockets::accept)),
 ];

@@ -35,6 +35,7 @@ pub(super) fn natives() -> Vec<Native> {
         native(MODULE, "simple_standard", "io", Place::Goal, simple_standard),
         native("klicio", "default_operator_table", "o", Place::Goal, default_operators),
         native(MODULE, "simple_open", "iio", Place::Goal, simple_open),
+        native(MODULE, "cannot_open", "ii", Place::Goal, cannot_open),
     ];
     all.extend(streams::natives());
     all
@@ -143,6 +144,12 @@ fn simple_open(machine: &mut Machine, inputs: &[Id]) -> Step {
         Some(file) => done(machine.open_stream(file, true)),
         None => done(machine.store.int(-1)),
     }
+}
+
+/// `cannot_open(Path,Error)`.
+fn cannot_open(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let path = attempt!(machine.string_of(inputs[0]));
+    Step::Error(format!("cannot open {}", String::from_utf8_lossy(&path)))
 }
 
 /// Name and arguments of a message.
