@@ -1,10 +1,12 @@
 //! How a run ends: exit codes, and what is said about a program that failed.
 
+use crate::callers::{Callers, arguments};
 use crate::cli::Engine;
 use crate::destination::Destination;
 use crate::driver::Machine;
 use crate::recording::Recording;
 use crate::report::{displayable, harmless};
+use crate::sources::Read;
 use crate::{library, sources, timeline};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::statistics::Statistics;
@@ -29,8 +31,9 @@ pub(crate) fn on_panic() {
     }));
 }
 
-/// Runs `main:main`, reports its end, and gives the exit code. `inputs` are files that it must not write over.
-pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, inputs: &[PathBuf]) -> anyhow::Result<u8> {
+/// Runs `main:main`, reports its end, and gives the exit code. `read` is the program's text, if that is at hand.
+pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, read: Option<&Read>) -> anyhow::Result<u8> {
+    let inputs = &sources::inputs(read);
     // A name that cannot be written should not cost a run.
     let destination =
         |path: &Option<PathBuf>| path.as_deref().map(|path| Destination::new(path, inputs)).transpose();
@@ -51,7 +54,8 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, inputs: &[PathBuf
     };
     let mut err = std::io::stderr().lock();
     // A closed standard error leaves nobody to tell.
-    let _ = report(&outcome, &file_line, &mut err);
+    let callers = read.map(|read| Callers::new(read, machine.atoms()));
+    let _ = report(&outcome, Texts { lines: &file_line, callers }, &mut err);
     if engine.stats {
         let _ = statistics(&machine.node.statistics_by_worker(), started.elapsed(), &mut err);
     }
@@ -80,7 +84,7 @@ fn postmortem(machine: &mut Machine) -> bool {
     let outcome = flushed.map_or_else(RunOutcome::Failed, |()| outcome);
     // Goals that wait for ever are no news after the first failure: only an error is.
     if let RunOutcome::Failed(_) = outcome {
-        let _ = report(&outcome, &file_line, &mut std::io::stderr());
+        let _ = report(&outcome, Texts::of_files(), &mut std::io::stderr());
     }
     true
 }
@@ -97,6 +101,20 @@ fn exit_code(outcome: &RunOutcome) -> u8 {
 
 /// Gives a line of a source file, if that can be read.
 pub(crate) type Lines<'a> = &'a dyn Fn(&str, u32) -> Option<String>;
+
+/// What a report may quote.
+#[derive(Clone, Copy)]
+pub(crate) struct Texts<'a> {
+    pub(crate) lines: Lines<'a>,
+    pub(crate) callers: Option<Callers<'a>>,
+}
+
+impl Texts<'_> {
+    /// The files that are named, and nothing else.
+    fn of_files() -> Texts<'static> {
+        Texts { lines: &file_line, callers: None }
+    }
+}
 
 /// A line of a file or of a library module.
 pub(crate) fn file_line(file: &str, line: u32) -> Option<String> {
@@ -120,11 +138,11 @@ pub(crate) fn nth_line(text: &[u8], line: u32) -> Option<String> {
 }
 
 /// Says how a run ended, unless it ended well.
-pub(crate) fn report(outcome: &RunOutcome, lines: Lines<'_>, out: &mut impl Write) -> std::io::Result<()> {
+pub(crate) fn report(outcome: &RunOutcome, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
     match outcome {
         RunOutcome::Success | RunOutcome::Exit(_) => Ok(()),
-        RunOutcome::Failed(error) => failure(error, lines, out),
-        RunOutcome::Deadlock { goals, count } => deadlock(goals, *count, lines, out),
+        RunOutcome::Failed(error) => failure(error, texts, out),
+        RunOutcome::Deadlock { goals, count } => deadlock(goals, *count, texts, out),
     }
 }
 
@@ -141,7 +159,27 @@ fn place(file: &str, line: u32, lines: Lines<'_>, out: &mut impl Write) -> std::
     Ok(())
 }
 
-fn failure(error: &ProgramError, lines: Lines<'_>, out: &mut impl Write) -> std::io::Result<()> {
+/// Sites that are shown of a goal at most.
+const SITES_MAX: usize = 3;
+
+/// The user's goals that lead to a goal of the library or of a builtin.
+fn led_by(goal: &str, file: &str, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    let Some(callers) = texts.callers.filter(|_| file.is_empty() || file.starts_with("library/")) else {
+        return Ok(());
+    };
+    let sites = callers.of(goal);
+    let word = if sites.len() > 1 { "one of" } else { "from" };
+    for site in sites.iter().take(SITES_MAX) {
+        writeln!(out, "   {word}: {}", nth_line(site.text.as_bytes(), 1).unwrap_or_default())?;
+        place(&site.file, site.line, texts.lines, out)?;
+    }
+    if sites.len() > SITES_MAX {
+        writeln!(out, "   and {} more that lead to it", sites.len() - SITES_MAX)?;
+    }
+    Ok(())
+}
+
+fn failure(error: &ProgramError, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
     let name = match error.kind {
         ErrorKind::ReductionFailure => "reduction failure: ",
         ErrorKind::UnificationFailure => "unification failure: ",
@@ -153,7 +191,8 @@ fn failure(error: &ProgramError, lines: Lines<'_>, out: &mut impl Write) -> std:
     if !error.goal.is_empty() && !lost_output(error) {
         let word = if next { "NEXT" } else { "FAIL" };
         writeln!(out, "   {word}: {}", harmless(&error.goal))?;
-        place(&error.file, error.line, lines, out)?;
+        place(&error.file, error.line, texts.lines, out)?;
+        led_by(&error.goal, &error.file, texts, out)?;
     }
     error.details.iter().try_for_each(|line| writeln!(out, "   {}", harmless(line)))?;
     match help(error) {
@@ -186,10 +225,29 @@ fn help(error: &ProgramError) -> Option<&'static str> {
     }
 }
 
+/// The one goal of the text that a waiting goal of the user's can be, with the names that the variables have there.
+fn called(goal: &SuspendedGoal, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    let sites = texts.callers.filter(|_| !goal.file.starts_with("library/"));
+    let sites = sites.map(|callers| callers.of(&goal.goal)).unwrap_or_default();
+    let [site] = &sites[..] else { return Ok(()) };
+    let shown = arguments(&goal.goal);
+    let name_of = |variable: &String| {
+        let at = shown.iter().position(|argument| argument == variable)?;
+        Some(format!("{variable} is {}", site.names.get(at)?.as_ref()?))
+    };
+    let names: Vec<String> = goal.waits_for.iter().filter_map(name_of).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let text = nth_line(site.text.as_bytes(), 1).unwrap_or_default();
+    writeln!(out, "   {} in the goal {text}", names.join(", "))?;
+    place(&site.file, site.line, texts.lines, out)
+}
+
 fn deadlock(
     goals: &[SuspendedGoal],
     count: usize,
-    lines: Lines<'_>,
+    texts: Texts<'_>,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     let what = if count == 1 { "1 goal waits" } else { &format!("{count} goals wait") };
@@ -202,7 +260,9 @@ fn deadlock(
         if !goal.waits_for.is_empty() {
             writeln!(out, "         waits for {}", harmless(&goal.waits_for.join(", ")))?;
         }
-        place(&goal.file, goal.line, lines, out)?;
+        place(&goal.file, goal.line, texts.lines, out)?;
+        called(goal, texts, out)?;
+        led_by(&goal.goal, &goal.file, texts, out)?;
     }
     if goals.len() < count {
         writeln!(out, "   and {} more that these lead to", count - goals.len())?;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod callers;
 mod cli;
 mod destination;
 mod driver;
@@ -150,12 +151,7 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let compiled = machine.generate(program, &code)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
-    ending::run_main(&mut machine, &options.engine, &inputs(&read))
-}
-
-/// The files that were read, and this executable.
-fn inputs(read: &Read) -> Vec<std::path::PathBuf> {
-    read.paths.iter().cloned().chain([section::OWN.into()]).collect()
+    ending::run_main(&mut machine, &options.engine, Some(&read))
 }
 
 fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
@@ -180,7 +176,7 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
         return Ok(USAGE);
     };
-    let output = destination::Destination::new(&options.output, &inputs(&read))?;
+    let output = destination::Destination::new(&options.output, &sources::inputs(Some(&read)))?;
     // Its user says how many workers run it.
     let code = codegen::Options { workers: codegen::Workers::Several, ..codegen::Options::default() };
     let compiled = machine.generate(program, &code)?;

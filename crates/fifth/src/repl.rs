@@ -373,8 +373,9 @@ fn run_query(
         let known = sources.files().iter().find(|known| known.name == file);
         known.map_or_else(|| ending::file_line(file, line), |known| ending::nth_line(&known.text, line))
     };
+    let texts = ending::Texts { lines: &lines, callers: None };
     if let Err(error) = runtime::builtins::io::flush(machine.node.worker()) {
-        let _ = ending::report(&RunOutcome::Failed(error), &lines, &mut std::io::stderr());
+        let _ = ending::report(&RunOutcome::Failed(error), texts, &mut std::io::stderr());
     }
     let worker = machine.node.worker();
     for (name, root) in variables.iter().zip(roots) {
@@ -385,7 +386,7 @@ fn run_query(
             output::line(&format!("{name} = {text}"))?;
         }
     }
-    let _ = ending::report(&outcome, &lines, &mut std::io::stderr());
+    let _ = ending::report(&outcome, texts, &mut std::io::stderr());
     Ok(match outcome {
         RunOutcome::Exit(status) => Some((status & 255) as u8),
         _ => None,

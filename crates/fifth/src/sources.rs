@@ -1,6 +1,6 @@
 //! From file names to a program: reads files, and finds the modules that they call.
 
-use crate::{library, output};
+use crate::{library, output, section};
 use anyhow::{Context, bail};
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -25,6 +25,12 @@ pub(crate) struct Read {
     pub(crate) given: Vec<FileId>,
     /// All files that were read.
     pub(crate) paths: Vec<PathBuf>,
+}
+
+/// The files that were read, and this executable: what must not be written over.
+pub(crate) fn inputs(read: Option<&Read>) -> Vec<PathBuf> {
+    let own = PathBuf::from(section::OWN);
+    read.map(|read| read.paths.clone()).unwrap_or_default().into_iter().chain([own]).collect()
 }
 
 /// A file that cannot be read.

@@ -79,7 +79,7 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     let compiled = unbundle(bundle)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(options.arguments));
-    ending::run_main(&mut machine, &options.engine, &[section::OWN.into()])
+    ending::run_main(&mut machine, &options.engine, None)
 }
 
 fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {

@@ -1,0 +1,162 @@
+//! Where a program calls what failed or waits: the user's goals that lead to it, through the library if need be.
+
+use crate::sources::Read;
+use rustc_hash::FxHashSet;
+use syntax::program::{Goal, GoalKind, Predicate, Program, TermKind};
+use syntax::source::{SourceMap, Span};
+use term::{Atom, AtomTable};
+
+/// A goal of the program's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    /// As it is written.
+    pub(crate) text: String,
+    /// The arguments that are variables, by their names.
+    pub(crate) names: Vec<Option<String>>,
+}
+
+/// The text of the program that runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Callers<'a> {
+    program: &'a Program,
+    sources: &'a SourceMap,
+    atoms: &'a AtomTable,
+}
+
+impl<'a> Callers<'a> {
+    pub(crate) fn new(read: &'a Read, atoms: &'a AtomTable) -> Callers<'a> {
+        Callers { program: &read.program, sources: &read.sources, atoms }
+    }
+    /// The user's goals that lead to a goal, which is given as it is shown: `io:outstream(_1)`. What a predicate
+    /// calls itself is left out.
+    pub(crate) fn of(&self, goal: &str) -> Vec<Site> {
+        let Some((module, name)) = predicate_of(goal) else { return Vec::new() };
+        let atom = |text: &str| self.atoms.lookup(text.as_bytes());
+        let (Some(module), Some(name)) = (atom(module), atom(name)) else { return Vec::new() };
+        let mut wanted = FxHashSet::from_iter([(module, name)]);
+        // What the library calls on the way.
+        loop {
+            let before = wanted.len();
+            for (module, predicate) in self.predicates().filter(|(_, p)| self.is_library(p.span)) {
+                if goals(predicate).any(|goal| wanted.contains(&callee(module, goal))) {
+                    wanted.insert((module, predicate.name));
+                }
+            }
+            if wanted.len() == before {
+                break;
+            }
+        }
+        let mut sites = Vec::new();
+        for (module, predicate) in self.predicates().filter(|(_, p)| !self.is_library(p.span)) {
+            for goal in goals(predicate) {
+                let callee = callee(module, goal);
+                if wanted.contains(&callee) && callee != (module, predicate.name) {
+                    sites.push(self.site(predicate, goal));
+                }
+            }
+        }
+        sites.dedup();
+        sites
+    }
+    fn predicates(&self) -> impl Iterator<Item = (Atom, &Predicate)> {
+        self.program.modules.iter().flat_map(|module| module.predicates.iter().map(|p| (module.name, p)))
+    }
+    fn is_library(&self, span: Span) -> bool {
+        self.sources.file(span.file).name.starts_with("library/")
+    }
+    fn site(&self, predicate: &Predicate, goal: &Goal) -> Site {
+        let file = self.sources.file(goal.span.file);
+        let clause = predicate.clauses.iter().find(|c| c.body.iter().any(|other| std::ptr::eq(other, goal)));
+        let name = |kind: &TermKind| match (kind, clause) {
+            (TermKind::Var(variable), Some(clause)) => {
+                clause.variables.get(variable.0 as usize).map(|variable| variable.name.clone())
+            }
+            _ => None,
+        };
+        let GoalKind::Call(call) = &goal.kind else { unreachable!("only calls are looked for") };
+        Site {
+            file: file.name.clone(),
+            line: self.sources.line(goal.span.file, goal.span.start),
+            text: crate::report::displayable(&file.text[goal.span.start as usize..goal.span.end as usize]),
+            names: call.arguments.iter().map(|argument| name(&argument.kind)).collect(),
+        }
+    }
+}
+
+/// The calls of a predicate.
+fn goals(predicate: &Predicate) -> impl Iterator<Item = &Goal> {
+    let goals = predicate.clauses.iter().flat_map(|clause| &clause.body);
+    goals.filter(|goal| matches!(goal.kind, GoalKind::Call(_)))
+}
+
+fn callee(module: Atom, goal: &Goal) -> (Atom, Atom) {
+    match &goal.kind {
+        GoalKind::Call(call) => (call.module.unwrap_or(module), call.name),
+        _ => unreachable!("only calls are looked at"),
+    }
+}
+
+/// Module and name of a goal as it is shown.
+fn predicate_of(goal: &str) -> Option<(&str, &str)> {
+    let (module, rest) = goal.split_once(':')?;
+    Some((module, rest.split('(').next()?))
+}
+
+/// The arguments of a goal as it is shown.
+pub(crate) fn arguments(goal: &str) -> Vec<&str> {
+    let Some(inside) = goal.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')) else {
+        return Vec::new();
+    };
+    let (mut found, mut start, mut depth, mut quote) = (Vec::new(), 0, 0, None);
+    for (at, c) in inside.char_indices() {
+        match (quote, c) {
+            (Some(open), _) => quote = quote.filter(|_| c != open),
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth -= 1,
+            (None, ',') if depth == 0 => {
+                found.push(&inside[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&inside[start..]);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_taken_apart() {
+        assert_eq!(arguments("m:p(_1,f(a,[b,c]),\"x,(\",'y,')"), ["_1", "f(a,[b,c])", "\"x,(\"", "'y,'"]);
+        assert_eq!((arguments("m:p"), predicate_of("m:p")), (vec![], Some(("m", "p"))));
+        assert_eq!(predicate_of("m:p(a:b)"), Some(("m", "p")));
+    }
+
+    #[test]
+    fn goals_of_the_user_are_found_through_the_library() {
+        let atoms = AtomTable::new();
+        let mut sources = SourceMap::default();
+        let user = ":- module main.\nmain :- q(X,1),\n  io:out([X]), main.\nq(_,_) :- true | q(1,2).\n";
+        let library = ":- module io.\nout(S) :- true | deep:serve(S,0).\n";
+        let files =
+            [sources.add("u.kl1".into(), user.into()), sources.add("library/io.kl1".into(), library.into())];
+        let (program, _) = syntax::read_program(&sources, &files, &atoms);
+        let callers = Callers { program: &program, sources: &sources, atoms: &atoms };
+        let shown = |goal| -> Vec<String> {
+            callers
+                .of(goal)
+                .iter()
+                .map(|s| format!("{}:{} {} {:?}", s.file, s.line, s.text, s.names))
+                .collect()
+        };
+        assert_eq!(shown("deep:serve([1],0)"), ["u.kl1:3 io:out([X]) [None]"]);
+        assert_eq!(shown("main:q(_1,_2)"), ["u.kl1:2 q(X,1) [Some(\"X\"), None]"]);
+        assert_eq!(shown("nowhere:q(_1,_2)"), Vec::<String>::new());
+    }
+}
