@@ -11,7 +11,9 @@ use crate::coordination::waker::{Ticker, Waker};
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::trace::What;
-use crate::sharing::give::{LITTLE_WORK, LOOK_AGAIN_BYTES};
+use crate::sharing::tuning::{
+    APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, LOOK_AGAIN_BYTES, MUCH_WORK, PATIENCE_MIN, POLL,
+};
 use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use crate::worker::all::{Shared, lock};
@@ -19,17 +21,6 @@ use crate::worker::events::Events;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 use term::abi::{BOTTOM, PredicateId, SLACK_WORDS, Status, WorkerAbi};
-
-/// An idle worker asks again after so long, and ever later as long as what it gets gives little work.
-const PATIENCE_MIN: Duration = Duration::from_micros(100);
-/// After little work it asks again after this at the latest, if there is a processor for each worker.
-const LITTLE_PATIENCE: Duration = Duration::from_millis(1);
-/// Goals that took more time than this were much work.
-const MUCH_WORK: Duration = Duration::from_millis(1);
-/// How many goals a worker asks for at most.
-const APPETITE_MAX: usize = 256;
-/// A worker whose goals wait for what others make looks again after so long: so there is a batch to work on.
-const POLL: Duration = Duration::from_micros(50);
 
 /// What only worker 0 has: the outside world.
 #[derive(Default)]

@@ -9,7 +9,9 @@
 
 use crate::goals::stack::NO_PRIORITY;
 use crate::memory::ranges::{at, copy, read, write, write_all};
-use crate::sharing::give::LOOK_AGAIN_BYTES;
+use crate::sharing::tuning::{
+    LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT, SEEN_WORDS,
+};
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::cell::Cell;
@@ -17,15 +19,6 @@ use std::ops::Range;
 use term::Word;
 use term::abi::{BOTTOM, PredicateId};
 use term::word::{Tag, header_arity};
-
-/// So many words at the bottom of the top segment are remembered from one look to the next.
-const SEEN_WORDS: usize = 256;
-/// At most so many goals of a priority are looked at (and so many arguments of a structure), and so many priorities that have none to spare.
-const LOOKED_AT: usize = 64;
-/// At first so many elements of lists are passed over in one look, in search of their ends.
-const LIST_STEPS: usize = 512;
-const LIST_STEPS_MAX: usize = 1 << 20;
-const LEVELS_LOOKED_AT: usize = 8;
 
 /// Goals that may be given away: address ranges of their records, the oldest first.
 pub(crate) enum Surplus {

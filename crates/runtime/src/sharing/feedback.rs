@@ -17,33 +17,17 @@
 
 use crate::coordination::sync::Mutex;
 use crate::goals::suspend::Suspended;
+use crate::sharing::tuning::{
+    AHEAD_MIN, AS_LONG, FEW, LEVELS, OFTEN, PREDICATES, REMEMBERED, SUMS, TRIAL, WINDOW,
+};
 use crate::terms::deref;
 use crate::worker::Worker;
 use crate::worker::all::lock;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use term::Word;
 use term::abi::PredicateId;
-
-/// Goals that wait as often as this, wait too often: it takes about as long to resume one.
-const OFTEN: Duration = Duration::from_nanos(200);
-/// So few that waited say nothing.
-const FEW: u64 = 64;
-/// Goals are counted for so long at a time, and what happens so long after a gift has nothing to do with it.
-const WINDOW: Duration = Duration::from_millis(10);
-const TRIAL: Duration = Duration::from_secs(1);
-/// The first lesson is remembered for so long, the next ones twice as long each, but for so many.
-const REMEMBERED: Duration = Duration::from_millis(50);
-const LEVELS: u32 = 9;
-/// And for so many times as long as it took to learn it.
-const AS_LONG: u32 = 16;
-/// So few goals that waited between two collections say nothing of who runs ahead.
-const AHEAD_MIN: u64 = 1024;
-/// So many sums in a row, each of the one before, are no accident (B10).
-const SUMS: u32 = 256;
-/// At most so many predicates of a gift are remembered.
-const PREDICATES: usize = 4;
 
 /// Sums that are put off because an operand is missing (B10).
 #[derive(Debug)]

@@ -11,7 +11,7 @@
 //!   between, such as messages that goals of low ones send, do not hide it. If one goes down, it pokes those that are above; whoever is above others gives them
 //!   of its goals that are, every other one from the highest priority on: at once if it has some to spare, and otherwise it looks again soon. As many as it is
 //!   going to do before it looks again, if that takes no longer than [`LOOK_AGAIN_TIME`], are not worth a gift. Lessons (B7) are of no account here.
-//! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`], or when it is poked after it has run for
+//! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`](crate::sharing::tuning::LOOK_AGAIN_BYTES), or when it is poked after it has run for
 //!   [`LOOK_AGAIN_TIME`]: so pokes, however many, make few looks, and goals that allocate nothing are shared, too. A poke that comes
 //!   earlier is forgotten: whoever asks repeats it, and pokes those who run in turn.
 //! - B5 While all other workers rest (T10 of `team`), this one is *alone*: every cell of its nursery is private to it again, and it
@@ -21,6 +21,9 @@ use crate::coordination::team::{AT_REST, Mail};
 use crate::goals::stack::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
+use crate::sharing::tuning::{
+    LEFT_OUT_MAX, LITTLE_POLLED, LITTLE_WORK, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN,
+};
 use crate::terms::deref;
 use crate::worker::Worker;
 use rustix::time::{ClockId, clock_gettime};
@@ -29,23 +32,6 @@ use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::PredicateId;
 use term::word::Tag;
-
-/// While somebody asks for goals, a worker that has none to spare looks again after allocating so much.
-pub(crate) const LOOK_AGAIN_BYTES: usize = 16 << 10;
-/// Or when it is poked after so much time of its thread: others may have the processor meanwhile. (With 64 workers on two, and the time of a clock on
-/// the wall, `bestpath` took up to a minute.)
-pub(crate) const LOOK_AGAIN_TIME: Duration = Duration::from_micros(100);
-/// After so many looks that found nothing, one is left out between two, then 3, 7, and so on: at most `1 << LEFT_OUT_MAX`.
-const LOOKS_IN_VAIN: u32 = 4;
-const LEFT_OUT_MAX: u32 = 6;
-/// Workers that reduce at lower priorities get so many goals at most, all together.
-const LOWER_GET: usize = 32;
-/// Goals that took less time than this were little work; one that was given away is sent back if it waits so soon.
-pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
-/// Polls in a row that bring little before a goal is sent back (B3).
-const POLLS_IN_VAIN: u32 = 3;
-/// What a polled goal does in less time than this is little.
-const LITTLE_POLLED: Duration = Duration::from_micros(10);
 
 /// Polling (B3).
 #[derive(Debug)]

@@ -8,3 +8,4 @@ pub(crate) mod choose;
 pub(crate) mod disorder;
 pub(crate) mod feedback;
 pub(crate) mod give;
+pub(crate) mod tuning;
