@@ -7,7 +7,9 @@
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
 //! - T7 Rooms of a crate use each other only downwards ([`rooms`](crate::rooms)).
+//! - T8 Labels of invariants are defined once in a module, and those that are cited are defined ([`labels`](crate::labels)).
 
+use crate::labels::Labels;
 use crate::rooms;
 use anyhow::{Context, bail};
 use std::fs;
@@ -53,6 +55,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
+    let mut labels = Labels::default();
     rooms::gone(root, &mut findings);
     for file in files(root)? {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
@@ -62,11 +65,13 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             Some("rs") => {
                 source(&name, &text, &mut findings);
                 rooms::arrows(&name, &text, &mut findings);
+                labels.read(&name, &text, &mut findings);
             }
             Some("md") => links(root, &file, &text, &mut findings),
             _ => {}
         }
     }
+    labels.check(&mut findings);
     if findings.is_empty() {
         println!("tidy: nothing to report");
         return Ok(());

@@ -205,7 +205,7 @@ impl Worker {
     }
     fn top_goal(&self) -> (PredicateId, Vec<Word>) {
         let mut top = self.abi.goals as usize - 8;
-        // P4 of `goals`: a collection may have left a mark on it.
+        // P4 of `stack`: a collection may have left a mark on it.
         if read(top) == self.system_goals.mark.goal_word() {
             top -= 8;
         }

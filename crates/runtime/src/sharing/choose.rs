@@ -281,7 +281,7 @@ impl Worker {
         for range in ranges.iter().rev() {
             bucket.drain(range.clone());
         }
-        // P5 of `goals`.
+        // P5 of `stack`.
         if bucket.capacity() > 4 * bucket.len() + 1024 {
             bucket.shrink_to(2 * bucket.len());
         }

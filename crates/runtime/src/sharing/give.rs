@@ -14,7 +14,7 @@
 //! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`](crate::sharing::tuning::LOOK_AGAIN_BYTES), or when it is poked after it has run for
 //!   [`LOOK_AGAIN_TIME`]: so pokes, however many, make few looks, and goals that allocate nothing are shared, too. A poke that comes
 //!   earlier is forgotten: whoever asks repeats it, and pokes those who run in turn.
-//! - B5 While all other workers rest (T10 of `team`), this one is *alone*: every cell of its nursery is private to it again, and it
+//! - B5 While all other workers rest (T10 of `solo`), this one is *alone*: every cell of its nursery is private to it again, and it
 //!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
 
 use crate::coordination::team::{AT_REST, Mail};

@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub(crate) collection: Mutex<Option<Arc<Collection>>>,
     /// Bytes that builtins keep outside the heap: see [`Kept`](crate::worker::Kept).
     pub(crate) kept: AtomicUsize,
-    /// Bytes of ready goals: P5 of `goals`.
+    /// Bytes of ready goals: P5 of `stack`.
     pub(crate) goal_bytes: AtomicUsize,
     /// Of worker 0, to whom the outside belongs.
     pub(crate) waker: Waker,
