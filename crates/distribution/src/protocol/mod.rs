@@ -22,7 +22,7 @@ mod receive;
 #[cfg(test)]
 mod tests;
 
-use crate::message::{Item, Items, Message, Reader};
+use crate::message::{Item, Items, Malformed, Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store};
 use exports::{Export, Exports};
 use fabric::NodeId;
@@ -87,6 +87,13 @@ pub enum Fault {
     },
     /// The heap has no room for a message's terms.
     Full,
+}
+
+impl Fault {
+    /// Of words from this node that [`Message::read`] refused.
+    pub fn of(from: NodeId, malformed: Malformed) -> Fault {
+        Fault::Violation { from, what: malformed.0 }
+    }
 }
 
 impl fmt::Display for Fault {

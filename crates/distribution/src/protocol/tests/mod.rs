@@ -12,9 +12,9 @@ use super::exports::Exports;
 use super::imports::Imports;
 use super::{Counters, Depth, Protocol, Rule};
 use crate::message::Items;
-use explorer::{breadth_first, walk, walks};
-use fabric::NodeId;
-use model::{Act, Case, Removed};
+use explorer::{Model, breadth_first, walk, walks};
+use fabric::{NodeId, Random};
+use model::{Act, Action, Case, Removed};
 use tiny::StoreRule;
 
 impl Protocol {
@@ -63,6 +63,7 @@ fn small(nodes: u8, homes: [u8; 2], before: &[(u8, u8, u8)], acts: &[&[Act]]) ->
 fn every_order(case: &Case) -> usize {
     let explored = breadth_first(case, 400_000).unwrap_or_else(|broken| panic!("{case:?}\n{broken}"));
     assert!(explored.complete && explored.ends > 0, "{explored:?}");
+    println!("{} states, {} ends", explored.states, explored.ends);
     explored.states
 }
 
@@ -155,6 +156,39 @@ fn random_runs_hold_every_invariant() {
         .unwrap_or_else(|broken| panic!("{:?}\n{broken}", large(broken.seed.unwrap_or_default())));
     println!("{count} seeds, {} steps: every invariant held", walked.steps);
     assert_eq!(walked.ended, count);
+}
+
+#[test]
+fn messages_that_no_node_sends_are_errors_that_name_the_sender() {
+    let (mut errors, mut delivered) = (0, 0);
+    for seed in 0..3_000 {
+        let (case, mut random) = (large(seed), Random::new(seed));
+        let (mut state, mut actions) = (case.start(), Vec::new());
+        for _ in 0..100 {
+            actions.clear();
+            case.actions(&state, &mut actions);
+            if actions.is_empty() {
+                break;
+            }
+            let action = actions[random.below(actions.len() as u32) as usize];
+            if let Action::Deliver(way) = action
+                && let Some(words) = state.ways[way as usize].front_mut()
+                && random.below(4) == 0
+            {
+                let word = random.below(words.len() as u32) as usize;
+                words[word] ^= 1 << random.below(64);
+                delivered += 1;
+            }
+            if let Err(error) = case.step(&mut state, &action) {
+                let named = error.contains("sent a message that no node of this program sends");
+                assert!(named, "seed {seed}: {error}");
+                errors += 1;
+                break;
+            }
+        }
+    }
+    println!("{errors} errors, {delivered} changed messages");
+    assert!(errors > 1_000 && delivered > errors);
 }
 
 /// Takes a rule away and wants a counterexample.

@@ -3,7 +3,7 @@
 use super::oracle::{Oracle, Value};
 use super::tiny::{Cell, Event, StoreRule, Tiny};
 use crate::message::Message;
-use crate::protocol::{Depth, Goal, Options, Post, Protocol, Rule, With};
+use crate::protocol::{Depth, Fault, Goal, Options, Post, Protocol, Rule, With};
 use crate::store::Store;
 use explorer::Model;
 use fabric::{NodeId, Priority, Random};
@@ -257,10 +257,10 @@ impl Case {
     fn deliver(&self, state: &mut State, way: usize) -> Result<(), String> {
         let words = state.ways[way].pop_front().ok_or("nothing to deliver")?;
         let (from, to) = (way / 2 / self.count(), way / 2 % self.count());
-        let message = Message::read(&words, self.nodes.into()).map_err(|e| format!("own words: {}", e.0))?;
-        self.with(state, to, |protocol| {
-            protocol.receive(NodeId(from as u32), message).map_err(|fault| format!("at node {to}: {fault}"))
-        })
+        let sender = NodeId(from as u32);
+        let message = Message::read(&words, self.nodes.into());
+        let message = message.map_err(|malformed| Fault::of(sender, malformed).to_string())?;
+        self.with(state, to, |protocol| protocol.receive(sender, message).map_err(|fault| fault.to_string()))
     }
 
     /// Goals that got a value go on; those that wait for an import let it be read.
