@@ -112,12 +112,13 @@ fn build(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
     };
     outputs[0] = match count - 1 {
         0 => first,
-        arity if arity > STRUCT_ARITY_MAX as usize => {
-            return out_of_range(2, &format!("a list of at most {STRUCT_ARITY_MAX} arguments"), arity);
-        }
         arity => {
-            let name = attempt!(name(worker, 2, first));
+            // What the heap has no room for is the heap's limit, an endless list too.
             attempt!(worker.ensure(arity + 8));
+            let name = attempt!(name(worker, 2, first));
+            if arity > STRUCT_ARITY_MAX as usize {
+                return out_of_range(2, &format!("a list of at most {STRUCT_ARITY_MAX} arguments"), arity);
+            }
             worker.structure_of_list(name, arity, args)
         }
     };

@@ -303,7 +303,9 @@ fn simple_open(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
 fn cannot_open(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let path = attempt!(bytes(worker, 1, inputs[0]));
     let number = attempt!(integer(worker, 2, inputs[1]));
-    let reason = Errno::from_raw_os_error(i32::try_from(-number).unwrap_or_default());
+    // The system's errors are 1 to 4,095; a program that calls this by itself may say anything.
+    let code = number.checked_neg().and_then(|code| i32::try_from(code).ok());
+    let reason = code.filter(|code| (1..4096).contains(code)).map_or(Errno::IO, Errno::from_raw_os_error);
     Outcome::Error(IoError::new("cannot open", &String::from_utf8_lossy(&path), reason).program_error())
 }
 
