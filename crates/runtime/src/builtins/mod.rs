@@ -43,6 +43,7 @@ use crate::worker::native::{Native, Outcome, Run};
 use syntax::lexer::TEXT_MAX;
 use term::Word;
 use term::abi::{Builtin, Place};
+use term::layout;
 
 /// All builtins, each with its signature and code.
 pub fn natives() -> Vec<Native> {
@@ -173,11 +174,8 @@ fn describe(worker: &Worker, word: Word) -> String {
         View::Atom(atom) => format!("the atom {}", worker.atoms.name(atom)),
         View::Cons(..) => "a list".into(),
         View::Struct(name, arity) => format!("a structure {}/{arity}", worker.atoms.name(name)),
-        View::Object(class) => {
-            let name = worker.classes().get(class).name;
-            let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-            format!("{article} object of class {name}")
-        }
+        View::Object(layout::BIGINT) => format!("the integer {}", worker.term_text(word)),
+        View::Object(class) => format!("an object of class {}", worker.classes().get(class).name),
     }
 }
 
@@ -205,7 +203,12 @@ fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<u
 /// An integer argument of 64 bits.
 fn integer(worker: &Worker, position: usize, word: Word) -> Result<i64, Outcome> {
     let word = known(word)?;
-    worker.small(word).ok_or_else(|| wrong(worker, position, "an integer", word))
+    worker.small(word).ok_or_else(|| match worker.view(word) {
+        View::Object(layout::BIGINT) => {
+            out_of_range(position, "an integer of 64 bits at most", worker.term_text(word))
+        }
+        _ => wrong(worker, position, "an integer", word),
+    })
 }
 
 /// A string argument.

@@ -8,6 +8,7 @@ use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use std::cmp::Ordering;
 use term::Word;
+use term::layout::BIGINT;
 
 const ELEMENT_BITS: Word = Word::small(8);
 
@@ -33,8 +34,8 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Wor
         return Err(out_of_range(position + 1, "8 (strings have elements of 8 bits)", size));
     }
     let bytes = match worker.view(from) {
-        View::Int(count) => {
-            let count = vectors::size(position, count)?;
+        View::Int(_) | View::Object(BIGINT) => {
+            let count = vectors::size(worker, position, from)?;
             worker.ensure(count / 8 + 8)?;
             vec![0; count]
         }

@@ -5,6 +5,7 @@ use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use term::Word;
+use term::layout::BIGINT;
 
 /// Largest number of elements: 2^32, far above any heap limit that fits a machine.
 pub(super) const LENGTH_MAX: i64 = 1 << 32;
@@ -16,18 +17,18 @@ pub(super) fn length(worker: &mut Worker, position: usize, word: Word) -> Result
 }
 
 /// A number of elements.
-pub(super) fn size(position: usize, value: i64) -> Result<usize, Outcome> {
-    if (0..=LENGTH_MAX).contains(&value) {
-        return Ok(value as usize);
+pub(super) fn size(worker: &Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+    match worker.small(word) {
+        Some(value @ 0..=LENGTH_MAX) => Ok(value as usize),
+        _ => Err(out_of_range(position, &format!("0 to {LENGTH_MAX}"), worker.term_text(word))),
     }
-    Err(out_of_range(position, &format!("0 to {LENGTH_MAX}"), value))
 }
 
 /// A new vector: so many zeros, or the elements of a list.
 pub(super) fn create(worker: &mut Worker, position: usize, from: Word) -> Result<Word, Outcome> {
     match worker.view(from) {
-        View::Int(count) => {
-            let count = size(position, count)?;
+        View::Int(_) | View::Object(BIGINT) => {
+            let count = size(worker, position, from)?;
             worker.ensure(count + 8)?;
             Ok(worker.vector_of_zeros(count))
         }
