@@ -19,9 +19,17 @@ pub(super) fn length(worker: &mut Worker, position: usize, word: Word) -> Result
 /// A number of elements.
 pub(super) fn size(worker: &Worker, position: usize, word: Word) -> Result<usize, Outcome> {
     match worker.small(word) {
-        Some(value @ 0..=LENGTH_MAX) => Ok(value as usize),
-        _ => Err(out_of_range(position, &format!("0 to {LENGTH_MAX}"), worker.term_text(word))),
+        Some(value) => in_range(position, value),
+        None => Err(out_of_range(position, &format!("0 to {LENGTH_MAX}"), worker.term_text(word))),
     }
+}
+
+/// A number of elements that is known to be an integer.
+pub(super) fn in_range(position: usize, value: i64) -> Result<usize, Outcome> {
+    if (0..=LENGTH_MAX).contains(&value) {
+        return Ok(value as usize);
+    }
+    Err(out_of_range(position, &format!("0 to {LENGTH_MAX}"), value))
 }
 
 /// A new vector: so many zeros, or the elements of a list.

@@ -491,7 +491,7 @@ fn unget_byte(worker: &mut Worker, place: usize, code: Word) -> Step {
 
 fn read_bytes(worker: &mut Worker, place: usize, count: Word, answer: Word) -> Step {
     let count = step!(integer(worker, 1, count));
-    let count = step!(crate::builtins::vectors::size(1, count));
+    let count = step!(crate::builtins::vectors::in_range(1, count));
     let room = worker.room();
     let Some(file) = input_file(worker, place) else { return Step::Unknown };
     // One more than there is room for, so that it shows.
