@@ -6,7 +6,7 @@
 //! - T4 `unsafe` appears only where it may ([`UNSAFE`]).
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
-//! - T7 Rooms of a crate use each other only downwards ([`rooms`](crate::rooms)).
+//! - T7 Rooms of a crate use each other only downwards ([`rooms`]).
 //! - T8 Labels of invariants are defined once in a module, and those that are cited are defined ([`labels`](crate::labels)).
 
 use crate::labels::Labels;
