@@ -3,7 +3,7 @@
 use crate::NodeId;
 
 /// A set of nodes.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NodeSet {
     words: Vec<u64>,
 }

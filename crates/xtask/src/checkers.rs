@@ -29,7 +29,7 @@ pub(crate) fn simulate(root: &Path, seeds: Range<u64>) -> anyhow::Result<()> {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
         .env("FIFTH_SEEDS", format!("{}..{}", seeds.start, seeds.end))
-        .args(["test", "--release", "--package", "distribution", "--lib"])
+        .args(["test", "--release", "--package", "distribution", "--package", "dsm", "--lib"])
         .args(["random_runs_hold_every_invariant", "--", "--nocapture"])
         .status()
         .context("cargo")?;

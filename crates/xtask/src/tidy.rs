@@ -27,7 +27,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("machine", &["fabric"]),
     ("explorer", &["fabric"]),
     ("distribution", &["fabric"]),
-    ("lab", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine"]),
+    ("dsm", &["fabric", "machine"]),
+    ("lab", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "dsm"]),
     ("fifth", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "lab"]),
     ("xtask", &[]),
 ];

@@ -1,0 +1,20 @@
+//! Memory that nodes share, as if they had one: pages that have a home each, copies of them at other nodes, several
+//! writers a page, and eager release consistency (Nakajo, Ichikawa, Kaneda, "A Distributed Shared-Memory System on a
+//! Workstation Cluster Using Fast Serial Links", IJPP 28(2), 2000).
+//!
+//! What one node wrote before a release, another one reads after the acquire that follows it: the next holder of a
+//! lock, or whoever leaves a barrier. The unit is a word of eight bytes: programs in which two nodes touch one word,
+//! one of them to write, with no release and acquire in between, are wrong (a race), and read anything.
+//!
+//! [`protocol`] is pure; a [`Store`] is where the bytes are.
+
+#![deny(unsafe_code)]
+
+mod message;
+pub mod protocol;
+mod runs;
+mod store;
+
+pub use message::{KINDS, Malformed, Message, Page};
+pub use runs::{Runs, WORD};
+pub use store::{Access, Store};

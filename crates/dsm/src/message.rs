@@ -1,0 +1,242 @@
+//! What nodes tell each other about pages and locks, as values and as bytes.
+
+use crate::Runs;
+use std::fmt;
+
+/// The number of a page, the same at all nodes.
+pub type Page = u32;
+
+/// A message of the protocol. Of one pair of nodes those that ask (`Fetch`, `Diffs`, `Lock`, `Unlock`) stay in order among
+/// each other; so do those that answer (`Page`, `Done`, `Grant`). `Invalidate` and `Update` go to many, in no order
+/// with anything.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Message {
+    /// To a page's home: what is in it?
+    Fetch {
+        /// Which.
+        page: Page,
+    },
+    /// This.
+    Page {
+        /// Which.
+        page: Page,
+        /// How many batches of diffs it has got.
+        version: u64,
+        /// All its bytes.
+        bytes: Vec<u8>,
+    },
+    /// To the home of these pages: what the sender has changed.
+    Diffs {
+        /// A number that [`Message::Done`] will bring back.
+        batch: u64,
+        /// By page.
+        diffs: Vec<(Page, Runs)>,
+    },
+    /// The diffs of this batch are in all copies, or these are gone.
+    Done {
+        /// Which.
+        batch: u64,
+    },
+    /// Copies older than these versions are no longer good.
+    Invalidate {
+        /// Pages and their versions.
+        pages: Vec<(Page, u64)>,
+    },
+    /// What has changed since copies older than these versions were made.
+    Update {
+        /// Pages, their versions, and what is new in these.
+        diffs: Vec<(Page, u64, Runs)>,
+    },
+    /// To a lock's home: the sender wants it.
+    Lock {
+        /// Which.
+        lock: u32,
+    },
+    /// It has it.
+    Grant {
+        /// Which.
+        lock: u32,
+    },
+    /// It does not need it any more.
+    Unlock {
+        /// Which.
+        lock: u32,
+    },
+}
+
+/// Bytes or a message that no node of this program sends, and what is wrong with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Malformed(pub &'static str);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a message that no node of this program sends: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// How many kinds of messages there are.
+pub const KINDS: usize = 9;
+
+impl Message {
+    /// A number below [`KINDS`].
+    pub fn kind(&self) -> u32 {
+        match self {
+            Message::Fetch { .. } => 0,
+            Message::Page { .. } => 1,
+            Message::Diffs { .. } => 2,
+            Message::Done { .. } => 3,
+            Message::Invalidate { .. } => 4,
+            Message::Update { .. } => 5,
+            Message::Lock { .. } => 6,
+            Message::Grant { .. } => 7,
+            Message::Unlock { .. } => 8,
+        }
+    }
+    /// Whether somebody waits for it who cannot go on without.
+    pub fn answers(&self) -> bool {
+        matches!(self, Message::Page { .. } | Message::Done { .. } | Message::Grant { .. })
+    }
+    /// The message without its kind: two words and bytes.
+    pub fn write(&self) -> ([u64; 2], Vec<u8>) {
+        match self {
+            Message::Fetch { page } => ([u64::from(*page), 0], Vec::new()),
+            Message::Page { page, version, bytes } => ([u64::from(*page), *version], bytes.clone()),
+            Message::Diffs { batch, diffs } => ([*batch, 0], {
+                let mut bytes = Vec::new();
+                diffs.iter().for_each(|(page, runs)| push(&mut bytes, *page, None, runs.as_bytes()));
+                bytes
+            }),
+            Message::Done { batch } => ([*batch, 0], Vec::new()),
+            Message::Invalidate { pages } => ([0, 0], {
+                let mut bytes = Vec::new();
+                pages.iter().for_each(|&(page, version)| push(&mut bytes, page, Some(version), &[]));
+                bytes
+            }),
+            Message::Update { diffs } => ([0, 0], {
+                let mut bytes = Vec::new();
+                for (page, version, runs) in diffs {
+                    push(&mut bytes, *page, Some(*version), runs.as_bytes());
+                }
+                bytes
+            }),
+            Message::Lock { lock } | Message::Grant { lock } | Message::Unlock { lock } => {
+                ([u64::from(*lock), 0], Vec::new())
+            }
+        }
+    }
+    /// What [`Message::write`] made of a message of this kind, with pages of so many bytes.
+    pub fn read(kind: u32, words: &[u64], bytes: &[u8], page_bytes: usize) -> Result<Message, Malformed> {
+        let &[first, second] = words else { return Err(Malformed("not two words")) };
+        let short = || u32::try_from(first).map_err(|_| Malformed("a number beyond all pages and locks"));
+        Ok(match kind {
+            0 => Message::Fetch { page: short()? },
+            1 if bytes.len() == page_bytes => {
+                Message::Page { page: short()?, version: second, bytes: bytes.to_vec() }
+            }
+            2 => Message::Diffs {
+                batch: first,
+                diffs: {
+                    let entries = Entries { rest: bytes, version: false };
+                    let runs = |(page, _, runs)| Ok((page, Runs::of_bytes(runs, page_bytes)?));
+                    entries.map(|entry| entry.and_then(runs)).collect::<Result<_, _>>()?
+                },
+            },
+            3 => Message::Done { batch: first },
+            4 => Message::Invalidate {
+                pages: {
+                    let entries = Entries { rest: bytes, version: true };
+                    entries
+                        .map(|entry| entry.map(|(page, version, _)| (page, version)))
+                        .collect::<Result<_, _>>()?
+                },
+            },
+            5 => Message::Update {
+                diffs: {
+                    let entries = Entries { rest: bytes, version: true };
+                    let runs = |(page, version, runs)| Ok((page, version, Runs::of_bytes(runs, page_bytes)?));
+                    entries.map(|entry| entry.and_then(runs)).collect::<Result<_, _>>()?
+                },
+            },
+            6 => Message::Lock { lock: short()? },
+            7 => Message::Grant { lock: short()? },
+            8 => Message::Unlock { lock: short()? },
+            _ => return Err(Malformed("an unknown kind, or a page of another size")),
+        })
+    }
+}
+
+fn push(bytes: &mut Vec<u8>, page: Page, version: Option<u64>, runs: &[u8]) {
+    bytes.extend(page.to_le_bytes());
+    bytes.extend((runs.len() as u32).to_le_bytes());
+    version.into_iter().for_each(|version| bytes.extend(version.to_le_bytes()));
+    bytes.extend_from_slice(runs);
+}
+
+/// What [`push`] wrote.
+struct Entries<'a> {
+    rest: &'a [u8],
+    version: bool,
+}
+
+impl<'a> Entries<'a> {
+    fn entry(&mut self) -> Option<(Page, u64, &'a [u8])> {
+        let (page, rest) = self.rest.split_first_chunk::<4>()?;
+        let (length, mut rest) = rest.split_first_chunk::<4>()?;
+        let mut version = 0;
+        if self.version {
+            let (bytes, behind) = rest.split_first_chunk::<8>()?;
+            (version, rest) = (u64::from_le_bytes(*bytes), behind);
+        }
+        let (runs, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        self.rest = rest;
+        Some((u32::from_le_bytes(*page), version, runs))
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<(Page, u64, &'a [u8]), Malformed>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let entry = self.entry();
+        if entry.is_none() {
+            self.rest = &[];
+        }
+        Some(entry.ok_or(Malformed("an entry that is cut off")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_and_cut_ones_are_none() {
+        let runs = Runs::between(&[0; 16], &[1; 16]);
+        let all = [
+            Message::Fetch { page: 7 },
+            Message::Page { page: 7, version: 1 << 40, bytes: vec![3; 16] },
+            Message::Diffs { batch: 5, diffs: vec![(1, runs.clone()), (u32::MAX, Runs::default())] },
+            Message::Done { batch: 9 },
+            Message::Invalidate { pages: vec![(1, 2), (3, u64::MAX)] },
+            Message::Update { diffs: vec![(1, 2, runs.clone()), (3, 4, runs)] },
+            Message::Lock { lock: 1 },
+            Message::Grant { lock: 2 },
+            Message::Unlock { lock: 3 },
+        ];
+        assert_eq!(all.len(), KINDS);
+        for (kind, message) in (0..).zip(all) {
+            let (words, bytes) = message.write();
+            assert_eq!((message.kind(), Message::read(kind, &words, &bytes, 16)), (kind, Ok(message)));
+            if !bytes.is_empty() {
+                assert!(Message::read(kind, &words, &bytes[..bytes.len() - 1], 16).is_err());
+            }
+            assert!(Message::read(kind, &words[..1], &bytes, 16).is_err());
+        }
+        assert!(Message::read(KINDS as u32, &[0, 0], &[], 16).is_err());
+        assert!(Message::read(0, &[1 << 32, 0], &[], 16).is_err());
+    }
+}

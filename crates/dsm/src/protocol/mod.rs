@@ -1,0 +1,503 @@
+//! The protocol of one node. Pure: no clock, no thread, nothing that depends on a hash, nothing sent but through [`Post`].
+//!
+//! | a page, at a node that is not its home | the program may | |
+//! |---|---|---|
+//! | absent | nothing | |
+//! | clean | read | a copy |
+//! | dirty | read, write | a copy, and its twin: what it was before the node wrote |
+//! | dirty and stale | read, write | the same, but others have changed their words meanwhile |
+//!
+//! At its home a page is open (no copies elsewhere: written unnoticed), guarded (read), or written.
+//!
+//! - D1 A release is over only when all copies that were made before it are gone or updated. A copy whose end was
+//!   ordered for an earlier batch counts until it has acknowledged.
+//! - D2 A home counts the batches that a page has got: its version. A node remembers the newest version that it was told
+//!   of, and fetches again when an older page comes: pages and multicasts overtake each other. An order to drop or
+//!   update a copy that is as new is obeyed already.
+//! - D3 A dirty page that is to be dropped becomes stale instead, and is acknowledged at once. What the node wrote goes
+//!   home at its next acquire or release, and the page with it. So writers of one page never wait for each other.
+//! - D4 What goes home are the words that differ from the twin. In programs without races others write other words.
+//! - D5 A home has no twin. What it writes is noticed only while others have copies; with [`Mode::Update`] it has a twin
+//!   then, because a whole page would undo what is under way to it.
+//! - D6 An acquire drops stale pages before the program goes on: it may not read there what others have written.
+
+mod home;
+mod locks;
+#[cfg(test)]
+mod tests;
+
+use crate::{Access, Malformed, Message, Page, Runs, Store, WORD};
+use fabric::{NodeId, NodeSet};
+use home::{Batches, Home, HomeState, Origin};
+use locks::Locks;
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Sends messages; see [`Message`] for the order that it must keep.
+pub trait Post {
+    /// To one node, which may be this one.
+    fn post(&mut self, to: NodeId, message: Message);
+    /// To several nodes, this one not among them. When all have received it, [`Protocol::acknowledged`] is told this tag.
+    fn post_many(&mut self, to: NodeSet, tag: u64, message: Message);
+}
+
+/// What becomes of copies when their page changes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Mode {
+    /// They are dropped: who reads them again fetches them.
+    #[default]
+    Invalidate,
+    /// They get the changed words.
+    Update,
+}
+
+/// What a protocol is made with: the same at all nodes, but for `node`.
+#[derive(Clone, Hash, Debug)]
+pub struct Options {
+    /// This node.
+    pub node: NodeId,
+    /// How many there are.
+    pub nodes: u32,
+    /// Bytes of a page: whole words, less than 2^16.
+    pub page_bytes: usize,
+    /// The home of each page.
+    pub homes: Arc<[NodeId]>,
+    /// What becomes of copies.
+    pub mode: Mode,
+}
+
+impl Options {
+    /// What is wrong with them, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        let Options { node, nodes, page_bytes, homes, .. } = self;
+        if node.0 >= *nodes {
+            return Err(format!("node {} of {nodes}", node.0));
+        }
+        if *page_bytes == 0 || page_bytes % WORD != 0 || page_bytes / WORD >= 1 << 16 {
+            return Err(format!("pages of {page_bytes} bytes: a multiple of {WORD} below {}", WORD << 16));
+        }
+        if u32::try_from(homes.len()).is_err() {
+            return Err(format!("{} pages: there are numbers for 2^32 - 1", homes.len()));
+        }
+        match homes.iter().find(|home| home.0 >= *nodes) {
+            Some(home) => Err(format!("a page has its home at node {} of {nodes}", home.0)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a node has done. It changes nothing of what it does, so states that differ here only are the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Pages that were absent when the program wanted to read or write them.
+    pub misses: u64,
+    /// Pages that came too late and were fetched again (D2).
+    pub refetches: u64,
+    /// Copies that became dirty: each has got a twin.
+    pub twins: u64,
+    /// Pages of this node as a home that were written while others had copies.
+    pub guarded_writes: u64,
+    /// Pages whose changes were sent home, and the bytes of that.
+    pub diffs: u64,
+    /// See `diffs`.
+    pub diff_bytes: u64,
+    /// Pages of others' diffs that this node has got as their home.
+    pub applied: u64,
+    /// Multicasts that this node has sent as a home, and for how many nodes in all.
+    pub multicasts: u64,
+    /// See `multicasts`.
+    pub targets: u64,
+    /// Copies that were dropped, became stale, or were updated by such a multicast.
+    pub reached: u64,
+    /// Releases that had something to do.
+    pub releases: u64,
+}
+
+impl Hash for Counters {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// A page at a node that is not its home.
+#[derive(Clone, Hash, Debug, Default)]
+struct Copy {
+    state: State,
+    /// The newest version that this node was told of (D2).
+    floor: u64,
+    /// A `Fetch` is under way.
+    fetching: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+enum State {
+    #[default]
+    Absent,
+    /// The version is that of the fetch, at least.
+    Clean {
+        version: u64,
+    },
+    Dirty {
+        version: u64,
+        twin: Box<[u8]>,
+    },
+    DirtyStale {
+        twin: Box<[u8]>,
+    },
+}
+
+#[derive(Clone, Hash, Debug)]
+enum Place {
+    Away(Copy),
+    Here(Home),
+}
+
+/// A rule that a test takes away.
+#[cfg(test)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Rule {
+    /// D1: a release waits for acknowledgements.
+    Acknowledgements,
+    /// D1: also for those of earlier batches.
+    Earlier,
+    /// D2: pages that are too old are dropped.
+    Versions,
+    /// D3: what was written stays.
+    Stale,
+    /// D4: words that differ only.
+    Twins,
+    /// D5: a home's writes are noticed.
+    Guards,
+    /// D5: and have a twin where copies are updated.
+    HomeTwins,
+    /// D6: stale pages are dropped at an acquire.
+    Acquire,
+}
+
+/// One node's part of the protocol. The program of a node is one thread: it does not read, write, or ask for a lock while it
+/// waits for one of its own releases.
+#[derive(Clone, Hash, Debug)]
+pub struct Protocol {
+    options: Options,
+    places: Vec<Place>,
+    /// Pages that the program has written since its last release: dirty copies, and written homes.
+    dirty: Vec<Page>,
+    /// Some of them are stale.
+    any_stale: bool,
+    /// Batches of this node that are not done: at homes elsewhere, or here.
+    outstanding: u32,
+    /// Numbers of batches that went to other homes.
+    next_batch: u64,
+    batches: Batches,
+    locks: Locks,
+    counters: Counters,
+    #[cfg(test)]
+    without: Option<Rule>,
+}
+
+impl Protocol {
+    /// A node that has written nothing. Options that make no sense are a mistake of the caller's: panics.
+    pub fn new(options: Options) -> Protocol {
+        if let Err(wrong) = options.check() {
+            panic!("{wrong}");
+        }
+        let place = |&home: &NodeId| {
+            if home == options.node { Place::Here(Home::default()) } else { Place::Away(Copy::default()) }
+        };
+        Protocol {
+            places: options.homes.iter().map(place).collect(),
+            options,
+            dirty: Vec::new(),
+            any_stale: false,
+            outstanding: 0,
+            next_batch: 0,
+            batches: Batches::default(),
+            locks: Locks::default(),
+            counters: Counters::default(),
+            #[cfg(test)]
+            without: None,
+        }
+    }
+    /// What it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+    /// What the node has done so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+    #[cfg(test)]
+    fn has(&self, rule: Rule) -> bool {
+        self.without != Some(rule)
+    }
+
+    /// The program wants to read a page. True: it may. False: the page is being fetched; ask again.
+    pub fn read<E: Store + Post>(&mut self, page: Page, env: &mut E) -> bool {
+        let Place::Away(copy) = &mut self.places[page as usize] else { return true };
+        if copy.state != State::Absent {
+            return true;
+        }
+        if !copy.fetching {
+            copy.fetching = true;
+            self.counters.misses += 1;
+            env.post(self.options.homes[page as usize], Message::Fetch { page });
+        }
+        false
+    }
+    /// The program wants to write a page. True: it may. False: the page is being fetched; ask again.
+    pub fn write<E: Store + Post>(&mut self, page: Page, env: &mut E) -> bool {
+        match &mut self.places[page as usize] {
+            Place::Here(home) => match home.state {
+                HomeState::Open | HomeState::Written { .. } => {}
+                HomeState::Guarded if home.has_no_copies() => {
+                    home.state = HomeState::Open;
+                    env.access(page, Access::Write);
+                }
+                HomeState::Guarded => {
+                    let twins = self.options.mode == Mode::Update;
+                    #[cfg(test)]
+                    let twins = twins && self.without != Some(Rule::HomeTwins);
+                    let twin = twins.then(|| bytes(&self.options, page, env));
+                    home.state = HomeState::Written { twin };
+                    self.counters.guarded_writes += 1;
+                    self.dirty.push(page);
+                    env.access(page, Access::Write);
+                }
+            },
+            Place::Away(copy) => match copy.state {
+                State::Absent => return self.read(page, env),
+                State::Clean { version } => {
+                    copy.state = State::Dirty { version, twin: bytes(&self.options, page, env) };
+                    self.counters.twins += 1;
+                    self.dirty.push(page);
+                    env.access(page, Access::Write);
+                }
+                State::Dirty { .. } | State::DirtyStale { .. } => {}
+            },
+        }
+        true
+    }
+    /// Whether a page is being fetched.
+    pub fn is_fetching(&self, page: Page) -> bool {
+        matches!(&self.places[page as usize], Place::Away(copy) if copy.fetching)
+    }
+
+    /// The program shows what it has written: begins. It may go on when [`Protocol::is_released`].
+    pub fn release<E: Store + Post>(&mut self, env: &mut E) {
+        self.flush(false, env);
+    }
+    /// The program wants to see what others have released: begins. It may go on when [`Protocol::is_released`].
+    pub fn acquire<E: Store + Post>(&mut self, env: &mut E) {
+        #[cfg(test)]
+        if !self.has(Rule::Acquire) {
+            return;
+        }
+        if self.any_stale {
+            self.flush(true, env);
+        }
+    }
+    /// Whether all that was to be released is (D1).
+    pub fn is_released(&self) -> bool {
+        self.outstanding == 0
+    }
+
+    /// What the node has written goes home: all of it, or that of stale pages (D3).
+    fn flush<E: Store + Post>(&mut self, only_stale: bool, env: &mut E) {
+        let mut pages = std::mem::take(&mut self.dirty);
+        self.any_stale = false;
+        pages.sort_unstable();
+        let mut away: BTreeMap<NodeId, Vec<(Page, Runs)>> = BTreeMap::new();
+        let mut own = Vec::new();
+        self.counters.releases += u64::from(!pages.is_empty());
+        for page in pages {
+            let stale = matches!(
+                &self.places[page as usize],
+                Place::Away(Copy { state: State::DirtyStale { .. }, .. })
+            );
+            if only_stale && !stale {
+                self.dirty.push(page);
+                continue;
+            }
+            let runs = self.take_changes(page, env);
+            let home = self.options.homes[page as usize];
+            match runs {
+                Some(runs) if runs.is_empty() => {}
+                Some(runs) if home != self.options.node => {
+                    self.counters.diffs += 1;
+                    self.counters.diff_bytes += runs.as_bytes().len() as u64;
+                    away.entry(home).or_default().push((page, runs));
+                }
+                runs => own.push((page, runs)),
+            }
+        }
+        for (home, diffs) in away {
+            self.next_batch += 1;
+            self.outstanding += 1;
+            env.post(home, Message::Diffs { batch: self.next_batch, diffs });
+        }
+        if !own.is_empty() {
+            self.outstanding += 1;
+            self.change(Origin::Own, own, env);
+        }
+    }
+    /// A page that was written is no longer: what has changed there, `None` if only its home may know.
+    fn take_changes<E: Store + Post>(&mut self, page: Page, env: &mut E) -> Option<Runs> {
+        #[cfg(test)]
+        let whole = !self.has(Rule::Twins);
+        let (access, twin) = match &mut self.places[page as usize] {
+            Place::Away(copy) => match std::mem::take(&mut copy.state) {
+                State::Dirty { version, twin } => {
+                    copy.state = State::Clean { version };
+                    (Access::Read, Some(twin))
+                }
+                State::DirtyStale { twin } => (Access::None, Some(twin)),
+                State::Absent | State::Clean { .. } => {
+                    unreachable!("page {page} is in the list of dirty ones")
+                }
+            },
+            Place::Here(home) => match std::mem::take(&mut home.state) {
+                HomeState::Written { twin } => {
+                    home.state = HomeState::Guarded;
+                    (Access::Read, twin)
+                }
+                _ => unreachable!("page {page} is in the list of dirty ones"),
+            },
+        };
+        env.access(page, access);
+        let twin = twin?;
+        let now = bytes(&self.options, page, env);
+        #[cfg(test)]
+        if whole {
+            return Some(Runs::whole(&now));
+        }
+        Some(Runs::between(&twin, &now))
+    }
+
+    /// A message has come.
+    pub fn receive<E: Store + Post>(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        env: &mut E,
+    ) -> Result<(), Malformed> {
+        match message {
+            Message::Fetch { page } => self.fetched(from, page, env),
+            Message::Page { page, version, bytes } => self.arrived(page, version, &bytes, env),
+            Message::Diffs { batch, diffs } => {
+                diffs.iter().try_for_each(|&(page, _)| self.home(page).map(|_| ()))?;
+                self.counters.applied += diffs.len() as u64;
+                let changes = diffs.into_iter().map(|(page, runs)| (page, Some(runs))).collect();
+                self.change(Origin::Node(from, batch), changes, env);
+                Ok(())
+            }
+            Message::Done { .. } => {
+                let left = self.outstanding.checked_sub(1);
+                self.outstanding = left.ok_or(Malformed("the end of a batch that nobody sent"))?;
+                Ok(())
+            }
+            Message::Invalidate { pages } => {
+                pages.into_iter().try_for_each(|(page, version)| self.invalidate(page, version, env))
+            }
+            Message::Update { diffs } => {
+                diffs.iter().try_for_each(|(page, version, runs)| self.update(*page, *version, runs, env))
+            }
+            Message::Lock { lock } => self.locks.ask(lock, from, env),
+            Message::Unlock { lock } => self.locks.give_back(lock, from, env),
+            Message::Grant { lock } => self.locks.granted(lock),
+        }
+    }
+    fn home(&mut self, page: Page) -> Result<&mut Home, Malformed> {
+        match self.places.get_mut(page as usize) {
+            Some(Place::Here(home)) => Ok(home),
+            _ => Err(Malformed("a page whose home is not here")),
+        }
+    }
+    fn copy(&mut self, page: Page) -> Result<&mut Copy, Malformed> {
+        match self.places.get_mut(page as usize) {
+            Some(Place::Away(copy)) => Ok(copy),
+            _ => Err(Malformed("a page that is no copy here")),
+        }
+    }
+    /// A page that was fetched.
+    fn arrived<E: Store + Post>(
+        &mut self,
+        page: Page,
+        version: u64,
+        bytes: &[u8],
+        env: &mut E,
+    ) -> Result<(), Malformed> {
+        #[cfg(test)]
+        let checks = self.has(Rule::Versions);
+        #[cfg(not(test))]
+        let checks = true;
+        let copy = self.copy(page)?;
+        if !copy.fetching || copy.state != State::Absent {
+            return Err(Malformed("a page that nobody has asked for"));
+        }
+        if version < copy.floor && checks {
+            self.counters.refetches += 1;
+            env.post(self.options.homes[page as usize], Message::Fetch { page });
+            return Ok(());
+        }
+        copy.fetching = false;
+        copy.state = State::Clean { version };
+        env.write(page, 0, bytes);
+        env.access(page, Access::Read);
+        Ok(())
+    }
+    fn invalidate<E: Store + Post>(
+        &mut self,
+        page: Page,
+        version: u64,
+        env: &mut E,
+    ) -> Result<(), Malformed> {
+        #[cfg(test)]
+        let keeps = self.has(Rule::Stale);
+        #[cfg(not(test))]
+        let keeps = true;
+        let copy = self.copy(page)?;
+        copy.floor = copy.floor.max(version);
+        match std::mem::take(&mut copy.state) {
+            State::Dirty { version: old, twin } if old < version && keeps => {
+                copy.state = State::DirtyStale { twin };
+                self.any_stale = true;
+            }
+            State::Clean { version: old } | State::Dirty { version: old, .. } if old < version => {
+                env.access(page, Access::None);
+                self.dirty.retain(|&dirty| dirty != page);
+            }
+            state => {
+                copy.state = state;
+                return Ok(());
+            }
+        }
+        self.counters.reached += 1;
+        Ok(())
+    }
+    /// The words come from programs without races, so they are others than those that this node has written: they go into the
+    /// twin as well, and the order of updates does not matter.
+    fn update<E: Store + Post>(
+        &mut self,
+        page: Page,
+        version: u64,
+        runs: &Runs,
+        env: &mut E,
+    ) -> Result<(), Malformed> {
+        let copy = self.copy(page)?;
+        copy.floor = copy.floor.max(version);
+        match &mut copy.state {
+            State::Clean { version: old } if *old < version => {}
+            State::Dirty { version: old, twin } if *old < version => runs.apply(twin),
+            _ => return Ok(()),
+        }
+        runs.iter().for_each(|(at, run)| env.write(page, at, run));
+        self.counters.reached += 1;
+        Ok(())
+    }
+}
+
+/// The bytes of a page.
+fn bytes(options: &Options, page: Page, env: &impl Store) -> Box<[u8]> {
+    let mut bytes = vec![0; options.page_bytes].into_boxed_slice();
+    env.read(page, &mut bytes);
+    bytes
+}

@@ -1,0 +1,198 @@
+//! The protocol explored: small cases in every order, large ones along random ways, and each rule taken away.
+//!
+//! `FIFTH_SEEDS=FROM..TO` chooses the seeds of `random_runs_hold_every_invariant`; `cargo xtask simulate --seeds N` does that.
+
+mod model;
+
+use super::{Mode, Rule};
+use explorer::{Model, breadth_first, walk, walks};
+use model::{Case, Op};
+use std::ops::Range;
+
+const MODES: [Mode; 2] = [Mode::Invalidate, Mode::Update];
+/// States of one case; all of the cases below have fewer.
+const STATES_MAX: usize = 2_000_000;
+
+fn case<const N: usize>(homes: &[u32], mode: Mode, programs: [&[Op]; N]) -> Case {
+    let programs = programs.into_iter().map(|program| [program, &[Op::Barrier]].concat()).collect();
+    Case { homes: homes.to_vec(), mode, programs, without: None }
+}
+
+/// Every order of events, in both modes.
+fn explore<const N: usize>(homes: &[u32], programs: [&[Op]; N]) {
+    for mode in MODES {
+        let case = case(homes, mode, programs);
+        let explored = breadth_first(&case, STATES_MAX).unwrap_or_else(|broken| panic!("{case:?}\n{broken}"));
+        println!("{mode:?}, {N} nodes: {explored:?}");
+        assert!(explored.complete && explored.ends > 0, "{case:?}: {explored:?}");
+    }
+}
+
+use Op::{Barrier, Lock, Read, Unlock, Write};
+
+#[test]
+fn a_home_and_a_reader_in_every_order() {
+    explore(&[0], [&[Write(0, 0, 1), Barrier, Write(0, 0, 2)], &[Read(0, 1), Barrier, Read(0, 1)]]);
+    explore(&[0], [&[Write(0, 0, 1), Barrier, Barrier, Write(0, 0, 2)], &[Barrier, Read(0, 0), Barrier]]);
+    explore(
+        &[0],
+        [&[Barrier, Barrier, Read(0, 0)], &[Write(0, 0, 1), Barrier, Read(0, 0), Write(0, 0, 2), Barrier]],
+    );
+}
+
+#[test]
+fn two_writers_of_a_page_in_every_order() {
+    explore(&[0], [&[Write(0, 0, 1), Barrier, Read(0, 1)], &[Write(0, 1, 2), Barrier, Read(0, 0)]]);
+    explore(
+        &[2],
+        [
+            &[Write(0, 0, 1), Barrier, Read(0, 1)],
+            &[Write(0, 1, 2), Barrier, Read(0, 0)],
+            &[Barrier, Read(0, 0)],
+        ],
+    );
+}
+
+#[test]
+fn a_lock_goes_round_in_every_order() {
+    let add = |value| [Lock(0), Read(0, 0), Write(0, 0, value), Unlock(0)];
+    explore(&[0], [&add(1), &add(2)]);
+    explore(&[1], [&add(1), &add(2)]);
+    explore(
+        &[2],
+        [&[Read(0, 1), Lock(0), Read(0, 0), Unlock(0)], &[Lock(0), Write(0, 0, 2), Unlock(0)], &[]],
+    );
+    // A writer of another word meanwhile: its copy becomes stale.
+    explore(&[0], [&[Lock(0), Write(0, 0, 1), Unlock(0)], &[Write(0, 1, 2), Lock(0), Read(0, 0), Unlock(0)]]);
+}
+
+#[test]
+fn two_pages_with_two_homes_in_every_order() {
+    explore(&[0, 1], [&[Write(1, 0, 1), Barrier, Read(0, 0)], &[Write(0, 0, 2), Barrier, Read(1, 0)]]);
+    explore(&[0, 0], [&[Barrier, Read(0, 0)], &[Write(0, 0, 1), Write(1, 1, 2), Barrier, Read(1, 1)]]);
+}
+
+#[test]
+fn small_random_programs_in_every_order() {
+    let mut states = 0;
+    for seed in 0..120 {
+        let (nodes, pages) = (2 + u32::from(seed % 4 == 0), 1 + (seed / 2 % 2) as u32);
+        let case = Case::random(seed, nodes, pages, 2, 2);
+        let explored = breadth_first(&case, 30_000).unwrap_or_else(|broken| panic!("{case:?}\n{broken}"));
+        states += explored.states;
+    }
+    println!("{states} states");
+    assert!(states > 100_000, "{states}");
+}
+
+/// The seeds that the environment wants.
+fn seeds() -> Range<u64> {
+    let parse = |text: String| {
+        let (from, to) = text.split_once("..")?;
+        Some(from.parse().ok()?..to.parse().ok()?)
+    };
+    match std::env::var("FIFTH_SEEDS") {
+        Ok(text) => parse(text).expect("FIFTH_SEEDS=FROM..TO"),
+        Err(_) => 0..200,
+    }
+}
+
+/// A large case: 2 to 5 nodes, 1 to 4 pages, 2 to 6 phases.
+fn large(seed: u64) -> Case {
+    let (nodes, pages, phases) = (2 + seed % 4, 1 + seed / 4 % 4, 2 + seed / 16 % 5);
+    Case::random(seed, nodes as u32, pages as u32, phases as u32, 6)
+}
+
+#[test]
+fn random_runs_hold_every_invariant() {
+    let walked = walks(seeds(), 100_000, large)
+        .unwrap_or_else(|broken| panic!("{:?}\n{broken}", large(broken.seed.unwrap_or_default())));
+    println!("{walked:?}");
+    assert_eq!(walked.ended, seeds().count() as u64);
+}
+
+/// Without the rule something breaks in this case, and with it nothing does.
+fn breaks<const N: usize>(rule: Rule, homes: &[u32], mode: Mode, programs: [&[Op]; N]) {
+    let whole = case(homes, mode, programs);
+    breadth_first(&whole, STATES_MAX).unwrap_or_else(|broken| panic!("{whole:?}\n{broken}"));
+    let broken = breadth_first(&Case { without: Some(rule), ..whole }, STATES_MAX);
+    let broken = broken.err().unwrap_or_else(|| panic!("nothing breaks without {rule:?}"));
+    println!("without {rule:?}: {broken}");
+}
+
+#[test]
+fn without_acknowledgements_an_old_copy_is_read() {
+    let programs: [&[Op]; 2] =
+        [&[Barrier, Write(0, 0, 1), Barrier], &[Read(0, 0), Barrier, Barrier, Read(0, 0)]];
+    MODES.into_iter().for_each(|mode| breaks(Rule::Acknowledgements, &[0], mode, programs));
+}
+
+#[test]
+fn without_those_of_earlier_batches_an_old_copy_is_read() {
+    // Node 0's release is still waiting for node 2 to drop its copy when node 1 releases the same page.
+    let first: &[Op] = &[Barrier, Write(0, 1, 1)];
+    let second: &[Op] = &[Barrier, Lock(0), Write(0, 0, 2), Unlock(0)];
+    let third: &[Op] = &[Read(0, 0), Barrier, Lock(0), Read(0, 0), Unlock(0)];
+    breaks(Rule::Earlier, &[0], Mode::Invalidate, [first, second, third]);
+}
+
+#[test]
+fn without_versions_a_page_that_was_overtaken_is_read() {
+    let programs: [&[Op]; 2] = [&[Write(0, 0, 1), Barrier, Read(0, 0)], &[Read(0, 1), Barrier, Read(0, 0)]];
+    MODES.into_iter().for_each(|mode| breaks(Rule::Versions, &[0], mode, programs));
+}
+
+#[test]
+fn without_stale_pages_a_write_is_lost() {
+    let programs: [&[Op]; 2] = [&[Write(0, 0, 1), Barrier, Read(0, 1)], &[Write(0, 1, 2), Barrier]];
+    breaks(Rule::Stale, &[0], Mode::Invalidate, programs);
+}
+
+#[test]
+fn without_twins_another_write_is_lost() {
+    let programs: [&[Op]; 3] =
+        [&[Write(0, 0, 1), Barrier, Read(0, 1)], &[Write(0, 1, 2), Barrier, Read(0, 0)], &[Barrier]];
+    MODES.into_iter().for_each(|mode| breaks(Rule::Twins, &[2], mode, programs));
+}
+
+#[test]
+fn without_guards_an_old_copy_is_read() {
+    let programs: [&[Op]; 2] =
+        [&[Barrier, Write(0, 0, 1), Barrier], &[Read(0, 0), Barrier, Barrier, Read(0, 0)]];
+    for mode in MODES {
+        let case = Case { without: Some(Rule::Guards), ..case(&[0], mode, programs) };
+        breadth_first(&case, STATES_MAX).expect_err("an old copy is read");
+    }
+}
+
+#[test]
+fn without_a_homes_twin_an_update_undoes_a_write() {
+    let programs: [&[Op]; 2] =
+        [&[Write(0, 0, 1), Barrier, Read(0, 1)], &[Write(0, 1, 2), Barrier, Read(0, 1)]];
+    breaks(Rule::HomeTwins, &[0], Mode::Update, programs);
+}
+
+#[test]
+fn without_acquires_a_stale_page_is_read() {
+    let programs: [&[Op]; 2] =
+        [&[Lock(0), Write(0, 0, 1), Unlock(0)], &[Write(0, 1, 2), Lock(0), Read(0, 0), Unlock(0)]];
+    breaks(Rule::Acquire, &[0], Mode::Invalidate, programs);
+}
+
+#[test]
+fn what_is_counted_is_what_happened() {
+    let programs: [&[Op]; 2] = [&[Barrier, Read(0, 0)], &[Write(0, 0, 1), Barrier, Read(0, 0)]];
+    let case = case(&[0], Mode::Invalidate, programs);
+    let mut state = case.start();
+    let mut actions = Vec::new();
+    loop {
+        actions.clear();
+        case.actions(&state, &mut actions);
+        let Some(action) = actions.first() else { break };
+        case.step(&mut state, action).expect("nothing breaks");
+    }
+    let [home, writer] = Case::counters(&state)[..] else { panic!("two nodes") };
+    assert_eq!((writer.misses, writer.twins, writer.diffs, home.applied), (1, 1, 1, 1));
+    assert_eq!((home.multicasts, home.misses), (0, 0), "{home:?}");
+    assert_eq!(walk(&case, 1, 1000).map(|walked| walked.ended), Ok(1));
+}
