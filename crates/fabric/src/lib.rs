@@ -76,6 +76,19 @@ pub enum Refused {
     Unsupported(Message),
 }
 
+/// A node's place in the tree along which the nodes that a multicast reached gather their acknowledgements. It is the
+/// fabric's, because only
+/// that knows whom the multicast reached; to acknowledge is the business of nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gather {
+    /// The node that is to get this node's; none: the sender of the multicast.
+    pub parent: Option<NodeId>,
+    /// How many nodes give it theirs.
+    pub children: u32,
+    /// Of the network's tree: where its acknowledgement is gathered with others. 0 is next to the leaves.
+    pub level: u32,
+}
+
 /// One node's way to the others.
 pub trait Fabric {
     /// Whose way this is.
@@ -86,10 +99,14 @@ pub trait Fabric {
     fn send(&mut self, to: NodeId, message: Message) -> Result<(), Busy>;
     /// Sends a message to all nodes of a map, which the network itself multiplies on its way. A multicast and a
     /// message to one node may overtake each
-    /// other, and so may two multicasts.
-    fn send_many(&mut self, to: &Map, message: Message) -> Result<(), Refused> {
+    /// other, and so may two multicasts. Returns how many nodes get it.
+    fn send_many(&mut self, to: &Map, message: Message) -> Result<u32, Refused> {
         let _ = to;
         Err(Refused::Unsupported(message))
+    }
+    /// Where acknowledgements of the message that was polled last are gathered, if it came by a multicast.
+    fn gather(&self) -> Option<Gather> {
+        None
     }
     /// The next message that has arrived, those of higher priority first.
     fn poll(&mut self) -> Option<Message>;

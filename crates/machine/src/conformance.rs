@@ -1,8 +1,8 @@
 //! What a machine must do on every fabric: programs whose nodes check what comes to them, the same for all kinds.
 
 use crate::{CREDITS, Call, Context, Counters, Ended, Here, Machine, Name, NodeSet, Passport};
-use crate::{Program, Reduction, Slot, Verdict};
-use fabric::{Fabric, NodeId, Priority, Time};
+use crate::{Program, Reduction, Slot, Spread, Verdict};
+use fabric::{Fabric, NodeId, Priority, Random, Time};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -30,6 +30,7 @@ pub fn tests<K: Kind>() -> Vec<Test<K>> {
         ("barriers hold everybody although nobody sends anything", barriers),
         ("a barrier that some never come to", missed),
         ("broadcasts and multicasts reach their nodes once", multicasts),
+        ("a multicast reaches its nodes once, whichever way it goes", spreads),
         ("a chain of messages ends the run only when it is at its end", chain),
         ("tasks that wait for ever are counted", waiting),
         ("who sleeps wakes in time", sleeping),
@@ -70,6 +71,15 @@ impl Program for Clerk {
                     let next = NodeId((context.node().0 + 1) % context.nodes());
                     context.send(next, Priority::Low, HOP, &[call.words[0] - 1]);
                 }
+            }
+            TELL_ALL => {
+                let &[id, set] = call.words else { panic!("{:?}", call.words) };
+                assert_eq!(call.payload, told(id));
+                if set >> context.node().0 & 1 == 0 {
+                    self.notes.borrow_mut().push((call.from, STRANGER));
+                    return Verdict::Absent;
+                }
+                self.notes.borrow_mut().push((call.from, id));
             }
             code => panic!("code {code}"),
         }
@@ -314,6 +324,69 @@ fn multicasts<K: Kind>(kind: &mut K) {
                 assert_eq!(count(1000 + u64::from(from)), expected, "from {from} to {}", node.0);
             }
         }
+    }
+}
+
+/// Multicasts of each spread that a node sends.
+const SETS: u64 = 6;
+const TELL_ALL: u32 = 8;
+/// Notes of who was told what is not for it, and of how many such the senders have heard of.
+const STRANGER: u64 = 1 << 60;
+const STRANGERS: u64 = 1 << 61;
+
+/// The set of a multicast, a bit for each node; they are at most 64.
+fn told_set(from: NodeId, id: u64, nodes: u32) -> u64 {
+    let all = u64::MAX >> (64 - nodes);
+    match id % SETS {
+        0 => all,
+        1 => all & !(1 << from.0),
+        2 => 1 << from.0,
+        3 => 0,
+        _ => Random::new(u64::from(from.0) << 32 | id).bits() & all,
+    }
+}
+
+/// Its payload: some do not fit into a packet of every network.
+fn told(id: u64) -> Vec<u8> {
+    vec![id as u8; if id % SETS == 5 { 90 } else { 9 }]
+}
+
+fn spreads<K: Kind>(kind: &mut K) {
+    let nodes = kind.nodes();
+    for refuse in [0, 3] {
+        let notes = clerks(kind, refuse, |here, notes| {
+            for (number, spread) in (0..).zip(Spread::ALL) {
+                let (here, notes) = (here.clone(), notes.clone());
+                here.clone().spawn(async move {
+                    for id in number * SETS..(number + 1) * SETS {
+                        let bits = told_set(here.node(), id, here.nodes());
+                        let set: NodeSet =
+                            (0..here.nodes()).filter(|node| bits >> node & 1 != 0).map(NodeId).collect();
+                        let answers = here.multicast_by(spread, set, TELL_ALL, &[id, bits], told(id)).await;
+                        assert_eq!(answers.done, bits.count_ones(), "{spread:?}");
+                        assert!(answers.absent == 0 || spread == Spread::Levels, "{spread:?}: {answers:?}");
+                        notes.borrow_mut().push((here.node(), STRANGERS + u64::from(answers.absent)));
+                    }
+                });
+            }
+        });
+        for (node, notes) in &notes {
+            for from in (0..nodes).map(NodeId) {
+                for id in 0..SETS * Spread::ALL.len() as u64 {
+                    let count = notes.iter().filter(|&&note| note == (from, id)).count();
+                    let expected = told_set(from, id, nodes) >> node.0 & 1;
+                    assert_eq!(count as u64, expected, "{id} from {} to {}", from.0, node.0);
+                }
+            }
+        }
+        let strangers =
+            |notes: &[(NodeId, u64)]| notes.iter().filter(|note| note.1 == STRANGER).count() as u64;
+        let heard = |notes: &[(NodeId, u64)]| {
+            notes.iter().filter_map(|note| note.1.checked_sub(STRANGERS)).sum::<u64>()
+        };
+        let own = notes.iter().map(|(node, notes)| (*node, heard(notes).wrapping_sub(strangers(notes))));
+        let own: Vec<(NodeId, u64)> = own.collect();
+        assert_eq!(total(kind, own.into_iter()), 0, "all strangers are heard of, and no others");
     }
 }
 

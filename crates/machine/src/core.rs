@@ -5,11 +5,10 @@ use crate::collective::{Barrier, Partial, Reduce, children};
 use crate::flow::Flow;
 use crate::header::{Header, Kind, NODES_MAX};
 use crate::here::Request;
-use crate::multicast::{self, Multicasts, Origin};
+use crate::multicast::Multicasts;
 use crate::names::Names;
 use crate::slot::Slot;
 use crate::waves::Waves;
-use fabric::NodeSet;
 use fabric::{Fabric, Message, NodeId, Priority, Time};
 
 /// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is simulated, beside what programs
@@ -75,7 +74,7 @@ impl std::ops::AddAssign for Spent {
 impl Spent {
     fn on(&mut self, kind: Kind) -> &mut u64 {
         match kind {
-            Kind::Barrier | Kind::ReduceUp | Kind::ReduceDown | Kind::Acknowledge => {
+            Kind::Barrier | Kind::ReduceUp | Kind::ReduceDown | Kind::Acknowledge | Kind::Gathered => {
                 &mut self.synchronization
             }
             kind if kind.counts() => &mut self.messages,
@@ -135,7 +134,7 @@ impl Core {
         Core {
             node,
             nodes,
-            flow: Flow::new(nodes, costs.are_simulated()),
+            flow: Flow::new(costs.are_simulated()),
             names: Names::new(node),
             barrier: Barrier::new(node, nodes),
             reduce: Reduce::new(node, nodes),
@@ -158,11 +157,20 @@ impl Core {
     }
     #[inline]
     fn spend_on_sending<F: Fabric>(&mut self, fabric: &mut F, kind: Kind, message: &Message) {
+        self.spend_on_words(fabric, kind, message.words().len(), message.payload.len());
+    }
+    /// What it takes to send a message of so many words and bytes.
+    #[inline]
+    pub(crate) fn spend_on_words<F: Fabric>(
+        &mut self,
+        fabric: &mut F,
+        kind: Kind,
+        words: usize,
+        bytes: usize,
+    ) {
         let mut time = self.costs.send;
         if self.costs.words_a_cycle > 0 {
-            let bytes = message.payload.len() as u64;
-            time += (message.words().len() as u64 + bytes.div_ceil(WORD_BYTES))
-                .div_ceil(self.costs.words_a_cycle);
+            time += (words as u64 + (bytes as u64).div_ceil(WORD_BYTES)).div_ceil(self.costs.words_a_cycle);
         }
         self.spend(fabric, |spent| spent.on(kind), time);
     }
@@ -236,30 +244,13 @@ impl Core {
             self.post(fabric, child, message.clone());
         }
     }
-    /// Gives the halves of a set their parts, and counts them and the own one.
-    pub(crate) fn multicast<F: Fabric>(
-        &mut self,
-        fabric: &mut F,
-        origin: Origin,
-        set: &NodeSet,
-        (code, words, payload): (u32, &[u64], &[u8]),
-    ) -> u32 {
-        let halves: Vec<_> = multicast::halves(set).collect();
-        let entry = self.multicasts.enter(origin, halves.len() as u32 + 1);
-        for (to, rest) in halves {
-            let mut message = Header::new(Kind::Multicast, code, entry).message(Priority::Low, words);
-            message.payload = payload.to_vec();
-            rest.append_to(&mut message.payload);
-            self.post(fabric, to, message);
-        }
-        entry
+    /// Whether all that was to be sent is under way.
+    pub(crate) fn all_sent(&self) -> bool {
+        self.flow.is_empty() && !self.multicasts.any_waiting()
     }
-    pub(crate) fn part_done<F: Fabric>(&mut self, fabric: &mut F, entry: u32) {
-        match self.multicasts.done(entry) {
-            Some(Origin::Task(done)) => _ = done.fill(()),
-            Some(Origin::Node(node, entry)) => self.tell(fabric, node, Kind::Acknowledge, entry, &[]),
-            None => {}
-        }
+    /// Sends what it can of what waits; true if something was sent.
+    pub(crate) fn flush<F: Fabric>(&mut self, fabric: &mut F) -> bool {
+        self.flow.flush(fabric) | (self.multicasts.any_waiting() && self.begin_multicasts(fabric))
     }
     pub(crate) fn enter_call(&mut self, reply: Slot<Message>) -> u64 {
         if let Some(index) = self.free_calls.pop() {
@@ -291,21 +282,7 @@ impl Core {
                 message.payload = payload;
                 self.post(fabric, self.node, message);
             }
-            Request::Multicast { mut set, code, mut words, payload, done } => {
-                words.insert(0, self.node.0.into());
-                let mine = set.remove(self.node);
-                let entry = self.multicast(fabric, Origin::Task(done), &set, (code, &words, &payload));
-                if mine {
-                    // As if it had come from elsewhere, with nobody to pass it on to.
-                    let mut message =
-                        Header::new(Kind::Multicast, code, entry).message(Priority::Low, &words);
-                    message.payload = payload;
-                    NodeSet::new().append_to(&mut message.payload);
-                    self.post(fabric, self.node, message);
-                } else {
-                    self.part_done(fabric, entry);
-                }
-            }
+            Request::Multicast(multicast) => self.multicast(fabric, multicast),
             Request::Barrier(done) => {
                 self.spend(fabric, |spent| &mut spent.synchronization, self.costs.barrier);
                 self.barrier.enter(fabric, done);

@@ -11,13 +11,45 @@ pub const CREDITS: u32 = 1024;
 const OUTBOX_FULL: usize = 64;
 const OUTBOX_FULL_SIMULATED: usize = 1;
 
+/// Peers of numbers next to each other that get their place together.
+const CHUNK: usize = 64;
+
+/// What there is between this node and another.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peer {
+    /// Messages that this node has under way to it.
+    sent: u32,
+    /// How many credits it is to get back.
+    owed: u32,
+}
+
+/// All peers. Those that this node has nothing to do with take (nearly) no memory, so that machines may have many nodes.
+#[derive(Debug, Default)]
+struct Peers(Vec<Option<Box<[Peer; CHUNK]>>>);
+
+impl Peers {
+    #[inline]
+    fn get(&mut self, node: NodeId) -> &mut Peer {
+        let (chunk, place) = (node.0 as usize / CHUNK, node.0 as usize % CHUNK);
+        match self.0.get_mut(chunk) {
+            // Looked up twice: a borrow that is returned on one path only is held on all.
+            Some(Some(_)) => &mut self.0[chunk].as_mut().expect("it is there")[place],
+            _ => self.make(chunk, place),
+        }
+    }
+    #[cold]
+    fn make(&mut self, chunk: usize, place: usize) -> &mut Peer {
+        if chunk >= self.0.len() {
+            self.0.resize_with(chunk + 1, || None);
+        }
+        &mut self.0[chunk].get_or_insert_with(|| Box::new([Peer::default(); CHUNK]))[place]
+    }
+}
+
 /// A node's credits and its outbox.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// How many messages may still be sent to each node.
-    credits: Vec<u32>,
-    /// How many credits each node is to get back.
-    owed: Vec<u32>,
+    peers: Peers,
     /// What waits, high priority first.
     outbox: [BTreeMap<NodeId, VecDeque<Message>>; 2],
     waiting: usize,
@@ -28,11 +60,9 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(nodes: u32, simulated: bool) -> Flow {
-        let all = nodes as usize;
+    pub(crate) fn new(simulated: bool) -> Flow {
         Flow {
-            credits: vec![CREDITS; all],
-            owed: vec![0; all],
+            peers: Peers::default(),
             outbox: [BTreeMap::new(), BTreeMap::new()],
             waiting: 0,
             put_off: 0,
@@ -42,13 +72,9 @@ impl Flow {
     /// Sends a message, or puts it into the outbox.
     #[inline(always)]
     pub(crate) fn send<F: Fabric>(&mut self, fabric: &mut F, to: NodeId, message: Message) {
-        let pays = message.priority == Priority::Low;
-        let credits = &mut self.credits[to.0 as usize];
         // Nothing waits: the usual case.
-        if self.waiting == 0 && (!pays || *credits > 0) {
-            *credits -= u32::from(pays);
-            if let Err(Busy(message)) = fabric.send(to, message) {
-                *credits += u32::from(pays);
+        if self.waiting == 0 {
+            if let Err(message) = self.try_send(fabric, to, message) {
                 self.wait(to, message);
             }
             return;
@@ -72,14 +98,17 @@ impl Flow {
     pub(crate) fn put_off(&self) -> u64 {
         self.put_off
     }
+    #[inline(always)]
     fn try_send<F: Fabric>(&mut self, fabric: &mut F, to: NodeId, message: Message) -> Result<(), Message> {
-        let pays = message.priority == Priority::Low;
-        let credits = &mut self.credits[to.0 as usize];
-        if pays && *credits == 0 {
+        if message.priority == Priority::High {
+            return fabric.send(to, message).map_err(|Busy(message)| message);
+        }
+        let peer = self.peers.get(to);
+        if peer.sent == CREDITS {
             return Err(message);
         }
         fabric.send(to, message).map_err(|Busy(message)| message)?;
-        *credits -= u32::from(pays);
+        peer.sent += 1;
         Ok(())
     }
     /// Sends what it can of the outbox; true if something was sent.
@@ -106,7 +135,7 @@ impl Flow {
     }
     /// A message of low priority of this node was dispatched: the credits that it now gets back.
     pub(crate) fn dispatched(&mut self, from: NodeId) -> Option<Message> {
-        let owed = &mut self.owed[from.0 as usize];
+        let owed = &mut self.peers.get(from).owed;
         *owed += 1;
         if *owed < CREDITS / 4 {
             return None;
@@ -116,11 +145,10 @@ impl Flow {
     }
     /// Credits have come back. False if there are more than were given.
     pub(crate) fn refill(&mut self, from: NodeId, count: u32) -> bool {
-        let credits = &mut self.credits[from.0 as usize];
-        let filled = credits.saturating_add(count);
-        let right = filled <= CREDITS;
+        let sent = &mut self.peers.get(from).sent;
+        let right = count <= *sent;
         if right {
-            *credits = filled;
+            *sent -= count;
         }
         right
     }

@@ -1,6 +1,7 @@
 //! The first word of every message, and what a handler sees of one.
 //!
-//! `code (32 bits) | kind (8) | aux (24)`: `aux` is a node, a round or an entry of a table, as the kind says.
+//! `code (32 bits) | kind (8) | aux (24)`: `aux` is a node, a round or an entry of a table, as the kind says. Whoever gives out entries sees to it that
+//! their numbers fit.
 
 use crate::names::Name;
 use fabric::{Message, NodeId, Priority};
@@ -9,7 +10,7 @@ use fabric::{Message, NodeId, Priority};
 pub const WORDS: usize = fabric::WORDS_MAX - 2;
 /// Codes of programs are below this number.
 pub const CODES: u32 = 1 << 31;
-/// Nodes have to fit into a header.
+/// Nodes, and entries of tables, have to fit into a header.
 pub(crate) const NODES_MAX: u32 = 1 << 24;
 
 /// What a message is to the machine.
@@ -34,8 +35,14 @@ pub(crate) enum Kind {
     Broadcast,
     /// For a handler of each node of a set, which is at the end of the payload; word 1 is who sent it first, `aux` the entry of who passed it on.
     Multicast,
-    /// A multicast has been dealt with below here: `aux` is the receiver's entry.
+    /// The same along a chain: behind the set are the answers so far, `aux` is the entry of the first sender.
+    Chain,
+    /// The same by the fabric's own multicast, without a set.
+    Copy,
+    /// A multicast has been dealt with below here: `aux` is the receiver's entry, word 1 the answers.
     Acknowledge,
+    /// A multicast by the fabric has been dealt with below here: word 1 is who sent it first, `aux` that node's entry, word 2 the answers.
+    Gathered,
     /// Somebody is in this round (`aux`) of a barrier.
     Barrier,
     /// Towards the root and back: word 1 is the operation, word 2 the value.
@@ -47,7 +54,7 @@ pub(crate) enum Kind {
     End,
 }
 
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 19] = [
     Kind::Plain,
     Kind::Request,
     Kind::Reply,
@@ -57,7 +64,10 @@ const KINDS: [Kind; 16] = [
     Kind::Credits,
     Kind::Broadcast,
     Kind::Multicast,
+    Kind::Chain,
+    Kind::Copy,
     Kind::Acknowledge,
+    Kind::Gathered,
     Kind::Barrier,
     Kind::ReduceUp,
     Kind::ReduceDown,
@@ -139,7 +149,7 @@ mod tests {
             let message = header.message(Priority::Low, &[7]);
             assert_eq!((Header::of(&message), message.words()[1]), (Some(header), 7));
         }
-        for words in [&[][..], &[u64::MAX], &[1 << 31], &[16 << 32]] {
+        for words in [&[][..], &[u64::MAX], &[1 << 31], &[19 << 32]] {
             assert_eq!(Header::of(&Message::new(Priority::Low, words)), None, "{words:?}");
         }
     }

@@ -3,6 +3,7 @@
 use crate::collective::Reduction;
 use crate::header::{Header, Kind, WORDS};
 use crate::letters::Letters;
+use crate::multicast::{Answers, Multicast, Spread};
 use crate::slot::Slot;
 use crate::tasks::Task;
 use fabric::NodeSet;
@@ -43,7 +44,7 @@ pub(crate) enum Request {
     Send(NodeId, Message),
     Call { to: NodeId, code: u32, words: Vec<u64>, payload: Vec<u8>, reply: Slot<Message> },
     Broadcast { code: u32, words: Vec<u64>, payload: Vec<u8> },
-    Multicast { set: NodeSet, code: u32, words: Vec<u64>, payload: Vec<u8>, done: Slot<()> },
+    Multicast(Multicast),
     Barrier(Slot<()>),
     Reduce(Reduction, u64, Slot<u64>),
     Spend(u64),
@@ -234,12 +235,26 @@ impl Here {
         self.room().await;
         self.ask(Request::Broadcast { code, words: words.to_vec(), payload });
     }
-    /// Sends a message to a handler of each node of a set, and waits until all of them have dealt with it.
-    pub async fn multicast(&self, set: NodeSet, code: u32, words: &[u64], payload: Vec<u8>) {
+    /// Sends a message to a handler of each node of a set, along a tree, and waits until all of them have dealt with it.
+    pub async fn multicast(&self, set: NodeSet, code: u32, words: &[u64], payload: Vec<u8>) -> Answers {
+        self.multicast_by(Spread::Tree, set, code, words, payload).await
+    }
+    /// The same in any way. Two multicasts, or a multicast and a message to one node, may overtake each other.
+    pub async fn multicast_by(
+        &self,
+        spread: Spread,
+        set: NodeSet,
+        code: u32,
+        words: &[u64],
+        payload: Vec<u8>,
+    ) -> Answers {
+        assert!(words.len() <= WORDS, "a message has at most {WORDS} words");
+        assert!(set.iter().all(|node| node.0 < self.nodes()), "a set of nodes that there are");
         self.room().await;
         let done = Slot::new();
-        self.ask(Request::Multicast { set, code, words: words.to_vec(), payload, done: done.clone() });
-        done.read().await;
+        let words = std::iter::once(u64::from(self.node().0)).chain(words.iter().copied()).collect();
+        self.ask(Request::Multicast(Multicast { spread, set, code, words, payload, done: done.clone() }));
+        done.read().await
     }
     /// Waits until every node has come to this barrier.
     pub async fn barrier(&self) {

@@ -13,7 +13,8 @@
 //! - X1 Messages of high priority are dispatched before all others. Programs send answers with it, and what a handler of such a message sends
 //!   is of high priority too: so no answer waits for a request.
 //! - X2 A node has at most [`CREDITS`] messages of low priority under way to each peer, and whoever dispatches them gives credits back: so a
-//!   node that is slow stops those who flood it, not the network.
+//!   node that is slow stops those who flood it, not the network. Copies that the network makes of a multicast need none; of such multicasts a
+//!   node has at most 64 under way.
 //! - X3 What has no credit, or finds the fabric busy, waits in the outbox of its sender, in order. Tasks wait while that is full; handlers
 //!   never do, so it grows only if handlers send more messages than they get.
 //! - X4 The run ends when no node has anything to do and no message is under way: two waves in a row over all nodes found the same
@@ -54,6 +55,7 @@ pub use flow::CREDITS;
 pub use header::{CODES, Call, WORDS};
 pub use here::{Here, Reply, Sending};
 pub use machine::{Ended, Machine};
+pub use multicast::{Answers, Spread};
 pub use names::{Name, Passport};
 pub use slot::Slot;
 
@@ -86,6 +88,8 @@ pub trait Program {
 pub enum Verdict {
     /// It was dealt with.
     Done,
+    /// It was a [multicast](Spread::Levels) that is not for this node: its sender learns how many such nodes there were.
+    Absent,
     /// Not now: it goes back to its sender, which sends it again after a while.
     Refused,
     /// No node that runs this program sends it: it is dropped, and [counted](Counters::strange).

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::core::{Core, Costs, Counters};
 use crate::header::{Call, Header, Kind, WORDS};
 use crate::here::{Here, Shared};
-use crate::multicast::Origin;
+use crate::multicast::Answers;
 use crate::names::Name;
 use crate::tasks::Tasks;
 use crate::waves::{Count, Found};
@@ -50,7 +50,10 @@ pub struct Machine<P> {
 
 enum Later {
     Send(NodeId, Message),
+    /// To its handler.
     Dispatch(Message),
+    /// As if it had just come.
+    Again(Message),
 }
 
 impl<P: Program> Machine<P> {
@@ -95,6 +98,7 @@ impl<P: Program> Machine<P> {
             return;
         };
         if message.priority == Priority::Low
+            && header.kind != Kind::Copy
             && let Some(credits) = self.core.flow.dispatched(message.from)
         {
             self.core.flow.send(fabric, message.from, credits);
@@ -168,25 +172,18 @@ impl<P: Program> Machine<P> {
                 core.broadcast(fabric, NodeId(aux), &message);
                 self.deliver(fabric, message);
             }
-            Kind::Multicast => {
-                let Some((payload, set)) = NodeSet::split(&message.payload, core.nodes) else { return false };
-                let first = message.words().get(1).copied();
-                if first.is_none_or(|first| first >= u64::from(core.nodes)) {
+            Kind::Multicast | Kind::Chain | Kind::Copy => return self.multicast(fabric, header, message),
+            Kind::Acknowledge => {
+                let &[_, answers] = message.words() else { return false };
+                core.part_done(fabric, aux, Answers::of(answers));
+            }
+            Kind::Gathered => {
+                let &[_, sender, answers] = message.words() else { return false };
+                if sender >= u64::from(core.nodes) {
                     return false;
                 }
-                // The sender's own part has its entry already.
-                let entry = if from == core.node {
-                    aux
-                } else {
-                    let origin = Origin::Node(from, aux);
-                    core.multicast(fabric, origin, &set, (header.code, &message.words()[1..], payload))
-                };
-                let mut mine =
-                    Header { aux: entry, ..header }.message(message.priority, &message.words()[1..]);
-                (mine.from, mine.payload) = (from, payload.to_vec());
-                self.deliver(fabric, mine);
+                core.copy_done(fabric, (NodeId(sender as u32), aux), Answers::of(answers));
             }
-            Kind::Acknowledge => core.part_done(fabric, aux),
             Kind::Barrier => {
                 let right = core.barrier.arrive(aux);
                 core.advance_barrier(fabric);
@@ -219,6 +216,41 @@ impl<P: Program> Machine<P> {
         }
         true
     }
+    /// This node's part of a multicast. False if no machine would have sent it.
+    fn multicast<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) -> bool {
+        let Message { from, priority, .. } = message;
+        let core = &mut self.core;
+        let sender = message.words().get(1).filter(|sender| **sender < u64::from(core.nodes));
+        let Some(sender) = sender.map(|sender| NodeId(*sender as u32)) else { return false };
+        let words = &message.words()[1..];
+        let (bytes, answers) = match (header.kind, message.payload.split_last_chunk()) {
+            (Kind::Chain, Some((bytes, answers))) => (bytes, Answers::of(u64::from_le_bytes(*answers))),
+            _ => (&message.payload[..], Answers::default()),
+        };
+        if header.kind == Kind::Copy {
+            let Some(place) = fabric.gather().filter(|_| from == sender) else { return false };
+            core.copy_came(fabric, (sender, header.aux), place);
+            self.deliver(fabric, message);
+            return true;
+        }
+        let Some((payload, set)) = NodeSet::split(bytes, core.nodes) else { return false };
+        let content = (header.code, words, payload);
+        let entry = match header.kind {
+            Kind::Chain => core.enter_chain((sender, header.aux), set, answers, content),
+            // The sender's own part has its entry already.
+            _ if from == core.node => Ok(header.aux),
+            _ => core.pass_on(fabric, (from, header.aux), &set, content),
+        };
+        let Ok(entry) = entry else {
+            self.put_off(fabric, Later::Again(message));
+            return true;
+        };
+        let header = Header { kind: Kind::Multicast, aux: entry, ..header };
+        let mut mine = header.message(priority, words);
+        (mine.from, mine.payload) = (from, payload.to_vec());
+        self.deliver(fabric, mine);
+        true
+    }
     /// A message that must not go back, because its sender has other things to do with it: if it is refused, it is tried again here.
     fn deliver<F: Fabric>(&mut self, fabric: &mut F, message: Message) {
         let header = Header::of(&message).expect("it was looked at before");
@@ -228,7 +260,7 @@ impl<P: Program> Machine<P> {
                 let name = Name::of(word);
                 (2, NodeId(header.aux), self.core.names.translate(name).map(|value| (name, value)))
             }
-            Kind::Multicast => (2, NodeId(word as u32), None),
+            Kind::Multicast | Kind::Copy => (2, NodeId(word as u32), None),
             _ => (1, NodeId(header.aux), None),
         };
         let call = Call {
@@ -240,11 +272,18 @@ impl<P: Program> Machine<P> {
             priority: message.priority,
             reply: None,
         };
-        if self.handle(fabric, &call) == Verdict::Refused {
-            return self.put_off(fabric, Later::Dispatch(message));
-        }
-        if header.kind == Kind::Multicast {
-            self.core.part_done(fabric, header.aux);
+        let answers = match self.handle(fabric, &call) {
+            Verdict::Refused if header.kind == Kind::Named => {
+                return self.put_off(fabric, Later::Again(message));
+            }
+            Verdict::Refused => return self.put_off(fabric, Later::Dispatch(message)),
+            Verdict::Done => Answers { done: 1, absent: 0 },
+            Verdict::Absent | Verdict::Strange => Answers { done: 0, absent: 1 },
+        };
+        match header.kind {
+            Kind::Multicast => self.core.part_done(fabric, header.aux, answers),
+            Kind::Copy => self.core.copy_done(fabric, (from, header.aux), answers),
+            _ => {}
         }
     }
     fn named<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) -> bool {
@@ -260,7 +299,7 @@ impl<P: Program> Machine<P> {
         let place = self.core.names.place(name);
         if place == self.core.node {
             // Its home knows of no such object (yet).
-            self.put_off(fabric, Later::Dispatch(message));
+            self.put_off(fabric, Later::Again(message));
             return true;
         }
         self.core.counters.forwarded += 1;
@@ -303,11 +342,9 @@ impl<P: Program> Machine<P> {
             for what in entry.remove() {
                 match what {
                     Later::Send(to, message) => self.core.post(fabric, to, message),
-                    Later::Dispatch(message)
-                        if Header::of(&message).is_some_and(|h| h.kind == Kind::Named) =>
-                    {
-                        let header = Header::of(&message).expect("it was looked at just now");
-                        self.named(fabric, header, message);
+                    Later::Again(message) => {
+                        let header = Header::of(&message).expect("it was looked at before");
+                        self.system(fabric, header, message);
                     }
                     Later::Dispatch(message) => self.deliver(fabric, message),
                 }
@@ -378,7 +415,7 @@ impl<P: Program> Machine<P> {
     fn count(&mut self) -> Count {
         let busy = self.any_ready()
             || self.background
-            || !self.core.flow.is_empty()
+            || !self.core.all_sent()
             || !self.later.is_empty()
             || !self.here.shared().sleeping.borrow().is_empty();
         let Counters { sent, dispatched, .. } = self.core.counters;
@@ -461,7 +498,7 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
         }
         // Handlers may have asked for what only tasks may do.
         self.serve(fabric);
-        did |= self.core.flow.flush(fabric);
+        did |= self.core.flush(fabric);
         if !self.core.flow.is_full() {
             let waiting = std::mem::take(&mut *self.here.shared().room.borrow_mut());
             waiting.into_iter().for_each(Waker::wake);
@@ -470,10 +507,10 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
             self.look_outside(fabric);
         }
         self.look_for_end(fabric, !did && !self.any_ready());
-        if self.ended.is_some() && self.core.flow.is_empty() {
+        if self.ended.is_some() && self.core.all_sent() {
             return Step::Done;
         }
-        if did || self.any_ready() || self.background || !self.core.flow.is_empty() {
+        if did || self.any_ready() || self.background || !self.core.all_sent() {
             return Step::Again;
         }
         Step::Wait(self.next_time())

@@ -3,7 +3,7 @@
 use crate::*;
 use arbtest::arbitrary::{self, Unstructured};
 use arbtest::arbtest;
-use fabric::{Busy, Message, Node, NodeId, Priority, Step, Time, WORDS_MAX};
+use fabric::{Busy, Gather, Message, Node, NodeId, Priority, Step, Time, WORDS_MAX};
 use header::{Header, Kind};
 
 const NODES: u32 = 5;
@@ -14,6 +14,7 @@ struct Strangers<'a> {
     time: u64,
     incoming: Vec<Message>,
     own: Vec<Message>,
+    gather: Option<Gather>,
     u: &'a mut Unstructured<'a>,
 }
 
@@ -36,7 +37,15 @@ impl fabric::Fabric for Strangers<'_> {
         Ok(())
     }
     fn poll(&mut self) -> Option<Message> {
+        let parent = self.u.int_in_range(0..=NODES).unwrap_or(NODES);
+        let parent = (parent < NODES).then_some(NodeId(parent));
+        let any = self.u.arbitrary().unwrap_or(false);
+        let children = self.u.int_in_range(0..=3).unwrap_or(0);
+        self.gather = any.then_some(Gather { parent, children, level: 0 });
         self.own.pop().or_else(|| self.incoming.pop())
+    }
+    fn gather(&self) -> Option<Gather> {
+        self.gather
     }
     fn now(&self) -> Time {
         Time(self.time)
@@ -61,8 +70,10 @@ impl Program for Everything {
                 let reply = task.call(NodeId(1), 1, &[round]).await;
                 assert!(reply.words().len() <= WORDS);
             });
-            let task = here.clone();
-            here.spawn(async move { task.multicast(NodeSet::all(NODES), 2, &[round], vec![1; 3]).await });
+            for spread in Spread::ALL {
+                let (task, all) = (here.clone(), NodeSet::all(NODES));
+                here.spawn(async move { _ = task.multicast_by(spread, all, 2, &[round], vec![1; 3]).await });
+            }
             let task = here.clone();
             here.spawn(async move { task.broadcast(3, &[round], Vec::new()).await });
         }
@@ -103,7 +114,7 @@ fn message(u: &mut Unstructured<'_>) -> arbitrary::Result<Message> {
         };
     }
     if u.ratio(7, 8)? {
-        let kind = u.int_in_range(0..=16u64)?;
+        let kind = u.int_in_range(0..=19u64)?;
         let aux = if u.ratio(3, 4)? { u.int_in_range(0..=6u64)? } else { u.arbitrary::<u64>()? >> 40 };
         words[0] = u.int_in_range(0..=9u64)? | kind << 32 | aux << 40;
     }
@@ -131,7 +142,7 @@ fn whatever_strangers_send_a_machine_goes_on() {
         let rest: Vec<u8> = (0..64).map(|_| u.arbitrary().unwrap_or(0)).collect();
         let mut rest = Unstructured::new(&rest);
         let mut machine = Machine::new(node, NODES, Everything, Costs { patience: 50, ..Costs::default() });
-        let mut fabric = Strangers { node, time: 0, incoming, own: Vec::new(), u: &mut rest };
+        let mut fabric = Strangers { node, time: 0, incoming, own: Vec::new(), gather: None, u: &mut rest };
         for _ in 0..60 {
             fabric.time += 20;
             if machine.step(&mut fabric) == Step::Done {
@@ -160,8 +171,14 @@ fn what_no_handler_knows_is_strange() {
         message(Kind::Multicast, &[1], set),
     ];
     let strange = incoming.len() as u64;
-    let mut fabric =
-        Strangers { node: NodeId(4), time: 0, incoming, own: Vec::new(), u: &mut Unstructured::new(&[]) };
+    let mut fabric = Strangers {
+        node: NodeId(4),
+        time: 0,
+        incoming,
+        own: Vec::new(),
+        gather: None,
+        u: &mut Unstructured::new(&[]),
+    };
     let mut machine = Machine::new(NodeId(4), NODES, Everything, Costs { patience: 50, ..Costs::default() });
     assert_ne!(machine.step(&mut fabric), Step::Done);
     assert_eq!((machine.counters().strange, machine.counters().returned), (strange, 0));
@@ -185,8 +202,14 @@ fn news_of_nowhere_is_strange() {
         moved(Name { home: NodeId(NODES), index: 0 }, 1),
     ];
     let strange = incoming.len() as u64;
-    let mut fabric =
-        Strangers { node: NodeId(0), time: 0, incoming, own: Vec::new(), u: &mut Unstructured::new(&[]) };
+    let mut fabric = Strangers {
+        node: NodeId(0),
+        time: 0,
+        incoming,
+        own: Vec::new(),
+        gather: None,
+        u: &mut Unstructured::new(&[]),
+    };
     let mut machine = Machine::new(NodeId(0), NODES, Everything, Costs { patience: 50, ..Costs::default() });
     assert_ne!(machine.step(&mut fabric), Step::Done);
     assert_eq!(machine.counters().strange, strange);

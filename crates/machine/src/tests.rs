@@ -2,7 +2,7 @@
 
 use crate::conformance::{Kind, tests};
 use crate::*;
-use fabric::{Busy, Fabric, Message, Node, NodeId, Random, Step, Time};
+use fabric::{Busy, Fabric, Gather, Map, Message, Node, NodeId, Random, Refused, Step, Time};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -14,6 +14,8 @@ struct Net {
     queues: Vec<[VecDeque<Message>; 2]>,
     /// How often nodes have come to a barrier of this fabric's, if it has one.
     arrivals: Option<u32>,
+    /// Copies of multicasts on their way to each node, in no order. None: it has no multicast.
+    copies: Option<Vec<Vec<(Message, Gather)>>>,
 }
 
 struct Way {
@@ -23,6 +25,7 @@ struct Way {
     net: Rc<RefCell<Net>>,
     /// How often this node has.
     arrived: u32,
+    gather: Option<Gather>,
 }
 
 impl Fabric for Way {
@@ -42,8 +45,46 @@ impl Fabric for Way {
         queue.push_back(message);
         Ok(())
     }
+    fn send_many(&mut self, to: &Map, mut message: Message) -> Result<u32, Refused> {
+        let net = &mut *self.net.borrow_mut();
+        let Some(copies) = &mut net.copies else { return Err(Refused::Unsupported(message)) };
+        match net.random.below(8) {
+            0 => return Err(Refused::Unsupported(message)),
+            1 | 2 => return Err(Refused::Busy(message)),
+            _ => {}
+        }
+        let mut reached: Vec<NodeId> = match to {
+            Map::Exact(set) => set.iter().collect(),
+            Map::Levels(set) => {
+                let stranger = NodeId(net.random.below(self.nodes));
+                set.iter().chain((!set.is_empty()).then_some(stranger)).collect::<NodeSet>().iter().collect()
+            }
+        };
+        let turn = net.random.below(self.nodes) as usize % reached.len().max(1);
+        reached.rotate_left(turn);
+        message.from = self.node;
+        for (at, node) in reached.iter().enumerate() {
+            let parent = at.checked_sub(1).map(|at| reached[at / 2]);
+            let children = [2 * at + 1, 2 * at + 2].into_iter().filter(|child| *child < reached.len());
+            let gather = Gather { parent, children: children.count() as u32, level: 0 };
+            copies[node.0 as usize].push((message.clone(), gather));
+        }
+        Ok(reached.len() as u32)
+    }
+    fn gather(&self) -> Option<Gather> {
+        self.gather
+    }
     fn poll(&mut self) -> Option<Message> {
         let net = &mut *self.net.borrow_mut();
+        self.gather = None;
+        if let Some(copies) = net.copies.as_mut().map(|copies| &mut copies[self.node.0 as usize])
+            && !copies.is_empty()
+            && net.random.below(4) == 0
+        {
+            let copy = copies.swap_remove(net.random.below(copies.len() as u32) as usize);
+            self.gather = Some(copy.1);
+            return Some(copy.0);
+        }
         for priority in [1, 0] {
             let first = net.random.below(self.nodes);
             for i in 0..self.nodes {
@@ -80,13 +121,13 @@ impl Fabric for Way {
 
 impl Way {
     fn new(node: NodeId, nodes: u32, net: &Rc<RefCell<Net>>) -> Way {
-        Way { node, nodes, time: 0, net: net.clone(), arrived: 0 }
+        Way { node, nodes, time: 0, net: net.clone(), arrived: 0, gather: None }
     }
 }
 
 /// A node's way in a net without barriers, for what needs no other nodes.
 pub(crate) fn way(node: NodeId, nodes: u32) -> impl Fabric {
-    let net = Net { random: Random::new(0), room: 0, queues: Vec::new(), arrivals: None };
+    let net = Net { random: Random::new(0), room: 0, queues: Vec::new(), arrivals: None, copies: None };
     Way::new(node, nodes, &Rc::new(RefCell::new(net)))
 }
 
@@ -112,6 +153,7 @@ impl Kind for Suite {
             room,
             queues: (0..nodes * nodes).map(|_| Default::default()).collect(),
             arrivals: seed.is_multiple_of(2).then_some(0),
+            copies: (seed % 4 < 2).then(|| vec![Vec::new(); nodes as usize]),
         }));
         let costs = Costs { patience: 100, ..Costs::default() };
         let mut all: Vec<_> = (0..nodes)

@@ -15,8 +15,8 @@ use super::network::{FIRST, Grant, LAST, NONE, Network};
 use super::packet::{NOBODY, Packet};
 use super::rdt::LINKS;
 use super::topology::Routes;
-use super::tree::{Branches, Stage};
-use crate::{NodeId, Priority};
+use super::tree::{Branches, Gathers, Stage, leaf};
+use crate::{Gather, NodeId, Priority};
 
 /// A multicast packet at an input of a router.
 #[derive(Debug)]
@@ -237,6 +237,16 @@ impl Network {
                 return;
             }
         }
+    }
+
+    /// Where the node to which a copy has come stands among those that gather acknowledgements.
+    pub(super) fn gather(&self, copy: &Packet) -> Option<Gather> {
+        let Routes::Rdt(ways) = &self.routes else { return None };
+        let branches = &self.multicasts.casts[copy.cast as usize].branches;
+        let Gathers { parent, rank, children } = branches.gather(&ways.rdt, copy.stage.address());
+        let home = ways.rdt.place(copy.from.0);
+        let parent = parent.map(|address| NodeId(leaf(&ways.rdt, home, address)));
+        Some(Gather { parent, children, level: rank as u32 })
     }
 
     /// A copy has come to its node, and is forgotten. True if it was the last of its multicast.

@@ -65,6 +65,17 @@ pub(super) enum Branches {
     Alike([u8; RANKS_MAX + 1]),
 }
 
+/// A leaf's place among those that gather acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Gathers {
+    /// The address of the leaf that gets its own; none: the home does.
+    pub(super) parent: Option<u32>,
+    /// The rank whose branches these two are on.
+    pub(super) rank: usize,
+    /// Leaves that give it theirs.
+    pub(super) children: u32,
+}
+
 impl Branches {
     fn follows(&self, rank: usize, address: u32, branch: u32) -> bool {
         match self {
@@ -86,6 +97,44 @@ impl Branches {
             }
         }
         Branches::Alike(maps)
+    }
+
+    /// How many leaves they lead to.
+    pub(super) fn leaves(&self) -> u32 {
+        match self {
+            Branches::To(addresses) => addresses.len() as u32,
+            Branches::Alike(maps) => maps.iter().map(|map| map.count_ones().max(1)).product(),
+        }
+    }
+
+    /// Whom the leaf at an address gives its acknowledgement, by address (none: the home), at which rank, and how many give it
+    /// theirs. Of the leaves behind one branch the one with the least address gathers.
+    pub(super) fn gather(&self, rdt: &Rdt, address: u32) -> Gathers {
+        let mut children = 0;
+        for rank in 0..=rdt.top() {
+            let (low, high) = (3 * rank, 3 * (rank + 1));
+            let (least, branches) = match self {
+                Branches::Alike(maps) => {
+                    let digit = maps[rank].trailing_zeros();
+                    (address & !(7 << low) | digit << low, maps[rank].count_ones())
+                }
+                Branches::To(addresses) => {
+                    let first = address >> high << high;
+                    let begin = addresses.partition_point(|address| *address < first);
+                    let taken = |branch: &u32| {
+                        let first = first + (branch << low);
+                        let at = addresses.partition_point(|address| *address < first);
+                        addresses.get(at).is_some_and(|address| *address < first + (1 << low))
+                    };
+                    (addresses[begin], (0..8).filter(taken).count() as u32)
+                }
+            };
+            if least != address {
+                return Gathers { parent: Some(least), rank, children };
+            }
+            children += branches - 1;
+        }
+        Gathers { parent: None, rank: rdt.top() + 1, children }
     }
 
     /// All that the tree has.
@@ -196,6 +245,18 @@ pub(super) fn leaves(rdt: &Rdt, home: Vector) -> Vec<(u32, u32)> {
     leaves
 }
 
+/// The node that a leaf is.
+pub(super) fn leaf(rdt: &Rdt, home: Vector, address: u32) -> u32 {
+    let mut at = home;
+    for rank in (0..=rdt.top()).rev() {
+        if rank > 0 && rdt.rank(at) != rank {
+            at = rdt.step(at, rdt.link(0, rdt.transition(at, rank, (0, 0))));
+        }
+        at = rdt.step(at, offset(rdt, rank, address >> (3 * rank) & 7));
+    }
+    rdt.node(at)
+}
+
 /// The addresses of all nodes in all homes' trees.
 #[derive(Debug)]
 pub(super) struct Addresses {
@@ -298,6 +359,56 @@ mod tests {
             let range =
                 |all: &Vec<usize>| [*all.iter().min().expect("some"), *all.iter().max().expect("some")];
             assert_eq!((range(&seen[0]), range(&seen[1])), (links, paths), "{leaves} leaves");
+        }
+    }
+
+    #[test]
+    fn a_leaf_is_found_by_its_address() {
+        for side in [4, 8, 16, 32, 64, 256] {
+            let rdt = Rdt::new(side);
+            for home in (0..16).map(|cell| (cell % 4, cell / 4)) {
+                for (node, address) in leaves(&rdt, home) {
+                    assert_eq!(leaf(&rdt, home, address), node, "{side}");
+                }
+            }
+        }
+    }
+
+    /// The leaves that are reached are a tree with the home as root, and know how many children they have.
+    #[test]
+    fn acknowledgements_gather_along_a_tree() {
+        let rdt = Rdt::new(16);
+        let all = leaves(&rdt, (5, 9));
+        for step in [1, 2, 3, 17, 100, 255] {
+            let mut addresses: Vec<u32> = all.iter().step_by(step).map(|leaf| leaf.1).collect();
+            addresses.sort_unstable();
+            for branches in [Branches::alike(&rdt, &addresses), Branches::To(addresses)] {
+                let mut reached = Vec::new();
+                let mut open = vec![((5, 9), Stage::start(&rdt))];
+                while let Some((at, stage)) = open.pop() {
+                    for copy in stage.copies(&rdt, at, &branches) {
+                        match copy.step {
+                            None => reached.push(copy.stage.address()),
+                            Some(step) => {
+                                open.push((rdt.neighbour(at, step.port).expect("a link"), copy.stage));
+                            }
+                        }
+                    }
+                }
+                assert_eq!(branches.leaves() as usize, reached.len());
+                let parent = |address: u32| branches.gather(&rdt, address).parent;
+                assert_eq!(reached.iter().filter(|address| parent(**address).is_none()).count(), 1);
+                for address in &reached {
+                    let Gathers { parent: gatherer, rank, children } = branches.gather(&rdt, *address);
+                    assert!(gatherer.is_none_or(|parent| parent < *address && reached.contains(&parent)));
+                    // All ranks above are the same for both, this one is not.
+                    let common = |parent: u32| (parent ^ *address) >> (3 * rank);
+                    assert!(gatherer.is_none_or(|parent| (1..8).contains(&common(parent))));
+                    let found = reached.iter().filter(|other| parent(**other) == Some(*address)).count();
+                    assert_eq!(found, children as usize, "{address:o}");
+                    assert!(children <= 7 * (rdt.top() as u32 + 1));
+                }
+            }
         }
     }
 

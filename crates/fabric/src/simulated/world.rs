@@ -9,7 +9,7 @@ use super::report::Channel;
 use super::rule::Rule;
 use super::trace::Sent;
 use super::tree::{Addresses, Branches};
-use crate::{Busy, Fabric, Map, Message, Node, NodeId, Priority, Refused, Step, Time};
+use crate::{Busy, Fabric, Gather, Map, Message, Node, NodeId, Priority, Refused, Step, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
@@ -71,8 +71,10 @@ pub struct Endpoint {
     /// The node's own time.
     time: u64,
     /// Messages that have come, by priority, and how many were taken out in this step.
-    inbox: [VecDeque<Message>; 2],
+    inbox: [VecDeque<(Message, Option<Gather>)>; 2],
     taken: [u32; 2],
+    /// Of the message that was taken last.
+    gather: Option<Gather>,
     /// Messages that have not entered the network, with the time when they do.
     outbox: VecDeque<(u64, Target, Message)>,
     /// How many messages of a priority may be sent yet in this step, by level, and which level a priority has.
@@ -114,7 +116,7 @@ impl Fabric for Endpoint {
         assert!(to.0 < self.nodes, "node {} of {}", to.0, self.nodes);
         self.post(Target::Node(to), message)
     }
-    fn send_many(&mut self, to: &Map, message: Message) -> Result<(), Refused> {
+    fn send_many(&mut self, to: &Map, message: Message) -> Result<u32, Refused> {
         let (Map::Exact(set) | Map::Levels(set)) = to;
         assert!(set.iter().all(|node| node.0 < self.nodes), "nodes of {}", self.nodes);
         let fits = self.config.flits(&message) <= self.config.buffer_flits;
@@ -122,20 +124,26 @@ impl Fabric for Endpoint {
             self.addresses.as_ref().filter(|_| fits).and_then(|addresses| addresses.branches(self.node, to));
         match branches {
             None => Err(Refused::Unsupported(message)),
-            Some(_) if set.is_empty() => Ok(()),
+            Some(_) if set.is_empty() => Ok(0),
             Some(branches) => {
-                self.post(Target::Many(branches), message).map_err(|Busy(message)| Refused::Busy(message))
+                let leaves = branches.leaves();
+                let sent = self.post(Target::Many(branches), message);
+                sent.map(|()| leaves).map_err(|Busy(message)| Refused::Busy(message))
             }
         }
     }
     fn poll(&mut self) -> Option<Message> {
         for priority in [Priority::High, Priority::Low] {
-            if let Some(message) = self.inbox[priority as usize].pop_front() {
+            if let Some((message, gather)) = self.inbox[priority as usize].pop_front() {
                 self.taken[priority as usize] += 1;
+                self.gather = gather;
                 return Some(message);
             }
         }
         None
+    }
+    fn gather(&self) -> Option<Gather> {
+        self.gather
     }
     fn now(&self) -> Time {
         Time(self.time)
@@ -205,6 +213,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             time: 0,
             inbox: Default::default(),
             taken: [0; 2],
+            gather: None,
             outbox: VecDeque::new(),
             room: [0; 2],
             levels,
@@ -337,6 +346,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
         let now = self.network.now();
         let packet = self.network.packets.remove(number);
         self.network.log.arrive(now, &packet);
+        let gather = if packet.cast == NOBODY { None } else { self.network.gather(&packet) };
         let message = if packet.cast == NOBODY {
             self.messages[number as usize].take()
         } else if self.network.forget_copy(packet.cast) {
@@ -352,7 +362,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             return self.network.make_room(packet.to, packet.priority);
         }
         let endpoint = &mut self.endpoints[node];
-        endpoint.inbox[packet.priority as usize].push_back(message);
+        endpoint.inbox[packet.priority as usize].push_back((message, gather));
         let time = endpoint.time.max(now);
         if self.wake[node] > time {
             self.wake_at(node, time);

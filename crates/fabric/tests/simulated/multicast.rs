@@ -32,7 +32,7 @@ impl Node<Endpoint> for Talker {
             let message = Message::new(Priority::Low, &words);
             let sent = match job {
                 Job::One(to) => fabric.send(*to, message).map_err(|Busy(message)| Refused::Busy(message)),
-                Job::Many(map) => fabric.send_many(map, message),
+                Job::Many(map) => fabric.send_many(map, message).map(drop),
             };
             match sent {
                 Ok(()) => drop(self.jobs.pop_front()),
