@@ -21,6 +21,7 @@ pub mod worker;
 
 pub use coordination::waker;
 pub use goals::{abroad, resumed_order};
+pub use memory::classes;
 pub use reports::{outcome, statistics, trace};
-pub use terms::{classes, order};
+pub use terms::order;
 pub use worker::{events, native, program};

@@ -2,6 +2,7 @@
 
 mod bench;
 mod checkers;
+mod circles;
 mod labels;
 mod rooms;
 mod tidy;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Crate -> its rooms, from the top down.
+/// Crate -> its rooms, from the top down. [`STATE`] is no folder.
 const ROOMS: &[(&str, &[&str])] = &[
     (
         "runtime",
@@ -14,6 +14,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "goals",
             "terms",
             "worker",
+            STATE,
             "reports",
             "memory",
             "coordination",
@@ -22,29 +23,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("compiler", &["emit", "tree", "plan", "program", "ir"]),
 ];
 
+/// What the rooms of the runtime keep in a worker stands in files of this name, each in its room; so do their numbers, in those of [`NUMBERS`].
+/// Fields are private to the room. A worker has all of these states, so they lie below it.
+const STATE: &str = "state";
+const NUMBERS: &str = "tuning";
+
 /// An arrow that runs up, and is known: file, room, reason. The list only shrinks: an entry that is not needed is a finding.
 type Known = (&'static str, &'static str, &'static str);
 
-const KNOWN: &[Known] = &[
-    ("crates/runtime/src/memory/spaces.rs", "worker", "a node's `Options` stand beside its workers"),
-    ("crates/compiler/src/program/names.rs", "Options", "how to compile is part of the crate's face"),
-    ("crates/runtime/src/goals/stack.rs", "sharing", "`Goals` keeps what was chosen at the last look"),
-    (
-        "crates/runtime/src/reports/trace.rs",
-        "worker",
-        "the operations of `Worker` that note an event stand there",
-    ),
-    ("crates/runtime/src/worker/all.rs", "collect", "`Shared` holds the running collection and the policy"),
-    ("crates/runtime/src/worker/all.rs", "sharing", "`Shared` holds what all learned from gifts"),
-    (
-        "crates/runtime/src/worker/mod.rs",
-        "collect",
-        "`Worker` holds the class table as the collector reads it",
-    ),
-    ("crates/runtime/src/worker/mod.rs", "goals", "`Worker` holds ready and waiting goals"),
-    ("crates/runtime/src/worker/mod.rs", "sharing", "`Worker` holds the state of the load balance"),
-    ("crates/runtime/src/worker/mod.rs", "terms", "`Worker` holds the classes of objects"),
-];
+const KNOWN: &[Known] =
+    &[("crates/compiler/src/program/names.rs", "Options", "how to compile is part of the crate's face")];
 
 /// The arrows of one source file; its tests may use anything.
 pub(crate) fn arrows(name: &str, text: &str, findings: &mut Vec<String>) {
@@ -69,12 +57,16 @@ fn check(name: &str, text: &str, known: &[Known], findings: &mut Vec<String>) {
     if from == "lib.rs" || is_test(name) {
         return;
     }
-    let Some(mine) = rooms.iter().position(|room| *room == from) else {
+    if !rooms.contains(&from) || from == STATE {
         findings.push(format!("{name}: not in a room of `{krate}` {rooms:?} (T7)"));
         return;
-    };
+    }
+    let from = room_of(name.trim_end_matches(".rs").rsplit('/'), from, rooms);
+    let mine = rooms.iter().position(|room| *room == from).expect("it is one of them");
     let mut used = Vec::new();
-    for (number, to) in paths(text) {
+    for (number, path) in paths(text) {
+        let to = path.split("::").next().unwrap_or_default();
+        let to = room_of(path.split("::").skip(1), to, rooms);
         let place = rooms.iter().position(|room| *room == to);
         if place.is_some_and(|room| room >= mine) {
             continue;
@@ -92,19 +84,26 @@ fn check(name: &str, text: &str, known: &[Known], findings: &mut Vec<String>) {
     }
 }
 
-fn is_test(name: &str) -> bool {
+pub(crate) fn is_test(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or_default();
     file == "tests.rs" || file == "models.rs" || file.ends_with("_tests.rs") || name.contains("/tests/")
 }
 
-/// What follows each `crate::` in the code before the module of tests (`mod tests` behind an attribute), with its line.
+/// The room of a module: that of its folder, unless it is one of those that lie below all workers.
+fn room_of<'a>(mut modules: impl Iterator<Item = &'a str>, folder: &'a str, rooms: &[&str]) -> &'a str {
+    let apart = rooms.contains(&STATE) && modules.any(|module| module == STATE || module == NUMBERS);
+    if apart && folder != "memory" { STATE } else { folder }
+}
+
+/// The path that follows each `crate::` in the code before the module of tests (`mod tests` behind an attribute), with its line.
 fn paths(text: &str) -> Vec<(usize, &str)> {
     let code = text.split("]\nmod tests {").next().unwrap_or_default();
     let mut found = Vec::new();
     for (number, line) in code.lines().enumerate() {
         let line = line.split("//").next().unwrap_or_default();
         for rest in line.split("crate::").skip(1) {
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let end =
+                rest.find(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c)).unwrap_or(rest.len());
             found.push((number + 1, &rest[..end]));
         }
     }
@@ -138,6 +137,21 @@ mod tests {
         let known = [(file, "emit", "a reason")];
         assert!(findings(file, "use crate::emit::body;\n", &known).is_empty());
         assert_eq!(findings(file, "use crate::ir::Op;\n", &known).len(), 1);
+    }
+
+    #[test]
+    fn the_states_of_rooms_lie_below_the_worker_that_has_them() {
+        let worker = "crates/runtime/src/worker/mod.rs";
+        assert!(findings(worker, "use crate::goals::state::Goals;\n", &[]).is_empty());
+        assert!(findings(worker, "use crate::goals::abroad::state::{Abroad, Kind};\n", &[]).is_empty());
+        assert_eq!(findings(worker, "use crate::goals::stack::Goals;\n", &[]).len(), 1);
+        let state = "crates/runtime/src/sharing/state.rs";
+        assert!(
+            findings(state, "use crate::sharing::tuning::LEVELS;\nuse crate::memory::ranges::read;\n", &[])
+                .is_empty()
+        );
+        assert_eq!(findings(state, "use crate::worker::Worker;\n", &[]).len(), 1);
+        assert_eq!(findings(state, "use crate::sharing::give::Polling;\n", &[]).len(), 1);
     }
 
     #[test]

@@ -8,7 +8,9 @@
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
 //! - T7 Rooms of a crate use each other only downwards ([`rooms`]).
 //! - T8 Labels of invariants are defined once in a module, and those that are cited are defined ([`labels`](crate::labels)).
+//! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
 
+use crate::circles::Circles;
 use crate::labels::Labels;
 use crate::rooms;
 use anyhow::{Context, bail};
@@ -56,7 +58,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
-    let mut labels = Labels::default();
+    let (mut labels, mut circles) = (Labels::default(), Circles::default());
     rooms::gone(root, &mut findings);
     for file in files(root)? {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
@@ -67,12 +69,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
                 source(&name, &text, &mut findings);
                 rooms::arrows(&name, &text, &mut findings);
                 labels.read(&name, &text, &mut findings);
+                circles.read(&name, &text);
             }
             Some("md") => links(root, &file, &text, &mut findings),
             _ => {}
         }
     }
     labels.check(&mut findings);
+    circles.check(&mut findings);
     if findings.is_empty() {
         println!("tidy: nothing to report");
         return Ok(());

@@ -43,7 +43,7 @@ fn times(_: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
 
 /// `system_control:collect(Before)`: words in use; the heap is collected before the next reduction.
 fn collect(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    worker.collection_wanted = true;
+    worker.wanted.collect();
     worker.abi.want_attention();
     words(worker, inputs, outputs)
 }

@@ -1,8 +1,7 @@
 //! The check of the whole heap after a collection (option `check_heap`): every word that can be reached makes sense.
 
 use crate::goals::suspend::RESUMED;
-use crate::memory::nursery::Range;
-use crate::memory::ranges::read;
+use crate::memory::ranges::{Range, read};
 use crate::worker::Worker;
 use crate::worker::all::Crew;
 use rustc_hash::FxHashSet;
@@ -27,14 +26,14 @@ pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
             let word = read(slot);
             words.push(word);
             let leads = !word.is_immediate();
-            assert!(slot >= worker.goals.clean || !leads || !heap.is_young(word.address()), "P4");
+            assert!(slot >= worker.goals.clean() || !leads || !heap.is_young(word.address()), "P4");
         }
-        words.extend(&worker.roots);
+        words.extend(worker.roots.words());
         words.extend(worker.abroad.words());
         words.extend(worker.goals.buckets().flatten());
-        let records = worker.registry.young.iter().chain(&worker.registry.old);
-        let waiting = records.filter(|&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
-        words.extend(waiting.map(|&record| Word::pointer(Tag::Object, record)));
+        let records = worker.waiting.registry.records();
+        let waiting = records.filter(|record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
+        words.extend(waiting.map(|record| Word::pointer(Tag::Object, record)));
     };
     for index in 0..crew.len() {
         if index == leader.index {

@@ -1,11 +1,10 @@
 //! Copying: what takes the place of a live word (F1, F2, F6).
 
-use super::share::SHARED_WORDS;
-use super::{BUSY, Collector, SLICE_WORDS, forwarding, forwarding_cell, forwards_all, target};
+use super::{BUSY, Collector, forwarding, forwarding_cell, forwards_all, target};
 use crate::goals::suspend::{HOOK_HEADER, RESUMED};
-use crate::memory::nursery::Range;
-use crate::memory::ranges::{compare_exchange, copy, read, write};
-use crate::memory::spaces::{NURSERY_RANGE, SURVIVOR_RANGE, mark_large};
+use crate::memory::ranges::{Range, compare_exchange, copy, read, write};
+use crate::memory::spaces::mark_large;
+use crate::memory::tuning::{NURSERY_RANGE, SHARED_WORDS, SLICE_WORDS, SURVIVOR_RANGE};
 use term::Word;
 use term::layout::{self, HANDLE_SIZE, HOOK_SUSPENSION, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
 use term::word::{self, Tag, UNBOUND};

@@ -1,11 +1,11 @@
 //! The collector: copying, generational, Cheney's scan over whatever was copied; any number of workers take part.
 //!
-//! For: deciding when to collect (`policy`), copying, sharing that work, and the check of what it left.
+//! For: deciding when to collect (`state`, `lead`), copying, sharing that work, and the check of what it left.
 //! It may know: all spaces, goals and roots of all workers, while no worker reduces.
 //! It never: runs while a goal is reduced, or prints.
 //!
 //! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
-//! survived once goes to old space (or stays young, too, as long as that is little; or all goes to old space: `policy`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large
+//! survived once goes to old space (or stays young, too, as long as that is little; or all goes to old space: `state`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large
 //! objects. Both happen between reductions only, while no worker
 //! reduces.
 //!
@@ -32,45 +32,41 @@
 
 mod check;
 mod copy;
+pub(crate) mod lead;
 #[cfg(all(test, models))]
 mod models;
-pub(crate) mod policy;
 mod roots;
 mod scan;
 mod share;
+pub(crate) mod state;
 #[cfg(test)]
 pub(crate) mod tests;
 
 #[cfg(test)]
 pub(crate) use copy::first_waiting;
 
-use crate::coordination::sync::Mutex;
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use crate::goals::suspend::Registry;
-use crate::memory::nursery::{LARGE_WORDS, Range};
-use crate::memory::ranges::{LARGE_PAGE, read};
-use crate::memory::spaces::{Blocks, SURVIVOR_RANGE, Spaces};
+use crate::coordination::sync::{Mutex, lock};
+use crate::goals::state::Registry;
+use crate::memory::classes::TaggedWords;
+use crate::memory::ranges::{LARGE_PAGE, Range, read};
+use crate::memory::spaces::{Blocks, Spaces};
+use crate::memory::tuning::{LARGE_WORDS, SURVIVOR_RANGE, SURVIVORS_KEPT_BYTES, YOUNG_CELL_PART};
 use crate::reports::statistics::Share;
-use crate::terms::classes::Contents;
-use crate::worker::all::{Crew, lock};
+use crate::worker::all::Crew;
 use crate::worker::program::Predicates;
 use share::Pool;
+use state::{Ages, Plan};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use term::Word;
 use term::layout::SUSPENSION_PREDICATE;
 use term::word::{Tag, UNBOUND};
-use term::{Word, layout::ClassId};
 
 /// In a forwarding word: it forwards this cell alone, not the cons that begins here (F1).
 const CELL: u64 = 1 << 62;
 /// In the place of a forwarding word while the copy is being made (F6).
 const BUSY: Word = Word(Tag::Header as u64);
-/// One word in so many of the nursery may be an unbound cell that stays young.
-const KEPT_SHARE: usize = 32;
-/// Bytes of a survivor area that a worker keeps although it does not collect.
-const KEPT_BYTES: usize = 256 << 10;
-/// Words of a large object that are scanned at once.
-const SLICE_WORDS: usize = 8192;
 
 #[inline(always)]
 fn forwarding(to: usize) -> Word {
@@ -88,30 +84,6 @@ fn target(forwarding: Word) -> usize {
 #[inline(always)]
 fn forwards_all(word: Word) -> bool {
     word.is_forwarding() && word.0 & CELL == 0
-}
-
-/// Payload words after which an object's words are raw, by class: `usize::MAX` for none.
-pub(crate) type TaggedWords = [usize; 256];
-
-/// After which collection what survives goes to old space.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ages {
-    /// Its first one.
-    First,
-    /// Its second one.
-    Second,
-    /// Not after this one.
-    Never,
-}
-
-/// What kind of collection it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    /// Of everything.
-    pub(crate) major: bool,
-    pub(crate) ages: Ages,
-    /// A nursery is so large.
-    pub(crate) nursery_bytes: usize,
 }
 
 /// What all who take part in one collection share.
@@ -173,7 +145,7 @@ impl Collection {
                 shared,
                 to_area: 1 - spaces.area(),
                 from_blocks: if major { spaces.old.used_blocks() } else { Blocks::default() },
-                variables_to_keep: nursery_bytes / 8 / KEPT_SHARE,
+                variables_to_keep: nursery_bytes / 8 / YOUNG_CELL_PART,
                 predicates: worker.predicates.clone(),
                 old_blocks,
                 taken: (0..crew.len()).map(|_| AtomicBool::new(false)).collect(),
@@ -186,7 +158,7 @@ impl Collection {
         })
     }
     /// One collector's whole part. Answers how many words it copied.
-    pub(crate) fn take_part(&self, crew: &Crew, me: usize) -> usize {
+    pub(crate) fn collector(&self, crew: &Crew, me: usize) -> usize {
         self.pool.join();
         match (self.major, self.shared) {
             (false, false) => Collector::<false, false>::new(self, me).run(crew, me),
@@ -219,7 +191,7 @@ impl Collection {
         crew.each(|worker| {
             let (base, top) = (worker.heap.survivor_base(1 - self.to_area), worker.heap.survivor_top);
             // Of many workers others may copy the next time.
-            if top - base > KEPT_BYTES && !parts.iter().any(|part| part.collector == worker.index) {
+            if top - base > SURVIVORS_KEPT_BYTES && !parts.iter().any(|part| part.collector == worker.index) {
                 self.spaces.discard(base, top.next_multiple_of(LARGE_PAGE));
             }
             worker.heap.survivor_top = worker.heap.survivor_base(self.to_area);
@@ -235,7 +207,7 @@ impl Collection {
                 worker.heap.remembered.append(&mut part.remembered);
             });
             for (of, records) in part.records.drain(..) {
-                crew.with(of, |worker| worker.registry.append(records));
+                crew.with(of, |worker| worker.waiting.registry.append(records));
             }
         }
         crew.each(|worker| worker.mark_goals(self.lowest_young[worker.index].load(Relaxed)));
@@ -344,19 +316,6 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
     fn words(&self) -> usize {
         self.old_words + (self.survivor_top - self.survivor_base) / 8
     }
-}
-
-/// How many payload words of each class are tagged.
-pub(crate) fn tagged_words(classes: &crate::terms::classes::Classes) -> TaggedWords {
-    let mut table = [usize::MAX; 256];
-    for (number, words) in table.iter_mut().enumerate().take(classes.len()) {
-        *words = match classes.get(ClassId(number as u8)).contents {
-            Contents::Tagged => usize::MAX,
-            Contents::Raw => 0,
-            Contents::TaggedPrefix(words) => words,
-        };
-    }
-    table
 }
 
 const _: () = assert!(UNBOUND.0 == Tag::Var as u64 && LARGE_WORDS > SUSPENSION_PREDICATE);

@@ -24,12 +24,12 @@ fn model(
         let plan = Plan {
             major,
             ages: crate::collect::Ages::Second,
-            nursery_bytes: crate::memory::nursery::NURSERY_MIN,
+            nursery_bytes: crate::memory::tuning::NURSERY_MIN,
         };
         let collection = Arc::new(Collection::new(pair.shared.crew(), plan, true));
         let collectors = [0, 1].map(|me| {
             let (pair, collection) = (pair.clone(), collection.clone());
-            on_large_stack(move || _ = collection.take_part(pair.shared.crew(), me))
+            on_large_stack(move || _ = collection.collector(pair.shared.crew(), me))
         });
         for collector in collectors {
             collector.join().expect("no collector panics");

@@ -1,11 +1,12 @@
 //! What a worker holds: where tracing begins, and the records of goals that wait.
 
-use super::share::{SHARED_WORDS, Work};
+use super::share::Work;
 use super::{BUSY, Collector, forwards_all, target};
 use crate::coordination::sync::atomic::Ordering;
-use crate::goals::suspend::{RESUMED, Registry};
-use crate::memory::nursery::Range;
-use crate::memory::ranges::read;
+use crate::goals::state::Registry;
+use crate::goals::suspend::RESUMED;
+use crate::memory::ranges::{Range, read};
+use crate::memory::tuning::SHARED_WORDS;
 use crate::worker::Worker;
 use term::Word;
 use term::abi::PredicateId;
@@ -40,21 +41,18 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         slots.clear();
         worker.heap.remembered = slots;
-        self.roots(&mut worker.roots);
+        self.roots(worker.roots.words_mut());
         let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
         worker.abroad.roots(MAJOR, trace);
         let team = &worker.shared.team;
         team.visit_mail(worker.index, |mail| self.roots(&mut mail.words));
         let top = worker.abi.goals as usize;
-        let bottom = if MAJOR { worker.goals.start() } else { worker.goals.clean };
+        let bottom = if MAJOR { worker.goals.start() } else { worker.goals.clean() };
         self.goals(Range { start: bottom, end: top }, Some(worker.index));
         for goals in worker.goals.buckets_mut() {
             self.roots(goals);
         }
-        let mut records = std::mem::take(&mut worker.registry.young);
-        if MAJOR {
-            records.append(&mut worker.registry.old);
-        }
+        let records = worker.waiting.registry.take(MAJOR);
         self.records.push((worker.index, records));
     }
     pub(super) fn slots(&mut self, slots: &[usize]) {
@@ -129,8 +127,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         self.waiting.push(waiting);
     }
     fn enter(&self, registry: &mut Registry, record: usize) {
-        let list = if self.is_young(record) { &mut registry.young } else { &mut registry.old };
-        list.push(record);
+        registry.enter(record, !self.is_young(record));
     }
     /// After the trace: the new addresses of the records that were met, of those it has seen.
     pub(super) fn survivors(&mut self) -> Vec<(usize, Registry)> {

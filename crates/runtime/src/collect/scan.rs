@@ -1,17 +1,12 @@
 //! Scanning grey words (F3, F4).
 
 use super::Collector;
-use super::share::{SHARED_WORDS, Work};
-use crate::memory::nursery::Range;
-use crate::memory::ranges::{prefetch, read, write};
+use super::share::Work;
+use crate::memory::ranges::{Range, prefetch, read, write};
+use crate::memory::tuning::{FETCHED_WORDS_AHEAD, GIVEN_BYTES_MIN, SHARED_WORDS};
 use std::time::Instant;
 use term::Word;
 use term::word::{self, Tag};
-
-/// So many words further on lies the one whose object is fetched.
-const PREFETCHED_WORDS: usize = 16;
-/// Less is not given away: of a chain of objects never more than one is grey, and its collectors would hand it to each other.
-const GIVEN_BYTES: usize = 8 * 128;
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Evacuates what a slot leads to; true if that is young afterwards.
@@ -34,7 +29,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             let word = read(at);
             // What is met soon should be on its way; a claim (F6) even waits for all loads before it. What lies behind the end is
             // still in the region, and may be anything.
-            prefetch(read(at + 8 * PREFETCHED_WORDS));
+            prefetch(read(at + 8 * FETCHED_WORDS_AHEAD));
             match word.tag() {
                 Tag::Int | Tag::Atom => {}
                 Tag::Header => {
@@ -77,11 +72,11 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
             if self.somebody_searches() {
                 self.give_grey();
-                if range.end - range.start >= GIVEN_BYTES {
+                if range.end - range.start >= GIVEN_BYTES_MIN {
                     self.give(Work::Grey(range));
                     return;
                 }
-                if let Some(other) = self.new_grey(GIVEN_BYTES) {
+                if let Some(other) = self.new_grey(GIVEN_BYTES_MIN) {
                     self.give(Work::Grey(other));
                 }
             }

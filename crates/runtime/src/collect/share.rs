@@ -5,31 +5,18 @@
 //! in the list that it is copying. Who is out of work takes from the pool, and is done when everybody is out of work.
 
 use super::Collector;
-use crate::coordination::sync::Mutex;
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::memory::nursery::Range;
-use crate::memory::ranges::prefetch;
-use crate::worker::all::lock;
+use crate::coordination::sync::{Mutex, lock};
+use crate::memory::ranges::{Range, prefetch};
+use crate::memory::tuning::{
+    CONSES_AHEAD, FETCHED_ROOTS_AHEAD, GIVEN_FROM_WORDS, LOOKS_FOR_WORK, SHARED_ROOTS,
+};
 use term::Word;
 use term::word::Tag;
 
 #[cfg(test)]
 #[path = "share_tests.rs"]
 mod tests;
-
-/// A collector looks for somebody to give work to each time it has scanned so many words or copied so many conses of one list.
-pub(super) const SHARED_WORDS: usize = 1024;
-/// The same for records and remembered slots, each of which may lead to much.
-const SHARED_ROOTS: usize = 256;
-/// A collector gives nothing away before it has copied so many words. What little it has it has made itself, mostly, and is in its processor's
-/// cache; whoever else copies it takes several times longer.
-const GIVEN_FROM: usize = if cfg!(miri) { 256 } else { 8192 };
-/// So much later comes the root that is fetched: most records are passed over in a few nanoseconds.
-const FETCHED_ROOTS: usize = 32;
-/// How many conses behind the one that is being copied another collector begins.
-const CONSES_AHEAD: usize = 8192;
-/// Looks for work after which a collector lets another thread have the processor.
-const LOOKS: u32 = 64;
 
 /// Work that any collector can do.
 #[derive(Debug)]
@@ -108,7 +95,7 @@ impl Pool {
                 #[cfg(test)]
                 self.step.take();
                 looks += 1;
-                if looks % LOOKS == 0 {
+                if looks % LOOKS_FOR_WORK == 0 {
                     crate::coordination::sync::yield_now();
                 } else {
                     crate::coordination::sync::spin_loop();
@@ -134,7 +121,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// How many are out of work, as far as it matters to this collector.
     #[inline(always)]
     fn searching(&self) -> usize {
-        if SHARED && self.words() >= GIVEN_FROM { self.common.pool.hungry() } else { 0 }
+        if SHARED && self.words() >= GIVEN_FROM_WORDS { self.common.pool.hungry() } else { 0 }
     }
     pub(super) fn give(&self, work: Work) {
         self.common.pool.give(work);
@@ -169,7 +156,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             let (piece, rest) =
                 roots.split_at(if SHARED { roots.len().min(SHARED_ROOTS) } else { roots.len() });
             for (i, &root) in piece.iter().enumerate() {
-                if let Some(&later) = roots.get(i + FETCHED_ROOTS) {
+                if let Some(&later) = roots.get(i + FETCHED_ROOTS_AHEAD) {
                     prefetch(Word::pointer(Tag::Ref, later));
                 }
                 each(self, root);

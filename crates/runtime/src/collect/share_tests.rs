@@ -3,9 +3,8 @@
 
 use crate::collect::tests::{Builder, Description};
 use crate::collect::{Collection, Part, Plan};
-use crate::memory::nursery::NURSERY_MIN;
 use crate::memory::ranges::{read, write};
-use crate::memory::spaces::BLOCK_BYTES;
+use crate::memory::tuning::{BLOCK_BYTES, NURSERY_MIN};
 use crate::worker::Worker;
 use std::sync::{Condvar, Mutex};
 use term::word::Tag;
@@ -84,7 +83,7 @@ fn collect(builder: &mut Builder, major: bool) -> Vec<Part> {
     std::thread::scope(|scope| {
         for me in 0..2 {
             let collection = &collection;
-            scope.spawn(move || collection.take_part(crew, me));
+            scope.spawn(move || collection.collector(crew, me));
         }
     });
     let parts = collection.end(crew);

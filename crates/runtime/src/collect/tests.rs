@@ -1,9 +1,9 @@
 //! Property: a collection changes addresses and nothing else. Random heaps are built from operations, with collections
 //! in between; a canonical description of everything reachable is the same before and after each.
 
+use crate::memory::classes::Contents;
 use crate::memory::ranges::{at, read, write};
 use crate::node::Node;
-use crate::terms::classes::Contents;
 use crate::terms::deref;
 use crate::worker::native::{Native, Outcome};
 use crate::worker::{Options, Root, Worker};
@@ -40,7 +40,7 @@ impl Description {
         let goals = (worker.goals.start()..worker.abi.goals as usize).step_by(8).map(read);
         let goals = goals.filter(|&word| word != worker.system_goals.mark.goal_word());
         let beside = worker.goals.buckets().flatten().copied();
-        let roots: Vec<Word> = worker.roots.iter().copied().chain(goals).chain(beside).collect();
+        let roots: Vec<Word> = worker.roots.words().iter().copied().chain(goals).chain(beside).collect();
         let mut describe = Describe { worker, numbers: FxHashMap::default(), things: Vec::new() };
         let roots = roots.into_iter().map(|word| describe.field(word)).collect();
         let mut things = Vec::new();
@@ -320,7 +320,9 @@ impl Builder {
         worker.push_resumed();
         let before = Description::of(worker);
         let waiting = worker.waiting_goals().count();
-        worker.major_wanted = major;
+        if major {
+            worker.wanted.be_major();
+        }
         self.node.collect(0);
         let worker = self.node.worker();
         assert_eq!(before, Description::of(worker));
@@ -414,7 +416,9 @@ fn distant_versions_that_are_read_get_a_store() {
             let vector = worker.root_word(root);
             worker.settle(vector);
         }
-        worker.major_wanted = round == 1;
+        if round == 1 {
+            worker.wanted.be_major();
+        }
         builder.node.collect(0);
         worker = builder.node.worker();
     }
@@ -454,18 +458,18 @@ fn the_heap_limit_is_an_error_with_figures() {
     let mut worker = builder.node.worker();
     worker.options.check_heap = false;
     let mut list = worker.root(Word::NIL);
-    while worker.error.is_none() {
+    while !worker.ending.has_failed() {
         let tail = worker.take_root(list);
         let item = worker.new_variable();
         let tail = worker.cons(item, tail);
         list = worker.root(tail);
-        if worker.abi.heap as usize > worker.limit {
+        if worker.abi.heap as usize > worker.attention.limit() {
             builder.node.collect(0);
             worker = builder.node.worker();
         }
         assert!(worker.heap.spaces.old_bytes() < 64 << 20);
     }
-    let message = worker.error.take().expect("the loop ended").message;
+    let message = worker.ending.take_error().expect("the loop ended").message;
     assert!(message.starts_with("the heap limit of 4 MiB is reached: "), "{message}");
     assert!(worker.ensure(1 << 40).is_err() && worker.ensure(1).is_err());
 }
@@ -508,7 +512,7 @@ fn a_long_list_survives_and_is_contiguous() {
     let mut list = Word::NIL;
     for i in 0..LONG {
         list = worker.cons(Word::small(i), list);
-        if worker.abi.heap as usize > worker.limit {
+        if worker.abi.heap as usize > worker.attention.limit() {
             let root = worker.root(list);
             builder.node.collect(0);
             worker = builder.node.worker();
@@ -516,7 +520,7 @@ fn a_long_list_survives_and_is_contiguous() {
         }
     }
     let root = worker.root(list);
-    worker.major_wanted = true;
+    worker.wanted.be_major();
     builder.node.collect(0);
     worker = builder.node.worker();
     list = worker.take_root(root);
@@ -529,7 +533,7 @@ fn a_long_list_survives_and_is_contiguous() {
         list = next;
     }
     assert_eq!((expected, list), (0, Word::NIL));
-    assert!(breaks <= LONG as usize * 16 / crate::memory::spaces::BLOCK_BYTES + 2, "{breaks} breaks");
+    assert!(breaks <= LONG as usize * 16 / crate::memory::tuning::BLOCK_BYTES + 2, "{breaks} breaks");
 }
 
 #[test]
@@ -552,5 +556,5 @@ fn a_deep_term_is_collected_unified_and_compared_without_recursion() {
     assert!(matches!(worker.equal_terms(a, b), crate::worker::native::Outcome::Done));
     assert!(matches!(worker.compare_terms(a, b), Ok(0)));
     worker.unify(a, b);
-    assert!(worker.error.is_none());
+    assert!(!worker.ending.has_failed());
 }

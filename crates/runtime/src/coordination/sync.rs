@@ -12,3 +12,8 @@ pub(crate) use std::{
     sync::{Condvar, Mutex, MutexGuard, atomic},
     thread::yield_now,
 };
+
+/// Locks. A panic ends the process, so nobody sees what it left behind.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

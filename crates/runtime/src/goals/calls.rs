@@ -147,10 +147,10 @@ impl Worker {
         args: &[Word],
         position: Position,
     ) {
-        let had_no_room = std::mem::take(&mut self.refused) && error.kind == ErrorKind::HeapLimit;
+        let had_no_room = self.wanted.take_refused() && error.kind == ErrorKind::HeapLimit;
         let home = self.predicates.native(predicate).is_some_and(|code| code.home);
         let outside = home || self.predicates.get(predicate).daemon;
-        if !had_no_room || outside || self.tries_again {
+        if !had_no_room || outside || self.wanted.is_second_try() {
             return self.goal_error_at(error, predicate, args, position);
         }
         let goal = self.object(STORE, args);
@@ -174,7 +174,7 @@ impl Worker {
     }
     /// Ends the program before the next reduction.
     pub(crate) fn end_with(&mut self, error: Box<ProgramError>) {
-        self.error.get_or_insert(error);
+        self.ending.fail(error);
         self.abi.want_attention();
     }
     /// Puts the goal that is next, if it is one of the program's, into an error that is no goal's fault.

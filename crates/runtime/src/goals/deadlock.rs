@@ -32,7 +32,7 @@ impl Worker {
     /// Records of goals that wait and are no daemons, oldest first.
     pub(crate) fn waiting_goals(&mut self) -> impl Iterator<Item = usize> {
         self.register();
-        let records = self.registry.old.iter().chain(&self.registry.young).copied();
+        let records = self.waiting.registry.old.iter().chain(&self.waiting.registry.young).copied();
         records.filter(|&record| {
             let goal = read(record + 8 * SUSPENSION_PREDICATE);
             goal != RESUMED && !self.predicates.get(PredicateId::of_goal_word(goal)).daemon
@@ -40,7 +40,7 @@ impl Worker {
     }
     /// Words of the records of goals that wait, daemons among them.
     pub(crate) fn waiting_words(&self) -> usize {
-        let records = self.registry.old.iter().chain(&self.registry.young);
+        let records = self.waiting.registry.old.iter().chain(&self.waiting.registry.young);
         let waiting = records.filter(|&&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
         waiting.map(|&record| 1 + word::header_size(read(record))).sum()
     }

@@ -11,4 +11,6 @@ pub(crate) mod resume;
 pub mod resumed_order;
 pub(crate) mod runtime_predicates;
 pub(crate) mod stack;
+pub(crate) mod state;
 pub(crate) mod suspend;
+mod take;

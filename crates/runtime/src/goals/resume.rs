@@ -19,13 +19,13 @@ impl Worker {
             self.abi.resumed = waiting.address();
             self.abi.resumed_at = self.abi.goals as usize;
         } else {
-            self.resumed_later.push(waiting.address());
+            self.waiting.resumed_later.push(waiting.address());
         }
     }
     /// True if goals are to be made ready (H3).
     #[inline(always)]
     pub(crate) fn has_resumed(&self) -> bool {
-        debug_assert!(self.abi.resumed != 0 || self.resumed_later.is_empty());
+        debug_assert!(self.abi.resumed != 0 || self.waiting.resumed_later.is_empty());
         self.abi.resumed != 0
     }
 
@@ -34,7 +34,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn push_resumed(&mut self) -> bool {
-        while let Some(list) = self.resumed_later.pop() {
+        while let Some(list) = self.waiting.resumed_later.pop() {
             self.push_list(list);
         }
         let first = std::mem::take(&mut self.abi.resumed);
@@ -57,7 +57,7 @@ impl Worker {
     pub(crate) fn take_one_resumed(&mut self) -> Option<(usize, Word)> {
         let record = self.abi.resumed;
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
-        let one = self.resumed_later.is_empty()
+        let one = self.waiting.resumed_later.is_empty()
             && read(record + 8 * SUSPENSION_NEXT) == UNBOUND
             && record_class(record) == layout::SUSPENSION
             && read(record + 8 * SUSPENSION_PRIORITY) == Word::small(self.abi.priority)

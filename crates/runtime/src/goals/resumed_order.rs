@@ -15,6 +15,7 @@
 //!   an endless list, neither gets far ahead.
 //! - P9 Both ways are tried in turn. If goals are resumed less often below, measured by what is allocated meanwhile, they go there, and otherwise on top, which costs less.
 
+use crate::goals::state::Place;
 use crate::goals::suspend::goal_arity;
 use crate::memory::ranges::{at, copy_few, move_words, read, write};
 use crate::worker::Worker;
@@ -28,87 +29,6 @@ const TURN_BYTES: usize = 32 << 10;
 const MADE_MAX: usize = 16;
 /// In so many places goals may lie below others; further ones come on top of the stack.
 const PLACES_MAX: usize = 64;
-
-/// Goals that lie below others until these are done (P6), and where they end. Goals may have run since then: these are addresses of what is there now.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    start: usize,
-    end: usize,
-}
-
-/// So often goals are resumed before it is seen what one of the ways was good for.
-const ROUND: u32 = 1024;
-/// The most that come on top before the other way is tried again.
-const ON_TOP_MAX: u32 = 1 << 20;
-/// After so many rounds below one on top follows.
-const ROUNDS_BELOW: u32 = 64;
-/// Whoever allocates so many bytes for each time that goals are resumed does enough meanwhile: no other way could be better.
-const MUCH: u64 = 2048;
-/// To resume a goal is as much work as to allocate so many bytes.
-const RESUMING: u64 = 64;
-
-/// Where resumed goals go (P9).
-#[derive(Debug)]
-struct Choice {
-    below: bool,
-    /// How often goals go there before this is thought of again.
-    left: u32,
-    /// How often they came on top in the last such round, or will in the next.
-    on_top: u32,
-    rounds_left: u32,
-    /// Bytes that had been allocated when the round began, and those for each time in the last round on top.
-    bytes: u64,
-    each_on_top: u64,
-}
-
-impl Choice {
-    const NEW: Choice =
-        Choice { below: false, left: ROUND, on_top: ROUND, rounds_left: 0, bytes: 0, each_on_top: 0 };
-    /// A round is over; so many bytes have been allocated since the worker began.
-    #[cold]
-    fn look(&mut self, bytes: u64) {
-        let allocated = bytes - std::mem::replace(&mut self.bytes, bytes);
-        if !self.below {
-            self.each_on_top = allocated / u64::from(self.on_top) + RESUMING;
-            (self.below, self.left, self.rounds_left) = (true, ROUND, ROUNDS_BELOW);
-            return;
-        }
-        let each = allocated / u64::from(ROUND) + RESUMING;
-        let first = self.rounds_left == ROUNDS_BELOW;
-        if each >= MUCH || 4 * each > 5 * self.each_on_top && self.rounds_left > 0 {
-            (self.left, self.on_top) = (ROUND, ROUND);
-            self.rounds_left -= u32::from(each < MUCH);
-        } else {
-            self.on_top = if first { (2 * self.on_top).min(ON_TOP_MAX) } else { ROUND };
-            (self.below, self.left) = (false, self.on_top);
-        }
-    }
-}
-
-/// What is known of goals that were resumed.
-#[derive(Debug)]
-pub(crate) struct Turns {
-    /// The lowest first.
-    places: Vec<Place>,
-    /// Where allocation shall have got to when the lowest place has its turn (P8).
-    pub(crate) due: usize,
-    /// P7: from where on builtins lie that were resumed, and where they would have gone otherwise.
-    builtins: Place,
-    choice: Choice,
-}
-
-impl Turns {
-    pub(crate) const NEW: Turns = Turns {
-        places: Vec::new(),
-        due: usize::MAX,
-        builtins: Place { start: usize::MAX, end: 0 },
-        choice: Choice::NEW,
-    };
-    /// For tests: the other way until it is thought of again (P9).
-    pub(crate) fn go_the_other_way(&mut self) {
-        self.choice.below = !self.choice.below;
-    }
-}
 
 impl Worker {
     /// Goals were resumed, perhaps (H3): they run after what is being done. Answers true.
@@ -146,8 +66,8 @@ impl Worker {
         }
         let first = std::mem::take(&mut self.abi.resumed);
         self.put_list_off(first, level);
-        if !self.resumed_later.is_empty() {
-            for list in std::mem::take(&mut self.resumed_later) {
+        if !self.waiting.resumed_later.is_empty() {
+            for list in std::mem::take(&mut self.waiting.resumed_later) {
                 self.put_list_off(list, level);
             }
         }
@@ -214,8 +134,8 @@ impl Worker {
             _ => {
                 if turns.places.is_empty() {
                     turns.due = self.abi.heap as usize + TURN_BYTES;
-                    self.soon = self.soon.min(turns.due);
-                    self.abi.set_limit(self.abi.limit().min(self.soon));
+                    self.attention.look_at(turns.due);
+                    self.abi.set_limit(self.abi.limit().min(self.attention.soon()));
                 }
                 turns.places.push(Place { start, end: start + bytes });
             }
@@ -273,6 +193,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
+    use crate::goals::state::{Choice, MUCH};
     use term::abi::BOTTOM;
 
     /// A worker for which no goal is a builtin's and whose resumed goals go below, a predicate of one argument, and variables.

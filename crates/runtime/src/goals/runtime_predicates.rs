@@ -5,41 +5,9 @@ use crate::terms::deref;
 use crate::worker::native::{Native, Outcome};
 use crate::worker::{PRIORITY_MAX, Worker};
 use term::Word;
-use term::abi::{BOTTOM, Builtin, Place, Position, PredicateId};
+use term::abi::{Builtin, Place, Position, PredicateId};
 use term::layout::GOAL_ARITY_MAX;
 use term::word::Tag;
-
-/// Their numbers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SystemGoals {
-    pub(crate) at_priority: PredicateId,
-    pub(crate) at_node: PredicateId,
-    pub(crate) at_position: PredicateId,
-    pub(crate) after_collection: PredicateId,
-    pub(crate) unify: PredicateId,
-    pub(crate) mark: PredicateId,
-    /// See `abroad`.
-    pub(crate) external: PredicateId,
-    pub(crate) exported: PredicateId,
-    /// A builtin that is looked up once: see `builtins::merge`.
-    pub(crate) merge: PredicateId,
-}
-
-impl Default for SystemGoals {
-    fn default() -> Self {
-        SystemGoals {
-            at_priority: BOTTOM,
-            at_node: BOTTOM,
-            at_position: BOTTOM,
-            after_collection: BOTTOM,
-            unify: BOTTOM,
-            mark: BOTTOM,
-            external: BOTTOM,
-            exported: BOTTOM,
-            merge: BOTTOM,
-        }
-    }
-}
 
 /// How many there are.
 pub(crate) const COUNT: usize = 8;
@@ -144,11 +112,11 @@ fn after_collection(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Out
     let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
     let (predicate, args) = stored_goal(worker, predicate, goal);
     let position = Position::of_word(position);
-    worker.tries_again = true;
+    worker.wanted.begin_second_try();
     if worker.call::<GOAL_ARITY_MAX>(predicate, &args, position).is_some() {
         worker.spawn_at_position(position, predicate, &args);
     }
-    worker.tries_again = false;
+    worker.wanted.end_second_try();
     Outcome::Done
 }
 

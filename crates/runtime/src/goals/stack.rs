@@ -17,164 +17,20 @@
 //!   words went into its buckets (and what new buckets take), so that to push a goal costs nothing more. Who counts and finds the limit passed asks for a major
 //!   collection, which gives back what is not needed, and decides.
 
-use crate::coordination::team::AT_REST;
 use crate::goals::abroad::OUTWARD;
-use crate::goals::resumed_order::Turns;
-use crate::memory::nursery::sizes::GOAL_BYTES;
-use crate::memory::ranges::{LARGE_PAGE, Region, at, copy_few, read, write, write_all};
+use crate::goals::state::{
+    BOTTOM_BYTES, BUCKET_BYTES, Goals, NO_PRIORITY, SPARE_WORDS, STEP_BYTES, Segment, Turns,
+};
+use crate::memory::ranges::{at, copy_few, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
-use crate::sharing::choose::Seen;
 use crate::worker::all::Shared;
 use crate::worker::{PRIORITY_MAX, PRIORITY_START, Worker};
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
-use term::layout::GOAL_ARITY_MAX;
-
-/// One segment of the goal stack.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    pub(crate) priority: i64,
-    /// The first address it may use. From here to its BOTTOM record lie zeros, where goals were that were given away.
-    pub(crate) floor: usize,
-    /// The address after its BOTTOM record.
-    pub(crate) base: usize,
-}
-
-/// Everything about ready goals except the stack's top, which is `abi.goals`.
-pub(crate) struct Goals {
-    region: Region,
-    pub(crate) segments: Vec<Segment>,
-    pub(crate) buckets: BTreeMap<i64, Vec<Word>>,
-    /// The highest priority of a bucket; -1 when there is none. Asked for at every resumption.
-    best: i64,
-    /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
-    later: BTreeMap<i64, Vec<Word>>,
-    pub(crate) turns: Turns,
-    /// Goals that wait for what other workers make (B3), by priority: the variable, and the goal.
-    pub(crate) polled: Vec<(i64, Vec<Word>)>,
-    /// B4 of `choose`.
-    pub(crate) seen: Seen,
-    /// Empty vectors of former buckets.
-    spare: Vec<Vec<Word>>,
-    /// P4.
-    pub(crate) marks: Vec<usize>,
-    pub(crate) clean: usize,
-    /// P5: bytes that the stack may take, and words that went into buckets since they were counted and may do so.
-    stack_bytes: usize,
-    beside_new: usize,
-    beside_step: usize,
-    /// P5: bytes of the buckets when they were last counted, and bytes counted in all.
-    beside_bytes: usize,
-    counted: usize,
-}
-
-/// P5: bytes by which a stack grows. The first ones are not counted: every worker has them.
-const STEP_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 10 };
-/// What a bucket takes beside its words.
-const BUCKET_BYTES: usize = 96;
-/// Vectors of so many words are not kept for new buckets.
-const SPARE_WORDS: usize = 1024;
 
 /// Goals of at least so many words are above the last mark when a collection makes a new one.
 const MARK_WORDS: usize = if cfg!(test) { 4 } else { 4096 };
-
-const BOTTOM_BYTES: usize = 8;
-/// Lower than any priority.
-pub(crate) const NO_PRIORITY: i64 = -1;
-const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
-
-impl Goals {
-    /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses that.
-    pub(crate) fn new(priority: i64, halvings: u32) -> Option<Goals> {
-        let region = Region::reserve(GOAL_BYTES >> halvings, LARGE_PAGE)?;
-        region.use_large_pages(region.base(), region.end());
-        write(region.base(), BOTTOM.goal_word());
-        let floor = region.base();
-        let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
-        let clean = region.base() + BOTTOM_BYTES;
-        Some(Goals {
-            region,
-            segments,
-            buckets: BTreeMap::new(),
-            best: NO_PRIORITY,
-            later: BTreeMap::new(),
-            turns: Turns::NEW,
-            polled: Vec::new(),
-            seen: Seen::default(),
-            spare: Vec::new(),
-            marks: Vec::new(),
-            clean,
-            stack_bytes: STEP_BYTES,
-            beside_new: 0,
-            beside_step: STEP_BYTES / 8,
-            beside_bytes: 0,
-            counted: 0,
-        })
-    }
-    /// The top of an empty stack.
-    pub(crate) fn start(&self) -> usize {
-        self.region.base() + BOTTOM_BYTES
-    }
-    /// C5: the highest top at which pushing may start.
-    pub(crate) fn limit(&self) -> usize {
-        self.region.base() + self.stack_bytes
-    }
-    /// P5: what the worker counts.
-    fn bytes(&self) -> usize {
-        self.stack_bytes - STEP_BYTES + self.beside_bytes.saturating_sub(STEP_BYTES)
-    }
-    /// P5: counts the buckets. Only after as many words as there are buckets, so that it takes no time.
-    fn count_beside(&mut self) {
-        let (words, buckets) =
-            self.buckets().fold((0, 0), |(words, buckets), bucket| (words + bucket.len(), buckets + 1));
-        self.beside_bytes = 8 * words + BUCKET_BYTES * buckets;
-        self.beside_step = buckets.max(STEP_BYTES / 8);
-        self.beside_new = 0;
-    }
-    /// P5: the stack may take `bytes`; false if there is no address space for them.
-    fn set_stack_bytes(&mut self, bytes: usize) -> bool {
-        let base = self.region.base();
-        let wanted = bytes.next_multiple_of(STEP_BYTES).max(STEP_BYTES);
-        if base + wanted + SLACK_BYTES > self.region.end() {
-            return false;
-        }
-        if wanted < self.stack_bytes {
-            self.region.discard(base + wanted + SLACK_BYTES, base + self.stack_bytes + SLACK_BYTES);
-        }
-        self.stack_bytes = wanted;
-        true
-    }
-    /// The topmost mark, or the bottom.
-    fn last_mark(&self) -> usize {
-        self.marks.last().copied().unwrap_or(self.region.base())
-    }
-    /// The goals beside the stack.
-    pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
-        self.buckets.values().chain(self.later.values()).chain(self.polled.iter().map(|(_, words)| words))
-    }
-    /// P4: what lay above what is at `start` now has moved down.
-    pub(crate) fn move_marks(&mut self, start: usize, down: usize) {
-        for mark in self.marks.iter_mut().filter(|mark| **mark > start) {
-            *mark -= down;
-        }
-        self.clean = self.clean.min(start).min(self.last_mark());
-    }
-    /// Words beside the stack.
-    pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
-        let polled = self.polled.iter_mut().map(|(_, words)| words);
-        self.buckets.values_mut().chain(self.later.values_mut()).chain(polled)
-    }
-    pub(crate) fn best(&self) -> Option<i64> {
-        (self.best != NO_PRIORITY).then_some(self.best)
-    }
-    pub(crate) fn forget_bucket(&mut self, priority: i64) -> Vec<Word> {
-        let goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
-        self.best = self.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
-        goals
-    }
-}
 
 /// The error when memory or addresses are used up before the heap limit is reached (`ulimit -v`).
 #[cold]
@@ -233,7 +89,7 @@ impl Worker {
         if bucket.try_reserve(words).is_ok() {
             return Some(bucket);
         }
-        self.error.get_or_insert(no_room(&self.shared));
+        self.ending.fail(no_room(&self.shared));
         self.abi.want_attention();
         None
     }
@@ -355,11 +211,7 @@ impl Worker {
         self.goals.buckets.clear();
         self.goals.later.clear();
         self.goals.turns = Turns::NEW;
-        self.goals.seen = Seen::default();
-        self.trial = None;
         self.goals.polled.clear();
-        self.solo = false;
-        (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
         self.goals.clean = self.goals.start();
@@ -367,10 +219,9 @@ impl Worker {
         self.give_goals_back();
         self.abi.priority = PRIORITY_START;
         self.abi.resumed = 0;
-        self.resumed_later.clear();
-        self.unify_wanted.clear();
+        self.waiting.resumed_later.clear();
+        self.waiting.end_count();
         self.forget_waiting();
-        (self.error, self.exit) = (None, None);
     }
     /// Makes goals ready: `words` are in the format of the goal stack.
     pub(crate) fn push_goals(&mut self, priority: i64, words: &[Word]) {

@@ -18,6 +18,7 @@
 //!   arguments that waits takes it, so that goals that wait often hardly allocate. Only records that are private when they are spent: no other worker reads more
 //!   of them than headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
 
+use crate::goals::state::Suspended;
 use crate::memory::ranges::{at, copy_few, read, write, write_all};
 use crate::terms::deref;
 use crate::terms::unify::Written;
@@ -33,32 +34,6 @@ use term::word::{self, Tag, UNBOUND};
 /// What a record's predicate word says once its goal was resumed (H3).
 pub(crate) const RESUMED: Word = Word::small(-1);
 pub(crate) const HOOK_HEADER: Word = word::object_header(layout::HOOK, 2);
-
-/// Records of waiting goals, by address (H4).
-#[derive(Debug, Default)]
-pub(crate) struct Registry {
-    /// Not in old space when it was entered here.
-    pub(crate) young: Vec<usize>,
-    /// In old space.
-    pub(crate) old: Vec<usize>,
-}
-
-impl Registry {
-    pub(crate) fn append(&mut self, mut others: Registry) {
-        self.young.append(&mut others.young);
-        self.old.append(&mut others.old);
-    }
-}
-
-/// Goals that were suspended since somebody began to count.
-#[derive(Debug)]
-pub(crate) struct Suspended {
-    /// The newest record that was counted, or that there was; 0 if there is none.
-    pub(crate) newest: usize,
-    /// How many of those in records that were used again (H7) were counted.
-    pub(crate) reused: u64,
-    pub(crate) count: u64,
-}
 
 /// A variable that a goal is to wait for.
 enum Asked {
@@ -144,44 +119,49 @@ impl Worker {
             Some(record)
         })
     }
-    /// Counts the suspensions since the last gift (B7 of `feedback`).
-    pub(crate) fn count_suspended(&mut self) {
-        let Some(trial) = &self.trial else { return };
-        let counted = trial.suspended.newest;
-        let count = self.new_suspensions().take_while(|&record| record != counted).count() as u64;
+    /// Counts from now on how many goals are suspended.
+    pub(crate) fn count_from_now(&mut self) {
         let (newest, reused) = (self.abi.suspensions, self.abi.reused);
-        if let Some(trial) = &mut self.trial {
-            let count = trial.suspended.count + count + (reused - trial.suspended.reused);
-            trial.suspended = Suspended { newest, reused, count };
+        self.waiting.counted = Some(Suspended { newest, reused, count: 0 });
+    }
+    /// Counts the suspensions since then.
+    pub(crate) fn count_suspended(&mut self) {
+        let Some(counted) = &self.waiting.counted else { return };
+        let newest = counted.newest;
+        let count = self.new_suspensions().take_while(|&record| record != newest).count() as u64;
+        let (newest, reused) = (self.abi.suspensions, self.abi.reused);
+        if let Some(counted) = &mut self.waiting.counted {
+            let count = counted.count + count + (reused - counted.reused);
+            *counted = Suspended { newest, reused, count };
         }
     }
     /// Enters the new suspensions that still wait into the registry, the oldest first (H4).
     pub(crate) fn register(&mut self) {
         self.count_suspended();
-        if let Some(trial) = &mut self.trial {
-            (trial.suspended.newest, trial.suspended.reused) = (0, 0);
+        if let Some(counted) = &mut self.waiting.counted {
+            (counted.newest, counted.reused) = (0, 0);
         }
         self.statistics.suspensions += std::mem::take(&mut self.abi.reused);
         self.abi.spent = [0; SPENT_ARITIES];
-        let old = self.registry.young.len();
+        let old = self.waiting.registry.young.len();
         for record in self.new_suspensions() {
             self.statistics.suspensions += 1;
             if read(record + 8 * SUSPENSION_PREDICATE) != RESUMED {
-                self.registry.young.push(record);
+                self.waiting.registry.young.push(record);
             }
         }
-        self.registry.young[old..].reverse();
+        self.waiting.registry.young[old..].reverse();
         self.abi.suspensions = 0;
     }
 
     #[cold]
     fn suspend_on_many(&mut self, count: usize) {
-        self.cells.clear();
-        let more = std::mem::take(&mut self.pending_more);
+        self.waiting.cells.clear();
+        let more = std::mem::take(&mut self.waiting.pending_more);
         for i in 0..count {
             let variable = self.abi.pending.get(i).copied().unwrap_or_else(|| more[i - OPERANDS_MAX]);
             match self.ask(variable) {
-                Asked::Waits(cell) if !self.cells.contains(&cell) => self.cells.push(cell),
+                Asked::Waits(cell) if !self.waiting.cells.contains(&cell) => self.waiting.cells.push(cell),
                 Asked::Waits(_) => {}
                 Asked::Bound => return self.try_again(),
                 Asked::Foreign(owner) => return self.poll_or_send(variable, owner),
@@ -189,12 +169,12 @@ impl Worker {
             }
         }
         if let Some(owner) = self.maker() {
-            return self.poll_or_send(Word::pointer(Tag::Ref, self.cells[0]), owner);
+            return self.poll_or_send(Word::pointer(Tag::Ref, self.waiting.cells[0]), owner);
         }
-        let hooks = self.cells.len() > 1;
+        let hooks = self.waiting.cells.len() > 1;
         let record = self.make_record(UNBOUND);
-        for i in 0..self.cells.len() {
-            let cell = self.cells[i];
+        for i in 0..self.waiting.cells.len() {
+            let cell = self.waiting.cells[i];
             let link = if hooks { self.allocate(3) } else { record };
             if hooks {
                 write(link, HOOK_HEADER);
@@ -218,7 +198,9 @@ impl Worker {
                     Written::Foreign(_) => unreachable!("a shared cell stays shared between collections"),
                 }
             }
-            self.publish_wanted |= !self.is_alone() && !self.is_private(cell);
+            if !self.is_alone() && !self.is_private(cell) {
+                self.visibility.want_publishing();
+            }
         }
     }
     /// The goal on top of the stack is tried again at once: some variable has a value.
@@ -227,10 +209,10 @@ impl Worker {
     }
     /// B3 of `give`: the other worker in whose nursery the first of `cells` lies, if none lies in the own one or in a place that is nobody's.
     fn maker(&self) -> Option<usize> {
-        if self.solo {
+        if self.visibility.is_solo() {
             return None;
         }
-        let mut makers = self.cells.iter().map(|&cell| self.heap.nursery_of(cell));
+        let mut makers = self.waiting.cells.iter().map(|&cell| self.heap.nursery_of(cell));
         let first = makers.next()??;
         let others =
             first != self.index && makers.all(|maker| maker.is_some_and(|maker| maker != self.index));
@@ -306,7 +288,7 @@ impl Worker {
     /// No goal waits any more; variables may still lead to the records, which count as resumed (H3).
     pub(crate) fn forget_waiting(&mut self) {
         self.register();
-        let records = self.registry.old.drain(..).chain(self.registry.young.drain(..));
+        let records = self.waiting.registry.old.drain(..).chain(self.waiting.registry.young.drain(..));
         records.for_each(|record| write(record + 8 * SUSPENSION_PREDICATE, RESUMED));
     }
 }

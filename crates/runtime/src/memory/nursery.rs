@@ -6,68 +6,24 @@
 //! - G2 An old or large word that leads to a young object is in some worker's `remembered`, or in an `overflow` range, or in a
 //!   young large object.
 
-use crate::memory::spaces::{LANE_BYTES, NURSERY_RANGE, SURVIVOR_RANGE, Spaces};
+use crate::memory::ranges::Range;
+use crate::memory::spaces::Spaces;
+use crate::memory::tuning::{
+    GOAL_BYTES, HALVINGS_MAX, LANE_BYTES, NURSERY_MIN, NURSERY_RANGE, OTHER_BYTES, SPACE_BYTES,
+    SURVIVOR_RANGE, THREAD_BYTES,
+};
 use std::sync::Arc;
 use term::abi::SLACK_WORDS;
 
-/// Objects of more words than this live in the large space.
-pub(crate) const LARGE_WORDS: usize = 1024;
-
-#[cfg(not(miri))]
-pub(crate) mod sizes {
-    pub(crate) const LANE_BYTES: usize = 4 * term::abi::PRIVATE_BYTES;
-    pub(crate) const SPACE_BYTES: usize = 1 << 40;
-    pub(crate) const GOAL_BYTES: usize = 1 << 36;
-    pub(crate) const BLOCK_BYTES: usize = 256 << 10;
-    pub(crate) const NURSERY_MIN: usize = 512 << 10;
-    pub(crate) const NURSERY_MAX: usize = 16 << 20;
-    pub(crate) const MAJOR_MIN: usize = 64 << 20;
-    pub(crate) const HALVINGS_MAX: u32 = 13;
-    pub(crate) const OTHER_BYTES: usize = 256 << 20;
-    /// A stack, and what the C library reserves for allocations of a thread.
-    pub(crate) const THREAD_BYTES: usize = 68 << 20;
-}
-#[cfg(miri)]
-pub(crate) mod sizes {
-    pub(crate) const LANE_BYTES: usize = 4 * term::abi::PRIVATE_BYTES;
-    pub(crate) const SPACE_BYTES: usize = 4 << 20;
-    pub(crate) const GOAL_BYTES: usize = 1 << 20;
-    pub(crate) const BLOCK_BYTES: usize = 32 << 10;
-    pub(crate) const NURSERY_MIN: usize = 64 << 10;
-    pub(crate) const NURSERY_MAX: usize = 128 << 10;
-    pub(crate) const MAJOR_MIN: usize = 256 << 10;
-    pub(crate) const HALVINGS_MAX: u32 = 0;
-    pub(crate) const OTHER_BYTES: usize = 4096;
-    pub(crate) const THREAD_BYTES: usize = 0;
-}
-/// How small the spaces may become.
-pub(crate) use sizes::HALVINGS_MAX;
-pub(crate) use sizes::{NURSERY_MAX, NURSERY_MIN};
-
 /// What must be left of a process's address space beside the spaces: for code, the compiler, and the threads.
 pub(crate) fn other_bytes(workers: usize) -> usize {
-    sizes::OTHER_BYTES + (workers - 1) * sizes::THREAD_BYTES
+    OTHER_BYTES + (workers - 1) * THREAD_BYTES
 }
 
 /// Address space that a process needs at least.
 pub(crate) fn address_space_min(workers: usize) -> usize {
-    let worker = sizes::LANE_BYTES + (sizes::GOAL_BYTES >> HALVINGS_MAX);
-    2 * (sizes::SPACE_BYTES >> HALVINGS_MAX) + workers * worker + other_bytes(workers)
-}
-
-/// A range of addresses.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Range {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-}
-
-impl Range {
-    /// True if an address lies in it.
-    #[inline(always)]
-    pub(crate) fn contains(&self, address: usize) -> bool {
-        address.wrapping_sub(self.start) < self.end - self.start
-    }
+    let worker = LANE_BYTES + (GOAL_BYTES >> HALVINGS_MAX);
+    2 * (SPACE_BYTES >> HALVINGS_MAX) + workers * worker + other_bytes(workers)
 }
 
 /// Everything of a worker's heap but `abi.heap` and `abi.limit`.

@@ -15,6 +15,21 @@ use term::Word;
 /// Bytes of a large page.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Range {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Range {
+    /// True if an address lies in it.
+    #[inline(always)]
+    pub(crate) fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.start) < self.end - self.start
+    }
+}
+
 /// An address range of its own.
 pub(crate) struct Region {
     base: usize,

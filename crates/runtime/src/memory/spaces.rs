@@ -12,23 +12,15 @@
 //! - G5 No cell ever lies in a gap, so a range of addresses that begins in a nursery and is as long as one holds cells of
 //!   that nursery only.
 
-use crate::memory::nursery::{Range, sizes};
-use crate::memory::ranges::{LARGE_PAGE, Region, fetch_or, read, write};
-use crate::worker::Options;
+use crate::memory::ranges::{LARGE_PAGE, Range, Region, fetch_or, read, write};
+use crate::memory::tuning::{
+    BLOCK_BYTES, IN_VAIN_PERCENT, LANE_BYTES, MAJOR_MIN, NURSERY_RANGE, SPACE_BYTES, SURVIVOR_RANGE,
+};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use term::Word;
 
-use sizes::SPACE_BYTES;
-pub(crate) use sizes::{BLOCK_BYTES, LANE_BYTES, MAJOR_MIN};
-/// A major collection that finds more than so much alive (in percent of what was in use) came too early.
-const IN_VAIN_PERCENT: usize = 75;
-
-/// Bytes of a nursery's address range.
-pub(crate) const NURSERY_RANGE: usize = LANE_BYTES / 4;
-/// Bytes of each survivor area.
-pub(crate) const SURVIVOR_RANGE: usize = LANE_BYTES / 4;
 const PAGE: usize = 4096;
 
 /// What all workers of a node share of the heap. The atomic numbers change only while no worker reduces, or are counters.
@@ -59,9 +51,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Spaces {
-    /// Empty spaces of 1 / 2^`halvings` of their usual size; `None` if the system refuses the address space.
-    pub(crate) fn new(options: &Options, halvings: u32) -> Option<Spaces> {
-        let (space, young_bytes) = (SPACE_BYTES >> halvings, LANE_BYTES * options.workers);
+    /// Empty spaces of 1 / 2^`halvings` of their usual size for so many workers, of which the heap takes at most so many bytes, or what is usual
+    /// on a machine that `share` nodes share; `None` if the system refuses the address space.
+    pub(crate) fn new(workers: usize, bytes_max: Option<usize>, share: u32, halvings: u32) -> Option<Spaces> {
+        let (space, young_bytes) = (SPACE_BYTES >> halvings, LANE_BYTES * workers);
         let memory = Region::reserve(2 * space + young_bytes, LARGE_PAGE)?;
         let old = Range { start: memory.base(), end: memory.base() + space };
         let large_range = Range { start: old.end, end: old.end + space };
@@ -75,8 +68,7 @@ impl Spaces {
             memory.use_large_pages(start, start + bytes);
         }
         // A major collection needs the space twice, and blocks and pages are not filled to the last word.
-        let bytes_max =
-            options.heap_bytes_max.unwrap_or_else(|| machine_share() / options.share as usize).min(space / 4);
+        let bytes_max = bytes_max.unwrap_or_else(|| machine_share() / share as usize).min(space / 4);
         Some(Spaces {
             young,
             old: OldSpace::new(old),

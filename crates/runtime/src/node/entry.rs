@@ -54,9 +54,7 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
     if worker.bind_at_once(a, b) {
         return;
     }
-    worker.in_code = true;
-    worker.unify_any(a, b, position);
-    worker.in_code = false;
+    worker.unify_in_code(a, b, position);
 }
 
 unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
@@ -222,9 +220,7 @@ impl Worker {
 unsafe extern "C" fn pend(abi: *mut WorkerAbi, variable: Word, bytes: usize) {
     // SAFETY: the module's invariant.
     let worker = unsafe { worker_of(abi) };
-    // What is left from an attempt that committed is forgotten.
-    worker.pending_more.truncate(bytes / 8 - OPERANDS_MAX);
-    worker.pending_more.push(variable);
+    worker.waiting.pend(bytes / 8 - OPERANDS_MAX, variable);
 }
 
 unsafe extern "C" fn attend(abi: *mut WorkerAbi) -> bool {

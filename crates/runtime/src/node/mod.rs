@@ -10,19 +10,20 @@ mod models;
 mod reduce;
 mod threads;
 
-use crate::goals::runtime_predicates::{self, SystemGoals};
-use crate::goals::stack::Goals;
+use crate::goals::runtime_predicates;
+use crate::goals::state::{Goals, SystemGoals};
+use crate::memory::classes::{Classes, Contents};
 use crate::memory::constants::Constants;
-use crate::memory::nursery::{HALVINGS_MAX, address_space_min, other_bytes};
+use crate::memory::nursery::{address_space_min, other_bytes};
 use crate::memory::ranges::Region;
 use crate::memory::spaces::Spaces;
+use crate::memory::tuning::HALVINGS_MAX;
 pub use crate::node::reduce::Turn;
 use crate::node::reduce::{Home, Idle};
 use crate::node::threads::Threads;
 use crate::reports::outcome::RunOutcome;
 use crate::reports::statistics::Statistics;
 use crate::reports::trace::Track;
-use crate::terms::classes::Classes;
 use crate::terms::integers;
 use crate::worker::all::{Shared, Workers};
 use crate::worker::events::Events;
@@ -182,14 +183,10 @@ impl Node {
         self.home.events = Some(events);
     }
     /// Adds a class of objects.
-    pub fn add_class(
-        &mut self,
-        name: &'static str,
-        contents: crate::terms::classes::Contents,
-    ) -> term::layout::ClassId {
+    pub fn add_class(&mut self, name: &'static str, contents: Contents) -> term::layout::ClassId {
         let mut classes = Classes::clone(&self.worker().classes);
         let class = classes.add(name, contents);
-        let (classes, tagged) = (Arc::new(classes.clone()), Arc::new(crate::collect::tagged_words(&classes)));
+        let (tagged, classes) = (Arc::new(classes.tagged_words()), Arc::new(classes));
         for worker in self.workers.iter_mut() {
             (worker.classes, worker.tagged_words) = (classes.clone(), tagged.clone());
         }
@@ -243,9 +240,9 @@ impl Node {
     /// Collects between runs, for tests: the nursery then takes `need` words.
     #[cfg(test)]
     pub(crate) fn collect(&mut self, need: usize) {
-        self.worker().need = need;
+        self.worker().wanted.need_words(need);
         let shared = self.shared.clone();
-        crate::collect::policy::collect(&shared, 0, std::time::Instant::now());
+        crate::collect::lead::collect(&shared, 0, std::time::Instant::now());
     }
 
     /// Runs a goal, and all that follows from it, to the end.
@@ -312,6 +309,10 @@ impl Node {
         self.workers.iter_mut().for_each(|worker| {
             worker.note_figures(true);
             worker.clear_goals();
+            worker.sharing.end_run();
+            worker.visibility.end_run();
+            worker.terms.end_run();
+            worker.ending.end_run();
         });
         self.shared.take_outcome().unwrap_or(RunOutcome::Success)
     }
@@ -320,7 +321,7 @@ impl Node {
 /// The spaces and a goal stack for each worker, if the system gives the address space for them and for all else that a
 /// process needs.
 fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
-    let spaces = Spaces::new(options, halvings)?;
+    let spaces = Spaces::new(options.workers, options.heap_bytes_max, options.share, halvings)?;
     let stacks = (0..options.workers).map(|_| Goals::new(PRIORITY_START, halvings));
     let stacks: Option<Vec<Goals>> = stacks.collect();
     // Given back at once: compiler, code and threads take it.

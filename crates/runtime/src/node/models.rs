@@ -59,7 +59,7 @@ impl Pair {
     }
     /// Whether a worker has found an error that ends the program.
     fn failed(&self) -> [bool; 2] {
-        [0, 1].map(|me| self.with(me, |worker| worker.error.is_some()))
+        [0, 1].map(|me| self.with(me, |worker| worker.ending.has_failed()))
     }
     fn value(&self, variable: usize) -> Word {
         deref(self.variables[variable])

@@ -5,7 +5,8 @@
 //! makes resumed goals ready, handles outside events and mail, gives goals away, lets a collection happen, and switches to the highest
 //! priority.
 
-use crate::collect::policy;
+use crate::collect::lead;
+use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{Ticker, Waker};
 use crate::memory::ranges::read;
@@ -16,7 +17,7 @@ use crate::sharing::tuning::{
 };
 use crate::terms::walk::interrupted;
 use crate::worker::Worker;
-use crate::worker::all::{Shared, lock};
+use crate::worker::all::Shared;
 use crate::worker::events::Events;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
@@ -86,7 +87,7 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                 if pause == Pause::Collect
                     && let Some(wanted) = stop_others(shared, me)
                 {
-                    policy::collect(shared, me, wanted);
+                    lead::collect(shared, me, wanted);
                     shared.team.resume_others(me);
                     continue;
                 }
@@ -113,9 +114,9 @@ fn stop_others(shared: &Shared, me: usize) -> Option<Instant> {
 
 /// Helps whoever leads a collection, unless it has come to its end.
 fn take_part(shared: &Shared, me: usize) {
-    let collection = lock(&shared.collection).clone();
-    if let Some(collection) = collection {
-        policy::take_part(shared, &collection, me);
+    let work = lock(&shared.work).clone();
+    if let Some(work) = work {
+        work.take_part(shared, me);
     }
 }
 
@@ -165,7 +166,7 @@ impl Home {
     #[cold]
     fn look_outside(&mut self, worker: &mut Worker) {
         if worker.waker().is_interrupted() {
-            worker.error.get_or_insert_with(interrupted);
+            worker.ending.fail(interrupted());
             return;
         }
         let pending = self.has_pending(worker);
@@ -317,7 +318,7 @@ impl Worker {
     /// `attend` is to look.
     #[inline(always)]
     pub(crate) fn attend_to_resumed(&mut self) -> bool {
-        let limit = self.limit.min(self.soon);
+        let limit = self.attention.first();
         self.abi.set_limit(limit);
         // K2, T7: after the limit was restored.
         let other = self.is_woken()
@@ -335,7 +336,7 @@ impl Worker {
 
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
     fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
-        self.abi.set_limit(self.limit);
+        self.abi.set_limit(self.attention.limit());
         self.abi.more_wanted = false;
         let crowd = !self.is_single();
         let mut poked = false;
@@ -354,7 +355,7 @@ impl Worker {
             look = self.is_one_of_several_nodes();
             home.look_outside(self);
         }
-        if !self.unify_wanted.is_empty() {
+        if self.terms.has_put_off() {
             self.unify_now();
         }
         if crowd {
@@ -362,8 +363,8 @@ impl Worker {
         } else {
             self.push_resumed();
         }
-        self.need = self.need.max(std::mem::take(&mut self.abi.need));
-        if self.error.is_some() || self.exit.is_some() {
+        self.wanted.need_words(std::mem::take(&mut self.abi.need));
+        if self.ending.is_wanted() {
             self.finish_run();
             return Some(Pause::Over);
         }
@@ -375,21 +376,23 @@ impl Worker {
                 return Some(Pause::Stopped);
             }
         }
-        if self.abi.heap as usize + self.need * 8 > self.limit || self.collection_wanted {
+        if self.abi.heap as usize + self.wanted.words() * 8 > self.attention.limit() || self.wanted.is_soon()
+        {
             return Some(Pause::Collect);
         }
         // C3: there is room, so the poll of that clause goes on even if this worker is to look again soon.
-        let need = 8 * std::mem::take(&mut self.need);
+        let need = 8 * self.wanted.take_words();
         let needed = (self.abi.heap as usize + need).saturating_sub(8 * SLACK_WORDS);
-        let collected = std::mem::take(&mut self.collected);
-        let due = self.abi.heap as usize >= self.soon || collected;
+        let collected = self.attention.take_collected();
+        let due = self.abi.heap as usize >= self.attention.soon() || collected;
         if due {
-            (self.soon, self.looked) = (usize::MAX, None);
+            self.attention.looks();
+            self.sharing.looks();
             self.take_turn(collected);
         }
         if self.is_one_of_several_nodes() && self.index == 0 {
-            self.soon = self.soon.min(self.abi.heap as usize + MESSAGES_BYTES);
-            if self.shaker.is_some() {
+            self.attention.look_at(self.abi.heap as usize + MESSAGES_BYTES);
+            if self.sharing.is_shaken() {
                 self.scatter();
             }
             look |= due || self.has_outward();
@@ -397,7 +400,7 @@ impl Worker {
         if crowd {
             self.look_at_others();
             let mail = self.open_mail();
-            if std::mem::take(&mut self.sums.too_many) {
+            if self.sharing.take_too_many_sums() {
                 self.leave_sums();
             }
             if collected {
@@ -407,7 +410,7 @@ impl Worker {
             if collected && self.later_is_now() {
                 self.swap_top_goals();
             }
-            if !self.goals.polled.is_empty() && !self.poll_variables() {
+            if self.goals.has_polled() && !self.poll_variables() {
                 return Some(Pause::Poll);
             }
             let fenced = self.show_lowest(due || mail);
@@ -417,16 +420,16 @@ impl Worker {
             }
             // B8: who was poked once might be poked all the time.
             if asked || poked || self.goes_up() {
-                self.soon = self.soon.min(self.abi.heap as usize + LOOK_AGAIN_BYTES);
+                self.attention.look_at(self.abi.heap as usize + LOOK_AGAIN_BYTES);
             }
-            if self.shaker.is_some() {
+            if self.sharing.is_shaken() {
                 self.shake();
             }
-            self.soon = self.soon.min(self.goals.turns.due);
+            self.attention.look_at(self.goals.turn_due());
             self.show_looks();
-            let looks = self.soon < self.abi.limit();
+            let looks = self.attention.soon() < self.abi.limit();
             if looks {
-                self.abi.set_limit(self.soon.max(needed));
+                self.abi.set_limit(self.attention.soon().max(needed));
             }
             // T7: one fence, which waits for all stores that go on, has to do for all that is restored and shown here.
             if looks || !fenced {
@@ -436,7 +439,7 @@ impl Worker {
                 self.abi.want_attention();
             }
         } else {
-            self.abi.set_limit(self.abi.limit().min(self.soon.max(needed)));
+            self.abi.set_limit(self.abi.limit().min(self.attention.soon().max(needed)));
         }
         self.switch_priority();
         look.then_some(Pause::Look)
@@ -447,19 +450,19 @@ impl Worker {
     /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or has not for a while (B8).
     #[inline(always)]
     fn is_asked(&mut self, poked: bool) -> bool {
-        let (team, looks) = (&self.shared.team, self.soon != usize::MAX);
+        let (team, looks) = (&self.shared.team, self.attention.looks_soon());
         (poked || !looks)
-            && (team.hungry() != 0 || team.lower(self.shown).next().is_some())
+            && (team.hungry() != 0 || team.lower(self.sharing.shown()).next().is_some())
             && (!looks || self.is_time_to_look())
     }
     /// The program failed or wants to exit.
     fn finish_run(&mut self) {
-        if let Some(mut error) = self.error.take() {
+        if let Some(mut error) = self.ending.take_error() {
             if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) && error.goal.is_empty() {
                 self.name_next_goal(&mut error);
             }
             self.shared.finish(RunOutcome::Failed(error));
-        } else if let Some(status) = self.exit.take() {
+        } else if let Some(status) = self.ending.take_exit() {
             self.shared.finish(RunOutcome::Exit(status));
         }
     }

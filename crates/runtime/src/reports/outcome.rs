@@ -91,3 +91,41 @@ pub enum RunOutcome {
         count: usize,
     },
 }
+
+/// Why the program is to end at the next attention of a worker: nothing, while it goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    /// The error that ends it, found where it could not be returned.
+    error: Option<Box<ProgramError>>,
+    /// It asked to exit.
+    exit: Option<i32>,
+}
+
+impl Ending {
+    /// The program is in error; the first error counts.
+    pub(crate) fn fail(&mut self, error: Box<ProgramError>) {
+        self.error.get_or_insert(error);
+    }
+    /// The program asked to exit with this status; the first one counts.
+    pub(crate) fn exit(&mut self, status: i32) {
+        self.exit.get_or_insert(status);
+    }
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.error.is_some() || self.exit.is_some()
+    }
+    pub(crate) fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+    /// The error, which is forgotten.
+    pub(crate) fn take_error(&mut self) -> Option<Box<ProgramError>> {
+        self.error.take()
+    }
+    /// The status, which is forgotten.
+    pub(crate) fn take_exit(&mut self) -> Option<i32> {
+        self.exit.take()
+    }
+    /// The run is over.
+    pub(crate) fn end_run(&mut self) {
+        *self = Ending::default();
+    }
+}

@@ -3,9 +3,7 @@
 //! A worker notes what it does where it begins or stops to reduce, rest or collect, and where goals travel: never at a reduction, a
 //! suspension or a binding. Without a trace that is one test at each of these places. Lists are bounded: what does not fit is counted.
 
-use crate::coordination::sync::Mutex;
-use crate::worker::Worker;
-use crate::worker::all::{Shared, lock};
+use crate::coordination::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -123,10 +121,12 @@ impl Trace {
             gifts: AtomicU32::new(0),
         }
     }
-    fn since_start(&self, instant: Instant) -> u64 {
+    /// Nanoseconds from its start.
+    pub(crate) fn since_start(&self, instant: Instant) -> u64 {
         instant.duration_since(self.start).as_nanos() as u64
     }
-    fn add(&self, worker: usize, at: u64, lasted: u64, what: What) {
+    /// Notes an event of a worker.
+    pub(crate) fn add(&self, worker: usize, at: u64, lasted: u64, what: What) {
         let mut track = lock(&self.tracks[worker].0);
         if track.events.len() < self.events_max {
             track.events.push(Event { at, lasted, what });
@@ -134,7 +134,6 @@ impl Trace {
             track.left_out += 1;
         }
     }
-    /// Whether it is time to note figures again.
     fn is_time(&self, worker: usize, now: u64, next: impl FnOnce(&mut Track) -> &mut u64) -> bool {
         let mut track = lock(&self.tracks[worker].0);
         let next = next(&mut track);
@@ -144,8 +143,21 @@ impl Trace {
         }
         due
     }
+    /// Whether it is time to note a worker's figures again.
+    pub(crate) fn figures_due(&self, worker: usize, now: u64) -> bool {
+        self.is_time(worker, now, |track| &mut track.figures_at)
+    }
+    /// The same for what is in use in the heap.
+    pub(crate) fn heap_due(&self, worker: usize, now: u64) -> bool {
+        self.is_time(worker, now, |track| &mut track.heap_at)
+    }
+    /// A number for a gift of goals.
+    pub(crate) fn next_gift(&self) -> u32 {
+        // Relaxed: only the number itself matters.
+        self.gifts.fetch_add(1, Relaxed) + 1
+    }
     /// The tracks so far, which begin anew.
-    fn take(&self) -> Vec<Track> {
+    pub(crate) fn take(&self) -> Vec<Track> {
         let tracks = self.tracks.iter().map(|own| std::mem::take(&mut *lock(&own.0)));
         let mut tracks: Vec<Track> = tracks.map(Track::in_order).collect();
         let start = tracks.iter().filter_map(|track| track.events.first()).map(|event| event.at).min();
@@ -161,67 +173,6 @@ impl Track {
         self.events.reverse();
         self.events.sort_by_key(|event| (event.at, std::cmp::Reverse(event.lasted)));
         self
-    }
-}
-
-impl Shared {
-    /// Does something, and notes what it was and how long it took.
-    #[inline]
-    pub(crate) fn noted<R>(&self, me: usize, act: impl FnOnce() -> R, what: impl FnOnce(&R) -> What) -> R {
-        let Some(trace) = &self.trace else { return act() };
-        let at = trace.since_start(Instant::now());
-        let result = act();
-        let what = what(&result);
-        trace.add(me, at, trace.since_start(Instant::now()) - at, what);
-        result
-    }
-    /// Notes a moment.
-    #[inline]
-    pub(crate) fn note(&self, me: usize, what: impl FnOnce() -> What) {
-        if let Some(trace) = &self.trace {
-            trace.add(me, trace.since_start(Instant::now()), 0, what());
-        }
-    }
-    /// A number for a gift of goals; 0 if nobody wants to know.
-    #[inline]
-    pub(crate) fn next_gift(&self) -> u32 {
-        // Relaxed: only the number itself matters.
-        self.trace.as_ref().map_or(0, |trace| trace.gifts.fetch_add(1, Relaxed) + 1)
-    }
-    /// Notes the collection that began at `start` and has just ended, and what it left.
-    #[inline]
-    pub(crate) fn note_collection(&self, me: usize, start: Instant, major: bool, words: usize) {
-        let Some(trace) = &self.trace else { return };
-        let (at, end) = (trace.since_start(start), trace.since_start(Instant::now()));
-        trace.add(me, at, end - at, What::Collecting { major, words });
-        if major || trace.is_time(me, end, |track| &mut track.heap_at) {
-            let mut in_use = self.spaces.old_bytes() / 8;
-            self.crew().each(|worker| in_use += worker.heap.survivor_words());
-            trace.add(me, end, 0, What::Heap { words: in_use });
-        }
-    }
-    /// What was noted so far, by worker; `None` without a trace.
-    pub(crate) fn take_trace(&self) -> Option<Vec<Track>> {
-        self.trace.as_ref().map(Trace::take)
-    }
-}
-
-impl Worker {
-    /// It has reduced.
-    pub(crate) fn note_reducing(&self) -> What {
-        self.note_figures(false);
-        What::Reducing
-    }
-    /// Notes its counters, if it is time for that or the run is over.
-    pub(crate) fn note_figures(&self, over: bool) {
-        let Some(trace) = &self.shared.trace else { return };
-        let now = trace.since_start(Instant::now());
-        if !over && !trace.is_time(self.index, now, |track| &mut track.figures_at) {
-            return;
-        }
-        let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
-        let ready_words = self.ready_words();
-        trace.add(self.index, now, 0, What::Figures { suspensions, resumptions, ready_words });
     }
 }
 

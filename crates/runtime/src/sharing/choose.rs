@@ -7,17 +7,14 @@
 //! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk to each other, each
 //!   ready for a moment only, stay together: to talk across workers costs a hundred times as much.
 
-use crate::goals::stack::NO_PRIORITY;
-use crate::memory::ranges::{at, copy, read, write, write_all};
-use crate::sharing::tuning::{
-    LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT, SEEN_WORDS,
-};
+use crate::goals::state::NO_PRIORITY;
+use crate::memory::ranges::read;
+use crate::sharing::tuning::{LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT};
 use crate::terms::deref;
 use crate::worker::Worker;
-use std::cell::Cell;
 use std::ops::Range;
 use term::Word;
-use term::abi::{BOTTOM, PredicateId};
+use term::abi::PredicateId;
 use term::word::{Tag, header_arity};
 
 /// Goals that may be given away: address ranges of their records, the oldest first.
@@ -37,64 +34,31 @@ impl Surplus {
     }
 }
 
-/// B4: the bottom of the top segment when the worker last looked.
-#[derive(Default)]
-pub(crate) struct Seen {
-    base: usize,
-    words: Vec<Word>,
-    /// Elements of lists that were passed over in this look, and that may be.
-    steps: Cell<usize>,
-    list_steps: usize,
-    /// Looks that are left out, because one cost so much: to find where goals begin, one has to go down the whole stack.
-    pub(crate) left_out: usize,
-}
-
-impl Seen {
-    /// What it knew is no longer true: a collection moved everything.
-    pub(crate) fn forget(&mut self) {
-        self.words.clear();
-        self.left_out = 0;
-    }
-    /// The end of what is as it was; what lies between `base` and `top` now is remembered.
-    fn look(&mut self, base: usize, top: usize) -> usize {
-        let words = (base..top).step_by(8).take(SEEN_WORDS).map(read);
-        let same = if self.base == base {
-            words.clone().zip(&self.words).take_while(|(now, then)| now == *then).count()
-        } else {
-            0
-        };
-        self.base = base;
-        self.words.clear();
-        self.words.extend(words);
-        base + 8 * same
-    }
-}
-
 impl Worker {
     /// B1, B4: what may be given to a worker that wants so many goals: half of what there is, of priorities that are higher than `floor`. That is
     /// what it reduces at (B6 of `give`), or [`NO_PRIORITY`] if it asks.
     pub(crate) fn surplus(&mut self, mut appetite: usize, floor: i64) -> Vec<Surplus> {
-        let (segment, top) =
-            (self.goals.segments.last().expect("the lowest segment stays"), self.abi.goals as usize);
-        let stable = self.goals.seen.look(segment.base, top);
-        let mut segments = (0..self.goals.segments.len()).rev().peekable();
-        if self.goals.seen.left_out > 0 {
-            self.goals.seen.left_out -= 1;
+        let (segment, top) = (self.goals.top_segment(), self.abi.goals as usize);
+        let stable = self.sharing.seen.look(segment.base, top);
+        let mut segments = (0..self.goals.segments().len()).rev().peekable();
+        if self.sharing.seen.left_out > 0 {
+            self.sharing.seen.left_out -= 1;
             segments.next();
         } else {
-            let depth = self.first_mark(segment.base, top).unwrap_or(top) - segment.base;
-            self.goals.seen.left_out = depth / LOOK_AGAIN_BYTES;
+            // Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
+            let depth = self.goals.first_mark(segment.base, top).unwrap_or(top) - segment.base;
+            self.sharing.seen.left_out = depth / LOOK_AGAIN_BYTES;
         }
-        self.goals.seen.steps.set(0);
-        self.goals.seen.list_steps = self.goals.seen.list_steps.max(LIST_STEPS);
-        let mut buckets = self.goals.buckets.iter().rev().peekable();
+        self.sharing.seen.steps.set(0);
+        self.sharing.seen.list_steps = self.sharing.seen.list_steps.max(LIST_STEPS);
+        let mut buckets = self.goals.by_priority().rev().peekable();
         let (mut all, mut in_vain) = (Vec::new(), 0);
         let asks = floor == NO_PRIORITY;
         // The goal on top stays, so the next one may go.
         let mut larger_half = true;
         while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
-            let on_stack = segments.peek().map(|&i| self.goals.segments[i].priority);
-            let beside = buckets.peek().map(|&(&priority, _)| priority);
+            let on_stack = segments.peek().map(|&i| self.goals.segments()[i].priority);
+            let beside = buckets.peek().map(|&(priority, _)| priority);
             let Some(priority) = on_stack.max(beside).filter(|&priority| priority > floor) else { break };
             let mut surplus = if on_stack == Some(priority) {
                 let segment = segments.next().expect("it was seen");
@@ -116,7 +80,7 @@ impl Worker {
                 }
             }
         }
-        let seen = &mut self.goals.seen;
+        let seen = &mut self.sharing.seen;
         let steps = seen.steps.get();
         if steps >= seen.list_steps {
             seen.list_steps = (2 * steps).min(LIST_STEPS_MAX);
@@ -124,16 +88,12 @@ impl Worker {
         seen.left_out = seen.left_out.max(steps / LIST_STEPS);
         all
     }
-    /// Below a mark nothing was popped since the last collection (P4): a deep stack is looked at from there.
-    fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
-        self.goals.marks.iter().copied().find(|&mark| mark > base && mark < top)
-    }
     /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4). `lessons`: but for those that are kept (B7).
     fn ready_on_stack(&self, index: usize, stable: usize, lessons: bool) -> Vec<Range<usize>> {
-        let segment = self.goals.segments[index];
-        let above = self.goals.segments.get(index + 1);
+        let segment = self.goals.segments()[index];
+        let above = self.goals.segments().get(index + 1);
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
-        let mark = self.first_mark(segment.base, top);
+        let mark = self.goals.first_mark(segment.base, top);
         let stable = if above.is_some() { top } else { stable.max(mark.unwrap_or(0)) };
         let mut end = mark.unwrap_or(top);
         let mut ends = Vec::new();
@@ -202,7 +162,7 @@ impl Worker {
     /// True if the list that begins here has no end yet, is too long to know that, or misses an element and goals ran ahead before (B9 of `feedback`).
     /// (Else the goal itself may be the one that binds them.)
     fn is_open(&self, mut list: Word) -> bool {
-        let (seen, elements) = (&self.goals.seen, self.ran_ahead());
+        let (seen, elements) = (&self.sharing.seen, self.ran_ahead());
         let mut steps = seen.steps.get();
         while list.tag() == Tag::Cons && steps < seen.list_steps {
             if elements && matches!(deref(read(list.address())).tag(), Tag::Ref | Tag::Var) {
@@ -223,72 +183,10 @@ impl Worker {
     pub(crate) fn take_surplus(&mut self, surplus: Surplus) -> (i64, Vec<Word>) {
         match surplus {
             Surplus::Stack(index, ranges) => {
-                (self.goals.segments[index].priority, self.take_from_stack(index, &ranges))
+                (self.goals.segments()[index].priority, self.take_from_stack(index, &ranges))
             }
             Surplus::Bucket(priority, ranges) => (priority, self.take_from_bucket(priority, &ranges)),
         }
-    }
-    /// The records between those that are taken move up to what stays.
-    fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>]) -> Vec<Word> {
-        let segment = self.goals.segments[index];
-        let cut = ranges.last().expect("some are taken").end;
-        let words = ranges.iter().flat_map(|range| range.clone().step_by(8).map(read)).collect();
-        let mut kept: Vec<Word> = Vec::new();
-        let mut from = segment.base;
-        for range in ranges {
-            kept.extend((from..range.start).step_by(8).map(read));
-            from = range.end;
-        }
-        if self.goals.marks.contains(&segment.base) {
-            kept.remove(0);
-        }
-        let base = cut - 8 * kept.len();
-        write_all(base, &kept);
-        (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
-        write(base - 8, BOTTOM.goal_word());
-        self.goals.segments[index].base = base;
-        self.goals.marks.retain(|&mark| mark < segment.floor || mark >= cut);
-        if self.goals.clean < cut {
-            self.goals.clean = self.goals.clean.min(segment.floor);
-        }
-        if index + 1 == self.goals.segments.len() {
-            self.close_gap();
-        }
-        words
-    }
-    /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
-    fn close_gap(&mut self) {
-        let top = self.abi.goals as usize;
-        let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
-        let (from, floor) = (segment.base - 8, segment.floor);
-        let words = (top - segment.base) / 8 + 1;
-        let down = from - floor;
-        if down == 0 || down < 8 * words {
-            return;
-        }
-        copy(from, floor, words);
-        segment.base -= down;
-        self.abi.goals = at(top - down);
-        let moved = self.goals.marks.iter_mut().filter(|mark| **mark >= from);
-        moved.for_each(|mark| *mark -= down);
-        if self.goals.clean >= from {
-            self.goals.clean -= down;
-        }
-    }
-    fn take_from_bucket(&mut self, priority: i64, ranges: &[Range<usize>]) -> Vec<Word> {
-        let bucket = self.goals.buckets.get_mut(&priority).expect("there was surplus");
-        let words = ranges.iter().flat_map(|range| bucket[range.clone()].to_vec()).collect();
-        for range in ranges.iter().rev() {
-            bucket.drain(range.clone());
-        }
-        // P5 of `stack`.
-        if bucket.capacity() > 4 * bucket.len() + 1024 {
-            bucket.shrink_to(2 * bucket.len());
-        }
-        if bucket.is_empty() {
-            self.goals.forget_bucket(priority);
-        }
-        words
     }
 }
 
@@ -296,8 +194,10 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
+    use crate::memory::ranges::write;
     use crate::worker::PRIORITY_MAX;
     use proptest::prelude::*;
+    use term::abi::BOTTOM;
 
     /// Takes all goals off the stack and out of the buckets: priorities and arguments, in the order in which they would run.
     fn drain(worker: &mut Worker) -> Vec<(i64, i64)> {
@@ -381,8 +281,8 @@ mod tests {
         let goal = builder.awaiting;
         let worker = builder.node.worker();
         let word = node(worker);
-        worker.goals.seen.steps.set(0);
-        worker.goals.seen.list_steps = LIST_STEPS;
+        worker.sharing.seen.steps.set(0);
+        worker.sharing.seen.list_steps = LIST_STEPS;
         !worker.would_wait(goal, |_| word)
     }
 

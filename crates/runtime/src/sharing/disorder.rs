@@ -4,7 +4,7 @@
 //! may publish, give a goal to any worker, put resumed goals elsewhere, or let others run first; so short programs too meet variables of other
 //! workers, goals that come back, vectors claimed by two; and of several nodes each throws goals to whichever node. Nothing is done that could not happen anyway.
 
-use crate::goals::stack::NO_PRIORITY;
+use crate::goals::state::NO_PRIORITY;
 use crate::memory::ranges::read;
 use crate::worker::{Collect, Worker};
 use std::time::Duration;
@@ -15,38 +15,12 @@ const NURSERY_BYTES_MAX: usize = 32 << 10;
 /// Between two attentions that make disorder, at most so many.
 const CALM_BYTES_MAX: usize = 512;
 
-/// One worker's random numbers.
-#[derive(Debug)]
-pub(crate) struct Shaker {
-    state: u64,
-}
-
-impl Shaker {
-    pub(crate) fn new(seed: u64, worker: usize) -> Shaker {
-        Shaker { state: seed ^ (worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
-    }
-    /// A number below `n`.
-    fn below(&mut self, n: usize) -> usize {
-        self.state = self.state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.state >> 33) as usize % n
-    }
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-    /// A multiple of 8 up to `most`, small ones more often.
-    fn bytes(&mut self, most: usize) -> usize {
-        let bits = most.ilog2() as usize + 1;
-        let shift = self.below(bits);
-        self.below(most >> shift) & !7
-    }
-}
-
 impl Worker {
     /// C3: the limit of an empty nursery with room for what the next reduction needs.
     pub(crate) fn first_limit(&mut self) -> usize {
-        let need = std::mem::take(&mut self.need);
+        let need = self.wanted.take_words();
         let (base, full) = (self.heap.nursery(), self.heap.limit(need));
-        match (self.options.collect, &mut self.shaker) {
+        match (self.options.collect, &mut self.sharing.shaker) {
             (Collect::WhenFull, _) => full,
             (Collect::AtRandom(_), Some(shaker)) => {
                 full.min(base + 8 * need + shaker.bytes(NURSERY_BYTES_MAX))
@@ -57,7 +31,7 @@ impl Worker {
     /// At an attention of a node among several: the goal on top of the stack, if it is the program's, may go to any node.
     #[cold]
     pub(crate) fn scatter(&mut self) {
-        let Some(mut shaker) = self.shaker.take() else { return };
+        let Some(mut shaker) = self.sharing.shaker.take() else { return };
         let top = self.abi.goals as usize;
         let to = shaker.below(self.options.nodes as usize) as u32;
         let predicate = PredicateId::of_goal_word(read(top - 8));
@@ -66,8 +40,8 @@ impl Worker {
             let words = self.pop_goal();
             self.throw(to, predicate, &words[..words.len() - 1]);
         }
-        self.soon = self.soon.min(self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX));
-        self.shaker = Some(shaker);
+        self.attention.look_at(self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX));
+        self.sharing.shaker = Some(shaker);
     }
     /// At an attention of one of several workers.
     #[cold]
@@ -76,13 +50,13 @@ impl Worker {
         if read(self.abi.goals as usize - 8) == BOTTOM.goal_word() {
             return;
         }
-        let Some(mut shaker) = self.shaker.take() else { return };
+        let Some(mut shaker) = self.sharing.shaker.take() else { return };
         let others = self.shared.team.len() - 1;
         if shaker.one_in(4) {
             self.publish();
         }
         if shaker.one_in(2) {
-            self.goals.turns.go_the_other_way();
+            self.goals.go_the_other_way();
         }
         if shaker.one_in(8) {
             self.take_turn(true);
@@ -102,7 +76,7 @@ impl Worker {
         if shaker.one_in(64 * (others + 1)) {
             self.collect_soon();
         }
-        self.soon = self.soon.min(self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX));
-        self.shaker = Some(shaker);
+        self.attention.look_at(self.abi.heap as usize + shaker.bytes(CALM_BYTES_MAX));
+        self.sharing.shaker = Some(shaker);
     }
 }

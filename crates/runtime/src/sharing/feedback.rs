@@ -15,85 +15,17 @@
 //!   before, the goal that makes them goes to a worker that has goals, its giver if that has any, to run after what is ready there; or it is
 //!   left for later here.
 
-use crate::coordination::sync::Mutex;
-use crate::goals::suspend::Suspended;
+use crate::coordination::sync::lock;
+use crate::sharing::state::{Lesson, Trial};
 use crate::sharing::tuning::{
     AHEAD_MIN, AS_LONG, FEW, LEVELS, OFTEN, PREDICATES, REMEMBERED, SUMS, TRIAL, WINDOW,
 };
 use crate::terms::deref;
 use crate::worker::Worker;
-use crate::worker::all::lock;
-use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use term::Word;
 use term::abi::PredicateId;
-
-/// Sums that are put off because an operand is missing (B10).
-#[derive(Debug)]
-pub(crate) struct Sums {
-    /// The result of the newest.
-    newest: Word,
-    /// So many before it were each an operand of the next.
-    in_a_row: u32,
-    pub(crate) too_many: bool,
-}
-
-impl Sums {
-    pub(crate) const NONE: Sums = Sums { newest: Word::small(0), in_a_row: 0, too_many: false };
-}
-
-/// A gift that was made.
-#[derive(Debug)]
-pub(crate) struct Trial {
-    predicates: Vec<PredicateId>,
-    begin: Instant,
-    /// Since when goals are counted.
-    since: Instant,
-    pub(crate) suspended: Suspended,
-    /// The time is looked at when so many have been counted.
-    look_at: u64,
-}
-
-/// What is known of predicates: shared by all workers.
-#[derive(Debug, Default)]
-pub(crate) struct Lessons {
-    any: AtomicBool,
-    ran_ahead: AtomicBool,
-    known: Mutex<FxHashMap<PredicateId, Lesson>>,
-    order: Mutex<Order>,
-}
-
-/// B9.
-#[derive(Debug, Default)]
-struct Order {
-    /// By how much each worker resumed more goals than waited there, when it last looked.
-    behind: FxHashMap<usize, i64>,
-    /// Until then no goals are given away.
-    kept_until: Option<Instant>,
-    level: u32,
-}
-
-impl Order {
-    /// Somebody ran ahead.
-    fn keep_all(&mut self) {
-        let now = Instant::now();
-        if self.kept_until.is_none_or(|until| until <= now) {
-            self.kept_until = Some(now + REMEMBERED * (1 << self.level));
-            self.level = (self.level + 1).min(LEVELS);
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Lesson {
-    until: Instant,
-    level: u32,
-    /// Goals of this predicate wait often anyway.
-    idle: bool,
-    /// Who first kept a goal because of it: when, and how many of its goals had waited by then.
-    kept: Option<(usize, Instant, u64)>,
-}
 
 impl Worker {
     /// B7: goals (in the format of the goal stack) go to another worker.
@@ -108,15 +40,15 @@ impl Worker {
             }
             end -= 1 + self.predicates.arity(predicate);
         }
-        let suspended = Suspended { newest: self.abi.suspensions, reused: self.abi.reused, count: 0 };
+        self.count_from_now();
         let now = Instant::now();
-        self.trial = Some(Trial { predicates, begin: now, since: now, suspended, look_at: FEW + 1 });
+        self.sharing.trial = Some(Trial { predicates, begin: now, since: now, look_at: FEW + 1 });
     }
     /// B7: looks what has become of the last gift.
     pub(crate) fn judge(&mut self) {
         self.count_suspended();
-        let Some(trial) = &mut self.trial else { return };
-        let count = trial.suspended.count;
+        let Some(trial) = &mut self.sharing.trial else { return };
+        let count = self.waiting.count();
         if count < trial.look_at {
             return;
         }
@@ -140,17 +72,22 @@ impl Worker {
             }
             self.shared.lessons.any.store(true, Relaxed);
             drop(known);
-            self.trial = None;
+            self.end_trial();
         } else if trial.begin.elapsed() > TRIAL {
-            self.trial = None;
+            self.end_trial();
         } else if elapsed > WINDOW {
-            (trial.since, trial.suspended.count, trial.look_at) = (Instant::now(), 0, FEW + 1);
+            (trial.since, trial.look_at) = (Instant::now(), FEW + 1);
+            self.waiting.restart_count();
         }
+    }
+    fn end_trial(&mut self) {
+        self.sharing.trial = None;
+        self.waiting.end_count();
     }
     /// B9: after a collection.
     pub(crate) fn look_ahead(&mut self) {
         let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
-        let before = std::mem::replace(&mut self.at_collection, (suspensions, resumptions));
+        let before = std::mem::replace(&mut self.sharing.at_collection, (suspensions, resumptions));
         let (waited, resumed) = (suspensions - before.0, resumptions - before.1);
         let shared = self.shared.clone();
         let mut order = lock(&shared.lessons.order);
@@ -175,7 +112,7 @@ impl Worker {
     }
     /// B10: an operand of these is missing, so a goal is to compute the result.
     pub(crate) fn put_off_sum(&mut self, operands: [Word; 2], result: Word) {
-        let sums = &mut self.sums;
+        let sums = &mut self.sharing.sums;
         let before = std::mem::replace(&mut sums.newest, result);
         sums.in_a_row =
             if operands.iter().any(|&word| deref(word) == before) { sums.in_a_row + 1 } else { 0 };
@@ -191,7 +128,7 @@ impl Worker {
             return;
         }
         let team = &self.shared.team;
-        let mut others = self.fed_by.into_iter().chain(0..team.len());
+        let mut others = self.sharing.fed_by.into_iter().chain(0..team.len());
         match others.find(|&other| other != self.index && team.has_goals(other)) {
             Some(maker) => {
                 self.end_solo();
@@ -238,7 +175,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
-    use crate::goals::stack::NO_PRIORITY;
+    use crate::goals::state::NO_PRIORITY;
 
     /// A worker of which so many goals waited right after a gift of a goal of the first predicate.
     fn after_a_gift(builder: &mut Builder, waited: u64) -> &mut Worker {
@@ -252,7 +189,7 @@ mod tests {
             worker.suspend_top();
         }
         // However long that took here.
-        worker.trial.as_mut().expect("it has begun").since = Instant::now() + TRIAL;
+        worker.sharing.trial.as_mut().expect("it has begun").since = Instant::now() + TRIAL;
         worker.judge();
         worker
     }
@@ -311,7 +248,7 @@ mod tests {
                 worker.register();
             }
             worker.count_suspended();
-            assert_eq!(worker.trial.as_ref().expect("it has begun").suspended.count, round);
+            assert_eq!(worker.waiting.count(), round);
         }
     }
 
@@ -366,7 +303,7 @@ mod tests {
                 worker.put_off_sum([unknown, Word::small(1)], result);
                 unknown = result;
             }
-            std::mem::take(&mut worker.sums.too_many)
+            worker.sharing.take_too_many_sums()
         };
         assert!(!sums(worker, SUMS));
         // Another sum ends the row.

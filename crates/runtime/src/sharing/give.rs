@@ -18,9 +18,10 @@
 //!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
 
 use crate::coordination::team::{AT_REST, Mail};
-use crate::goals::stack::NO_PRIORITY;
+use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
+use crate::sharing::state::Polling;
 use crate::sharing::tuning::{
     LEFT_OUT_MAX, LITTLE_POLLED, LITTLE_WORK, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN,
 };
@@ -33,21 +34,6 @@ use term::Word;
 use term::abi::PredicateId;
 use term::word::Tag;
 
-/// Polling (B3).
-#[derive(Debug)]
-pub(crate) struct Polling {
-    /// When the last polled goal was made ready.
-    since: Option<Instant>,
-    /// How often in a row little came of it.
-    in_vain: u32,
-    /// Goals were sent back since the worker was last asked.
-    pub(crate) sent_back: bool,
-}
-
-impl Polling {
-    pub(crate) const NEW: Polling = Polling { since: None, in_vain: 0, sent_back: false };
-}
-
 impl Worker {
     /// Makes the goals ready that other workers sent. False if there are none.
     pub(crate) fn open_mail(&mut self) -> bool {
@@ -56,11 +42,11 @@ impl Worker {
             return false;
         }
         self.publish();
-        self.fed = Some(Instant::now());
+        self.sharing.fed = Some(Instant::now());
         // What it reduces at now is no worse than that.
-        self.lowest = AT_REST;
+        self.sharing.lowest = AT_REST;
         for Mail { priority, back, gift, giver, words } in mails {
-            self.fed_by = giver.or(self.fed_by);
+            self.sharing.fed_by = giver.or(self.sharing.fed_by);
             if gift != 0 {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
             }
@@ -84,43 +70,42 @@ impl Worker {
     }
     /// Begins and ends being alone (B5); publishes what is to be published. Between reductions.
     pub(crate) fn look_at_others(&mut self) {
-        if self.solo && self.shared.team.solo_interrupted() {
+        if self.visibility.is_solo() && self.shared.team.solo_interrupted() {
             self.end_solo();
-        } else if !self.solo && self.shared.team.go_solo(self.index) {
-            (self.solo, self.publish_wanted) = (true, false);
+        } else if !self.visibility.is_solo() && self.shared.team.go_solo(self.index) {
+            self.visibility.begin_solo();
             self.set_private_base(self.heap.nursery());
         }
-        if std::mem::take(&mut self.publish_wanted) {
+        if self.visibility.take_publishing() {
             self.publish();
         }
     }
     /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next attention.)
     pub(crate) fn end_solo(&mut self) {
-        if std::mem::take(&mut self.solo) {
+        if self.visibility.end_solo() {
             self.shared.team.end_solo(self.index);
-            self.publish_wanted = true;
             self.abi.want_attention();
         }
     }
     /// Before a rest. True if goals were sent back since the last one (B3).
     pub(crate) fn go_to_rest(&mut self) -> bool {
-        debug_assert!(self.goals.polled.is_empty(), "polled goals are looked at before anything is reduced");
+        debug_assert!(!self.goals.has_polled(), "polled goals are looked at before anything is reduced");
         self.judge();
         self.end_solo();
-        if std::mem::take(&mut self.publish_wanted) {
+        if self.visibility.take_publishing() {
             self.publish();
         }
-        (self.shown, self.lowest) = (AT_REST, AT_REST);
+        (self.sharing.shown, self.sharing.lowest) = (AT_REST, AT_REST);
         self.shared.team.show_priority(self.index, AT_REST);
-        std::mem::replace(&mut self.polling, Polling::NEW).sent_back
+        std::mem::replace(&mut self.sharing.polling, Polling::NEW).sent_back
     }
     /// B6: goals of a lower priority than before are the next.
     #[inline(always)]
     pub(crate) fn go_down(&mut self) {
         let priority = self.abi.priority;
-        self.lowest = self.lowest.min(priority);
-        self.descents += 1;
-        if priority < self.shown {
+        self.sharing.lowest = self.sharing.lowest.min(priority);
+        self.sharing.descents += 1;
+        if priority < self.sharing.shown {
             self.show_priority(priority);
         }
     }
@@ -128,11 +113,11 @@ impl Worker {
     pub(crate) fn show_lowest(&mut self, again: bool) -> bool {
         let priority = self.best_priority();
         let lowest = if again {
-            std::mem::replace(&mut self.lowest, priority).min(priority)
+            std::mem::replace(&mut self.sharing.lowest, priority).min(priority)
         } else {
-            self.shown.min(priority)
+            self.sharing.shown.min(priority)
         };
-        let changed = lowest != self.shown;
+        let changed = lowest != self.sharing.shown;
         if changed {
             self.show_priority(lowest);
         }
@@ -140,13 +125,13 @@ impl Worker {
     }
     /// B6: what was shown is to be forgotten soon.
     pub(crate) fn goes_up(&self) -> bool {
-        self.best_priority() > self.shown
+        self.best_priority() > self.sharing.shown
     }
     fn best_priority(&self) -> i64 {
         self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY))
     }
     fn show_priority(&mut self, priority: i64) {
-        let before = std::mem::replace(&mut self.shown, priority);
+        let before = std::mem::replace(&mut self.sharing.shown, priority);
         self.shared.team.show_priority(self.index, priority);
         // Of two workers, one that goes down and one that goes up, one sees the other.
         fence(Ordering::SeqCst);
@@ -156,8 +141,8 @@ impl Worker {
     }
     /// B6.
     pub(crate) fn show_looks(&mut self) {
-        let looks = self.soon != usize::MAX;
-        if std::mem::replace(&mut self.shown_looks, looks) != looks {
+        let looks = self.attention.looks_soon();
+        if std::mem::replace(&mut self.sharing.shown_looks, looks) != looks {
             self.shared.team.show_looks(self.index, looks);
         }
     }
@@ -166,13 +151,14 @@ impl Worker {
     pub(crate) fn is_time_to_look(&mut self) -> bool {
         let now = clock_gettime(ClockId::ThreadCPUTime);
         let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
-        let looks =
-            now.saturating_sub(*self.looked.get_or_insert(now)).div_duration_f64(LOOK_AGAIN_TIME) as usize;
+        let looks = now
+            .saturating_sub(*self.sharing.looked.get_or_insert(now))
+            .div_duration_f64(LOOK_AGAIN_TIME) as usize;
         if looks > 0 {
-            self.looked = Some(now);
+            self.sharing.looked = Some(now);
             // That many might have been left out meanwhile.
-            self.looks_left_out = self.looks_left_out.saturating_sub(looks - 1);
-            self.goals.seen.left_out = self.goals.seen.left_out.saturating_sub(looks - 1);
+            self.sharing.looks_left_out = self.sharing.looks_left_out.saturating_sub(looks - 1);
+            self.sharing.seen.left_out = self.sharing.seen.left_out.saturating_sub(looks - 1);
         }
         looks > 0
     }
@@ -182,12 +168,12 @@ impl Worker {
         self.judge();
         let shared = self.shared.clone();
         let now = Instant::now();
-        let soon =
-            now.saturating_duration_since(std::mem::replace(&mut self.fed_others, now)) < LOOK_AGAIN_TIME;
-        let descents = std::mem::take(&mut self.descents) * usize::from(soon);
+        let soon = now.saturating_duration_since(std::mem::replace(&mut self.sharing.fed_others, now))
+            < LOOK_AGAIN_TIME;
+        let descents = std::mem::take(&mut self.sharing.descents) * usize::from(soon);
         let mut hungry = shared.team.hungry() & !(1 << self.index);
-        if hungry != 0 && self.looks_left_out > 0 {
-            self.looks_left_out -= 1;
+        if hungry != 0 && self.sharing.looks_left_out > 0 {
+            self.sharing.looks_left_out -= 1;
             hungry = 0;
         }
         while hungry != 0 {
@@ -195,16 +181,17 @@ impl Worker {
             hungry &= hungry - 1;
             let surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
             if surplus.is_empty() {
-                self.looks_in_vain += 1;
-                self.looks_left_out = (1 << (self.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX)) - 1;
+                self.sharing.looks_in_vain += 1;
+                self.sharing.looks_left_out =
+                    (1 << (self.sharing.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX)) - 1;
                 return;
             }
-            self.looks_in_vain = 0;
+            self.sharing.looks_in_vain = 0;
             if shared.team.claim(asker) {
                 self.give(asker, surplus, true);
             }
         }
-        let mut lower: Vec<(usize, i64)> = shared.team.lower(self.shown).collect();
+        let mut lower: Vec<(usize, i64)> = shared.team.lower(self.sharing.shown).collect();
         lower.sort_unstable_by_key(|&(_, priority)| priority);
         let share = (LOWER_GET / lower.len().max(1)).max(1);
         for (worker, priority) in lower {
@@ -239,31 +226,31 @@ impl Worker {
 
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
     pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
-        if self.polling.since.take().is_some_and(|since| since.elapsed() >= LITTLE_POLLED) {
-            self.polling.in_vain = 0;
+        if self.sharing.polling.since.take().is_some_and(|since| since.elapsed() >= LITTLE_POLLED) {
+            self.sharing.polling.in_vain = 0;
         }
-        let fed = self.fed.is_some_and(|fed| fed.elapsed() < LITTLE_WORK);
-        if fed || self.polling.in_vain >= POLLS_IN_VAIN {
+        let fed = self.sharing.fed.is_some_and(|fed| fed.elapsed() < LITTLE_WORK);
+        if fed || self.sharing.polling.in_vain >= POLLS_IN_VAIN {
             return self.send_top_goal(maker);
         }
         let (priority, goal) = (self.abi.priority, self.pop_goal());
         let words = std::iter::once(variable).chain(goal).collect();
-        self.goals.polled.push((priority, words));
+        self.goals.poll(priority, words);
         self.abi.want_attention();
     }
     /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if there are others.
     pub(crate) fn poll_variables(&mut self) -> bool {
-        let enough = self.polling.in_vain >= POLLS_IN_VAIN;
-        let ready = |(_, words): &mut (i64, Vec<Word>)| enough || deref(words[0]).tag() != Tag::Ref;
-        for (priority, words) in self.goals.polled.extract_if(.., ready).collect::<Vec<_>>() {
-            self.polling.since = Some(Instant::now());
+        let enough = self.sharing.polling.in_vain >= POLLS_IN_VAIN;
+        let ready = |variable| enough || deref(variable).tag() != Tag::Ref;
+        for (priority, words) in self.goals.take_polled(ready) {
+            self.sharing.polling.since = Some(Instant::now());
             self.push_goals(priority, &words[1..]);
         }
-        self.goals.polled.is_empty()
+        !self.goals.has_polled()
     }
     /// B3: counts a poll, which is in vain until more is known.
     pub(crate) fn count_poll(&mut self) {
-        self.polling.in_vain += 1;
+        self.sharing.polling.in_vain += 1;
         self.abi.want_attention();
     }
     /// B9: all goals of the top segment go to another worker, to run after what is ready there.
@@ -272,7 +259,7 @@ impl Worker {
         if words.is_empty() {
             return;
         }
-        self.polling.sent_back = true;
+        self.sharing.polling.sent_back = true;
         self.end_solo();
         self.publish();
         self.statistics.mails += 1;
@@ -281,7 +268,7 @@ impl Worker {
     /// B3, B10: the goal on top of the stack goes to who makes what it waits for.
     pub(crate) fn send_top_goal(&mut self, to: usize) {
         let (priority, words) = (self.abi.priority, self.pop_goal());
-        self.polling.sent_back = true;
+        self.sharing.polling.sent_back = true;
         self.end_solo();
         self.statistics.mails += 1;
         self.statistics.goals_back += 1;
@@ -333,7 +320,7 @@ mod tests {
         }
         assert_eq!(worker.priority(), 94);
         // However long that took here.
-        worker.fed_others = Instant::now() + Duration::from_secs(9);
+        worker.sharing.fed_others = Instant::now() + Duration::from_secs(9);
         assert_eq!(given(worker, 88), []);
         assert_eq!(given(worker, 88), [92]);
     }
@@ -344,18 +331,18 @@ mod tests {
         let goal = builder.goal[0];
         let worker = builder.node.worker();
         let start = worker.priority();
-        assert!(worker.show_lowest(true) && worker.shown == start && !worker.goes_up());
+        assert!(worker.show_lowest(true) && worker.sharing.shown == start && !worker.goes_up());
         worker.spawn_at(10, goal, &[Word::NIL]);
         assert!(worker.next_segment());
         worker.go_down();
-        assert_eq!(worker.shown, 10);
+        assert_eq!(worker.sharing.shown, 10);
         // A goal of a high priority comes in between.
         worker.spawn_at(start, goal, &[Word::NIL]);
         worker.switch_priority();
         assert_eq!(worker.priority(), start);
-        assert!(!worker.show_lowest(false) && worker.goes_up() && worker.shown == 10);
-        assert!(!worker.show_lowest(true) && worker.shown == 10);
+        assert!(!worker.show_lowest(false) && worker.goes_up() && worker.sharing.shown == 10);
+        assert!(!worker.show_lowest(true) && worker.sharing.shown == 10);
         // It was not between, but is what has been reduced since then.
-        assert!(worker.show_lowest(true) && worker.shown == start && !worker.goes_up());
+        assert!(worker.show_lowest(true) && worker.sharing.shown == start && !worker.goes_up());
     }
 }

@@ -8,4 +8,5 @@ pub(crate) mod choose;
 pub(crate) mod disorder;
 pub(crate) mod feedback;
 pub(crate) mod give;
+pub(crate) mod state;
 pub(crate) mod tuning;

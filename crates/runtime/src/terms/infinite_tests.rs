@@ -57,7 +57,7 @@ fn unification_and_comparison_of_infinite_terms_end() {
             let equal = matches!(worker.equal_terms(a, b), Outcome::Done);
             assert_eq!(equal, i == j, "{i} and {j}");
             worker.unify(a, b);
-            assert_eq!(worker.error.take().is_none(), i == j, "{i} and {j}");
+            assert_eq!(worker.ending.take_error().is_none(), i == j, "{i} and {j}");
         }
     }
 }
@@ -112,7 +112,7 @@ fn every_builtin_ends_after_an_interrupt_whatever_infinite_term_it_has() {
                 if let Outcome::Error(error) = outcome {
                     interrupted += usize::from(error.kind == ErrorKind::Interrupted);
                 }
-                worker.error = None;
+                worker.ending.end_run();
             }
         }
     }

@@ -152,7 +152,7 @@ impl Worker {
     ) -> Option<Result<Word, ArithError>> {
         self.compute(op, a, b, |worker, words| {
             let refused = worker.ensure(words);
-            if refused.is_err() && std::mem::take(&mut worker.refused) {
+            if refused.is_err() && worker.wanted.take_refused() {
                 worker.collect_soon();
                 return Ok(());
             }

@@ -1,25 +1,25 @@
 //! Making and reading terms: the operations of [`Worker`] that builtins are written with.
 //!
-//! For: making, reading, binding, comparing and printing terms; classes of objects, integers and vectors.
+//! For: making, reading, binding, comparing and printing terms; integers and vectors.
 //! It may know: memory, and the worker whose nursery it allocates in.
 //! It never: makes a goal ready, or collects.
 //!
 //! Words that these functions take may be any values (W1 of `term::word`), bound or not; readers follow references
 //! themselves. Allocation never fails and never collects (R3).
 
-pub mod classes;
 #[cfg(test)]
 mod infinite_tests;
 pub(crate) mod integers;
 pub mod order;
 pub(crate) mod pairs;
 pub(crate) mod print;
+pub(crate) mod state;
 pub(crate) mod unify;
 pub(crate) mod vectors;
 pub(crate) mod walk;
 
-use crate::memory::nursery::LARGE_WORDS;
 use crate::memory::ranges::{at, compare_exchange, read, write};
+use crate::memory::tuning::LARGE_WORDS;
 use crate::worker::Worker;
 use num_bigint::{BigInt, Sign};
 use term::abi::PredicateId;
@@ -85,7 +85,7 @@ impl Worker {
             let (address, due) = self.heap.spaces.allocate_large(words);
             self.heap.settle_promise(8 * words);
             if due {
-                self.collection_wanted = true;
+                self.wanted.collect();
                 self.abi.want_attention();
             }
             return address;

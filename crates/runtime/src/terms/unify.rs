@@ -27,9 +27,16 @@ impl Worker {
     /// The unifications that were put off to the end of the reduction.
     #[cold]
     pub(crate) fn unify_now(&mut self) {
-        for (a, b) in std::mem::take(&mut self.unify_wanted) {
+        for (a, b) in std::mem::take(&mut self.terms.put_off) {
             self.unify(a, b);
         }
+    }
+    /// The same while generated code waits for it: what runs goals is put off.
+    #[inline(always)]
+    pub(crate) fn unify_in_code(&mut self, a: Word, b: Word, position: Position) {
+        self.terms.in_code = true;
+        self.unify_any(a, b, position);
+        self.terms.in_code = false;
     }
     /// The same for a goal that stands there in the text.
     pub(crate) fn unify_at(&mut self, a: Word, b: Word, position: Position) {
@@ -113,8 +120,8 @@ impl Worker {
         if self.unify_unread(variable, other) {
             return true;
         }
-        if self.in_code {
-            self.unify_wanted.push((variable, other));
+        if self.terms.in_code {
+            self.terms.put_off.push((variable, other));
             self.abi.want_attention();
             return true;
         }
@@ -243,7 +250,7 @@ impl Worker {
     /// True if no other worker can be in the way: there is none, or all others rest (B5 of `give`).
     #[inline(always)]
     pub(crate) fn is_alone(&self) -> bool {
-        self.solo || self.is_single()
+        self.visibility.is_solo() || self.is_single()
     }
     /// W2: true if only this worker writes the cell.
     #[inline(always)]
@@ -277,7 +284,8 @@ impl Worker {
     }
     /// The other worker to whom a cell is private.
     pub(crate) fn owner(&self, cell: usize) -> Option<usize> {
-        let owner = self.heap.nursery_of(cell).filter(|&owner| owner != self.index && !self.solo)?;
+        let owner =
+            self.heap.nursery_of(cell).filter(|&owner| owner != self.index && !self.visibility.is_solo())?;
         (cell >= self.shared.private_base(owner)).then_some(owner)
     }
 }

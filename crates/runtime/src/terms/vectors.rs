@@ -179,12 +179,12 @@ impl Worker {
         }
         let (steps, length) = distance(old);
         let words = if class == layout::VECTOR { length } else { length.div_ceil(8) };
-        self.version_steps += steps;
+        self.terms.version_steps += steps;
         let far = steps >= FAR_STEPS.max(words / FAR_SHARE);
-        if !far || self.version_steps < words || self.ensure(words + 8).is_err() {
+        if !far || self.terms.version_steps < words || self.ensure(words + 8).is_err() {
             return;
         }
-        self.version_steps = 0;
+        self.terms.version_steps = 0;
         let copy = match self.vector_elements(word) {
             Some(elements) => self.vector(&elements),
             None => {

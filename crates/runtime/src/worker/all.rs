@@ -9,17 +9,17 @@
 //! - W3 `private_base` moves upwards only, until a collection resets it or its worker is alone (B5 of `give`), and only its worker moves it,
 //!   between reductions: after all plain stores to what becomes shared.
 
-use crate::collect::Collection;
+use crate::collect::state::Policy;
 use crate::coordination::sync::atomic::{AtomicUsize, Ordering};
-use crate::coordination::sync::{Mutex, MutexGuard};
+use crate::coordination::sync::{Mutex, lock};
 use crate::coordination::team::Team;
 use crate::coordination::waker::Waker;
 use crate::memory::spaces::Spaces;
 use crate::reports::outcome::RunOutcome;
 use crate::reports::trace::Trace;
-use crate::sharing::feedback::Lessons;
+use crate::sharing::state::Lessons;
 use crate::worker::{Options, Worker};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use term::symbol::AtomTable;
 
 /// What all workers of a node share.
@@ -29,8 +29,8 @@ pub(crate) struct Shared {
     pub(crate) atoms: Arc<AtomTable>,
     /// W3: each worker's `abi.private_base`, for the others.
     private_bases: Box<[PrivateBase]>,
-    /// The collection in which others may take part.
-    pub(crate) collection: Mutex<Option<Arc<Collection>>>,
+    /// What others may take part in while they are stopped or rest.
+    pub(crate) work: Mutex<Option<Arc<dyn SharedWork>>>,
     /// Bytes that builtins keep outside the heap: see [`Kept`](crate::worker::Kept).
     pub(crate) kept: AtomicUsize,
     /// Bytes of ready goals: P5 of `stack`.
@@ -41,11 +41,17 @@ pub(crate) struct Shared {
     outcome: Mutex<Option<RunOutcome>>,
     /// B7 of `feedback`.
     pub(crate) lessons: Lessons,
-    pub(crate) policy: Mutex<crate::collect::policy::Policy>,
+    pub(crate) policy: Mutex<Policy>,
     /// Of the machine, as far as the node may use them.
     pub(crate) processors: usize,
     pub(crate) trace: Option<Trace>,
     crew: OnceLock<Crew>,
+}
+
+/// Work that the leader of a stop shares with those who are stopped or rest (T9 of `stop`).
+pub(crate) trait SharedWork: Send + Sync {
+    /// A worker's part in it.
+    fn take_part(&self, shared: &Shared, me: usize);
 }
 
 /// In a cache line of its own: each is written by its worker only.
@@ -60,13 +66,13 @@ impl Shared {
             team: Team::new(options.workers, processors),
             atoms,
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
-            collection: Mutex::default(),
+            work: Mutex::default(),
             kept: AtomicUsize::new(0),
             goal_bytes: AtomicUsize::new(0),
             waker: Waker::default(),
             outcome: Mutex::default(),
             lessons: Lessons::default(),
-            policy: Mutex::new(crate::collect::policy::Policy::new(options.workers)),
+            policy: Mutex::new(Policy::new(options.workers)),
             processors: processors.max(1),
             trace: options.trace.then(|| Trace::new(options.workers)),
             crew: OnceLock::new(),
@@ -102,11 +108,6 @@ impl Shared {
     pub(crate) fn take_outcome(&self) -> Option<RunOutcome> {
         lock(&self.outcome).take()
     }
-}
-
-/// Locks. A panic ends the process, so nobody sees what it left behind.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The addresses of a node's workers.

@@ -15,37 +15,32 @@
 pub(crate) mod all;
 pub mod events;
 pub mod native;
+mod notes;
 pub mod program;
+mod state;
 
-use crate::collect::TaggedWords;
-use crate::coordination::team::AT_REST;
 use crate::coordination::waker::Waker;
-use crate::goals::abroad::Abroad;
-use crate::goals::runtime_predicates::SystemGoals;
-use crate::goals::stack::Goals;
-use crate::goals::suspend::Registry;
+use crate::goals::abroad::state::Abroad;
+use crate::goals::state::{Goals, SystemGoals, Waiting};
+use crate::memory::classes::{Classes, TaggedWords};
 use crate::memory::nursery::Heap;
 use crate::memory::ranges::at;
-use crate::reports::outcome::ProgramError;
+use crate::memory::wanted::Wanted;
+use crate::reports::outcome::Ending;
 use crate::reports::statistics::{Collection, Statistics};
-use crate::sharing::disorder::Shaker;
-use crate::sharing::feedback::{Sums, Trial};
-use crate::sharing::give::Polling;
-use crate::terms::classes::Classes;
+use crate::sharing::state::{Shaker, Sharing};
+use crate::terms::state::Terms;
 use crate::worker::all::Shared;
 use crate::worker::program::{Code, Predicates};
+pub use crate::worker::state::Root;
+use crate::worker::state::{Attention, Roots, Visibility};
 use std::any::{Any, TypeId};
 use std::marker::PhantomPinned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{BOTTOM, Helpers, OPERANDS_MAX, PredicateId, SPENT_ARITIES, WorkerAbi};
 use term::symbol::{Atom, AtomTable};
-
-/// A word that a builtin's state keeps across collections: see [`Worker::root`].
-#[derive(Debug, PartialEq, Eq)]
-pub struct Root(u32);
 
 /// Bytes that a builtin keeps outside the heap: they count against the heap limit until this is dropped.
 pub(crate) struct Kept {
@@ -89,67 +84,27 @@ pub struct Worker {
     pub(crate) classes: Arc<Classes>,
     /// How generated code is entered.
     pub(crate) code: Code,
-    /// The error that ends the program, found where it could not be returned.
-    pub(crate) error: Option<Box<ProgramError>>,
-    /// Set when the program asked to exit.
-    pub(crate) exit: Option<i32>,
-    /// Lists of waiting goals (newest record) whose variables got values after that of `abi.resumed`, oldest binding first.
-    pub(crate) resumed_later: Vec<usize>,
     /// Its spaces.
     pub(crate) heap: Heap,
     /// The class table, as the collector reads it.
     pub(crate) tagged_words: Arc<TaggedWords>,
-    /// Records of waiting goals.
-    pub(crate) registry: Registry,
+    /// What it wants of the collector.
+    pub(crate) wanted: Wanted,
     /// Ready goals.
     pub(crate) goals: Goals,
-    /// What `abi.limit` is while nothing wants attention.
-    pub(crate) limit: usize,
-    /// What others may take is to be published at the next attention (H5 of `suspend`).
-    pub(crate) publish_wanted: bool,
-    /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
-    /// somebody asks for some.
-    pub(crate) soon: usize,
-    /// B8 of `give`: the time of its thread from which on it counts how long it has not looked.
-    pub(crate) looked: Option<Duration>,
-    /// Looks that found nothing to spare, in a row, and how many of the next ones are left out because of that.
-    pub(crate) looks_in_vain: u32,
-    pub(crate) looks_left_out: usize,
-    /// B6 of `give`: what others were shown.
-    pub(crate) shown: i64,
-    /// The lowest priority that it has reduced at since what was shown was last forgotten.
-    pub(crate) lowest: i64,
-    /// When it last fed others, and how often it went to a lower priority since then.
-    pub(crate) fed_others: Instant,
-    pub(crate) descents: usize,
-    pub(crate) shown_looks: bool,
-    /// There was a collection.
-    pub(crate) collected: bool,
-    pub(crate) polling: Polling,
-    /// B5 of `give`.
-    pub(crate) solo: bool,
-    /// B7 of `feedback`: the last gift.
-    pub(crate) trial: Option<Trial>,
-    /// B9 of `feedback`: how many goals had waited, and been resumed, at the last collection.
-    pub(crate) at_collection: (u64, u64),
-    /// B10 of `feedback`.
-    pub(crate) sums: Sums,
-    /// Who gave it goals last.
-    pub(crate) fed_by: Option<usize>,
-    /// When goals of others last came.
-    pub(crate) fed: Option<Instant>,
-    /// Generated code waits for a unification, and those that were put off meanwhile.
-    pub(crate) in_code: bool,
-    pub(crate) unify_wanted: Vec<(Word, Word)>,
-    /// Words that the next reduction needs at once.
-    pub(crate) need: usize,
-    pub(crate) collection_wanted: bool,
-    /// There was no room for an object; the goal that runs now had none before the last major collection.
-    pub(crate) refused: bool,
-    pub(crate) tries_again: bool,
-    pub(crate) major_wanted: bool,
+    /// Goals that wait, or were resumed.
+    pub(crate) waiting: Waiting,
+    /// Unifications that were put off, versions of vectors.
+    pub(crate) terms: Terms,
+    /// The load balance.
+    pub(crate) sharing: Sharing,
+    /// When it attends.
+    pub(crate) attention: Attention,
+    /// Which of its cells others may see.
+    pub(crate) visibility: Visibility,
+    /// Why the program is to end.
+    pub(crate) ending: Ending,
     pub(crate) options: Options,
-    pub(crate) shaker: Option<Shaker>,
     pub(crate) system_goals: SystemGoals,
     /// Those with lower numbers are builtins.
     pub(crate) first_compiled: PredicateId,
@@ -157,18 +112,12 @@ pub struct Worker {
     pub(crate) arithmetic_goals: [PredicateId; 12],
     /// Counters.
     pub(crate) statistics: Statistics,
-    /// Steps from old versions of vectors and strings to newer ones since one of them last got a store of its own.
-    pub(crate) version_steps: usize,
-    /// What did not fit in `abi.pending`; words of the reduction that is being tried, like those.
-    pub(crate) pending_more: Vec<Word>,
-    /// The cells for which the goal on top of the stack is about to wait.
-    pub(crate) cells: Vec<usize>,
     /// Every collection so far, if somebody wants to know.
     pub(crate) collections: Option<Vec<Collection>>,
-    pub(crate) roots: Vec<Word>,
+    /// Words that builtins keep.
+    pub(crate) roots: Roots,
     /// Of worker 0: terms of other nodes, and for them.
     pub(crate) abroad: Abroad,
-    free_roots: Vec<u32>,
     /// Few: they are found by looking at each.
     states: Vec<(TypeId, Box<dyn Any + Send>)>,
     waker: Waker,
@@ -283,54 +232,26 @@ impl Worker {
             shared: shared.clone(),
             atoms: shared.atoms.clone(),
             predicates: Arc::default(),
-            tagged_words: Arc::new(crate::collect::tagged_words(&classes)),
+            tagged_words: Arc::new(classes.tagged_words()),
             classes,
             code: Code::default(),
-            error: None,
-            exit: None,
-            resumed_later: Vec::new(),
             heap,
-            publish_wanted: false,
-            soon: usize::MAX,
-            looked: None,
-            looks_in_vain: 0,
-            looks_left_out: 0,
-            shown: AT_REST,
-            lowest: AT_REST,
-            fed_others: Instant::now(),
-            descents: 0,
-            shown_looks: false,
-            polling: Polling::NEW,
-            solo: false,
-            trial: None,
-            at_collection: (0, 0),
-            sums: Sums::NONE,
-            fed_by: None,
-            fed: None,
-            collected: false,
-            in_code: false,
-            unify_wanted: Vec::new(),
-            need: 0,
-            collection_wanted: false,
-            refused: false,
-            tries_again: false,
-            major_wanted: false,
-            options: options.clone(),
-            shaker,
-            registry: Registry::default(),
+            wanted: Wanted::default(),
             goals,
-            limit,
+            waiting: Waiting::default(),
+            terms: Terms::default(),
+            sharing: Sharing::new(shaker),
+            attention: Attention::new(limit),
+            visibility: Visibility::default(),
+            ending: Ending::default(),
+            options: options.clone(),
             system_goals: SystemGoals::default(),
             first_compiled: BOTTOM,
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
-            version_steps: 0,
-            pending_more: Vec::new(),
-            cells: Vec::new(),
             collections: None,
-            roots: Vec::new(),
+            roots: Roots::default(),
             abroad: Abroad::default(),
-            free_roots: Vec::new(),
             states: Vec::new(),
             // Nobody wakes the others: they are poked.
             waker: if index == 0 { shared.waker.clone() } else { Waker::default() },
@@ -384,29 +305,23 @@ impl Worker {
     /// Whoever keeps one waits for something outside, so the scheduler looks at its events soon.
     pub fn root(&mut self, word: Word) -> Root {
         self.abi.want_attention();
-        if let Some(index) = self.free_roots.pop() {
-            self.roots[index as usize] = word;
-            return Root(index);
-        }
-        self.roots.push(word);
-        Root(u32::try_from(self.roots.len() - 1).expect("2^32 roots exceed memory"))
+        self.roots.add(word)
     }
     /// The word of a root.
     pub fn root_word(&self, root: &Root) -> Word {
-        self.roots[root.0 as usize]
+        self.roots.get(root)
     }
     /// Replaces the word of a root.
     pub fn set_root(&mut self, root: &Root, word: Word) {
-        self.roots[root.0 as usize] = word;
+        self.roots.set(root, word);
     }
     /// The word of a root, which ends.
     pub fn take_root(&mut self, root: Root) -> Word {
-        self.free_roots.push(root.0);
-        std::mem::replace(&mut self.roots[root.0 as usize], Word(0))
+        self.roots.take(root)
     }
     /// Asks the program to end with this exit status: no further goal is reduced.
     pub fn exit(&mut self, status: i32) {
-        self.exit.get_or_insert(status);
+        self.ending.exit(status);
         self.abi.want_attention();
     }
     /// Counts bytes that a builtin is going to keep outside the heap; it asks [`Worker::ensure`] first.

@@ -9,7 +9,7 @@
 
 use super::buffers::{Direction, Fd};
 use crate::builtins::merge::open_cons;
-use crate::worker::all::lock;
+use crate::coordination::sync::lock;
 use crate::worker::events::Events;
 use crate::worker::{Root, Worker};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -241,7 +241,7 @@ impl Events for Outside {
     fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
         let waits = timeout != Some(Duration::ZERO);
         let blocked = if waits { super::flush_before_waiting(worker) } else { Vec::new() };
-        if worker.error.is_some() {
+        if worker.ending.has_failed() {
             return;
         }
         for (root, value) in self.collect(worker, timeout, &blocked) {

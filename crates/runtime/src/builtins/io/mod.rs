@@ -264,7 +264,7 @@ fn flush_before_waiting(worker: &mut Worker) -> Vec<Fd> {
         }
     }
     if let Some(error) = failure {
-        worker.error.get_or_insert(error.program_error());
+        worker.ending.fail(error.program_error());
         worker.abi.want_attention();
     }
     blocked

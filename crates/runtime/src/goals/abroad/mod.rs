@@ -14,15 +14,16 @@
 //! - Y3 An anchor that is no root is kept by its marker alone, in the same way.
 //! - Y4 What an item of the queue holds is a root. So nothing that it names dies before it was told.
 
+pub(crate) mod state;
 #[cfg(all(test, not(models)))]
 mod tests;
 
+use crate::goals::abroad::state::{Anchor, Import, Item, Kind, place};
 use crate::goals::suspend::{RESUMED, record_class};
 use crate::memory::ranges::{read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::worker::{Options, Worker};
-use std::collections::VecDeque;
 use term::Word;
 use term::abi::PredicateId;
 use term::layout::{self, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY};
@@ -71,80 +72,6 @@ pub enum Outward {
     },
 }
 
-/// An export.
-#[derive(Clone, Copy, Debug)]
-struct Anchor {
-    /// Good while it is a root; otherwise its marker has it.
-    word: Word,
-    root: bool,
-    /// Items of the queue that name it.
-    queued: u32,
-    /// The record of its marker, or 0.
-    marker: usize,
-}
-
-impl Default for Anchor {
-    fn default() -> Anchor {
-        Anchor { word: Word(0), root: false, queued: 0, marker: 0 }
-    }
-}
-
-impl Anchor {
-    fn is_root(&self) -> bool {
-        self.root || self.queued > 0
-    }
-}
-
-/// An import.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Import {
-    #[default]
-    Free,
-    /// Y2.
-    Record(usize),
-    /// It got a value here, and an item of the queue says so (Y4): its cell.
-    Bound(Word),
-}
-
-/// An item of the queue.
-#[derive(Debug)]
-struct Item {
-    what: Kind,
-    words: Vec<Word>,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Throw { node: u32, priority: i64, predicate: PredicateId },
-    Wanted(u32),
-    Bound(u32),
-    Marked(u32),
-    Alias,
-}
-
-/// See the module comment.
-#[derive(Debug, Default)]
-pub(crate) struct Abroad {
-    anchors: Vec<Anchor>,
-    imports: Vec<Import>,
-    /// Y1.
-    young_anchors: Vec<u32>,
-    young_imports: Vec<u32>,
-    queue: VecDeque<Item>,
-    /// What the last collections found: imports, and exports.
-    dead: Vec<u32>,
-    lost: Vec<u32>,
-    /// Words and entries that collections looked at.
-    scanned: u64,
-}
-
-fn place<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
-    if list.len() <= number as usize {
-        list.resize(number as usize + 1, T::default());
-    }
-    &mut list[number as usize]
-}
-
 fn argument(record: usize, index: usize) -> Word {
     read(record + 8 * (SUSPENSION_ARGS + index))
 }
@@ -160,102 +87,6 @@ fn number_in(mut list: Word, predicate: PredicateId) -> Option<u32> {
         list = read(record + 8 * SUSPENSION_NEXT);
     }
     None
-}
-
-impl Abroad {
-    /// Y1, Y4: the words that collections trace from; `trace` replaces a word.
-    pub(crate) fn roots(&mut self, major: bool, mut trace: impl FnMut(&mut Word)) {
-        let Abroad { anchors, imports, young_anchors, queue, scanned, .. } = self;
-        for word in queue.iter_mut().flat_map(|item| &mut item.words) {
-            *scanned += 1;
-            trace(word);
-        }
-        if major {
-            *young_anchors = (0..anchors.len() as u32).collect();
-            for import in imports.iter_mut() {
-                if let Import::Bound(word) = import {
-                    trace(word);
-                }
-            }
-        } else {
-            for &import in &self.young_imports {
-                if let Import::Bound(word) = &mut imports[import as usize] {
-                    trace(word);
-                }
-            }
-        }
-        for &export in young_anchors.iter() {
-            *scanned += 1;
-            let anchor = &mut anchors[export as usize];
-            if anchor.is_root() {
-                trace(&mut anchor.word);
-            }
-        }
-    }
-    /// Y2, Y3: after the trace. `moved` tells where a record is now, or `None` if it is dead, and `young` whether that is young.
-    pub(crate) fn sweep(
-        &mut self,
-        major: bool,
-        moved: impl Fn(usize) -> Option<usize>,
-        young: impl Fn(usize) -> bool,
-    ) {
-        let Abroad { anchors, imports, young_anchors, young_imports, dead, lost, scanned, .. } = self;
-        if major {
-            *young_imports = (0..imports.len() as u32).collect();
-        }
-        young_imports.sort_unstable();
-        young_imports.dedup();
-        young_imports.retain(|&number| {
-            *scanned += 1;
-            let import = &mut imports[number as usize];
-            match *import {
-                Import::Free => false,
-                Import::Bound(_) => true,
-                Import::Record(record) => match moved(record) {
-                    Some(record) => {
-                        *import = Import::Record(record);
-                        young(record)
-                    }
-                    None => {
-                        *import = Import::Free;
-                        dead.push(number);
-                        false
-                    }
-                },
-            }
-        });
-        young_anchors.sort_unstable();
-        young_anchors.dedup();
-        young_anchors.retain(|&number| {
-            *scanned += 1;
-            let anchor = &mut anchors[number as usize];
-            if anchor.marker != 0 {
-                anchor.marker = moved(anchor.marker).unwrap_or_default();
-                if anchor.marker == 0 && !anchor.is_root() {
-                    lost.push(number);
-                }
-            }
-            let word = anchor.word;
-            anchor.marker != 0 && young(anchor.marker)
-                || anchor.is_root() && !word.is_immediate() && young(word.address())
-        });
-    }
-    /// All words that it keeps alive, for the check of the heap.
-    pub(crate) fn words(&self) -> impl Iterator<Item = Word> {
-        let anchors = self.anchors.iter().filter(|anchor| anchor.is_root());
-        let bound = self.imports.iter().filter_map(|import| match import {
-            Import::Bound(word) => Some(*word),
-            _ => None,
-        });
-        let queued = self.queue.iter().flat_map(|item| item.words.iter().copied());
-        anchors.map(|anchor| anchor.word).chain(bound).chain(queued)
-    }
-    /// Bytes that its tables take.
-    pub(crate) fn bytes(&self) -> usize {
-        let tables =
-            self.anchors.capacity() * size_of::<Anchor>() + self.imports.capacity() * size_of::<Import>();
-        tables + self.queue.capacity() * size_of::<Item>()
-    }
 }
 
 impl Worker {

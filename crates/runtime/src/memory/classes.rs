@@ -23,6 +23,9 @@ pub struct Class {
     pub contents: Contents,
 }
 
+/// Payload words after which an object's words are raw, by class: `usize::MAX` for none. What the collector reads.
+pub(crate) type TaggedWords = [usize; 256];
+
 /// The class table.
 #[derive(Clone, Debug)]
 pub struct Classes {
@@ -70,6 +73,18 @@ impl Classes {
     /// Never true: the classes of `term::layout` are always there.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+    /// How many payload words of each class are tagged.
+    pub(crate) fn tagged_words(&self) -> TaggedWords {
+        let mut table = [usize::MAX; 256];
+        for (words, class) in table.iter_mut().zip(&self.list) {
+            *words = match class.contents {
+                Contents::Tagged => usize::MAX,
+                Contents::Raw => 0,
+                Contents::TaggedPrefix(words) => words,
+            };
+        }
+        table
     }
     /// A class by name.
     pub fn lookup(&self, name: &str) -> Option<ClassId> {

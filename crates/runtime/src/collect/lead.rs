@@ -1,0 +1,347 @@
+//! Leading a collection: what is in use before it, who takes part, and what every worker gets afterwards. The rules are in `state`.
+
+use crate::collect::state::{Plan, sharers};
+use crate::collect::{Collection, Part};
+use crate::coordination::sync::lock;
+use crate::coordination::team::Sharers;
+use crate::memory::ranges::at;
+use crate::memory::tuning::{
+    IDLE_NURSERY_PART, LARGE_WORDS, MAJOR_MIN, NURSERIES_PAYING_MAX, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE,
+    RECORD_BYTES, ROOT_BYTES, STAYS_YOUNG_PART,
+};
+use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::reports::statistics::{self as noted, Collected, Share};
+use crate::reports::trace::What;
+use crate::worker::Worker;
+use crate::worker::all::{Shared, SharedWork};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it needs. The worker has
+/// waited for the others since `wanted`.
+pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
+    let (crew, spaces) = (shared.crew(), &shared.spaces);
+    let start = Instant::now();
+    let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
+    let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
+    let (nursery, expected) = {
+        let mut policy = lock(&shared.policy);
+        // It costs little while little is old.
+        major |= std::mem::take(&mut policy.major_wanted) && spaces.old_bytes() < MAJOR_MIN;
+        (policy.nursery, (policy.copied, policy.took))
+    };
+    let (mut kept, mut survivors, mut reused) = (0, 0, 0);
+    crew.each(|worker| {
+        let bytes = worker.nursery_used();
+        worker.statistics.words_allocated += bytes as u64 / 8;
+        used += bytes;
+        reused += worker.abi.reused as usize;
+        kept += worker.kept_words();
+        survivors += worker.heap.survivor_words();
+        busy += usize::from(bytes >= nursery / IDLE_NURSERY_PART);
+        major |= worker.wanted.begin_collection();
+    });
+    // What is young is copied each time, which is compared with the work done meanwhile; records that were used again are part of that.
+    let work = used + reused * RECORD_BYTES;
+    let little = kept <= work / 8 / STAYS_YOUNG_PART;
+    let checked = crew.with(me, |worker| worker.options.check_heap);
+    let ages = lock(&shared.policy).ageing.next(major, little, checked);
+    let before = (old_words(shared), crew.with(me, |worker| worker.heap_bytes()));
+    let plan = Plan { major, ages, nursery_bytes: nursery };
+    let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
+    let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
+        Some(sharers) if crew.len() > 1 => {
+            let collection = Arc::new(Collection::new(crew, plan, true));
+            *lock(&shared.work) = Some(collection.clone());
+            shared.team.open_share(me, sharers, shared.processors - 1);
+            SharedWork::take_part(&*collection, shared, me);
+            shared.noted(me, || shared.team.wait_shares(me), |()| What::Waiting);
+            *lock(&shared.work) = None;
+            collection
+        }
+        _ => {
+            let collection = Arc::new(Collection::new(crew, plan, false));
+            SharedWork::take_part(&*collection, shared, me);
+            collection
+        }
+    };
+    let parts = collection.end(crew);
+    let copied: usize = parts.iter().map(|part| part.words).sum();
+    let took = parts.iter().map(|part| part.busy).sum();
+    let pause = start.elapsed();
+    spaces.set_limits(major.then(|| (before.1, crew.with(me, |worker| worker.heap_bytes()))));
+    let kind = if major { Collected::Everything } else { Collected::Young };
+    for part in &parts {
+        let counters = (part.words, part.scanned);
+        crew.with(part.collector, |worker| worker.statistics.copied(kind, counters));
+    }
+    let stop = start - wanted;
+    crew.with(me, |worker| {
+        let stop = (crew.len() > 1).then_some(stop);
+        worker.statistics.collected(kind, pause, stop);
+        worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
+    });
+    shared.note_collection(me, start, major, copied);
+    let nursery = {
+        let mut policy = lock(&shared.policy);
+        if major {
+            policy.ageing.all_seen(before.0, old_words(shared));
+            nursery
+        } else {
+            let share = |bytes: usize| {
+                (bytes.min(spaces.bytes_max() / 8) / busy.max(1)).clamp(NURSERY_MIN, NURSERY_RANGE)
+            };
+            let most = share(policy.most.max(spaces.old_bytes() / 2));
+            let largest = share(NURSERIES_PAYING_MAX).max(most);
+            let old_words = parts.iter().map(|part| part.old_words).sum();
+            policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, old_words));
+            // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives. One worker gains by larger ones.
+            let grown_for = if crew.len() > 1 { work } else { used };
+            policy.collected((copied, took), grown_for, (most, largest))
+        }
+    };
+    if major {
+        crew.each(Worker::give_goals_back);
+        crew.with(me, Worker::check_heap_limit);
+    }
+    crew.each(|worker| {
+        // Who allocates little gets no more than it may need, so that many workers do not take much memory for nothing.
+        let enough = if worker.index == me { nursery } else { worker.nursery_used() * IDLE_NURSERY_PART };
+        worker.empty_nursery(enough.clamp(NURSERY_MIN, nursery));
+    });
+    if crew.with(0, |worker| worker.collections.is_some()) {
+        note(shared, kind, &parts, pause, stop);
+    }
+    crew.with(me, |worker| {
+        if worker.options.check_heap {
+            crate::collect::check::check_heap(crew, worker);
+        }
+    });
+}
+
+impl SharedWork for Collection {
+    fn take_part(&self, shared: &Shared, me: usize) {
+        let part = || self.collector(shared.crew(), me);
+        if self.shared {
+            shared.noted(me, part, |&words| What::Copying { words });
+        } else {
+            part();
+        }
+    }
+}
+
+/// Words of old space and large objects in use.
+fn old_words(shared: &Shared) -> usize {
+    let mut unfilled = 0;
+    shared.crew().each(|worker| unfilled += (worker.heap.old.end - worker.heap.old.start) / 8);
+    shared.spaces.old_bytes() / 8 - unfilled
+}
+
+/// Notes a collection. Walks the records of waiting goals, and so is called only if somebody asked for it.
+#[cold]
+fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop: Duration) {
+    let (mut ready_words, mut waiting_words, mut young_words) = (0, 0, 0);
+    shared.crew().each(|worker| {
+        ready_words += worker.ready_words();
+        waiting_words += worker.waiting_words();
+        young_words += worker.heap.survivor_words();
+    });
+    let heap_words = young_words + old_words(shared);
+    let ended = Instant::now();
+    let shares: Vec<Share> = parts.iter().map(Part::share).collect();
+    let words_copied = shares.iter().map(|share| share.words_copied).sum();
+    let collection = noted::Collection {
+        kind,
+        ended,
+        pause,
+        stop,
+        words_copied,
+        heap_words,
+        ready_words,
+        waiting_words,
+        shares,
+    };
+    shared.crew().with(0, |worker| worker.collections.get_or_insert_default().push(collection));
+}
+
+impl Worker {
+    /// Bytes of its nursery in use.
+    pub(crate) fn nursery_used(&self) -> usize {
+        self.abi.heap as usize - self.heap.nursery()
+    }
+    /// After a collection: the nursery is empty, and holds what the next reduction needs.
+    pub(crate) fn empty_nursery(&mut self, bytes: usize) {
+        self.heap.settle_promise(usize::MAX);
+        let (base, keep) = (self.heap.nursery(), bytes.max(NURSERY_MAX));
+        if self.nursery_used().max(self.heap.nursery_bytes) > keep {
+            self.heap.spaces.discard(base + keep, base + NURSERY_RANGE);
+        }
+        self.heap.nursery_bytes = bytes;
+        self.abi.heap = at(base);
+        let limit = self.first_limit();
+        self.attention.collected(limit);
+        self.sharing.forget_seen();
+        // The worker attends again before it reduces.
+        self.abi.want_attention();
+        self.set_private_base(base);
+    }
+    /// After a major collection: ends the program if there is less than a tenth to spare. Collections would take nearly all the time.
+    fn check_heap_limit(&mut self) {
+        let (bytes, most) = (self.bytes_in_use(), self.heap.spaces.bytes_max());
+        if bytes <= most - most / 10 {
+            return;
+        }
+        let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
+        let mut message = format!(
+            "the heap limit of {} MiB is reached: {} MiB are in use",
+            mebibytes(most),
+            mebibytes(bytes)
+        );
+        let goals = self.shared.goal_bytes.load(Relaxed);
+        if goals >= most / 10 {
+            message += &format!(", {} MiB of them by goals that are ready", mebibytes(goals));
+        }
+        self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
+    }
+    /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an object
+    /// whose size a program chooses. Nobody else is promised the same room.
+    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        self.heap.settle_promise(usize::MAX);
+        let bytes = words.saturating_mul(8);
+        if bytes <= self.room() {
+            if words <= LARGE_WORDS {
+                return Ok(());
+            }
+            let by_others = self.heap.promise(bytes);
+            if self.bytes_in_use() + by_others + bytes <= self.heap.spaces.bytes_max() {
+                return Ok(());
+            }
+            self.heap.settle_promise(bytes);
+        }
+        self.wanted.refuse(bytes <= self.heap.spaces.bytes_max());
+        let limit = self.heap.spaces.bytes_max() >> 20;
+        let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
+        Err(ProgramError::new(ErrorKind::HeapLimit, message))
+    }
+    /// Words that a minor collection looks at because they are still young, or lead to something that is.
+    fn kept_words(&self) -> usize {
+        let goals = (self.abi.goals as usize - self.goals.clean()) / 8;
+        self.heap.survivor_words() + self.heap.remembered.len() + self.waiting.registry.young_count() + goals
+    }
+    /// Bytes that are left until the heap limit is reached.
+    pub(crate) fn room(&self) -> usize {
+        let spaces = &self.heap.spaces;
+        spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
+    }
+    /// Bytes that count against the heap limit.
+    fn bytes_in_use(&self) -> usize {
+        self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
+    }
+    /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program wants it
+    /// kept.
+    fn heap_bytes(&self) -> usize {
+        let kept = self.shared.kept.load(Relaxed) + self.roots.words().len() * ROOT_BYTES;
+        self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
+    }
+    /// Makes the next collection a major one, and soon.
+    pub fn collect_soon(&mut self) {
+        self.wanted.be_major();
+        self.wanted.collect();
+        self.abi.want_attention();
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect::tests::Builder;
+    use term::Word;
+    use term::word::Tag;
+
+    /// Of a stream nobody keeps anything but the end. That a cons was old keeps what comes later alive, but only until a major collection.
+    #[test]
+    fn a_stream_that_was_old_once_is_forgotten() {
+        let mut builder = Builder::with(1, None);
+        let worker = builder.node.worker();
+        worker.options.check_heap = false;
+        let tail = worker.new_variable();
+        let list = worker.list(&[Word::NIL], tail);
+        let mut last = worker.root(list);
+        // So much survives at first that the first cons is promoted.
+        let much = worker.list(&[Word::NIL; 5000], Word::NIL);
+        let mut much = Some(worker.root(much));
+        let mut copied = Vec::new();
+        for round in 0..12 {
+            let worker = builder.node.worker();
+            let mut list = worker.take_root(last);
+            for number in 0..if round < 3 { 0 } else { 1000 } {
+                let tail = worker.new_variable();
+                let next = worker.list(&[Word::small(number)], tail);
+                worker.unify(Word::pointer(Tag::Ref, list.address() + 8), next);
+                list = next;
+            }
+            if round == 3 {
+                much.take().map(|root| worker.take_root(root));
+            }
+            worker.list(&[Word::NIL; 1000], Word::NIL);
+            last = worker.root(list);
+            if round == 8 {
+                worker.wanted.be_major();
+            }
+            let before = worker.statistics.words_copied();
+            builder.node.collect(0);
+            copied.push(builder.node.worker().statistics.words_copied() - before);
+        }
+        assert!(copied[7] > 1000 && copied[8..].iter().all(|&words| words < 100), "{copied:?}");
+    }
+
+    #[test]
+    fn a_major_collection_that_found_nearly_all_alive_is_not_repeated_soon() {
+        let mut builder = Builder::with(1, None);
+        let spaces = &builder.node.worker().heap.spaces;
+        let next = |before, live| {
+            spaces.set_limits(Some((before, live)));
+            spaces.major_threshold()
+        };
+        let (few, many) = (MAJOR_MIN, 4 * MAJOR_MIN);
+        assert_eq!(next(few, few / 8), few);
+        assert_eq!(next(many, many / 2), many);
+        assert_eq!(next(many, many / 4 * 3), many / 2 * 3);
+        assert_eq!(next(many, many / 5 * 4), many / 5 * 12);
+        // A minor one changes nothing.
+        spaces.set_limits(None);
+        assert_eq!(spaces.major_threshold(), many / 5 * 12);
+        assert_eq!(next(spaces.bytes_max(), spaces.bytes_max()), spaces.bytes_max());
+    }
+
+    /// What is made in each round is kept for so many rounds: words made, and copied by minor collections. Nurseries may not grow.
+    fn copied_of(rounds: usize, kept_for: usize) -> (u64, u64) {
+        let mut builder = Builder::with(1, None);
+        builder.node.worker().options.check_heap = false;
+        {
+            let mut policy = lock(&builder.node.worker().shared.policy);
+            policy.nursery = policy.most;
+        }
+        let mut kept = std::collections::VecDeque::new();
+        let before = builder.node.worker().statistics.words_copied();
+        for _ in 0..rounds {
+            let worker = builder.node.worker();
+            let list = worker.list(&[Word::NIL; 1500], Word::NIL);
+            kept.push_back(worker.root(list));
+            if kept.len() > kept_for {
+                kept.pop_front().map(|root| worker.take_root(root));
+            }
+            builder.node.collect(0);
+        }
+        (3000 * rounds as u64, builder.node.worker().statistics.words_copied() - before)
+    }
+    #[test]
+    fn what_is_to_stay_is_copied_once_and_what_dies_young_is_not_promoted() {
+        let (made, copied) = copied_of(100, usize::MAX);
+        assert!(copied > made && 2 * copied < 3 * made, "{copied} words of {made}");
+        // All of it survives one collection, and dies before the second: that is copied once, but to the survivor area.
+        let (made, copied) = copied_of(100, 1);
+        assert!(copied <= made + 3000, "{copied} words of {made}");
+    }
+}

@@ -1,0 +1,249 @@
+//! When to collect, and how large the spaces are.
+//!
+//! The nursery starts at half a core's second-level cache, with several workers at twice as much. It doubles while much of it survives (then a larger one gives objects
+//! more time to die), and shrinks again when little does for long. Those who fill their nurseries share twice what one alone would have, or
+//! half of what is live, but none gets less than the nursery that it started with. What survives its second collection goes to old space, unless so little is young
+//! that to copy it each time costs nothing: a stream of which one cons is old keeps all later ones alive until a major collection. Where nearly all that
+//! survives once survives again, it goes to old space at once, and where much of it has died by then, nurseries go on growing ([`Ageing`]). A major collection comes when old and large
+//! objects have doubled since the last one, or tripled if that found nearly all of them alive. Running out means that live data alone exceeds what was allowed.
+
+use crate::coordination::team::Sharers;
+use crate::memory::tuning::{
+    AGAIN_PERCENT, AT_ONCE_COLLECTIONS, GROW_PERCENT, LASTING_PERCENT, NURSERY_MAX, NURSERY_MIN,
+    SHARED_FROM_WORDS, SHARED_FROM_WORDS_IN_TURNS, SHRINK_AFTER, SHRINK_PERCENT, WOKEN_FROM_TIME,
+};
+use std::time::Duration;
+
+/// After which collection what survives goes to old space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ages {
+    /// Its first one.
+    First,
+    /// Its second one.
+    Second,
+    /// Not after this one.
+    Never,
+}
+
+/// What kind of collection it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// Of everything.
+    pub(crate) major: bool,
+    pub(crate) ages: Ages,
+    /// A nursery is so large.
+    pub(crate) nursery_bytes: usize,
+}
+
+/// When what survives goes to old space. Where a large structure is made, nearly all survives: there it goes at once, and so is copied once and not
+/// twice. But what goes there and dies soon keeps alive what it leads to, until a major collection. Where all that is live is replaced now and then,
+/// as in a network of processes that send to each other, it depends on the size of nurseries what dies young: so it is not asked before they are as large as they
+/// otherwise get, and while they grow beyond that nothing becomes old.
+#[derive(Debug)]
+pub(super) struct Ageing {
+    pub(super) last: Ages,
+    /// So many further collections send it there at once.
+    pub(super) at_once: u32,
+    /// The last major collection found old space alive: not much less than a third of it, the least that it finds where live data do not grow, since it comes
+    /// when old space has doubled or tripled.
+    pub(super) lasting: bool,
+    /// Much of what had survived once had died by the next collection. It would not survive in larger nurseries, so they grow.
+    pub(super) dies_later: bool,
+}
+
+impl Ageing {
+    pub(super) const NEW: Ageing = Ageing { last: Ages::First, at_once: 0, lasting: true, dies_later: false };
+    /// Before a collection; `little` is young. When the heap is checked, all ways have their turn. A major collection may end what kept things alive
+    /// that are dead, so it lets nothing become old that is new.
+    pub(super) fn next(&mut self, major: bool, little: bool, checked: bool) -> Ages {
+        self.last = match self.last {
+            Ages::Never if checked => Ages::Second,
+            Ages::Second if checked => Ages::First,
+            _ if checked => Ages::Never,
+            _ if self.at_once > 0 && !major => Ages::First,
+            _ if little || self.dies_later => Ages::Never,
+            _ => Ages::Second,
+        };
+        self.last
+    }
+    /// After a minor collection of so many words of nurseries (which are `full`: they have no more room to grow) and of what had survived before, which copied
+    /// some, and some of them to old space.
+    pub(super) fn seen(&mut self, full: bool, used: usize, survivors: usize, (copied, old): (usize, usize)) {
+        let much = |words: usize| words * 100 >= used * GROW_PERCENT;
+        match self.last {
+            Ages::First if much(copied) => self.at_once = self.at_once.saturating_sub(1),
+            Ages::First => self.at_once = 0,
+            Ages::Second if full && much(survivors) => {
+                self.dies_later = old * 100 < survivors * AGAIN_PERCENT;
+                self.at_once = if self.lasting && !self.dies_later { AT_ONCE_COLLECTIONS } else { 0 };
+            }
+            _ => {}
+        }
+    }
+    /// After a major collection: so many words were old before, and are now. Then it is asked again.
+    pub(super) fn all_seen(&mut self, before: usize, now: usize) {
+        self.lasting = now * 100 >= before * LASTING_PERCENT;
+        self.at_once = 0;
+    }
+}
+
+/// What is remembered from one collection to the next.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    /// Bytes of the nursery of a worker that fills it: at least, and now.
+    pub(super) least: usize,
+    pub(super) nursery: usize,
+    /// Bytes of all nurseries together otherwise, unless half of what is old is more.
+    pub(super) most: usize,
+    /// Collections in a row after which little was left.
+    quiet_collections: u32,
+    /// Nurseries begin to grow beyond `most`. What became old before may be dead, and keep alive what follows it: the next collection is a major one.
+    pub(super) major_wanted: bool,
+    pub(super) ageing: Ageing,
+    /// Words that the last minor collection copied, and how long that took all collectors together: the next one is expected to be like it.
+    pub(super) copied: usize,
+    pub(super) took: Duration,
+}
+
+impl Policy {
+    pub(crate) fn new(workers: usize) -> Policy {
+        // To stop several workers, and to fetch what others made, costs more than to miss the cache now and then.
+        let (least, most) =
+            if workers > 1 { (2 * NURSERY_MIN, NURSERY_MAX) } else { (NURSERY_MIN, NURSERY_MAX / 2) };
+        Policy {
+            least,
+            nursery: least,
+            most,
+            quiet_collections: 0,
+            major_wanted: false,
+            ageing: Ageing::NEW,
+            copied: 0,
+            took: Duration::ZERO,
+        }
+    }
+}
+
+/// Who takes part in a collection beside its leader. What is copied faster than others can be told of it is copied by one, and those who
+/// rest are woken for long work only.
+pub(super) fn sharers(
+    major: bool,
+    (words, time): (usize, Duration),
+    processor_each: bool,
+) -> Option<Sharers> {
+    let shared_from = if processor_each { SHARED_FROM_WORDS } else { SHARED_FROM_WORDS_IN_TURNS };
+    if major || time >= WOKEN_FROM_TIME {
+        Some(Sharers::Everybody)
+    } else {
+        (words >= shared_from).then_some(Sharers::Stopped)
+    }
+}
+
+impl Policy {
+    /// After a minor collection that copied so many words and took so long, of `used` bytes of all nurseries. A nursery may have so many bytes, and so many if that is
+    /// seen to pay; answers how many it gets.
+    pub(super) fn collected(
+        &mut self,
+        (copied, took): (usize, Duration),
+        used: usize,
+        (most, largest): (usize, usize),
+    ) -> usize {
+        (self.copied, self.took) = (copied, took);
+        let (survived, before) = (copied * 8, self.nursery);
+        let most = match self.ageing {
+            Ageing { dies_later: true, .. } => largest,
+            Ageing { at_once: 1.., .. } => most,
+            _ => before.clamp(most, largest),
+        };
+        if used >= before / 2 && survived * 100 > used * GROW_PERCENT {
+            self.quiet_collections = 0;
+            self.nursery *= 2;
+        } else if survived * 100 < used * SHRINK_PERCENT {
+            self.quiet_collections += 1;
+            if self.quiet_collections >= SHRINK_AFTER {
+                self.quiet_collections = 0;
+                self.nursery = (self.nursery / 2).max(self.least);
+            }
+        } else {
+            self.quiet_collections = 0;
+        }
+        self.nursery = self.nursery.min(most);
+        self.ageing.dies_later &= self.nursery > before;
+        // Nothing becomes old from now on while they grow.
+        self.major_wanted = self.ageing.dies_later && self.ageing.last == Ages::Second;
+        self.nursery
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::memory::tuning::NURSERY_RANGE;
+
+    #[test]
+    fn what_survives_goes_to_old_space_at_once_where_it_survives_again() {
+        let mut ageing = Ageing::NEW;
+        let minor = |ageing: &mut Ageing, again: usize| {
+            let ages = ageing.next(false, false, false);
+            let survivors = if ages == Ages::Second { 500 } else { 0 };
+            ageing.seen(true, 1000, survivors, (400 + survivors * again / 100, survivors * again / 100));
+            // There is no room to grow.
+            ageing.dies_later = false;
+            ages
+        };
+        let at_once =
+            |ageing: &mut Ageing, again| (0..180).filter(|_| minor(ageing, again) == Ages::First).count();
+        assert_eq!(at_once(&mut ageing, AGAIN_PERCENT - 1), 0);
+        assert!(at_once(&mut ageing, AGAIN_PERCENT) > 150);
+        // Most of what went there had died.
+        ageing.all_seen(1000, 10 * LASTING_PERCENT - 1);
+        assert_eq!(at_once(&mut ageing, 100), 0);
+        ageing.all_seen(1000, 10 * LASTING_PERCENT);
+        assert!(at_once(&mut ageing, 100) > 150);
+        // Little survives.
+        ageing.at_once = AT_ONCE_COLLECTIONS;
+        assert_eq!(ageing.next(false, false, false), Ages::First);
+        ageing.seen(true, 1000, 0, (100, 100));
+        assert_eq!(ageing.next(false, false, false), Ages::Second);
+        // Small nurseries tell nothing.
+        ageing.seen(false, 1000, 500, (900, 500));
+        assert_eq!(ageing.next(false, false, false), Ages::Second);
+    }
+
+    /// The largest nursery, and how often the policy wanted a major collection, if of the nursery and of what had survived so many bytes survive.
+    fn grown(survive: impl Fn(usize, usize) -> (usize, usize)) -> (usize, usize) {
+        let mut policy = Policy::new(1);
+        let most = policy.most;
+        let (mut survivors, mut majors) = (0, 0);
+        for _ in 0..100 {
+            let used = policy.nursery;
+            let ages = policy.ageing.next(false, false, false);
+            let (new, again) = survive(used, survivors);
+            let (copied, old) = match ages {
+                Ages::First => (new + again, new + again),
+                Ages::Second => (new + again, again),
+                Ages::Never => (new + again, 0),
+            };
+            policy.ageing.seen(used >= most, used / 8, survivors / 8, (copied / 8, old / 8));
+            policy.collected((copied / 8, Duration::ZERO), used, (most, NURSERY_RANGE));
+            survivors = copied - old;
+            majors += usize::from(std::mem::take(&mut policy.major_wanted));
+        }
+        (policy.nursery, majors)
+    }
+    #[test]
+    fn nurseries_grow_on_where_what_survives_dies_later() {
+        let most = Policy::new(1).most;
+        // Only the last words are alive: they die while a larger nursery is filled.
+        let live = most / 4 * 3;
+        let last = |used: usize, survivors: usize| (used.min(live), live.saturating_sub(used).min(survivors));
+        assert_eq!(grown(last), (4 * most, 1));
+        // More than a nursery can ever hold.
+        let live = 4 * NURSERY_RANGE;
+        let last = |used: usize, survivors: usize| (used.min(live), live.saturating_sub(used).min(survivors));
+        assert_eq!(grown(last), (most, 0));
+        // A large structure is made.
+        assert_eq!(grown(|used, survivors| (used / 3, survivors)), (most, 0));
+        // Little survives.
+        assert_eq!(grown(|used, _| (used / 8, 0)), (Policy::new(1).least, 0));
+    }
+}

@@ -1,0 +1,175 @@
+//! Tables of exports and imports, and the queue of what is to be told: Y1 to Y4 of the module above.
+
+use std::collections::VecDeque;
+use term::Word;
+use term::abi::PredicateId;
+
+/// An export.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Anchor {
+    /// Good while it is a root; otherwise its marker has it.
+    pub(super) word: Word,
+    pub(super) root: bool,
+    /// Items of the queue that name it.
+    pub(super) queued: u32,
+    /// The record of its marker, or 0.
+    pub(super) marker: usize,
+}
+
+impl Default for Anchor {
+    fn default() -> Anchor {
+        Anchor { word: Word(0), root: false, queued: 0, marker: 0 }
+    }
+}
+
+impl Anchor {
+    pub(super) fn is_root(&self) -> bool {
+        self.root || self.queued > 0
+    }
+}
+
+/// An import.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Import {
+    #[default]
+    Free,
+    /// Y2.
+    Record(usize),
+    /// It got a value here, and an item of the queue says so (Y4): its cell.
+    Bound(Word),
+}
+
+/// An item of the queue.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) what: Kind,
+    pub(super) words: Vec<Word>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Throw { node: u32, priority: i64, predicate: PredicateId },
+    Wanted(u32),
+    Bound(u32),
+    Marked(u32),
+    Alias,
+}
+
+/// See the module comment.
+#[derive(Debug, Default)]
+pub(crate) struct Abroad {
+    pub(super) anchors: Vec<Anchor>,
+    pub(super) imports: Vec<Import>,
+    /// Y1.
+    pub(super) young_anchors: Vec<u32>,
+    pub(super) young_imports: Vec<u32>,
+    pub(super) queue: VecDeque<Item>,
+    /// What the last collections found: imports, and exports.
+    pub(super) dead: Vec<u32>,
+    pub(super) lost: Vec<u32>,
+    /// Words and entries that collections looked at.
+    pub(super) scanned: u64,
+}
+
+pub(super) fn place<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
+    if list.len() <= number as usize {
+        list.resize(number as usize + 1, T::default());
+    }
+    &mut list[number as usize]
+}
+
+impl Abroad {
+    /// Y1, Y4: the words that collections trace from; `trace` replaces a word.
+    pub(crate) fn roots(&mut self, major: bool, mut trace: impl FnMut(&mut Word)) {
+        let Abroad { anchors, imports, young_anchors, queue, scanned, .. } = self;
+        for word in queue.iter_mut().flat_map(|item| &mut item.words) {
+            *scanned += 1;
+            trace(word);
+        }
+        if major {
+            *young_anchors = (0..anchors.len() as u32).collect();
+            for import in imports.iter_mut() {
+                if let Import::Bound(word) = import {
+                    trace(word);
+                }
+            }
+        } else {
+            for &import in &self.young_imports {
+                if let Import::Bound(word) = &mut imports[import as usize] {
+                    trace(word);
+                }
+            }
+        }
+        for &export in young_anchors.iter() {
+            *scanned += 1;
+            let anchor = &mut anchors[export as usize];
+            if anchor.is_root() {
+                trace(&mut anchor.word);
+            }
+        }
+    }
+    /// Y2, Y3: after the trace. `moved` tells where a record is now, or `None` if it is dead, and `young` whether that is young.
+    pub(crate) fn sweep(
+        &mut self,
+        major: bool,
+        moved: impl Fn(usize) -> Option<usize>,
+        young: impl Fn(usize) -> bool,
+    ) {
+        let Abroad { anchors, imports, young_anchors, young_imports, dead, lost, scanned, .. } = self;
+        if major {
+            *young_imports = (0..imports.len() as u32).collect();
+        }
+        young_imports.sort_unstable();
+        young_imports.dedup();
+        young_imports.retain(|&number| {
+            *scanned += 1;
+            let import = &mut imports[number as usize];
+            match *import {
+                Import::Free => false,
+                Import::Bound(_) => true,
+                Import::Record(record) => match moved(record) {
+                    Some(record) => {
+                        *import = Import::Record(record);
+                        young(record)
+                    }
+                    None => {
+                        *import = Import::Free;
+                        dead.push(number);
+                        false
+                    }
+                },
+            }
+        });
+        young_anchors.sort_unstable();
+        young_anchors.dedup();
+        young_anchors.retain(|&number| {
+            *scanned += 1;
+            let anchor = &mut anchors[number as usize];
+            if anchor.marker != 0 {
+                anchor.marker = moved(anchor.marker).unwrap_or_default();
+                if anchor.marker == 0 && !anchor.is_root() {
+                    lost.push(number);
+                }
+            }
+            let word = anchor.word;
+            anchor.marker != 0 && young(anchor.marker)
+                || anchor.is_root() && !word.is_immediate() && young(word.address())
+        });
+    }
+    /// All words that it keeps alive, for the check of the heap.
+    pub(crate) fn words(&self) -> impl Iterator<Item = Word> {
+        let anchors = self.anchors.iter().filter(|anchor| anchor.is_root());
+        let bound = self.imports.iter().filter_map(|import| match import {
+            Import::Bound(word) => Some(*word),
+            _ => None,
+        });
+        let queued = self.queue.iter().flat_map(|item| item.words.iter().copied());
+        anchors.map(|anchor| anchor.word).chain(bound).chain(queued)
+    }
+    /// Bytes that its tables take.
+    pub(crate) fn bytes(&self) -> usize {
+        let tables =
+            self.anchors.capacity() * size_of::<Anchor>() + self.imports.capacity() * size_of::<Import>();
+        tables + self.queue.capacity() * size_of::<Item>()
+    }
+}

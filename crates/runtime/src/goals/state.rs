@@ -1,0 +1,377 @@
+//! What a worker keeps for its goals: ready ones, those that wait, those that were resumed, and numbers of predicates. The invariants of the
+//! first are in `stack` (P1 to P5), of the others in `suspend` (H1 to H7) and `resumed_order` (P6 to P9).
+
+use crate::memory::ranges::{LARGE_PAGE, Region, write};
+use crate::memory::tuning::GOAL_BYTES;
+use std::collections::BTreeMap;
+use term::Word;
+use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
+use term::layout::GOAL_ARITY_MAX;
+
+/// One segment of the goal stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) priority: i64,
+    /// The first address it may use. From here to its BOTTOM record lie zeros, where goals were that were given away.
+    pub(crate) floor: usize,
+    /// The address after its BOTTOM record.
+    pub(crate) base: usize,
+}
+
+/// Everything about ready goals except the stack's top, which is `abi.goals`.
+pub(crate) struct Goals {
+    pub(super) region: Region,
+    pub(super) segments: Vec<Segment>,
+    pub(super) buckets: BTreeMap<i64, Vec<Word>>,
+    /// The highest priority of a bucket; -1 when there is none. Asked for at every resumption.
+    pub(super) best: i64,
+    /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
+    pub(super) later: BTreeMap<i64, Vec<Word>>,
+    pub(super) turns: Turns,
+    /// Goals that wait for what other workers make (B3), by priority: the variable, and the goal.
+    pub(super) polled: Vec<(i64, Vec<Word>)>,
+    /// Empty vectors of former buckets.
+    pub(super) spare: Vec<Vec<Word>>,
+    /// P4.
+    pub(super) marks: Vec<usize>,
+    pub(super) clean: usize,
+    /// P5: bytes that the stack may take, and words that went into buckets since they were counted and may do so.
+    pub(super) stack_bytes: usize,
+    pub(super) beside_new: usize,
+    pub(super) beside_step: usize,
+    /// P5: bytes of the buckets when they were last counted, and bytes counted in all.
+    pub(super) beside_bytes: usize,
+    pub(super) counted: usize,
+}
+
+/// P5: bytes by which a stack grows. The first ones are not counted: every worker has them.
+pub(super) const STEP_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 10 };
+/// What a bucket takes beside its words.
+pub(super) const BUCKET_BYTES: usize = 96;
+/// Vectors of so many words are not kept for new buckets.
+pub(super) const SPARE_WORDS: usize = 1024;
+
+pub(super) const BOTTOM_BYTES: usize = 8;
+/// Lower than any priority.
+pub(crate) const NO_PRIORITY: i64 = -1;
+pub(super) const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
+
+impl Goals {
+    /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses that.
+    pub(crate) fn new(priority: i64, halvings: u32) -> Option<Goals> {
+        let region = Region::reserve(GOAL_BYTES >> halvings, LARGE_PAGE)?;
+        region.use_large_pages(region.base(), region.end());
+        write(region.base(), BOTTOM.goal_word());
+        let floor = region.base();
+        let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
+        let clean = region.base() + BOTTOM_BYTES;
+        Some(Goals {
+            region,
+            segments,
+            buckets: BTreeMap::new(),
+            best: NO_PRIORITY,
+            later: BTreeMap::new(),
+            turns: Turns::NEW,
+            polled: Vec::new(),
+            spare: Vec::new(),
+            marks: Vec::new(),
+            clean,
+            stack_bytes: STEP_BYTES,
+            beside_new: 0,
+            beside_step: STEP_BYTES / 8,
+            beside_bytes: 0,
+            counted: 0,
+        })
+    }
+    /// The top of an empty stack.
+    pub(crate) fn start(&self) -> usize {
+        self.region.base() + BOTTOM_BYTES
+    }
+    /// C5: the highest top at which pushing may start.
+    pub(crate) fn limit(&self) -> usize {
+        self.region.base() + self.stack_bytes
+    }
+    /// P5: what the worker counts.
+    pub(super) fn bytes(&self) -> usize {
+        self.stack_bytes - STEP_BYTES + self.beside_bytes.saturating_sub(STEP_BYTES)
+    }
+    /// P5: counts the buckets. Only after as many words as there are buckets, so that it takes no time.
+    pub(super) fn count_beside(&mut self) {
+        let (words, buckets) =
+            self.buckets().fold((0, 0), |(words, buckets), bucket| (words + bucket.len(), buckets + 1));
+        self.beside_bytes = 8 * words + BUCKET_BYTES * buckets;
+        self.beside_step = buckets.max(STEP_BYTES / 8);
+        self.beside_new = 0;
+    }
+    /// P5: the stack may take `bytes`; false if there is no address space for them.
+    pub(super) fn set_stack_bytes(&mut self, bytes: usize) -> bool {
+        let base = self.region.base();
+        let wanted = bytes.next_multiple_of(STEP_BYTES).max(STEP_BYTES);
+        if base + wanted + SLACK_BYTES > self.region.end() {
+            return false;
+        }
+        if wanted < self.stack_bytes {
+            self.region.discard(base + wanted + SLACK_BYTES, base + self.stack_bytes + SLACK_BYTES);
+        }
+        self.stack_bytes = wanted;
+        true
+    }
+    /// The topmost mark, or the bottom.
+    pub(super) fn last_mark(&self) -> usize {
+        self.marks.last().copied().unwrap_or(self.region.base())
+    }
+    /// The goals beside the stack.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
+        self.buckets.values().chain(self.later.values()).chain(self.polled.iter().map(|(_, words)| words))
+    }
+    /// P4: what lay above what is at `start` now has moved down.
+    pub(super) fn move_marks(&mut self, start: usize, down: usize) {
+        for mark in self.marks.iter_mut().filter(|mark| **mark > start) {
+            *mark -= down;
+        }
+        self.clean = self.clean.min(start).min(self.last_mark());
+    }
+    /// Words beside the stack.
+    pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
+        let polled = self.polled.iter_mut().map(|(_, words)| words);
+        self.buckets.values_mut().chain(self.later.values_mut()).chain(polled)
+    }
+    /// From here on words of the stack may lead to something young (P4).
+    pub(crate) fn clean(&self) -> usize {
+        self.clean
+    }
+    /// The segments, the lowest priority first.
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+    /// The segment of the running priority.
+    pub(crate) fn top_segment(&self) -> Segment {
+        *self.segments.last().expect("the lowest segment stays")
+    }
+    /// The first MARK record between these addresses (P4).
+    pub(crate) fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
+        self.marks.iter().copied().find(|&mark| mark > base && mark < top)
+    }
+    /// The buckets, but for goals that came back or are polled, the lowest priority first.
+    pub(crate) fn by_priority(&self) -> impl DoubleEndedIterator<Item = (i64, &Vec<Word>)> {
+        self.buckets.iter().map(|(&priority, bucket)| (priority, bucket))
+    }
+    /// A goal waits for what another worker makes (B3): the variable, and the goal.
+    pub(crate) fn poll(&mut self, priority: i64, words: Vec<Word>) {
+        self.polled.push((priority, words));
+    }
+    pub(crate) fn has_polled(&self) -> bool {
+        !self.polled.is_empty()
+    }
+    /// Takes those polled goals whose variables `ready` wants.
+    pub(crate) fn take_polled(&mut self, ready: impl Fn(Word) -> bool) -> Vec<(i64, Vec<Word>)> {
+        self.polled.extract_if(.., |(_, words)| ready(words[0])).collect()
+    }
+    /// Where allocation shall have got to when goals that lie below others have their turn (P8).
+    pub(crate) fn turn_due(&self) -> usize {
+        self.turns.due
+    }
+    /// For tests: resumed goals go the other way until it is thought of again (P9).
+    pub(crate) fn go_the_other_way(&mut self) {
+        self.turns.choice.below = !self.turns.choice.below;
+    }
+    /// The highest priority of a bucket.
+    pub(crate) fn best(&self) -> Option<i64> {
+        (self.best != NO_PRIORITY).then_some(self.best)
+    }
+    pub(super) fn forget_bucket(&mut self, priority: i64) -> Vec<Word> {
+        let goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
+        self.best = self.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
+        goals
+    }
+}
+
+/// Goals that lie below others until these are done (P6), and where they end. Goals may have run since then: these are addresses of what is there now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// So often goals are resumed before it is seen what one of the ways was good for.
+const ROUND: u32 = 1024;
+/// The most that come on top before the other way is tried again.
+const ON_TOP_MAX: u32 = 1 << 20;
+/// After so many rounds below one on top follows.
+const ROUNDS_BELOW: u32 = 64;
+/// Whoever allocates so many bytes for each time that goals are resumed does enough meanwhile: no other way could be better.
+pub(super) const MUCH: u64 = 2048;
+/// To resume a goal is as much work as to allocate so many bytes.
+const RESUMING: u64 = 64;
+
+/// Where resumed goals go (P9).
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) below: bool,
+    /// How often goals go there before this is thought of again.
+    pub(super) left: u32,
+    /// How often they came on top in the last such round, or will in the next.
+    pub(super) on_top: u32,
+    pub(super) rounds_left: u32,
+    /// Bytes that had been allocated when the round began, and those for each time in the last round on top.
+    pub(super) bytes: u64,
+    pub(super) each_on_top: u64,
+}
+
+impl Choice {
+    pub(super) const NEW: Choice =
+        Choice { below: false, left: ROUND, on_top: ROUND, rounds_left: 0, bytes: 0, each_on_top: 0 };
+    /// A round is over; so many bytes have been allocated since the worker began.
+    #[cold]
+    pub(super) fn look(&mut self, bytes: u64) {
+        let allocated = bytes - std::mem::replace(&mut self.bytes, bytes);
+        if !self.below {
+            self.each_on_top = allocated / u64::from(self.on_top) + RESUMING;
+            (self.below, self.left, self.rounds_left) = (true, ROUND, ROUNDS_BELOW);
+            return;
+        }
+        let each = allocated / u64::from(ROUND) + RESUMING;
+        let first = self.rounds_left == ROUNDS_BELOW;
+        if each >= MUCH || 4 * each > 5 * self.each_on_top && self.rounds_left > 0 {
+            (self.left, self.on_top) = (ROUND, ROUND);
+            self.rounds_left -= u32::from(each < MUCH);
+        } else {
+            self.on_top = if first { (2 * self.on_top).min(ON_TOP_MAX) } else { ROUND };
+            (self.below, self.left) = (false, self.on_top);
+        }
+    }
+}
+
+/// What is known of goals that were resumed.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// The lowest first.
+    pub(super) places: Vec<Place>,
+    /// Where allocation shall have got to when the lowest place has its turn (P8).
+    pub(super) due: usize,
+    /// P7: from where on builtins lie that were resumed, and where they would have gone otherwise.
+    pub(super) builtins: Place,
+    pub(super) choice: Choice,
+}
+
+impl Turns {
+    pub(super) const NEW: Turns = Turns {
+        places: Vec::new(),
+        due: usize::MAX,
+        builtins: Place { start: usize::MAX, end: 0 },
+        choice: Choice::NEW,
+    };
+}
+
+/// Records of waiting goals, by address (H4).
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    /// Not in old space when it was entered here.
+    pub(super) young: Vec<usize>,
+    /// In old space.
+    pub(super) old: Vec<usize>,
+}
+
+impl Registry {
+    /// Enters a record that is in old space or is not.
+    pub(crate) fn enter(&mut self, record: usize, old: bool) {
+        if old { &mut self.old } else { &mut self.young }.push(record);
+    }
+    /// Takes the records that a collection looks at: the young ones, or all.
+    pub(crate) fn take(&mut self, all: bool) -> Vec<usize> {
+        let mut records = std::mem::take(&mut self.young);
+        if all {
+            records.append(&mut self.old);
+        }
+        records
+    }
+    /// All records.
+    pub(crate) fn records(&self) -> impl Iterator<Item = usize> {
+        self.young.iter().chain(&self.old).copied()
+    }
+    /// How many are young.
+    pub(crate) fn young_count(&self) -> usize {
+        self.young.len()
+    }
+    pub(crate) fn append(&mut self, mut others: Registry) {
+        self.young.append(&mut others.young);
+        self.old.append(&mut others.old);
+    }
+}
+
+/// Goals that were suspended since somebody began to count.
+#[derive(Debug)]
+pub(super) struct Suspended {
+    /// The newest record that was counted, or that there was; 0 if there is none.
+    pub(super) newest: usize,
+    /// How many of those in records that were used again (H7) were counted.
+    pub(super) reused: u64,
+    pub(super) count: u64,
+}
+
+/// Everything about goals that wait or were resumed, except what generated code knows (`abi.suspensions`, `abi.resumed`).
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    pub(crate) registry: Registry,
+    /// Lists of waiting goals (newest record) whose variables got values after that of `abi.resumed`, oldest binding first.
+    pub(super) resumed_later: Vec<usize>,
+    /// What did not fit in `abi.pending`; words of the reduction that is being tried, like those.
+    pub(super) pending_more: Vec<Word>,
+    /// The cells for which the goal on top of the stack is about to wait.
+    pub(super) cells: Vec<usize>,
+    pub(super) counted: Option<Suspended>,
+}
+
+impl Waiting {
+    /// The goal that is being tried waits for one more variable, after so many that did not fit in `abi.pending`. What is left from an attempt that
+    /// committed is forgotten.
+    pub(crate) fn pend(&mut self, before: usize, variable: Word) {
+        self.pending_more.truncate(before);
+        self.pending_more.push(variable);
+    }
+    /// Goals that were suspended since `Worker::count_from_now`, as far as they were counted.
+    pub(crate) fn count(&self) -> u64 {
+        self.counted.as_ref().map_or(0, |counted| counted.count)
+    }
+    /// The count begins again.
+    pub(crate) fn restart_count(&mut self) {
+        if let Some(counted) = &mut self.counted {
+            counted.count = 0;
+        }
+    }
+    pub(crate) fn end_count(&mut self) {
+        self.counted = None;
+    }
+}
+
+/// Numbers of the predicates of the runtime's own, of which helpers make goals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemGoals {
+    pub(crate) at_priority: PredicateId,
+    pub(crate) at_node: PredicateId,
+    pub(crate) at_position: PredicateId,
+    pub(crate) after_collection: PredicateId,
+    pub(crate) unify: PredicateId,
+    pub(crate) mark: PredicateId,
+    /// See `abroad`.
+    pub(crate) external: PredicateId,
+    pub(crate) exported: PredicateId,
+    /// A builtin that is looked up once: see `builtins::merge`.
+    pub(crate) merge: PredicateId,
+}
+
+impl Default for SystemGoals {
+    fn default() -> Self {
+        SystemGoals {
+            at_priority: BOTTOM,
+            at_node: BOTTOM,
+            at_position: BOTTOM,
+            after_collection: BOTTOM,
+            unify: BOTTOM,
+            mark: BOTTOM,
+            external: BOTTOM,
+            exported: BOTTOM,
+            merge: BOTTOM,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Taking ready goals out of the middle of the goal stack or of a bucket: for workers that get them (`sharing`). P1 to P5 of `stack` hold.
+
+use crate::memory::ranges::{at, copy, read, write, write_all};
+use crate::worker::Worker;
+use std::ops::Range;
+use term::Word;
+use term::abi::BOTTOM;
+
+impl Worker {
+    /// Takes the goals at these addresses of a segment, the lowest first. The records between them move up to what stays.
+    pub(crate) fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>]) -> Vec<Word> {
+        let segment = self.goals.segments[index];
+        let cut = ranges.last().expect("some are taken").end;
+        let words = ranges.iter().flat_map(|range| range.clone().step_by(8).map(read)).collect();
+        let mut kept: Vec<Word> = Vec::new();
+        let mut from = segment.base;
+        for range in ranges {
+            kept.extend((from..range.start).step_by(8).map(read));
+            from = range.end;
+        }
+        if self.goals.marks.contains(&segment.base) {
+            kept.remove(0);
+        }
+        let base = cut - 8 * kept.len();
+        write_all(base, &kept);
+        (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
+        write(base - 8, BOTTOM.goal_word());
+        self.goals.segments[index].base = base;
+        self.goals.marks.retain(|&mark| mark < segment.floor || mark >= cut);
+        if self.goals.clean < cut {
+            self.goals.clean = self.goals.clean.min(segment.floor);
+        }
+        if index + 1 == self.goals.segments.len() {
+            self.close_gap();
+        }
+        words
+    }
+    /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
+    fn close_gap(&mut self) {
+        let top = self.abi.goals as usize;
+        let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
+        let (from, floor) = (segment.base - 8, segment.floor);
+        let words = (top - segment.base) / 8 + 1;
+        let down = from - floor;
+        if down == 0 || down < 8 * words {
+            return;
+        }
+        copy(from, floor, words);
+        segment.base -= down;
+        self.abi.goals = at(top - down);
+        let moved = self.goals.marks.iter_mut().filter(|mark| **mark >= from);
+        moved.for_each(|mark| *mark -= down);
+        if self.goals.clean >= from {
+            self.goals.clean -= down;
+        }
+    }
+    /// Takes the goals in these ranges of a bucket.
+    pub(crate) fn take_from_bucket(&mut self, priority: i64, ranges: &[Range<usize>]) -> Vec<Word> {
+        let bucket = self.goals.buckets.get_mut(&priority).expect("there was surplus");
+        let words = ranges.iter().flat_map(|range| bucket[range.clone()].to_vec()).collect();
+        for range in ranges.iter().rev() {
+            bucket.drain(range.clone());
+        }
+        // P5 of `stack`.
+        if bucket.capacity() > 4 * bucket.len() + 1024 {
+            bucket.shrink_to(2 * bucket.len());
+        }
+        if bucket.is_empty() {
+            self.goals.forget_bucket(priority);
+        }
+        words
+    }
+}

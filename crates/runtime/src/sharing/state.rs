@@ -1,0 +1,230 @@
+//! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose` and `feedback`.
+
+use crate::coordination::sync::Mutex;
+use crate::coordination::team::AT_REST;
+use crate::memory::ranges::read;
+use crate::sharing::tuning::{LEVELS, REMEMBERED, SEEN_WORDS};
+use rustc_hash::FxHashMap;
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use term::Word;
+use term::abi::PredicateId;
+
+/// What one worker remembers.
+#[derive(Debug)]
+pub(crate) struct Sharing {
+    /// B8 of `give`: the time of its thread from which on it counts how long it has not looked.
+    pub(super) looked: Option<Duration>,
+    /// Looks that found nothing to spare, in a row, and how many of the next ones are left out because of that.
+    pub(super) looks_in_vain: u32,
+    pub(super) looks_left_out: usize,
+    /// B6 of `give`: what others were shown.
+    pub(super) shown: i64,
+    /// The lowest priority that it has reduced at since what was shown was last forgotten.
+    pub(super) lowest: i64,
+    /// When it last fed others, and how often it went to a lower priority since then.
+    pub(super) fed_others: Instant,
+    pub(super) descents: usize,
+    pub(super) shown_looks: bool,
+    pub(super) polling: Polling,
+    /// B7 of `feedback`: the last gift.
+    pub(super) trial: Option<Trial>,
+    /// B9 of `feedback`: how many goals had waited, and been resumed, at the last collection.
+    pub(super) at_collection: (u64, u64),
+    /// B10 of `feedback`.
+    pub(super) sums: Sums,
+    /// Who gave it goals last.
+    pub(super) fed_by: Option<usize>,
+    /// When goals of others last came.
+    pub(super) fed: Option<Instant>,
+    /// B4 of `choose`.
+    pub(super) seen: Seen,
+    pub(super) shaker: Option<Shaker>,
+}
+
+impl Sharing {
+    /// Of a worker that has done nothing yet; with a seed it makes disorder.
+    pub(crate) fn new(shaker: Option<Shaker>) -> Sharing {
+        Sharing {
+            looked: None,
+            looks_in_vain: 0,
+            looks_left_out: 0,
+            shown: AT_REST,
+            lowest: AT_REST,
+            fed_others: Instant::now(),
+            descents: 0,
+            shown_looks: false,
+            polling: Polling::NEW,
+            trial: None,
+            at_collection: (0, 0),
+            sums: Sums::NONE,
+            fed_by: None,
+            fed: None,
+            seen: Seen::default(),
+            shaker,
+        }
+    }
+    /// After a run: nothing is shown to others, and what was seen of its goals is no longer true.
+    pub(crate) fn end_run(&mut self) {
+        (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
+        self.trial = None;
+        self.seen = Seen::default();
+    }
+    /// B6: the priority that others were shown.
+    #[inline(always)]
+    pub(crate) fn shown(&self) -> i64 {
+        self.shown
+    }
+    /// B8: it looks now.
+    pub(crate) fn looks(&mut self) {
+        self.looked = None;
+    }
+    /// B4: what was seen of the goal stack is no longer true: a collection moved everything.
+    pub(crate) fn forget_seen(&mut self) {
+        self.seen.words.clear();
+        self.seen.left_out = 0;
+    }
+    /// B10: too many sums were put off; said once.
+    pub(crate) fn take_too_many_sums(&mut self) -> bool {
+        std::mem::take(&mut self.sums.too_many)
+    }
+    /// It makes disorder, for tests.
+    pub(crate) fn is_shaken(&self) -> bool {
+        self.shaker.is_some()
+    }
+}
+
+/// Polling (B3).
+#[derive(Debug)]
+pub(super) struct Polling {
+    /// When the last polled goal was made ready.
+    pub(super) since: Option<Instant>,
+    /// How often in a row little came of it.
+    pub(super) in_vain: u32,
+    /// Goals were sent back since the worker was last asked.
+    pub(super) sent_back: bool,
+}
+
+impl Polling {
+    pub(super) const NEW: Polling = Polling { since: None, in_vain: 0, sent_back: false };
+}
+
+/// B4: the bottom of the top segment when the worker last looked.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    base: usize,
+    words: Vec<Word>,
+    /// Elements of lists that were passed over in this look, and that may be.
+    pub(super) steps: Cell<usize>,
+    pub(super) list_steps: usize,
+    /// Looks that are left out, because one cost so much: to find where goals begin, one has to go down the whole stack.
+    pub(super) left_out: usize,
+}
+
+impl Seen {
+    /// The end of what is as it was; what lies between `base` and `top` now is remembered.
+    pub(super) fn look(&mut self, base: usize, top: usize) -> usize {
+        let words = (base..top).step_by(8).take(SEEN_WORDS).map(read);
+        let same = if self.base == base {
+            words.clone().zip(&self.words).take_while(|(now, then)| now == *then).count()
+        } else {
+            0
+        };
+        self.base = base;
+        self.words.clear();
+        self.words.extend(words);
+        base + 8 * same
+    }
+}
+
+/// Sums that are put off because an operand is missing (B10).
+#[derive(Debug)]
+pub(super) struct Sums {
+    /// The result of the newest.
+    pub(super) newest: Word,
+    /// So many before it were each an operand of the next.
+    pub(super) in_a_row: u32,
+    pub(super) too_many: bool,
+}
+
+impl Sums {
+    pub(super) const NONE: Sums = Sums { newest: Word::small(0), in_a_row: 0, too_many: false };
+}
+
+/// A gift that was made.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) predicates: Vec<PredicateId>,
+    pub(super) begin: Instant,
+    /// Since when goals are counted.
+    pub(super) since: Instant,
+    /// The time is looked at when so many have been counted.
+    pub(super) look_at: u64,
+}
+
+/// What is known of predicates: shared by all workers.
+#[derive(Debug, Default)]
+pub(crate) struct Lessons {
+    pub(super) any: AtomicBool,
+    pub(super) ran_ahead: AtomicBool,
+    pub(super) known: Mutex<FxHashMap<PredicateId, Lesson>>,
+    pub(super) order: Mutex<Order>,
+}
+
+/// B9.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    /// By how much each worker resumed more goals than waited there, when it last looked.
+    pub(super) behind: FxHashMap<usize, i64>,
+    /// Until then no goals are given away.
+    pub(super) kept_until: Option<Instant>,
+    pub(super) level: u32,
+}
+
+impl Order {
+    /// Somebody ran ahead.
+    pub(super) fn keep_all(&mut self) {
+        let now = Instant::now();
+        if self.kept_until.is_none_or(|until| until <= now) {
+            self.kept_until = Some(now + REMEMBERED * (1 << self.level));
+            self.level = (self.level + 1).min(LEVELS);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Lesson {
+    pub(super) until: Instant,
+    pub(super) level: u32,
+    /// Goals of this predicate wait often anyway.
+    pub(super) idle: bool,
+    /// Who first kept a goal because of it: when, and how many of its goals had waited by then.
+    pub(super) kept: Option<(usize, Instant, u64)>,
+}
+
+/// One worker's random numbers.
+#[derive(Debug)]
+pub(crate) struct Shaker {
+    state: u64,
+}
+
+impl Shaker {
+    pub(crate) fn new(seed: u64, worker: usize) -> Shaker {
+        Shaker { state: seed ^ (worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+    }
+    /// A number below `n`.
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.state = self.state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.state >> 33) as usize % n
+    }
+    pub(super) fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+    /// A multiple of 8 up to `most`, small ones more often.
+    pub(super) fn bytes(&mut self, most: usize) -> usize {
+        let bits = most.ilog2() as usize + 1;
+        let shift = self.below(bits);
+        self.below(most >> shift) & !7
+    }
+}

@@ -1,0 +1,66 @@
+//! What workers note for a trace (`reports::trace`), and when.
+
+use crate::reports::trace::{Trace, Track, What};
+use crate::worker::Worker;
+use crate::worker::all::Shared;
+use std::time::Instant;
+
+impl Shared {
+    /// Does something, and notes what it was and how long it took.
+    #[inline]
+    pub(crate) fn noted<R>(&self, me: usize, act: impl FnOnce() -> R, what: impl FnOnce(&R) -> What) -> R {
+        let Some(trace) = &self.trace else { return act() };
+        let at = trace.since_start(Instant::now());
+        let result = act();
+        let what = what(&result);
+        trace.add(me, at, trace.since_start(Instant::now()) - at, what);
+        result
+    }
+    /// Notes a moment.
+    #[inline]
+    pub(crate) fn note(&self, me: usize, what: impl FnOnce() -> What) {
+        if let Some(trace) = &self.trace {
+            trace.add(me, trace.since_start(Instant::now()), 0, what());
+        }
+    }
+    /// A number for a gift of goals; 0 if nobody wants to know.
+    #[inline]
+    pub(crate) fn next_gift(&self) -> u32 {
+        self.trace.as_ref().map_or(0, Trace::next_gift)
+    }
+    /// Notes the collection that began at `start` and has just ended, and what it left.
+    #[inline]
+    pub(crate) fn note_collection(&self, me: usize, start: Instant, major: bool, words: usize) {
+        let Some(trace) = &self.trace else { return };
+        let (at, end) = (trace.since_start(start), trace.since_start(Instant::now()));
+        trace.add(me, at, end - at, What::Collecting { major, words });
+        if major || trace.heap_due(me, end) {
+            let mut in_use = self.spaces.old_bytes() / 8;
+            self.crew().each(|worker| in_use += worker.heap.survivor_words());
+            trace.add(me, end, 0, What::Heap { words: in_use });
+        }
+    }
+    /// What was noted so far, by worker; `None` without a trace.
+    pub(crate) fn take_trace(&self) -> Option<Vec<Track>> {
+        self.trace.as_ref().map(Trace::take)
+    }
+}
+
+impl Worker {
+    /// It has reduced.
+    pub(crate) fn note_reducing(&self) -> What {
+        self.note_figures(false);
+        What::Reducing
+    }
+    /// Notes its counters, if it is time for that or the run is over.
+    pub(crate) fn note_figures(&self, over: bool) {
+        let Some(trace) = &self.shared.trace else { return };
+        let now = trace.since_start(Instant::now());
+        if !over && !trace.figures_due(self.index, now) {
+            return;
+        }
+        let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
+        let ready_words = self.ready_words();
+        trace.add(self.index, now, 0, What::Figures { suspensions, resumptions, ready_words });
+    }
+}
