@@ -52,31 +52,56 @@ pub fn write_string(bytes: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// C's `%f`: six decimals.
+/// Significant digits of C's `%1.16g`.
+const DIGITS: i32 = 16;
+
+/// As `print` writes it: C's `%f`, six decimals; where that loses the number, as [`float_readable`].
 pub fn float_fixed(value: f64) -> String {
+    if is_lost_by_fixed(value) {
+        return float_readable(value);
+    }
     special(value).unwrap_or_else(|| format!("{value:.6}"))
 }
 
-/// C's `%1.16g`, with `.0` where there is no point.
-pub fn float_shortest(value: f64) -> String {
-    const DIGITS: i32 = 16;
+/// True if C's `%f` shows hardly a digit of it, or more digits than it has: not 0 and below 1e-4, or 1e16 and above.
+pub fn is_lost_by_fixed(value: f64) -> bool {
+    let size = value.abs();
+    size.is_finite() && size != 0.0 && !(1e-4..1e16).contains(&size)
+}
+
+/// As `putt` writes it: C's `%1.16g`, with `.0` where there is no point, if that reads back as the same number; else the
+/// shortest digits that do.
+pub fn float_readable(value: f64) -> String {
     if let Some(text) = special(value) {
         return text;
     }
-    let scientific = format!("{value:.*e}", (DIGITS - 1) as usize);
+    let short = general(&format!("{value:.*e}", (DIGITS - 1) as usize));
+    if short.parse() == Ok(value) { short } else { general(&format!("{value:e}")) }
+}
+
+/// Digits as C's `%g` lays them out, from `{:e}`: without an exponent for -4 to 15.
+fn general(scientific: &str) -> String {
     let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` writes an exponent");
     let exponent: i32 = exponent.parse().expect("`{:e}` writes a decimal exponent");
-    let trim = |digits: &str| {
-        let trimmed = digits.trim_end_matches('0');
-        if trimmed.ends_with('.') { format!("{trimmed}0") } else { trimmed.to_string() }
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |mantissa| ("-", mantissa));
+    let digits = mantissa.replace('.', "");
+    let digits = digits.trim_end_matches('0');
+    let with_point = |whole: &str, decimals: &str| {
+        format!("{sign}{whole}.{}", if decimals.is_empty() { "0" } else { decimals })
     };
-    if (-4..DIGITS).contains(&exponent) {
-        let decimals = (DIGITS - 1 - exponent) as usize;
-        let fixed = format!("{value:.decimals$}");
-        return if fixed.contains('.') { trim(&fixed) } else { fixed + ".0" };
+    match exponent {
+        -4..=-1 => with_point("0", &format!("{}{digits}", "0".repeat(-exponent as usize - 1))),
+        0..DIGITS => {
+            let digits = format!("{digits:0<width$}", width = exponent as usize + 1);
+            let (whole, decimals) = digits.split_at(exponent as usize + 1);
+            with_point(whole, decimals)
+        }
+        _ => {
+            let (whole, decimals) = if digits.is_empty() { ("0", "") } else { digits.split_at(1) };
+            let mark = if exponent < 0 { '-' } else { '+' };
+            format!("{}e{mark}{:02}", with_point(whole, decimals), exponent.abs())
+        }
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", trim(mantissa), exponent.abs())
 }
 
 fn special(value: f64) -> Option<String> {
@@ -119,12 +144,68 @@ mod tests {
             (f64::INFINITY, "inf"),
             (-f64::NAN, "-nan"),
             (9.999999999999998e15, "9999999999999998.0"),
+            (0.0, "0.0"),
+            (-120.0, "-120.0"),
+            (5e-324, "4.940656458412465e-324"),
         ];
         for (value, text) in cases {
-            assert_eq!(float_shortest(value), text);
+            assert_eq!(float_readable(value), text);
         }
-        assert_eq!(float_fixed(-2.5), "-2.500000");
-        assert_eq!(float_fixed(f64::NEG_INFINITY), "-inf");
+        for (value, text) in [
+            (-2.5, "-2.500000"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "nan"),
+            (0.0, "0.000000"),
+            (-0.0, "-0.000000"),
+            (0.0001, "0.000100"),
+            (0.00001, "1.0e-05"),
+            (-1e-10, "-1.0e-10"),
+            (9.999999999999998e15, "9999999999999998.000000"),
+            (1e16, "1.0e+16"),
+        ] {
+            assert_eq!(float_fixed(value), text);
+        }
+    }
+
+    #[test]
+    fn floats_that_16_digits_do_not_tell_get_the_digits_that_do() {
+        let cases = [
+            (0.1 + 0.2, "0.30000000000000004"),
+            (1e15 + 0.1, "1000000000000000.1"),
+            (-1.1 * 1.1, "-1.2100000000000002"),
+            (0.1 * 0.1 * 0.1, "0.0010000000000000002"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (2f64.powi(60) + 256.0, "1.1529215046068472e+18"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(float_readable(value), text);
+            assert_eq!(text.parse(), Ok(value));
+        }
+    }
+
+    #[test]
+    fn a_million_random_floats_read_back() {
+        use crate::lexer::{Lexer, TokenKind};
+        const CASES: usize = if cfg!(miri) { 100 } else { 1_000_000 };
+        let atoms = term::AtomTable::new();
+        let mut bits = 0x9e37_79b9_7f4a_7c15u64;
+        for _ in 0..CASES {
+            // Xorshift: all patterns but 0, each once.
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            let value = f64::from_bits(bits);
+            if !value.is_finite() {
+                continue;
+            }
+            let text = float_readable(value);
+            assert_eq!(text.parse::<f64>().map(f64::to_bits), Ok(bits), "{text}");
+            let unsigned = text.trim_start_matches('-');
+            let TokenKind::Float(read) = Lexer::new(unsigned.as_bytes()).next(&atoms).kind else {
+                panic!("{unsigned} is no float")
+            };
+            assert_eq!(read.to_bits(), value.abs().to_bits(), "{text}");
+        }
     }
 
     #[test]

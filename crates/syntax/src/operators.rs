@@ -23,6 +23,9 @@ pub enum OpType {
 }
 
 impl OpType {
+    /// All of them.
+    pub const ALL: [OpType; 7] =
+        [OpType::Fx, OpType::Fy, OpType::Xfx, OpType::Xfy, OpType::Yfx, OpType::Xf, OpType::Yf];
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,16 +6,18 @@
 //! - P2 it can stop when the output buffer is full or a variable must be waited for, and go on later;
 //! - P3 the terms it still needs can be found and moved by a collector ([`Printer::terms_mut`]).
 //!
-//! `putt`'s text reads back as the same term with the same operators, except (as in KLIC) a prefix minus
-//! applied to a number: `-(1)` is written `-1`.
+//! `putt`'s text of a term without variables reads back as the same term with the same operators.
 
 use crate::format::{
-    Escapes, edge_class, float_fixed, float_shortest, is_bare_atom, write_atom, write_string,
+    Escapes, edge_class, float_fixed, float_readable, is_bare_atom, write_atom, write_string,
 };
-use crate::operators::{ARGUMENT_MAX, BAR_OP, COMMA_OP, Op, OpTable, PRIORITY_MAX};
+use crate::operators::{BAR_OP, COMMA_OP, Op, OpTable};
 use std::borrow::Cow;
-use term::symbol::{BAR, COMMA, MINUS, NIL};
+use term::symbol::{BAR, COMMA, NIL};
 use term::{Atom, AtomTable};
+
+mod place;
+use place::{Before, Place};
 
 /// The top of a term.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,14 +91,14 @@ pub enum Progress<T> {
 /// What is left to write, top first.
 #[derive(Clone, Copy, Debug)]
 enum Work<T> {
-    /// A term where at most this priority may stand bare.
-    Term(T, u16),
+    /// A term.
+    Term(T, Place),
     /// `,` and the arguments from this index on (of so many).
     Arguments(T, u32, u32),
     /// What follows the car of this list cell; so many items are written.
     Tail(T, u32),
     /// An infix operator and its right operand.
-    Infix(Atom, T, u16),
+    Infix(Atom, T, Place),
     /// A postfix operator.
     Postfix(Atom),
     /// A closing bracket; leaves a level.
@@ -142,7 +144,7 @@ impl<T: Copy> Printer<T> {
         Self::new(term, Style::Message, limits)
     }
     fn new(term: T, style: Style, limits: Limits) -> Self {
-        let work = vec![Work::Term(term, PRIORITY_MAX)];
+        let work = vec![Work::Term(term, Place::TOP)];
         Printer { work, style, limits, depth: 0, edge: b' ', after_prefix: false }
     }
     /// Bytes of memory that it takes.
@@ -178,8 +180,8 @@ impl<T: Copy> Printer<T> {
             steps += 1;
             let mut writer = Writer { printer: self, terms, atoms, ops, out };
             match work {
-                Work::Term(term, max) => {
-                    if !writer.term(term, max) {
+                Work::Term(term, place) => {
+                    if !writer.term(term, place) {
                         self.work.push(work);
                         return Progress::Blocked(term);
                     }
@@ -191,9 +193,9 @@ impl<T: Copy> Printer<T> {
                         return Progress::Blocked(tail);
                     }
                 }
-                Work::Infix(name, right, max) => {
+                Work::Infix(name, right, place) => {
                     writer.operator(name);
-                    writer.printer.work.push(Work::Term(right, max));
+                    writer.printer.work.push(Work::Term(right, place));
                 }
                 Work::Postfix(name) => writer.operator(name),
                 Work::Close(byte) => {
@@ -252,9 +254,10 @@ impl<V: TermView> Writer<'_, '_, V> {
         atom == COMMA || atom == BAR || self.ops.is_operator(atom)
     }
 
+    /// The reader knows `|` always, and `,` with its priority; a table without `,` has it written in quotes.
     fn infix(&self, atom: Atom) -> Option<Op> {
         match atom {
-            COMMA => Some(COMMA_OP),
+            COMMA => self.ops.infix(atom).and(Some(COMMA_OP)),
             BAR => Some(BAR_OP),
             _ => self.ops.infix(atom),
         }
@@ -289,7 +292,7 @@ impl<V: TermView> Writer<'_, '_, V> {
     }
 
     /// Writes the top of a term; `false`: it must be waited for.
-    fn term(&mut self, term: V::Term, max: u16) -> bool {
+    fn term(&mut self, term: V::Term, place: Place) -> bool {
         let terms = self.terms;
         let view = terms.view(term);
         let compound = matches!(view, View::Cons | View::Struct(..) | View::Vector(_));
@@ -304,11 +307,9 @@ impl<V: TermView> Writer<'_, '_, V> {
             View::Float(value) if self.printer.style == Style::Plain => {
                 self.token(float_fixed(value).as_bytes());
             }
-            View::Float(value) => self.token(float_shortest(value).as_bytes()),
+            View::Float(value) => self.token(float_readable(value).as_bytes()),
             View::String(bytes) => self.string(&bytes),
-            View::Atom(atom)
-                if self.printer.style == Style::Readable && max < PRIORITY_MAX && self.is_operator(atom) =>
-            {
+            View::Atom(atom) if self.printer.style == Style::Readable && self.needs_brackets(atom, place) => {
                 self.open(b'(', b')');
                 self.atom(atom);
             }
@@ -317,7 +318,7 @@ impl<V: TermView> Writer<'_, '_, V> {
                 self.token(b"[");
                 self.printer.depth += 1;
                 self.printer.work.push(Work::Tail(term, 1));
-                self.printer.work.push(Work::Term(terms.argument(term, 0), ARGUMENT_MAX));
+                self.printer.work.push(Work::Term(terms.argument(term, 0), Place::ARGUMENT));
             }
             View::Vector(count) => {
                 self.open(b'{', b'}');
@@ -325,7 +326,7 @@ impl<V: TermView> Writer<'_, '_, V> {
             }
             View::Struct(name, arity) => {
                 let operators = self.printer.style == Style::Readable;
-                if !(operators && self.operator_term(term, name, arity, max)) {
+                if !(operators && self.operator_term(term, name, arity, place)) {
                     self.functional(term, name, arity);
                 }
             }
@@ -364,7 +365,7 @@ impl<V: TermView> Writer<'_, '_, V> {
             if count > 1 {
                 self.printer.work.push(Work::Arguments(term, 1, count));
             }
-            self.printer.work.push(Work::Term(self.terms.argument(term, 0), ARGUMENT_MAX));
+            self.printer.work.push(Work::Term(self.terms.argument(term, 0), Place::ARGUMENT));
         }
     }
 
@@ -377,7 +378,8 @@ impl<V: TermView> Writer<'_, '_, V> {
         if next + 1 < count {
             self.printer.work.push(Work::Arguments(term, next + 1, count));
         }
-        self.printer.work.push(Work::Term(self.terms.argument(term, next as usize), ARGUMENT_MAX));
+        let argument = self.terms.argument(term, next as usize);
+        self.printer.work.push(Work::Term(argument, Place::ARGUMENT));
     }
 
     /// After a list item; answers the tail when it must be waited for.
@@ -394,12 +396,12 @@ impl<V: TermView> Writer<'_, '_, V> {
             View::Cons => {
                 self.token(b",");
                 self.printer.work.push(Work::Tail(tail, written.saturating_add(1)));
-                self.printer.work.push(Work::Term(terms.argument(tail, 0), ARGUMENT_MAX));
+                self.printer.work.push(Work::Term(terms.argument(tail, 0), Place::ARGUMENT));
             }
             _ => {
                 self.token(b"|");
                 self.printer.work.push(Work::Close(b']'));
-                self.printer.work.push(Work::Term(tail, ARGUMENT_MAX));
+                self.printer.work.push(Work::Term(tail, Place::ARGUMENT));
             }
         }
         None
@@ -411,16 +413,18 @@ impl<V: TermView> Writer<'_, '_, V> {
     }
 
     /// Writes a structure with its operator; `false`: it has none.
-    fn operator_term(&mut self, term: V::Term, name: Atom, arity: usize, max: u16) -> bool {
+    fn operator_term(&mut self, term: V::Term, name: Atom, arity: usize, place: Place) -> bool {
         let first = self.terms.argument(term, 0);
         if arity == 2
             && let Some(op) = self.infix(name)
         {
-            self.parenthesis(op, max);
+            let place = self.parenthesis(op, place);
             let right = self.terms.argument(term, 1);
-            self.printer.work.push(Work::Infix(name, right, op.right));
-            let left_max = self.left_max(first, op);
-            self.printer.work.push(Work::Term(first, left_max));
+            let after = Place { max: op.right, before: Before::Other, ..place };
+            self.printer.work.push(Work::Infix(name, right, after));
+            let closed = matches!(name, COMMA | BAR);
+            let left = Place { max: self.left_max(first, op), closed, ..place };
+            self.printer.work.push(Work::Term(first, left));
             return true;
         }
         if arity != 1 {
@@ -429,83 +433,34 @@ impl<V: TermView> Writer<'_, '_, V> {
         if let Some(op) = self.ops.prefix(name)
             && !self.misread(name, first, op)
         {
-            self.parenthesis(op, max);
+            let place = self.parenthesis(op, place);
             self.atom(name);
             let text = self.atoms.text(name);
             if !is_bare_atom(text) || edge_class(text[0]) == b'a' {
                 self.blank();
             }
             self.printer.after_prefix = self.printer.edge != b' ';
-            self.printer.work.push(Work::Term(first, op.right));
+            let before = if self.is_word(name) { Before::Word } else { Before::Symbol };
+            self.printer.work.push(Work::Term(first, Place { max: op.right, before, ..place }));
             return true;
         }
         if let Some(op) = self.ops.postfix(name) {
-            self.parenthesis(op, max);
+            let place = self.parenthesis(op, place);
             self.printer.work.push(Work::Postfix(name));
-            let left_max = self.left_max(first, op);
-            self.printer.work.push(Work::Term(first, left_max));
+            let left = Place { max: self.left_max(first, op), closed: false, ..place };
+            self.printer.work.push(Work::Term(first, left));
             return true;
         }
         false
     }
 
-    fn parenthesis(&mut self, op: Op, max: u16) {
-        if op.priority > max {
-            self.open(b'(', b')');
+    /// Opens one where the operator needs it; answers where the term with the operator then stands.
+    fn parenthesis(&mut self, op: Op, place: Place) -> Place {
+        if op.priority <= place.max {
+            return place;
         }
-    }
-
-    /// The highest priority of a left operand. An operand that would take the operator into itself (same
-    /// priority, open to the right) gets parentheses.
-    fn left_max(&self, left: V::Term, op: Op) -> u16 {
-        let open = match self.terms.view(left) {
-            View::Struct(name, 2) => self.infix(name),
-            View::Struct(name, 1) => self.ops.prefix(name),
-            _ => None,
-        };
-        match open {
-            Some(inner) if inner.right >= op.priority => op.left.min(inner.priority - 1),
-            _ => op.left,
-        }
-    }
-
-    /// Would the operand of a prefix operator be read differently without parentheses right after the
-    /// operator?
-    fn misread(&self, name: Atom, operand: V::Term, op: Op) -> bool {
-        let word = edge_class(self.atoms.text(name).first().copied().unwrap_or(b'\'')) != b'+';
-        let mut leftmost = operand;
-        let mut max = op.right;
-        let mut steps = 0usize;
-        loop {
-            match self.terms.view(leftmost) {
-                // `word +(a,b,c)`: a word before an operator is an operand.
-                View::Struct(inner, 3..) => return word && self.is_operator(inner),
-                View::Struct(inner, arity @ (1 | 2)) => {
-                    let infix = if arity == 2 { self.infix(inner) } else { None };
-                    let prefix = if arity == 1 { self.ops.prefix(inner) } else { None };
-                    match (infix.or(self.ops.postfix(inner).filter(|_| arity == 1)), prefix) {
-                        (_, Some(prefix)) => return word && prefix.priority <= max,
-                        (Some(infix), None) if infix.priority <= max => {
-                            leftmost = self.terms.argument(leftmost, 0);
-                            max = infix.left;
-                            steps += 1;
-                        }
-                        (None, None) => return word && self.is_operator(inner),
-                        _ => return false,
-                    }
-                }
-                View::Int(value) => return word && value < 0 || name == MINUS && steps > 0 && value >= 0,
-                View::BigInt(text) => {
-                    let negative = text.starts_with('-');
-                    return word && negative || name == MINUS && steps > 0 && !negative;
-                }
-                View::Float(value) => {
-                    let negative = value.is_sign_negative();
-                    return word && negative || name == MINUS && steps > 0 && !negative;
-                }
-                _ => return false,
-            }
-        }
+        self.open(b'(', b')');
+        Place::TOP
     }
 }
 

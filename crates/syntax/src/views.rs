@@ -103,6 +103,12 @@ impl<V: TermView> TermView for WrappedView<'_, V> {
             (View::Struct(name, 1), View::String(text)) if Some(name) == self.variable => {
                 View::Variable(String::from_utf8_lossy(&text).into_owned())
             }
+            (View::Struct(name, 1), View::Int(number)) if Some(name) == self.variable => {
+                View::Variable(format!("_{number}"))
+            }
+            (View::Struct(name, 1), View::BigInt(number)) if Some(name) == self.variable => {
+                View::Variable(format!("_{number}"))
+            }
             (_, inside) => inside,
         }
     }

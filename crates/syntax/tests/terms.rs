@@ -1,6 +1,7 @@
 //! Terms back to text, large terms, and random terms read again.
 
 use expect_test::expect;
+use num_bigint::BigInt;
 use proptest::prelude::*;
 use std::borrow::Cow;
 use syntax::operators::{OpTable, OpType};
@@ -62,6 +63,24 @@ fn putt() {
         "(a=b)=c",
         "f(;,'|',{})",
         "2**3**4",
+        "a:- +",
+        "(mod)-1",
+        "(+)-1",
+        "[(+)|mod]",
+        "{-,#}",
+        "\\+ (-)",
+        "\\+ (mod)",
+        "spy (+)",
+        "a=(+)",
+        "(a=(+)->b)",
+        "(a=(+),b)",
+        "- (1)",
+        "-(1.5)",
+        "- (-0.0)",
+        "(:-)",
+        "(','):-(;)",
+        "1.0e-10",
+        "30000000000000004.0e-17",
     ];
     let mut lines = String::new();
     for text in texts {
@@ -84,7 +103,7 @@ fn putt() {
         1-(2-3)  ==>  1-(2-3)  ==>  -(1,-(2,3))
         1-2-3  ==>  1-2-3  ==>  -(-(1,2),3)
         1- -1  ==>  1- -1  ==>  -(1,-1)
-        -(-(1))  ==>  - (-1)  ==>  -(-(1))
+        -(-(1))  ==>  - -(1)  ==>  -(-(1))
         a++  ==>  a++  ==>  ++(a)
         f((:-))  ==>  f((:-))  ==>  f(:-)
         f((a:-b))  ==>  f((a:-b))  ==>  f(:-(a,b))
@@ -96,17 +115,17 @@ fn putt() {
         'it''s'  ==>  'it''s'  ==>  it's
         "a\"\n\001\\"  ==>  "a\"\n\001\\"  ==>  "a\"\012\001\\"
         1.5  ==>  1.5  ==>  1.500000
-        1e30  ==>  1.0e+30  ==>  1000000000000000019884624838656.000000
+        1e30  ==>  1.0e+30  ==>  1.0e+30
         {a,b}  ==>  {a,b}  ==>  {a,b}
         [a,b|c]  ==>  [a,b|c]  ==>  [a,b|c]
-        f(+,'X',[-])  ==>  f((+),'X',[(-)])  ==>  f(+,X,[-])
+        f(+,'X',[-])  ==>  f(+,'X',[-])  ==>  f(+,X,[-])
         -(1^2)  ==>  -(1^2)  ==>  -(^(1,2))
         - a  ==>  -a  ==>  -(a)
         -(a,b)  ==>  a-b  ==>  -(a,b)
         -(-1)  ==>  - -1  ==>  -(-1)
         a=b  ==>  a=b  ==>  =(a,b)
         a= (\+b)  ==>  a=(\+b)  ==>  =(a,\+(b))
-        module#m  ==>  (module)#m  ==>  #(module,m)
+        module#m  ==>  module#m  ==>  #(module,m)
         [(a,b),c]  ==>  [(a,b),c]  ==>  [,(a,b),c]
         module(-1)  ==>  module(-1)  ==>  module(-1)
         module(+(1,2,3))  ==>  module(+(1,2,3))  ==>  module(+(1,2,3))
@@ -127,6 +146,24 @@ fn putt() {
         (a=b)=c  ==>  (a=b)=c  ==>  =(=(a,b),c)
         f(;,'|',{})  ==>  f((;),('|'),{})  ==>  f(;,|,{})
         2**3**4  ==>  2**3**4  ==>  **(2,**(3,4))
+        a:- +  ==>  a:- +  ==>  :-(a,+)
+        (mod)-1  ==>  mod-1  ==>  -(mod,1)
+        (+)-1  ==>  (+)-1  ==>  -(+,1)
+        [(+)|mod]  ==>  [+|mod]  ==>  [+|mod]
+        {-,#}  ==>  {-,#}  ==>  {-,#}
+        \+ (-)  ==>  \+ -  ==>  \+(-)
+        \+ (mod)  ==>  \+ (mod)  ==>  \+(mod)
+        spy (+)  ==>  spy (+)  ==>  spy(+)
+        a=(+)  ==>  a= +  ==>  =(a,+)
+        (a=(+)->b)  ==>  a=(+)->b  ==>  ->(=(a,+),b)
+        (a=(+),b)  ==>  a= +,b  ==>  ,(=(a,+),b)
+        - (1)  ==>  -(1)  ==>  -(1)
+        -(1.5)  ==>  -(1.5)  ==>  -(1.500000)
+        - (-0.0)  ==>  - -0.0  ==>  -(-0.000000)
+        (:-)  ==>  :-  ==>  :-
+        (','):-(;)  ==>  ',':-;  ==>  :-(,,;)
+        1.0e-10  ==>  1.0e-10  ==>  1.0e-10
+        30000000000000004.0e-17  ==>  0.30000000000000004  ==>  0.300000
     "#]]
     .assert_eq(&lines);
 }
@@ -182,12 +219,12 @@ fn printing_stops_at_variables_and_when_the_buffer_is_full() {
 fn wrapped_terms_show_what_they_stand_for() {
     let atoms = AtomTable::new();
     let ops = OpTable::default_table(&atoms);
-    let text = b"functor(f(variable(\"X\"),list([integer(1)|atom([])]),vector({string(\"s\")}),functor(+(atom(a),floating_point(1.5))))).";
+    let text = b"functor(f(variable(\"X\"),variable(9),list([integer(1)|atom([])]),vector({string(\"s\")}),functor(+(atom(a),floating_point(1.5))))).";
     let tree = parse_term(text, &ops, &atoms).unwrap().unwrap();
     let inner = TreeView(&tree);
     let view = WrappedView::new(&inner, &atoms);
     let shown = print_readable(&view, &atoms, &ops, inner.root());
-    assert_eq!(String::from_utf8_lossy(&shown), "f(X,[1],{\"s\"},a+1.5)");
+    assert_eq!(String::from_utf8_lossy(&shown), "f(X,_9,[1],{\"s\"},a+1.5)");
 }
 
 #[test]
@@ -229,6 +266,7 @@ fn deep_and_long_terms() {
 #[derive(Clone, Debug, PartialEq)]
 enum T {
     Int(i64),
+    BigInt(BigInt),
     Float(f64),
     Atom(String),
     String(Vec<u8>),
@@ -246,6 +284,7 @@ impl<'a> TermView for &'a Terms<'a> {
         let atom = |name: &String| self.0.lookup(name.as_bytes()).expect("entered");
         match term {
             T::Int(value) => View::Int(*value),
+            T::BigInt(value) => View::BigInt(value.to_string()),
             T::Float(value) => View::Float(*value),
             T::Atom(name) => View::Atom(atom(name)),
             T::String(bytes) => View::String(Cow::Borrowed(bytes)),
@@ -293,7 +332,7 @@ fn convert(tree: &Tree, id: NodeId, atoms: &AtomTable) -> T {
         }
         NodeKind::Struct(atom, range) => T::Struct(name(*atom), all(*range).collect()),
         NodeKind::Vector(range) => T::Vector(all(*range).collect()),
-        NodeKind::BigInt(_) => unreachable!("not generated"),
+        NodeKind::BigInt(value) => T::BigInt((**value).clone()),
     }
 }
 
@@ -304,13 +343,20 @@ const NAMES: &[&str] = &[
 ];
 
 fn term() -> impl Strategy<Value = T> {
-    let name = prop::sample::select(NAMES).prop_map(str::to_string);
+    const B: i128 = 1 << 64;
+    let name = prop_oneof![
+        8 => prop::sample::select(NAMES).prop_map(str::to_string),
+        1 => any::<String>(),
+    ];
     let leaf = prop_oneof![
-        (-20i64..20).prop_map(T::Int),
-        (-400i32..400).prop_map(|n| T::Float(f64::from(n) / 8.0)),
-        name.clone().prop_map(T::Atom),
-        prop::collection::vec(any::<u8>(), 0..4).prop_map(T::String),
-        prop::sample::select(&["X", "_y", "Zed"][..]).prop_map(|v| T::Var(v.to_string())),
+        4 => (-20i64..20).prop_map(T::Int),
+        1 => (-(1i64 << 60)..1 << 60).prop_map(T::Int),
+        1 => (any::<i64>(), any::<bool>()).prop_map(|(n, up)| T::BigInt(BigInt::from(n) + if up { B } else { -B })),
+        1 => (-400i32..400).prop_map(|n| T::Float(f64::from(n) / 8.0)),
+        1 => any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |f| f.is_finite()).prop_map(T::Float),
+        4 => name.clone().prop_map(T::Atom),
+        1 => prop::collection::vec(any::<u8>(), 0..4).prop_map(T::String),
+        1 => prop::sample::select(&["X", "_y", "Zed"][..]).prop_map(|v| T::Var(v.to_string())),
     ];
     leaf.prop_recursive(6, 60, 3, move |inner| {
         let arguments = prop::collection::vec(inner.clone(), 1..4);
@@ -322,14 +368,13 @@ fn term() -> impl Strategy<Value = T> {
     })
 }
 
-/// `'.'(a,b)` is a list cell; `-(1)` does not read back (see `print`).
+/// `'.'(a,b)` is a list cell.
 fn structure((name, mut arguments): (String, Vec<T>)) -> T {
     match (&*name, arguments.len()) {
         (".", 2) => {
             let tail = arguments.pop().unwrap();
             T::Cons(Box::new([arguments.pop().unwrap(), tail]))
         }
-        ("-", 1) if matches!(arguments[0], T::Int(0..) | T::Float(_)) => arguments.pop().unwrap(),
         _ => T::Struct(name, arguments),
     }
 }

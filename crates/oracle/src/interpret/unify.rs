@@ -122,19 +122,30 @@ impl Machine<'_> {
 
     /// Standard order: below zero, zero or above; `Err` is a variable to wait for.
     pub(super) fn order(&mut self, a: Id, b: Id) -> Result<i64, Id> {
-        let mut pairs = vec![(a, b)];
-        while let Some((a, b)) = pairs.pop() {
+        let mut rest = vec![Comparison::Terms(a, b)];
+        while let Some(comparison) = rest.pop() {
             self.count_step();
             if self.stop.is_some() {
                 return Ok(0);
             }
+            let (a, b) = match comparison {
+                Comparison::Terms(a, b) => (a, b),
+                Comparison::Lengths(0) => continue,
+                Comparison::Lengths(difference) => return Ok(difference),
+            };
             let Some(x) = self.store.get(a) else { return Err(self.store.deref(a)) };
             let Some(y) = self.store.get(b) else { return Err(self.store.deref(b)) };
+            if let (Value::Vector(xs), Value::Vector(ys)) = (x, y) {
+                rest.push(Comparison::Lengths(length_order(xs.len(), ys.len())));
+                rest.extend(xs.iter().zip(ys.iter()).rev().map(|(&a, &b)| Comparison::Terms(a, b)));
+                continue;
+            }
             let difference = self.principal_order(x, y);
             if difference != 0 {
                 return Ok(difference);
             }
-            pairs.extend(children(x, y).unwrap_or_default().into_iter().rev());
+            let pairs = children(x, y).unwrap_or_default().into_iter().rev();
+            rest.extend(pairs.map(|(a, b)| Comparison::Terms(a, b)));
         }
         Ok(0)
     }
@@ -152,7 +163,6 @@ impl Machine<'_> {
             }
             (Value::String(a), Value::String(b)) => return string_order(a, b),
             (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(a.total_cmp(b)),
-            (Value::Vector(a), Value::Vector(b)) => a.len().cmp(&b.len()),
             (Value::Predicate(m, p, n), Value::Predicate(k, q, l)) => {
                 text(*m).cmp(text(*k)).then_with(|| text(*p).cmp(text(*q))).then(n.cmp(l))
             }
@@ -161,6 +171,19 @@ impl Machine<'_> {
         };
         order as i64
     }
+}
+
+/// What is left of two terms whose order is wanted.
+enum Comparison {
+    Terms(Id, Id),
+    /// Of two vectors whose common elements are equal.
+    Lengths(i64),
+}
+
+/// The order of two vectors, the longer of which begins with the elements of the other.
+fn length_order(a: usize, b: usize) -> i64 {
+    let longer = a.max(b) as i64;
+    a.cmp(&b) as i64 * (longer + 1)
 }
 
 /// Bytes in order; the result tells the first difference (from 1), negative when the first string is smaller.

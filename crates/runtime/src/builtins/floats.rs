@@ -110,7 +110,7 @@ fn is_float(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 /// `generic:print(F, S)`: as `putt` writes it.
 fn print(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let value = attempt!(float(worker, 1, inputs[0]));
-    outputs[0] = worker.string(syntax::format::float_shortest(value).as_bytes());
+    outputs[0] = worker.string(syntax::format::float_readable(value).as_bytes());
     Outcome::Done
 }
 

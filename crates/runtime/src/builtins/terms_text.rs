@@ -14,7 +14,7 @@ use crate::terms::View;
 use crate::terms::print;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
-use syntax::format::{Escapes, float_shortest, write_atom, write_string};
+use syntax::format::{Escapes, float_readable, write_atom, write_string};
 use syntax::lexer::{self, LexError, Lexer, Scanned, TermScanner, Token, TokenKind};
 use syntax::operators::{OpTable, OpType, PRIORITY_MAX};
 use term::Word;
@@ -219,7 +219,7 @@ fn valued_token(worker: &Worker, name: &[u8], value: Word, text: &mut Vec<u8>) -
         b"floating_point" => {
             let View::Object(FLOAT) = worker.view(value) else { return None };
             let number = worker.float_value(value)?;
-            text.extend(float_shortest(number).bytes());
+            text.extend(float_readable(number).bytes());
             TokenKind::Float(number)
         }
         b"string" => {
@@ -236,35 +236,54 @@ fn valued_token(worker: &Worker, name: &[u8], value: Word, text: &mut Vec<u8>) -
     })
 }
 
-/// A list of `op(Name,Type,Priority)` as a table. The first entry for a name and a kind counts; priority 0 means no operator.
-fn operators(worker: &Worker, list: Word) -> Result<OpTable, Outcome> {
+/// What an operator table may be, for messages.
+const TABLE: &str =
+    "an operator table: a list of op(Name,Type,Priority), or ops(Prefix,Infix,Postfix) of such lists";
+
+/// An operator table from a list of `op(Name,Type,Priority)`, or from KLIC's `ops(Prefix,Infix,Postfix)` with such a list of each
+/// kind. The first entry for a name and a kind counts; priority 0 means no operator.
+fn operators(worker: &Worker, term: Word) -> Result<OpTable, Outcome> {
     let mut table = OpTable::default();
+    match worker.view(term) {
+        View::Struct(name, 3) if worker.atoms.text(name) == b"ops" => {
+            use OpType::{Fx, Fy, Xf, Xfx, Xfy, Yf, Yfx};
+            let kinds: [&[OpType]; 3] = [&[Fx, Fy], &[Xfx, Xfy, Yfx], &[Xf, Yf]];
+            for (index, kinds) in kinds.into_iter().enumerate() {
+                add_operators(worker, known(worker.arg(term, index))?, kinds, &mut table)?;
+            }
+        }
+        View::Cons(..) | View::Atom(NIL) => add_operators(worker, term, &OpType::ALL, &mut table)?,
+        _ => return Err(wrong(worker, 2, TABLE, term)),
+    }
+    Ok(table)
+}
+
+/// Adds the entries of a list, which are of these kinds.
+fn add_operators(worker: &Worker, list: Word, kinds: &[OpType], table: &mut OpTable) -> Result<(), Outcome> {
     for entry in list_items(worker, 2, list)?.into_iter().rev() {
         let entry = known(entry)?;
-        let View::Struct(name, 3) = worker.view(entry) else {
-            return Err(wrong(worker, 2, "a list of op(Name,Type,Priority)", entry));
-        };
-        if worker.atoms.text(name) != b"op" {
-            return Err(wrong(worker, 2, "a list of op(Name,Type,Priority)", entry));
+        match worker.view(entry) {
+            View::Struct(name, 3) if worker.atoms.text(name) == b"op" => {}
+            _ => return Err(wrong(worker, 2, TABLE, entry)),
         }
         let [op, kind, priority] = [0, 1, 2].map(|index| worker.arg(entry, index));
         let (op, kind) = (known(op)?, known(kind)?);
         let Some(op) = worker.atom_value(op) else { return Err(wrong(worker, 2, "an atom", op)) };
-        let expected = "fx, fy, xfx, xfy, yfx, xf or yf";
-        let Some(name) = worker.atom_value(kind) else { return Err(wrong(worker, 2, expected, kind)) };
-        let Some(kind) = OpType::from_name(worker.atoms.text(name)) else {
-            return Err(wrong(worker, 2, expected, kind));
+        let named = worker.atom_value(kind).and_then(|name| OpType::from_name(worker.atoms.text(name)));
+        let Some(named) = named.filter(|kind| kinds.contains(kind)) else {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            return Err(wrong(worker, 2, &format!("one of {} here", names.join(", ")), kind));
         };
         let priority = integer(worker, 2, priority)?;
         match u16::try_from(priority) {
-            Ok(0) => table.remove(op, kind),
+            Ok(0) => table.remove(op, named),
             Ok(priority) if priority <= PRIORITY_MAX => {
-                table.add(op, kind, priority);
+                table.add(op, named, priority);
             }
             _ => return Err(out_of_range(2, &format!("a priority of 0 to {PRIORITY_MAX}"), priority)),
         }
     }
-    Ok(table)
+    Ok(())
 }
 
 /// `parse(Tokens,Ops,Wrapped,R)`: R becomes `normal(T)`, or `abnormal(Message,Before,After)` with the tokens before and after the place.

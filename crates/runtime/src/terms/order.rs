@@ -23,7 +23,7 @@ enum Top {
         b: usize,
         count: usize,
     },
-    /// Two vectors of one length.
+    /// Two vectors: their elements in turn.
     Vectors,
     Wait(Word),
 }
@@ -59,6 +59,9 @@ impl Worker {
                     wait.get_or_insert(variable);
                 }
                 Top::Cells { a, b, count } => pairs.push_cells(a, b, count),
+                Top::Vectors if self.vector_length(pair.a) != self.vector_length(pair.b) => {
+                    return Outcome::No;
+                }
                 Top::Vectors => pairs.push_elements(self, pair),
             }
             next = match pairs.pop(self) {
@@ -69,7 +72,8 @@ impl Worker {
         wait.map_or(Outcome::Done, Outcome::Wait)
     }
     /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the position
-    /// (from 1) of the first difference. `Err` is a variable to wait for, or an error.
+    /// (from 1) of the first difference, for vectors that differ in length only the longer one's length and 1. `Err` is a
+    /// variable to wait for, or an error.
     pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
         let mut pairs = Pairs::new();
         let mut next = Some(Pair::new(a, b));
@@ -79,11 +83,21 @@ impl Worker {
                 Top::Differ(order) => return Ok(order),
                 Top::Wait(variable) => return Err(Outcome::Wait(variable)),
                 Top::Cells { a, b, count } => pairs.push_cells(a, b, count),
-                Top::Vectors => pairs.push_elements(self, pair),
+                Top::Vectors => match self.compare_lengths(pair) {
+                    Some(order) => return Ok(order),
+                    None => pairs.push_elements(self, pair),
+                },
             }
             next = pairs.pop(self).map_err(Outcome::Error)?;
         }
         Ok(0)
+    }
+    /// The order of two vectors once all elements that both have are known to be equal.
+    fn compare_lengths(&self, vectors: Pair) -> Option<i64> {
+        let (a, b) = (self.vector_length(vectors.a)?, self.vector_length(vectors.b)?);
+        let decides = a != b && vectors.from == a.min(b);
+        // The size of the answer is KLIC's.
+        decides.then(|| sign(a.cmp(&b)) * (a.max(b) as i64 + 1))
     }
     /// Two dereferenced words.
     #[inline(always)]
@@ -156,11 +170,7 @@ impl Worker {
                 (Ordering::Equal, _) => Top::Equal,
                 (ordering, same) => Top::Differ(sign(ordering) * (same as i64 + 1)),
             },
-            layout::VECTOR => {
-                let ordering = self.vector_length(a).cmp(&self.vector_length(b));
-                // The size of the answer for different lengths is KLIC's.
-                if ordering.is_eq() { Top::Vectors } else { Top::Differ(3 * sign(ordering)) }
-            }
+            layout::VECTOR => Top::Vectors,
             layout::FLOAT => {
                 let (a, b) = (self.float_value(a).expect("a float"), self.float_value(b).expect("a float"));
                 // Not-a-number has no place in the order of floats; `total_cmp` gives it one.

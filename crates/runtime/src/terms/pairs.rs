@@ -22,7 +22,7 @@ const STEPS: usize = 4096;
 pub(crate) struct Pair {
     pub(crate) a: Word,
     pub(crate) b: Word,
-    from: usize,
+    pub(crate) from: usize,
 }
 
 impl Pair {
@@ -110,13 +110,15 @@ impl Pairs {
         self.go_far();
         self.stack.push(pair);
     }
-    /// Adds some elements of two vectors of one length, the first ones first, and what comes after.
+    /// Adds some elements of two vectors, the first ones first, and what comes after: more elements, or once those of one
+    /// are at their end, the same vectors from there on if the other one is longer.
     pub(crate) fn push_elements(&mut self, worker: &Worker, vectors: Pair) {
         self.go_far();
         let Pair { a, b, from } = vectors;
-        let length = worker.vector_length(a).expect("two vectors");
-        let piece = from..length.min(next_piece(from));
-        if piece.end < length {
+        let [length, other] = [a, b].map(|vector| worker.vector_length(vector).expect("two vectors"));
+        let common = length.min(other);
+        let piece = from..common.min(next_piece(from));
+        if piece.end < common || length != other {
             self.stack.push(Pair { a, b, from: piece.end });
         }
         let elements = worker.vector_part(a, piece.clone()).into_iter().zip(worker.vector_part(b, piece));

@@ -126,7 +126,7 @@ fn to_float(machine: &mut Machine, inputs: &[Id]) -> Step {
 /// `generic:print(F,S)`: the text that `putt` writes.
 fn print(machine: &mut Machine, inputs: &[Id]) -> Step {
     let Value::Float(x) = machine.bound(inputs[0]) else { return type_error("print needs a float") };
-    let text = syntax::format::float_shortest(*x);
+    let text = syntax::format::float_readable(*x);
     done(machine.store.string(text.as_bytes()))
 }
 
