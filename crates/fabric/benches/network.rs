@@ -1,4 +1,5 @@
-//! How fast networks are simulated: flits over links in a second of processor time, best of several runs. `cargo xtask bench --network` runs it.
+//! How fast networks are simulated: flits over links in a second of processor time, best of several runs.
+//! `cargo xtask bench --network` runs it.
 
 use fabric::simulated::{Config, Duplex, Pattern, Source, Topology, Traffic, measure};
 use std::time::Instant;

@@ -23,7 +23,7 @@ pub struct Message {
     words: [u64; WORDS_MAX],
     /// Any number of bytes, moved as they are.
     pub payload: Vec<u8>,
-    /// Who sent it; the fabric enters that.
+    /// Its sender; the fabric enters that.
     pub from: NodeId,
     /// How urgent it is.
     pub priority: Priority,

@@ -1,7 +1,7 @@
-//! How one who waits passes the time until it pays to sleep.
+//! How a waiting node passes the time until it pays to sleep.
 //!
-//! To wake a sleeping thread costs tens of microseconds, so a short wait is better spent awake: spinning if there is a processor for
-//! everybody, and otherwise by letting others run, for what is waited for may be theirs to do.
+//! To wake a sleeping thread costs tens of microseconds, so a short wait is better spent awake: spinning if there is
+//! a processor for everybody, and otherwise by letting others run, for what is waited for may be theirs to do.
 
 use std::time::{Duration, Instant};
 
@@ -10,15 +10,17 @@ const AWAKE: Duration = Duration::from_micros(200);
 /// Rounds of spinning between two looks at the clock, which takes as long as many of them.
 const ROUNDS: u32 = 64;
 
-/// So often one lets others run. They may be of another scheduling group, which the system does not choose from then: so not for long.
+/// So often one lets others run. They may be of another scheduling group, which the system does not choose from then:
+/// so not for long.
 const TURNS: u32 = 16;
 
-/// Whether there is a processor for everybody who waits.
+/// Whether there is a processor for every waiting node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Processors {
     Enough,
     Few,
-    /// Few, and who lets others run is not followed by one of those who wait: the system has put them into different scheduling groups.
+    /// Few, and a node that gives way is not followed by a waiting one: the system has put them into different
+    /// scheduling groups.
     #[cfg_attr(not(feature = "mpi"), expect(dead_code))]
     FewInGroups,
 }

@@ -1,7 +1,7 @@
 //! Messages as bytes, many in a packet.
 //!
-//! A packet is a header of eight bytes and then, if it is of a priority, records. Everything is little-endian; records begin at multiples of
-//! eight bytes.
+//! A packet is a header of eight bytes and then, if it is of a priority, records. Everything is little-endian;
+//! records begin at multiples of eight bytes.
 //!
 //! | bytes of the header | |
 //! |---|---|
@@ -11,10 +11,12 @@
 //! | 6 | the run, modulo 256 |
 //! | 7 | 0 |
 //!
-//! A record is a word, then the message's words, then its payload, filled up with zeros to eight bytes. The word says how many words
-//! (bits 0 to 7), where the payload is (bits 8 to 15: nowhere, here, or it follows outside the packet), and how many bytes it has (16 to 63).
+//! A record is a word, then the message's words, then its payload, filled up with zeros to eight bytes. The word says
+//! how many words (bits 0 to 7), where the payload is (bits 8 to 15: nowhere, here, or it follows outside the
+//! packet), and how many bytes it has (16 to 63).
 //!
-//! Decoding is total: whatever the bytes, it gives messages or [`Malformed`], and takes no more memory than there are bytes.
+//! Decoding is total: whatever the bytes, it gives messages or [`Malformed`], and takes no more memory than there are
+//! bytes.
 
 use crate::{Message, Priority, WORDS_MAX};
 
@@ -23,7 +25,7 @@ const FORMAT: u8 = 1;
 pub(crate) const HEADER_BYTES: usize = 8;
 /// Longer payloads travel outside packets.
 pub(crate) const INLINE_BYTES_MAX: usize = 2048;
-/// Of the words of a longest message. Writing needs so much room behind what it writes.
+/// Of the words of a longest message. Writing needs this much room behind what it writes.
 pub(crate) const WORDS_BYTES: usize = 8 * WORDS_MAX;
 const LENGTH_BITS: u32 = 48;
 
@@ -124,8 +126,8 @@ pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
     }
 }
 
-/// The record at `position` if it is a message without payload and not near the end of the packet: the usual case, in which nothing can be wrong with it.
-/// What is read goes straight to where it is wanted.
+/// The record at `position` if it is a message without payload and not near the end of the packet: the usual case, in
+/// which nothing can be wrong with it. What is read goes straight to where it is wanted.
 #[inline(always)]
 pub(crate) fn read_plain(packet: &[u8], position: &mut usize, priority: Priority) -> Option<Message> {
     let (record, _) = packet.get(*position..)?.split_first_chunk::<{ 8 + WORDS_BYTES + 1 }>()?;
@@ -157,7 +159,8 @@ pub(crate) fn read(packet: &[u8], position: &mut usize, priority: Priority) -> R
     }
     let word_at =
         |words: &[u8], i: usize| u64::from_le_bytes(words[8 * i..8 * i + 8].try_into().expect("eight bytes"));
-    // All words of a longest message at once, if there are so many bytes: what is moved word by word cannot soon be moved as a whole.
+    // All words of a longest message at once, if the bytes are there: what is moved word by word cannot soon be moved
+    // as a whole.
     let mut message = match rest.first_chunk::<WORDS_BYTES>() {
         Some(words) => Message::of_array(priority, count, std::array::from_fn(|i| word_at(words, i))),
         None => Message::with(priority, count, |i| word_at(rest, i)),

@@ -1,4 +1,5 @@
-//! Nodes under an MPI launcher. This program is its own node: without a launcher it starts itself under one, several times.
+//! Nodes under an MPI launcher. This program is its own node: without a launcher it starts itself under one, several
+//! times.
 
 use fabric::conformance::{Kind, programs};
 use fabric::mpi::launch::{self, Case, Expected};
@@ -107,7 +108,8 @@ impl Node<Mpi> for Bad {
             "exits" => std::process::exit(3),
             "aborts" => std::process::abort(),
             "sends nonsense" => fabric.send_for_test(NodeId(0), vec![0xa5; 100]),
-            // Longer than those of fabrics, by little; and so long that whatever writes it behind a buffer writes over everything else.
+            // Longer than those of fabrics, by little; and so long that whatever writes it behind a buffer writes
+            // over everything else.
             "sends a packet that is too long" => fabric.send_for_test(NodeId(0), vec![0xa5; 4_000]),
             "sends a packet that is far too long" => fabric.send_for_test(NodeId(0), vec![0xa5; 64 << 20]),
             // Words that are not there.

@@ -74,7 +74,8 @@ pub(super) fn message_before_wait<K: Kind>(kind: &mut K) {
     kind.run(|_| Late { since: None, waited: false });
 }
 
-/// Two of them send a message back and forth; whoever has it not waits, by turns with a time that is far away and without one.
+/// Two of them send a message back and forth; whoever has it not waits, by turns with a time that is far away and
+/// without one.
 struct Pong {
     rounds: u64,
 }

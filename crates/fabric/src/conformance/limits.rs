@@ -9,8 +9,9 @@ const BATCH: usize = 16;
 
 /// Node 1 sends to node 0, which does not poll, and must soon be told that there is no room.
 ///
-/// Node 0 learns that node 1 has been told without polling: it sends to node 1, too, which does not poll either until then. So once a
-/// message of node 0's is taken after one that was not, it goes on to poll. Both tell at the end how many messages there were.
+/// Node 0 learns that node 1 has been told without polling: it sends to node 1, too, which does not poll either until
+/// then. So once a message of node 0's is taken after one that was not, it goes on to poll. Both tell at the end how
+/// many messages there were.
 struct Bounded {
     sent: u64,
     told: bool,
@@ -127,8 +128,8 @@ pub(super) fn mutual_flood<K: Kind>(kind: &mut K) {
     kind.run(|_| Flood { sent: 0, received: 0 });
 }
 
-/// Node 0 sends more of low priority than there is room for, and one of high priority when there is none. Node 1 polls more slowly than
-/// that. The urgent message tells how many went before it.
+/// Node 0 sends more of low priority than there is room for, and one of high priority when there is none. Node 1
+/// polls more slowly than that. The urgent message tells how many went before it.
 ///
 /// A fabric may be so quick that nothing waits anywhere, but not in every round.
 struct Overtaking {

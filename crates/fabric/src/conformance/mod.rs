@@ -1,8 +1,10 @@
 //! What every kind of fabric must do: programs whose nodes check what comes to them, the same for all kinds.
 //!
-//! A node that sees something wrong panics, and its kind has to make a failed test of that. The programs run on two nodes or more.
+//! A node that sees something wrong panics, and its kind has to make a failed test of that. The programs run on two
+//! nodes or more.
 //!
-//! They are silent on what no fabric promises: how long something takes, and in which order messages of different senders arrive.
+//! They are silent on what no fabric promises: how long something takes, and in which order messages of different
+//! senders arrive.
 
 mod calls;
 mod limits;

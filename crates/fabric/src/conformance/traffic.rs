@@ -1,4 +1,5 @@
-//! Nodes that send what a plan says and check that what the plan says comes to them: all of it, once, and in order (N1).
+//! Nodes that send what a plan says and check that what the plan says comes to them: all of it, once, and in order
+//! (N1).
 
 use super::Kind;
 use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, WORDS_MAX};
@@ -7,7 +8,7 @@ const PRIORITIES: [Priority; 2] = [Priority::Low, Priority::High];
 /// Messages sent, and polled, in one step.
 const BATCH: usize = 32;
 
-/// Who sends how much to whom. Every node has the same plan, so the receiver knows what must come.
+/// How much each node sends to each other. Every node has the same plan, so the receiver knows what must come.
 #[derive(Clone, Copy)]
 struct Plan {
     seed: u64,

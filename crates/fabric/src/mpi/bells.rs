@@ -1,23 +1,28 @@
-//! How a process sleeps that waits for others, how those on the same host wake it, and how all wait for each other if all are on one host.
+//! How a process sleeps that waits for others, how those on the same host wake it, and how all wait for each other if
+//! all are on one host.
 //!
-//! Each node has a bell, a word in memory that all processes of its host share: whether the node sleeps, and how often it has been rung. No
-//! ring is lost:
+//! Each node has a bell, a word in memory that all processes of its host share: whether the node sleeps, and how
+//! often it has been rung. No ring is lost:
 //!
-//! - If processors are few and all nodes on this host, senders count the receiver's bell on whenever they have sent something. So a node that says that
-//!   it sleeps, and then looks whether it has been rung, misses nothing; and one that waits need not ask MPI before it has been rung more often
-//!   than something has come, for that takes as long as to let another process run.
-//! - Elsewhere a sender only looks whether the receiver sleeps: to count takes as long as MPI takes to send. Without a fence it may look too early, just
-//!   when the receiver lies down. So the first sleep is short, and a node goes on saying that it sleeps until there is something to do: before its
-//!   second sleep begins, what was sent by who looked too early has been there for long.
+//! - If processors are few and all nodes on this host, senders count the receiver's bell on whenever they have sent
+//!   something. So a node that says that it sleeps, and then looks whether it has been rung, misses nothing; and one
+//!   that waits need not ask MPI before it has been rung more often than something has come, for that takes as long
+//!   as to let another process run.
+//! - Elsewhere a sender only looks whether the receiver sleeps: to count takes as long as MPI takes to send. Without
+//!   a fence it may look too early, just when the receiver lies down. So the first sleep is short, and a node goes on
+//!   saying that it sleeps until there is something to do: before its second sleep begins, what was sent by who
+//!   looked too early has been there for long.
 //!
-//! All sleep at one word, which says how often somebody has been woken, each as a member of one of 32 groups: so one call of the system wakes one of them
-//! or all. Who is to be woken between its last look and its sleep does not fall asleep, for that word has changed.
+//! All sleep at one word, which says how often somebody has been woken, each as a member of one of 32 groups: so one
+//! call of the system wakes one of them or all. A node that is rung between its last look and its sleep does not fall
+//! asleep, for that word has changed.
 //!
-//! A library may keep back what was sent for a while, and nothing rings for what libraries tell each other, so every sleep has an end, and now and then
-//! a node looks although nothing has rung.
+//! A library may keep back what was sent for a while, and nothing rings for what libraries tell each other, so every
+//! sleep has an end, and now and then a node looks although nothing has rung.
 //!
-//! A barrier of nodes that are all on one host is a count of those who have come to it. The last says that it is over and wakes the others: so each
-//! is given a processor once for a barrier, and that takes longer than anything else if they are few.
+//! A barrier of nodes that are all on one host is a count of the nodes that have come to it. The last says that it is
+//! over and wakes the others: so each is given a processor once for a barrier, and that takes longer than anything
+//! else if they are few.
 
 use super::raw::SharedWords;
 use crate::patience::{Patience, Processors};
@@ -32,12 +37,14 @@ use std::time::Duration;
 
 /// Sleeps of a node that has waited long: they grow from the first to the last.
 const SLEEPS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(1));
-/// The same if it waits for nothing but rings: so long that the system's clock need not be set for them, which takes as long as all the rest.
+/// The same if it waits for nothing but rings: so long that the system's clock need not be set for them, which takes
+/// as long as all the rest.
 pub(super) const QUIET_SLEEP: Duration = Duration::from_millis(10);
 /// In a bell: the node sleeps. Above that, how often it has been rung.
 const ASLEEP: u32 = 1;
 const RING: u32 = 2;
-/// Words behind the bells: how often somebody has been woken, how many have come to a barrier, how many barriers of this run are over.
+/// Words behind the bells: how often somebody has been woken, how many have come to a barrier, how many barriers of
+/// this run are over.
 const WAKES: usize = 0;
 const COME: usize = 1;
 const OVER: usize = 2;
@@ -113,15 +120,16 @@ impl Bells {
             self.wake(place..place + 1);
         }
     }
-    /// Wakes those of them who sleep.
+    /// Wakes those of them that sleep.
     fn wake(&self, places: Range<usize>) {
         let sleeps = |&place: &usize| self.bell(place).load(Ordering::Relaxed) & ASLEEP != 0;
-        // One of several wakes each. AcqRel: pairs with the one in `lie_down`, so that WAKES becomes more than it was there.
+        // One of several wakes each. AcqRel: pairs with the one in `lie_down`, so that WAKES becomes more than it was
+        // there.
         let own = |&place: &usize| self.bell(place).fetch_and(!ASLEEP, Ordering::AcqRel) & ASLEEP != 0;
         let groups = places.filter(sleeps).filter(own).fold(0, |groups, place| groups | group(place).get());
         if let Some(groups) = NonZero::new(groups) {
             self.other(WAKES).fetch_add(1, Ordering::Relaxed);
-            // Who cannot be woken wakes by itself.
+            // A node that cannot be woken wakes by itself.
             let _ = futex::wake_bitset(self.other(WAKES), Flags::empty(), i32::MAX as u32, groups);
         }
     }
@@ -130,7 +138,8 @@ impl Bells {
     pub(super) fn hear(&mut self) {
         self.heard = self.heard.wrapping_add(RING);
     }
-    /// Rings for which nothing has come; below zero, what came before its ring. (What else comes then may be noticed with that ring.)
+    /// Rings for which nothing has come; below zero, what came before its ring. (What else comes then may be noticed
+    /// with that ring.)
     fn unheard(&self) -> i32 {
         let rung = self.bell(self.own).load(Ordering::Acquire) & !ASLEEP;
         rung.wrapping_sub(self.heard).cast_signed()
@@ -143,11 +152,13 @@ impl Bells {
         self.counts && self.unheard() <= 0
     }
 
-    /// Says that this node sleeps. It is then to look whether there is something to do, and to [`Bells::sleep`] or [`Bells::get_up`].
+    /// Says that this node sleeps. It is then to look whether there is something to do, and to [`Bells::sleep`] or
+    /// [`Bells::get_up`].
     pub(super) fn lie_down(&self) -> Lying {
         let wakes = self.other(WAKES).load(Ordering::Relaxed);
         let said = self.bell(self.own).fetch_or(ASLEEP, Ordering::AcqRel);
-        // Pairs with the fence in `arrive`: the last at a barrier sees that this node sleeps, or it sees that the barrier is over.
+        // Pairs with the fence in `arrive`: the last at a barrier sees that this node sleeps, or it sees that the
+        // barrier is over.
         fence(Ordering::SeqCst);
         Lying { wakes, still: said & ASLEEP != 0 }
     }

@@ -12,7 +12,7 @@ pub enum Error {
     Malformed(NodeId),
     /// There is no memory for the payload of a message.
     TooLarge {
-        /// Who sent it.
+        /// Its sender.
         from: NodeId,
         /// How many bytes it has.
         bytes: u64,

@@ -1,7 +1,7 @@
 //! How a program starts itself under an MPI launcher.
 //!
-//! The launcher must be of the library that the program was built with. Both are Debian's if their names have an ending (`mpirun.openmpi`,
-//! `mpirun.mpich`); `MPIRUN` names another.
+//! The launcher must be of the library that the program was built with. Both are Debian's if their names have an
+//! ending (`mpirun.openmpi`, `mpirun.mpich`); `MPIRUN` names another.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// No job of a test takes nearly as long, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A test: a program on so many nodes, and what must come of it.
+/// A test: a program, its number of nodes, and what must come of it.
 pub type Case = (&'static str, u32, Expected);
 
 /// What must come of a job.
@@ -28,7 +28,8 @@ pub enum Expected {
     Failure(&'static str),
 }
 
-/// The tests of an executable that is its own nodes: runs those jobs whose programs have the first argument in their names.
+/// The tests of an executable that is its own nodes: runs those jobs whose programs have the first argument in their
+/// names.
 pub fn tests(cases: &[Case]) -> ExitCode {
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     let (mut tests, mut failures) = (0, 0);
@@ -69,14 +70,14 @@ pub fn program() -> Option<String> {
 /// Says to Open MPI whether a process that asks for what is not there yet gives way to others.
 const GIVES_WAY: &str = "OMPI_MCA_mpi_yield_when_idle";
 
-/// A job of so many nodes, each of them this executable, to run this program of its programs.
+/// A job of this number of nodes, each of them this executable, to run this program of its programs.
 pub fn job(program: &str, nodes: u32) -> io::Result<Command> {
     let mut command = processes(&std::env::current_exe()?, nodes);
     command.env(PROGRAM, program);
     Ok(command)
 }
 
-/// A job of so many processes of an executable, whose arguments can be added.
+/// A job of this number of processes of an executable, whose arguments can be added.
 pub fn processes(executable: &Path, nodes: u32) -> Command {
     let (launcher, options) = launcher(nodes);
     let mut command = Command::new(launcher);

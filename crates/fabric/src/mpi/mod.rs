@@ -1,16 +1,17 @@
 //! Nodes that are processes under an MPI launcher, one each.
 //!
-//! Small messages travel together in packets (`wire`); a payload above two kilobytes is announced in a packet and then received
-//! straight into its place. All of MPI is called by the thread that began the session, and no call waits for another node but the first and the
-//! last.
+//! Small messages travel together in packets (`wire`); a payload above two kilobytes is announced in a packet and
+//! then received straight into its place. All of MPI is called by the thread that began the session, and no call
+//! waits for another node but the first and the last.
 //!
-//! Packets leave when they are full, when a node has polled everything there is, waits or is done, and otherwise after [`HELD_BACK`] (N3).
+//! Packets leave when they are full, when a node has polled everything there is, waits or is done, and otherwise
+//! after [`HELD_BACK`] (N3).
 //!
 //! Invariants (those of single nodes are in `peer`, of transfers in `raw`):
-//! - M1 What arrives is not trusted. Bytes that no fabric sends, packets beyond the credits and payloads for which there is no memory end the
-//!   run with an [`Error`].
-//! - M2 A run ends at all nodes together: each tells all others that it sends no more, reads what they still send, and lets it vanish. So
-//!   nothing of one run comes to the next, but for credits, which say of which run they are.
+//! - M1 What arrives is not trusted. Bytes that no fabric sends, packets beyond the credits and payloads for which
+//!   there is no memory end the run with an [`Error`].
+//! - M2 A run ends at all nodes together: each tells all others that it sends no more, reads what they still send,
+//!   and lets it vanish. So nothing of one run comes to the next, but for credits, which say of which run they are.
 //! - M3 A process that leaves its session in any other way than by [`Session::finish`] ends the job.
 
 mod bells;
@@ -39,7 +40,7 @@ use std::time::{Duration, Instant};
 
 /// Messages that a node may have sent to itself and not polled, of each priority.
 const OWN_MAX: usize = 1024;
-/// So many messages of low priority may come before the next look at the network.
+/// Messages of low priority that may come before the next look at the network.
 const STRETCH: u32 = 32;
 /// How long a packet waits for more messages while its sender is busy.
 const HELD_BACK: Duration = Duration::from_micros(10);
@@ -114,8 +115,8 @@ impl Session {
         self.ports().channel.world().size() as u32
     }
 
-    /// Runs this process's node until all nodes of the job are done, and gives it back. All processes call it equally often. After an error the
-    /// job cannot go on: say what it was, and drop the session.
+    /// Runs this process's node until all nodes of the job are done, and gives it back. All processes call it equally
+    /// often. After an error the job cannot go on: say what it was, and drop the session.
     pub fn run<N: Node<Mpi>>(&mut self, make: impl FnOnce(NodeId) -> N) -> Result<N, Error> {
         self.runs = self.runs.wrapping_add(1);
         let (node, nodes) = (self.node(), self.nodes());
@@ -144,7 +145,7 @@ impl Session {
         self.finished = true;
     }
 
-    /// Payloads that are longer travel in pieces of so many bytes. All processes must say the same.
+    /// Payloads that are longer travel in pieces of this size. All processes must say the same.
     #[doc(hidden)]
     pub fn set_chunk_for_test(&mut self, bytes: usize) {
         self.ports.as_mut().expect("no run has failed").channel.chunk_bytes = bytes;
@@ -158,7 +159,8 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if !self.finished {
-            // Launchers drop what they have not forwarded yet when a job is aborted: what this process has just said about its failure.
+            // Launchers drop what they have not forwarded yet when a job is aborted: what this process has just said
+            // about its failure.
             std::thread::sleep(LAST_WORDS);
             // M3: the others wait for this node.
             self.universe.world().abort(if std::thread::panicking() { PANICKED } else { GIVEN_UP });
@@ -545,7 +547,8 @@ impl Fabric for Mpi {
             }
             message = self.take(Priority::Low);
             if message.is_none() && std::mem::take(&mut self.got) {
-                // It may want to act on what it got before others run: to look at the network can take as long as they do.
+                // It may want to act on what it got before others run: to look at the network can take as long as
+                // they do.
                 message = self.take(Priority::High);
                 if message.is_none() {
                     self.flush();
@@ -564,7 +567,7 @@ impl Fabric for Mpi {
         self.got = message.is_some();
         self.stalled &= message.is_none();
         if message.is_none() {
-            // Who finds nothing may be waiting for an answer to what it has sent.
+            // A node that finds nothing may be waiting for an answer to what it has sent.
             self.flush();
         }
         message

@@ -1,10 +1,11 @@
 //! What a node knows of another one: packets that came, packets that may go.
 //!
 //! Invariants:
-//! - P1 A node has sent at most [`PACKETS`] packets of a priority that the receiver has not emptied: it has so many credits, spends one for
-//!   each, and gets it back when the packet has been polled to its end. So the memory of a receiver is bounded, whoever sends.
-//! - P2 Messages are read in the order in which they were written. One whose payload is not there yet holds up those behind it of the same
-//!   sender and priority (N1), and nobody else's.
+//! - P1 A node has sent at most [`PACKETS`] packets of a priority that the receiver has not emptied: it has that
+//!   number of credits, spends one for each, and gets it back when the packet has been polled to its end. So the
+//!   memory of a receiver is bounded, whoever sends.
+//! - P2 Messages are read in the order in which they were written. One whose payload is not there yet holds up those
+//!   behind it of the same sender and priority (N1), and nobody else's.
 
 use crate::wire::{self, HEADER_BYTES, Malformed, Record};
 use crate::{Message, NodeId, Priority};
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 pub(super) const PACKET_BYTES: usize = 3600;
 /// P1.
 pub(super) const PACKETS: u16 = 8;
-/// Payloads that travel outside packets, of one priority to one node: so many may be on their way.
+/// Payloads that travel outside packets, of one priority to one node: the number that may be on their way.
 pub(super) const LONG_MAX: u32 = 2;
 
 /// Another node.
@@ -32,7 +33,8 @@ pub(super) struct Outbox {
     pub(super) packet: Vec<u8>,
     pub(super) credits: u16,
     pub(super) long: u32,
-    /// One of them travels in pieces, so nothing else may be on its way: pieces of two would be mistaken for each other.
+    /// One of them travels in pieces, so nothing else may be on its way: pieces of two would be mistaken for each
+    /// other.
     pub(super) in_pieces: bool,
 }
 
@@ -62,7 +64,7 @@ pub(super) struct Packet {
 pub(super) enum Next {
     Nothing,
     Message(Message),
-    /// Its payload must be received, so many bytes of it, before it is complete.
+    /// Bytes of its payload that must be received before it is complete.
     Awaits(u64),
     Malformed,
 }

@@ -8,14 +8,15 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-/// Above this, the system is asked whether there is so much memory; it grants more than it has, and then ends processes.
+/// Bytes above which the system is asked whether there is memory; it grants more than it has, and then ends processes.
 const ASK_BYTES: u64 = 256 << 20;
 /// Words of a set of processors.
 const SET_WORDS: usize = 64;
 /// Where version 2 of control groups is.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// Whether the nodes of this host have a processor each. Launchers may bind every process to one, so the sets of all are united.
+/// Whether the nodes of this host have a processor each. Launchers may bind every process to one, so the sets of all
+/// are united.
 pub(super) fn processors(here: &SimpleCommunicator) -> Processors {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mine = allowed(&status);
@@ -33,8 +34,8 @@ pub(super) fn processors(here: &SimpleCommunicator) -> Processors {
     if groups[0] == !groups[1] { Processors::Few } else { Processors::FewInGroups }
 }
 
-/// Which scheduling group this process is in, so that processes with the same number are in the same: its control group's, and otherwise that which
-/// Linux makes of its session; 0 if it makes none.
+/// Which scheduling group this process is in, so that processes with the same number are in the same: its control
+/// group's, and otherwise that which Linux makes of its session; 0 if it makes none.
 fn scheduling_group() -> u64 {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let weighs = |group: &Path| Path::new(CONTROL_GROUPS).join(group).join("cpu.weight").exists();
@@ -49,8 +50,9 @@ fn scheduling_group() -> u64 {
     group_number(&read("/proc/self/autogroup")).unwrap_or_default()
 }
 
-/// The control group from whose share of the processors this process has its own; none if that is the root. `weighs` says whether one has a
-/// share, in version 2 of control groups: so one has it from the innermost of those around it that do. In version 1 each has.
+/// The control group from whose share of the processors this process has its own; none if that is the root. `weighs`
+/// says whether one has a share, in version 2 of control groups: so one has it from the innermost of those around it
+/// that do. In version 1 each has.
 fn control_group(list: &str, weighs: impl Fn(&Path) -> bool) -> Option<&Path> {
     let of = |wanted: &str| {
         list.lines().find_map(|line| {
@@ -83,7 +85,7 @@ fn allowed(status: &str) -> [u64; SET_WORDS] {
     set
 }
 
-/// A buffer of so many bytes, if there is memory for it.
+/// A buffer of this size in bytes, if there is memory for it.
 pub(super) fn buffer(bytes: u64) -> Option<Vec<u8>> {
     if bytes > ASK_BYTES && available().is_some_and(|available| bytes > available) {
         return None;

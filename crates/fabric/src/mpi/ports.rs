@@ -6,12 +6,13 @@ use super::raw::{Channel, Transfer};
 use crate::wire::{HEADER_BYTES, WORDS_BYTES};
 use std::collections::VecDeque;
 
-/// Tags: packets, and payloads by priority. Two payloads between the same nodes are received in the order of their announcements.
+/// Tags: packets, and payloads by priority. Two payloads between the same nodes are received in the order of their
+/// announcements.
 pub(super) const PACKET: i32 = 0;
 pub(super) const PAYLOAD: [i32; 2] = [1, 2];
 /// Receives that are begun before anything comes.
 pub(super) const POSTED: usize = 16;
-/// So many looks for packets are left out while nothing has rung.
+/// Looks for packets that are left out while nothing has rung.
 const LEFT_OUT: u32 = 8;
 
 /// What is begun with MPI and outlives a run.
@@ -50,7 +51,7 @@ impl Ports {
         self.receiving.push_back(self.channel.receive(buffer, PACKET));
     }
 
-    /// The next packet that has come, and from whom.
+    /// The next packet that has come, and its sender.
     pub(super) fn receive(&mut self) -> Option<(u32, Packet)> {
         if self.bells.is_silent() && self.left_out < LEFT_OUT {
             self.left_out += 1;

@@ -1,11 +1,13 @@
 //! Transfers that own their bytes: the calls of MPI that take a buffer now and use it later.
 //!
-//! The safe interface of the `mpi` crate ties such a buffer to a scope of the caller's, but these live as long as a run does.
+//! The safe interface of the `mpi` crate ties such a buffer to a scope of the caller's, but these live as long as a
+//! run does.
 //!
 //! Invariants:
-//! - X1 While a request is active, its transfer owns the buffer, which nobody reads, writes, moves to other memory or frees. A transfer that
-//!   is dropped before its end gives up the buffer instead of freeing it.
-//! - X2 Only the thread that initialised MPI calls it: a [`Channel`] and all transfers stay with their thread, for neither is `Send`.
+//! - X1 While a request is active, its transfer owns the buffer, which nobody reads, writes, moves to other memory or
+//!   frees. A transfer that is dropped before its end gives up the buffer instead of freeing it.
+//! - X2 Only the thread that initialised MPI calls it: a [`Channel`] and all transfers stay with their thread, for
+//!   neither is `Send`.
 //! - X3 A communicator outlives its channel's requests, and MPI is finalised after all of them.
 
 use super::launch;
@@ -27,9 +29,10 @@ const BEHIND: usize = 2;
 /// The nodes that can be sent to.
 pub(super) struct Channel {
     raw: MPI_Comm,
-    /// Never freed (X3): the library does that when it ends, and to free one is a call of all nodes together, which one that fails cannot make.
+    /// Never freed (X3): the library does that when it ends, and to free one is a call of all nodes together, which
+    /// one that fails cannot make.
     world: ManuallyDrop<SimpleCommunicator>,
-    /// What is received from anybody: so many of this type.
+    /// What is received from anybody: a number of this type.
     packet: (c_int, MPI_Datatype),
     packet_bytes: usize,
     /// Of each transfer that is longer: so long are its pieces but the last.
@@ -57,7 +60,7 @@ pub(super) struct Transfer {
     buffer: Vec<u8>,
     direction: Direction,
     line: Line,
-    /// So many bytes have been moved by requests that are complete.
+    /// Bytes that complete requests have moved.
     moved: usize,
     request: MPI_Request,
     active: bool,
@@ -75,13 +78,14 @@ pub(super) struct Complete {
 }
 
 impl Channel {
-    /// A communicator of its own, so that nobody else's messages come here. Packets have at most so many bytes.
+    /// A communicator of its own, so that nobody else's messages come here. The most bytes of a packet.
     pub(super) fn new(world: &SimpleCommunicator, packet_bytes: usize) -> Channel {
         let world = ManuallyDrop::new(world.duplicate());
         let raw = world.as_raw();
         // SAFETY: a constant of the library.
         let all = unsafe { ffi::RSMPI_COMM_WORLD };
-        // So that one who sends too much can be named. What is to be done about an error of a request, MPICH asks the communicator of all processes.
+        // So that a sender of too much can be named. What is to be done about an error of a request, MPICH asks the
+        // communicator of all processes.
         for communicator in [raw, all] {
             // SAFETY: X3; a constant of the library.
             succeeded(unsafe { ffi::MPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN) });
@@ -105,8 +109,8 @@ impl Channel {
     pub(super) fn packet_buffer(&self) -> Vec<u8> {
         vec![0; self.packet_bytes + BEHIND]
     }
-    /// Receives as many bytes as the buffer has. How many there are is looked at before they are received; the transfer is complete with none if
-    /// they are more or fewer.
+    /// Receives as many bytes as the buffer has. How many there are is looked at before they are received; the
+    /// transfer is complete with none if they are more or fewer.
     pub(super) fn receive_all(&self, buffer: Vec<u8>, from: u32, tag: i32) -> Transfer {
         self.begin(buffer, Direction::ReceiveAll, Line { node: from as c_int, tag })
     }
@@ -138,7 +142,8 @@ impl Transfer {
         let start = rest.as_mut_ptr().cast();
         let Line { node, tag } = self.line;
         let request = &mut self.request;
-        // SAFETY: X1 - `count` bytes from `start` on lie in the buffer, which stays as it is until the request is complete; X2, X3.
+        // SAFETY: X1 - `count` bytes from `start` on lie in the buffer, which stays as it is until the request is
+        // complete; X2, X3.
         succeeded(unsafe {
             match self.direction {
                 Direction::Send => {
@@ -178,8 +183,8 @@ impl Transfer {
         if count != expected {
             return false;
         }
-        // SAFETY: X1 - `count` bytes from `start` on lie in the buffer, which stays as it is until the request is complete, and the message has no
-        // more; X2, X3.
+        // SAFETY: X1 - `count` bytes from `start` on lie in the buffer, which stays as it is until the request is
+        // complete, and the message has no more; X2, X3.
         succeeded(unsafe {
             ffi::MPI_Imrecv(start, count, ffi::RSMPI_UINT8_T, &mut message, &mut self.request)
         });
@@ -256,7 +261,8 @@ impl Drop for Transfer {
 
 /// Words that all processes of a host share.
 ///
-/// Invariant X4: the memory is there until [`SharedWords::free`], which nobody's reference outlives, and everybody treats it as atomic words.
+/// Invariant X4: the memory is there until [`SharedWords::free`], which nobody's reference outlives, and everybody
+/// treats it as atomic words.
 pub(super) struct SharedWords {
     window: MPI_Win,
     base: *const AtomicU32,
@@ -267,7 +273,8 @@ pub(super) struct SharedWords {
 const APART_BYTES: usize = 128;
 
 impl SharedWords {
-    /// So many, of these processes, which call this together and are on one host. What is in them is to be written first.
+    /// So many, of these processes, which call this together and are on one host. What is in them is to be written
+    /// first.
     pub(super) fn new(here: &SimpleCommunicator, count: usize) -> SharedWords {
         let bytes = if here.rank() == 0 { (count * APART_BYTES) as MPI_Aint } else { 0 };
         let mut base: *mut c_void = std::ptr::null_mut();
@@ -302,9 +309,10 @@ impl SharedWords {
     }
 }
 
-/// So many of which type are received where a packet may come. Open MPI 4.1 fetches a long message from the memory of a sender on the same host and writes all of it,
-/// however little room there is, but not into a type with a hole. There is one behind all that a fabric sends, so that the library still copies that at once.
-/// For others (MPICH) a type with a hole is slow, and they always write no more than there is room for.
+/// So many of which type are received where a packet may come. Open MPI 4.1 fetches a long message from the memory of
+/// a sender on the same host and writes all of it, however little room there is, but not into a type with a hole.
+/// There is one behind all that a fabric sends, so that the library still copies that at once. For others (MPICH) a
+/// type with a hole is slow, and they always write no more than there is room for.
 fn packet(bytes: c_int) -> (c_int, MPI_Datatype) {
     if !launch::library().contains("Open MPI") {
         // SAFETY: a constant of the library.
@@ -334,7 +342,8 @@ fn is_truncated(code: c_int) -> bool {
     known == ffi::MPI_SUCCESS as c_int && class == ffi::MPI_ERR_TRUNCATE as c_int
 }
 
-/// Ends the job if there is an error. Most calls do that inside the library (`MPI_ERRORS_ARE_FATAL`, the default), but not those of a [`Channel`].
+/// Ends the job if there is an error. Most calls do that inside the library (`MPI_ERRORS_ARE_FATAL`, the default),
+/// but not those of a [`Channel`].
 fn succeeded(code: c_int) {
     if code != ffi::MPI_SUCCESS as c_int {
         let mut text = [0; ffi::MPI_MAX_ERROR_STRING as usize];

@@ -26,7 +26,8 @@ pub fn ping(session: &Session, count: u64) -> Duration {
     begin.elapsed()
 }
 
-/// So many barriers of all nodes. If processors are few, a node that waits for the others gives way to them each time that it has asked MPI.
+/// This number of barriers of all nodes. If processors are few, a node that waits for the others gives way to them
+/// each time that it has asked MPI.
 pub fn barrier(session: &Session, count: u64) -> Duration {
     let world = session.universe.world();
     world.barrier();

@@ -36,7 +36,7 @@ impl Times {
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
-    /// The shortest time that so many percent do not exceed; 0 of none.
+    /// The shortest time that this percentage does not exceed; 0 of none.
     pub fn percentile(&self, percent: u32) -> u64 {
         let rank = (self.count * u64::from(percent)).div_ceil(100).max(1);
         let mut below = 0;

@@ -1,7 +1,8 @@
 //! Faults on demand: a rule is asked whenever a packet is about to cross a link.
 //!
-//! What a rule does holds a packet up or kills a node; it never breaks what the network promises (N1 of the crate). A flit that is lost
-//! is lost below the link's protocol: the sending end has no acknowledgement, keeps the flit, and sends it again.
+//! What a rule does holds a packet up or kills a node; it never breaks what the network promises (N1 of the crate). A
+//! flit that is lost is lost below the link's protocol: the sending end has no acknowledgement, keeps the flit, and
+//! sends it again.
 
 use crate::{NodeId, Priority, Random, Time};
 
@@ -14,9 +15,9 @@ pub struct Crossing {
     pub at: NodeId,
     /// Where the link ends.
     pub next: NodeId,
-    /// Who sent the packet.
+    /// The packet's sender.
     pub from: NodeId,
-    /// To whom.
+    /// The packet's receiver.
     pub to: NodeId,
     /// Its length.
     pub flits: u32,
@@ -29,19 +30,19 @@ pub struct Crossing {
 pub enum Verdict {
     /// It crosses.
     Pass,
-    /// It waits so many cycles, and those behind it in its channel with it.
+    /// It waits this number of cycles, and those behind it in its channel with it.
     Delay(u32),
-    /// Nothing crosses the link in this direction for so many cycles.
+    /// Nothing crosses the link in this direction for this number of cycles.
     Stall(u32),
     /// The link loses the flit; it tries again after [`super::Config::retransmit_cycles`], and the rule is asked again.
     Drop,
 }
 
-/// Somebody who makes faults.
+/// What makes faults.
 pub trait Rule {
     /// What becomes of a packet at a link. After a delay or a stall it is not asked again for this packet and link.
     fn crossing(&mut self, crossing: &Crossing) -> Verdict;
-    /// Whether a node lives; who is dead stays dead. Its router works, and what comes to it vanishes.
+    /// Whether a node lives; a dead one stays dead. Its router works, and what comes to it vanishes.
     fn lives(&mut self, _node: NodeId, _time: Time) -> bool {
         true
     }
@@ -70,7 +71,7 @@ impl Rule for Rules {
 /// A node that dies.
 #[derive(Clone, Copy, Debug)]
 pub struct Death {
-    /// Who.
+    /// The node.
     pub node: NodeId,
     /// From when on it does nothing.
     pub time: Time,

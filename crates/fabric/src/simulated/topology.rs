@@ -1,12 +1,14 @@
 //! Which nodes are linked, and which way a packet takes.
 //!
-//! A node has a place on a grid of one to three dimensions; the recursive diagonal torus has two and more links (`rdt`). On a grid a packet corrects its first coordinate, then the second, then the third
-//! (x then y; e-cube). Ports are numbered: `2d` leads towards greater coordinates of dimension `d`, `2d + 1` towards smaller
-//! ones, the last port is the node itself.
+//! A node has a place on a grid of one to three dimensions; the recursive diagonal torus has two and more links
+//! (`rdt`). On a grid a packet corrects its first coordinate, then the second, then the third (x then y; e-cube).
+//! Ports are numbered: `2d` leads towards greater coordinates of dimension `d`, `2d + 1` towards smaller ones, the
+//! last port is the node itself.
 //!
-//! On a torus and a ring the links round a dimension are a cycle, and packets that each hold one link and want the next would wait for ever.
-//! So each link has two virtual channels (classes): a packet starts a dimension in class 0 and is in class 1 from the link that closes
-//! the cycle (the dateline) on. It takes at most half the way round, so no packet of class 1 wants the dateline again.
+//! On a torus and a ring the links round a dimension are a cycle, and packets that each hold one link and want the
+//! next would wait for ever. So each link has two virtual channels (classes): a packet starts a dimension in class 0
+//! and is in class 1 from the link that closes the cycle (the dateline) on. It takes at most half the way round, so
+//! no packet of class 1 wants the dateline again.
 
 use super::rdt::{self, Rdt, Ways};
 use super::tree::Addresses;
@@ -50,8 +52,9 @@ impl Topology {
     pub fn ring(nodes: u32) -> Topology {
         Topology::grid(Form::Torus, &[nodes])
     }
-    /// The recursive diagonal torus RDT(2,4,1) of `side` by `side` nodes: 4, 8, 16 .. 256 of them. JUMP-1 has 16 by 16. Each priority needs three
-    /// virtual channels a link, so its priorities are [alike](super::Priorities::Alike). Another side panics.
+    /// The recursive diagonal torus RDT(2,4,1) of `side` by `side` nodes: 4, 8, 16 .. 256 of them. JUMP-1 has 16 by
+    /// 16. Each priority needs three virtual channels a link, so its priorities are
+    /// [alike](super::Priorities::Alike). Another side panics.
     pub fn rdt(side: u32) -> Topology {
         Topology { form: Form::Rdt(Rdt::new(side)), sides: vec![side; 2] }
     }
@@ -118,7 +121,7 @@ impl Topology {
             Form::Rdt(_) => rdt::CLASSES,
         }
     }
-    /// Who is at the other end of a port's link; `None` at the edge of a mesh and for the node's own port.
+    /// The node at the other end of a port's link; `None` at the edge of a mesh and for the node's own port.
     pub fn neighbour(&self, node: NodeId, port: usize) -> Option<NodeId> {
         if let Form::Rdt(rdt) = &self.form {
             return rdt.neighbour(rdt.place(node.0), port).map(|place| NodeId(rdt.node(place)));
@@ -318,8 +321,8 @@ mod tests {
             let wants = self.wants[channel];
             (0..32).filter(move |bit| wants >> bit & 1 != 0).map(move |bit| first + bit)
         }
-        /// How many channels are left when those are taken away for which no packet waits, until there is none such: those
-        /// of cycles, and what cycles wait for.
+        /// How many channels are left when those are taken away for which no packet waits, until there is none such:
+        /// those of cycles, and what cycles wait for.
         fn left(&self) -> usize {
             let mut waiting = vec![0u32; self.wants.len()];
             (0..self.wants.len()).for_each(|channel| self.next(channel).for_each(|next| waiting[next] += 1));
@@ -338,8 +341,8 @@ mod tests {
         }
     }
 
-    /// A packet holds a channel and waits for the next on its way. If these pairs have no cycle, some packet can always go on.
-    /// On an RDT it is the pairs of unicast and multicast together.
+    /// A packet holds a channel and waits for the next on its way. If these pairs have no cycle, some packet can
+    /// always go on. On an RDT it is the pairs of unicast and multicast together.
     #[test]
     fn what_waits_for_what_is_no_cycle() {
         for topology in topologies().into_iter().chain([32, 64].map(Topology::rdt)) {

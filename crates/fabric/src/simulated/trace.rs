@@ -1,7 +1,7 @@
 //! Traces: which packets were sent when, as text that other programs read and write too.
 //!
-//! A line is `TIME FROM TO FLITS PRIORITY`: a cycle, two nodes' numbers, a length, and `low` or `high`. Times do not decrease. Empty lines
-//! and what is behind `#` mean nothing.
+//! A line is `TIME FROM TO FLITS PRIORITY`: a cycle, two nodes' numbers, a length, and `low` or `high`. Times do not
+//! decrease. Empty lines and what is behind `#` mean nothing.
 
 use super::log::name;
 use crate::{NodeId, Priority, Time};
@@ -12,9 +12,9 @@ use std::fmt;
 pub struct Sent {
     /// When.
     pub time: Time,
-    /// Who.
+    /// The sender.
     pub from: NodeId,
-    /// To whom.
+    /// The receiver.
     pub to: NodeId,
     /// Its length.
     pub flits: u32,
@@ -48,7 +48,7 @@ pub fn write(trace: &[Sent]) -> String {
     text
 }
 
-/// The trace of a text, for a network of so many nodes.
+/// The trace of a text, for a network of this number of nodes.
 pub fn read(text: &str, nodes: u32) -> Result<Vec<Sent>, BadTrace> {
     let mut trace: Vec<Sent> = Vec::new();
     for (number, line) in text.lines().enumerate() {

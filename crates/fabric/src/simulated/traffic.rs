@@ -10,7 +10,7 @@ use crate::{NodeId, Priority, Random};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Who sends to whom.
+/// Which node sends to which.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pattern {
     /// To anybody, oneself included.
@@ -35,7 +35,7 @@ pub enum Pattern {
 pub enum Source {
     /// Each node makes packets at random times, whatever becomes of them.
     Open {
-        /// To whom.
+        /// The receivers.
         pattern: Pattern,
         /// Length of packets.
         flits: u32,
@@ -44,7 +44,7 @@ pub enum Source {
     },
     /// Each node has some calls under way: a request, an answer from whoever gets it, and a new request.
     Closed {
-        /// To whom.
+        /// The receivers.
         pattern: Pattern,
         /// Length of requests.
         flits: u32,
@@ -81,9 +81,11 @@ pub struct Measured {
     pub offered: f64,
     /// What came to nodes.
     pub accepted: f64,
-    /// Whether the network took less than it was offered: then latencies mean little, because they grow with the length of the run.
+    /// Whether the network took less than it was offered: then latencies mean little, because they grow with the
+    /// length of the run.
     pub saturated: bool,
-    /// From when a packet was made until its last flit came, of the packets that were made while it was measured and that arrived.
+    /// From when a packet was made until its last flit came, of the packets that were made while it was measured and
+    /// that arrived.
     pub latency: Times,
     /// From a request to its answer, if there are any.
     pub round_trip: Times,
@@ -103,14 +105,15 @@ pub struct Measured {
 
 /// Packets that may wait in a node of an open loop; more are not made, and the network is saturated.
 const QUEUE_MAX: u32 = 1000;
-/// An open loop saturates the network if at the end of the measurement more packets wait in the nodes than at its beginning: this share of those
-/// that were made meanwhile, and one for each node, which may just be leaving.
+/// An open loop saturates the network if at the end of the measurement more packets wait in the nodes than at its
+/// beginning: this share of those that were made meanwhile, and one for each node, which may just be leaving.
 const BACKLOG: f64 = 0.05;
 /// Most calls under way in a closed loop, and the longest time of one outside the network.
 const CALLS_MAX: u32 = 1 << 30;
 const CYCLES_MAX: u64 = 1 << 31;
 
-/// Runs traffic without faults. A configuration or traffic that makes no sense is a mistake of the caller's: panics, and says what is wrong.
+/// Runs traffic without faults. A configuration or traffic that makes no sense is a mistake of the caller's: panics,
+/// and says what is wrong.
 pub fn measure(config: &Config, traffic: &Traffic) -> Measured {
     run(config, traffic, None)
 }
@@ -188,7 +191,7 @@ struct Run<'a> {
     window: std::ops::Range<u64>,
     /// What happens next in a closed loop: the call's number, and whether it is answered.
     events: BinaryHeap<Reverse<(u64, u32, bool)>>,
-    /// When each call began, and who serves it.
+    /// When each call began, and the node that serves it.
     calls: Vec<(u64, NodeId)>,
     /// Where a trace goes on.
     next: usize,

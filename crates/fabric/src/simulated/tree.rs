@@ -107,8 +107,8 @@ impl Branches {
         }
     }
 
-    /// Whom the leaf at an address gives its acknowledgement, by address (none: the home), at which rank, and how many give it
-    /// theirs. Of the leaves behind one branch the one with the least address gathers.
+    /// Whom the leaf at an address gives its acknowledgement, by address (none: the home), at which rank, and how
+    /// many give it theirs. Of the leaves behind one branch the one with the least address gathers.
     pub(super) fn gather(&self, rdt: &Rdt, address: u32) -> Gathers {
         let mut children = 0;
         for rank in 0..=rdt.top() {

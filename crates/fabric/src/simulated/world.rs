@@ -1,6 +1,7 @@
 //! Nodes on a simulated network: steps and cycles in the order of time.
 //!
-//! Of what happens at the same time, arrivals come first, then packets that enter the network, then steps, each by the number of the node.
+//! Of what happens at the same time, arrivals come first, then packets that enter the network, then steps, each by
+//! the number of the node.
 
 use super::config::Config;
 use super::network::Network;
@@ -37,7 +38,7 @@ pub enum Stopped {
     Asleep {
         /// When.
         time: Time,
-        /// Who.
+        /// The node.
         nodes: Vec<NodeId>,
     },
     /// It took longer than [`Config::time_max`].
@@ -85,7 +86,7 @@ pub struct Endpoint {
     addresses: Option<Rc<Addresses>>,
 }
 
-/// Whom a message is for.
+/// The receivers of a message.
 #[derive(Debug)]
 enum Target {
     Node(NodeId),

@@ -1,13 +1,13 @@
-//! How a node that has nothing to do sleeps, and how those who send to it wake it.
+//! How a node that has nothing to do sleeps, and how its senders wake it.
 //!
 //! | asleep | the node | a sender |
 //! |---|---|---|
 //! | no | steps, or looks for messages | need do nothing |
 //! | yes | is about to park, is parked, or is about to go on | takes the state back to "no" and unparks it |
 //!
-//! Invariant B1: no wake-up is lost. The node says that it sleeps, then looks for messages a last time; a sender publishes, then looks
-//! whether the node sleeps. Each has a fence between the two, so at least one of them sees what the other did. An unpark that comes before
-//! the park makes the park return at once.
+//! Invariant B1: no wake-up is lost. The node says that it sleeps, then looks for messages a last time; a sender
+//! publishes, then looks whether the node sleeps. Each has a fence between the two, so at least one of them sees what
+//! the other did. An unpark that comes before the park makes the park return at once.
 
 use crate::sync::{AtomicBool, Ordering, fence, thread};
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// One node's.
 pub(super) struct Doorbell {
     asleep: AtomicBool,
-    /// Who sleeps; entered before it sleeps for the first time.
+    /// The sleeping thread; entered before it sleeps for the first time.
     sleeper: OnceLock<thread::Thread>,
 }
 
@@ -25,11 +25,12 @@ impl Doorbell {
         Doorbell { asleep: AtomicBool::new(false), sleeper: OnceLock::new() }
     }
 
-    /// Parks the calling thread, always the same one, unless `wanted` says that there is something to do; at most for `limit`. It may return
-    /// for no reason.
+    /// Parks the calling thread, always the same one, unless `wanted` says that there is something to do; at most for
+    /// `limit`. It may return for no reason.
     pub(super) fn sleep(&self, limit: Option<Duration>, wanted: impl FnOnce() -> bool) {
         self.sleeper.get_or_init(thread::current);
-        // Release: pairs with the Acquire in `ring`, which then finds the sleeper. The fence orders it before what `wanted` looks at (B1).
+        // Release: pairs with the Acquire in `ring`, which then finds the sleeper. The fence orders it before what
+        // `wanted` looks at (B1).
         self.asleep.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
         if !wanted() {
@@ -38,7 +39,7 @@ impl Doorbell {
                 Some(limit) => park_timeout(limit),
             }
         }
-        // Relaxed: who still sees "yes" unparks in vain.
+        // Relaxed: a sender that still sees "yes" unparks in vain.
         self.asleep.store(false, Ordering::Relaxed);
     }
 
@@ -46,7 +47,8 @@ impl Doorbell {
     pub(super) fn ring(&self) {
         // B1: publishing comes before looking.
         fence(Ordering::SeqCst);
-        // The first look spares those who do not sleep the write; the exchange leaves one of several senders to unpark.
+        // The first look spares the write if the node does not sleep; the exchange leaves one of several senders to
+        // unpark.
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Acquire) {
             self.sleeper.get().expect("who sleeps has entered itself").unpark();
         }

@@ -1,13 +1,15 @@
 //! A lane: messages of one priority from one node to another, in a ring of words with one writer and one reader.
 //!
-//! A message is a header word (how many words, and whether a payload goes with it) and its words. The payload itself is handed over beside
-//! the ring, so it is never copied.
+//! A message is a header word (how many words, and whether a payload goes with it) and its words. The payload itself
+//! is handed over beside the ring, so it is never copied.
 //!
 //! Invariants:
-//! - L1 Words `head..tail` (positions only grow; a position modulo the capacity is its place) belong to the reader, all others to the
-//!   writer. Only the writer moves `tail`, only the reader `head`, each after it is done with the words.
+//! - L1 Words `head..tail` (positions only grow; a position modulo the capacity is its place) belong to the reader,
+//!   all others to the writer. Only the writer moves `tail`, only the reader `head`, each after it is done with the
+//!   words.
 //! - L2 A lane has as many payloads as published and unpublished messages with one; both are in the order of sending.
-//! - L3 What is written becomes visible by [`Writer::publish`] alone, so that one transfer of a cache line carries many messages.
+//! - L3 What is written becomes visible by [`Writer::publish`] alone, so that one transfer of a cache line carries
+//!   many messages.
 
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use crate::{Message, NodeId, Priority, WORDS_MAX};
@@ -16,7 +18,8 @@ use std::collections::VecDeque;
 /// In a header word: a payload goes with this message.
 const HAS_PAYLOAD: u64 = 1 << 8;
 
-/// Keeps what the writer stores and what the reader stores in different cache lines (and pairs of lines, which are fetched together).
+/// Keeps what the writer stores and what the reader stores in different cache lines (and pairs of lines, which are
+/// fetched together).
 #[repr(align(128))]
 struct Padded<T>(T);
 

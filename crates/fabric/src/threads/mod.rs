@@ -1,17 +1,17 @@
 //! Nodes that are threads of this process.
 //!
-//! Between two nodes that have something to say to each other there is a `lane` for each direction and priority, made when it is first
-//! used. A node reads its lanes in turn. One that has nothing to do waits awake for a while (see `patience`), then sleeps behind its
-//! `doorbell`.
+//! Between two nodes that have something to say to each other there is a `lane` for each direction and priority, made
+//! when it is first used. A node reads its lanes in turn. One that has nothing to do waits awake for a while (see
+//! `patience`), then sleeps behind its `doorbell`.
 //!
-//! Messages become visible in bunches: when [`BUNCH_WORDS`] have come together, when the sender finds nothing to poll, and after each of its
-//! steps (N3).
+//! Messages become visible in bunches: when [`BUNCH_WORDS`] have come together, when the sender finds nothing to
+//! poll, and after each of its steps (N3).
 //!
 //! Invariants:
 //! - H1 A lane is given to its receiver before anything is published on it.
 //! - H2 Whoever publishes rings the doorbell after it.
-//! - H3 A node that panics ends the run: `failed` is set, then all doorbells ring; every node looks at `failed` between its steps and
-//!   before it sleeps.
+//! - H3 A node that panics ends the run: `failed` is set, then all doorbells ring; every node looks at `failed`
+//!   between its steps and before it sleeps.
 //! - H4 A node that comes last to a barrier says that it is over and then rings all doorbells.
 
 mod doorbell;
@@ -35,9 +35,9 @@ use std::time::{Duration, Instant};
 const LANE_WORDS: std::ops::RangeInclusive<usize> = if cfg!(models) { 16..=16 } else { 256..=4096 };
 /// What the lanes to one receiver have together, if everybody sends to it.
 const RECEIVER_WORDS: usize = 1 << 15;
-/// So much is published although the sender goes on.
+/// Words after which a sender publishes although it goes on.
 const BUNCH_WORDS: u64 = 64;
-/// So many messages of low priority may come before the next look for one of high priority.
+/// Messages of low priority that may come before the next look for one of high priority.
 const STRETCH: u32 = 16;
 /// The two of them, as indices.
 const PRIORITIES: usize = 2;
@@ -110,8 +110,9 @@ struct Inbox {
     current: usize,
 }
 
-/// Runs `nodes` nodes, made by `make` and stepped each by a thread of its own, until all are done; what `end` makes of them comes back in
-/// their order. Both are called by the node's thread. If a node panics, or there is no thread for one, the others are abandoned.
+/// Runs `nodes` nodes, made by `make` and stepped each by a thread of its own, until all are done; what `end` makes
+/// of them comes back in their order. Both are called by the node's thread. If a node panics, or there is no thread
+/// for one, the others are abandoned.
 pub fn run<N: Node<Threads>, R: Send>(
     nodes: u32,
     make: impl Fn(NodeId) -> N + Sync,
@@ -194,7 +195,7 @@ impl Hub {
     }
     fn fail(&self, failed: Failed) {
         self.failure.lock().expect("nothing panics while it holds this").get_or_insert(failed);
-        // Relaxed: the doorbells' fences order it for those who sleep, and all others look again and again (H3).
+        // Relaxed: the doorbells' fences order it for sleeping nodes, and all others look again and again (H3).
         self.failed.store(true, Ordering::Relaxed);
         for mailbox in &self.mailboxes {
             mailbox.doorbell.ring();
@@ -261,7 +262,8 @@ impl Threads {
 
     fn open_lanes(&mut self) {
         let mailbox = &self.hub.mailboxes[self.node.0 as usize];
-        // Acquire: pairs with the Release in `writer`. A lane that is missed now is seen before the node sleeps (B1, H1).
+        // Acquire: pairs with the Release in `writer`. A lane that is missed now is seen before the node sleeps (B1,
+        // H1).
         let openings = mailbox.openings.load(Ordering::Acquire);
         if openings != self.openings {
             self.openings = openings;
@@ -365,7 +367,7 @@ impl Fabric for Threads {
     }
     fn poll(&mut self) -> Option<Message> {
         let message = self.read();
-        // Who finds nothing may be waiting for an answer to what it has sent.
+        // A node that finds nothing may be waiting for an answer to what it has sent.
         let message = if message.is_none() && self.publish() { self.read() } else { message };
         self.stalled &= message.is_none();
         message

@@ -1,6 +1,7 @@
 //! What every order of events leads to (`cargo xtask loom`).
 //!
-//! Loom does not let a load happen after a store that follows it, so it cannot tell whether the order of `Reader::read`'s last store matters.
+//! Loom does not let a load happen after a store that follows it, so it cannot tell whether the order of
+//! `Reader::read`'s last store matters.
 
 use super::*;
 use loom::model::Builder;

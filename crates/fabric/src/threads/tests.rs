@@ -3,7 +3,7 @@
 use super::*;
 use crate::conformance::{Kind, programs};
 
-/// So many threads.
+/// Options for this number of threads.
 struct Suite(u32);
 
 impl Kind for Suite {

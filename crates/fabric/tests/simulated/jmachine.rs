@@ -1,5 +1,6 @@
-//! Against the J-Machine: a ping takes 43 cycles and 2 a hop, random traffic saturates at about 6 Gbit/s. Inputs: the network of
-//! `Config::j_machine`, dispatch 4, handlers 9 and 10; pings of two words each way; a test loop of 45 cycles, answers as long as requests.
+//! Against the J-Machine: a ping takes 43 cycles and 2 a hop, random traffic saturates at about 6 Gbit/s. Inputs: the
+//! network of `Config::j_machine`, dispatch 4, handlers 9 and 10; pings of two words each way; a test loop of 45
+//! cycles, answers as long as requests.
 
 use fabric::simulated::{Config, Duplex, Endpoint, Pattern, Source, Traffic, measure, run};
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step, Time};
@@ -69,7 +70,8 @@ fn ping_takes_43_cycles_and_2_a_hop() {
 
 const TEST_LOOP: u64 = 45;
 
-/// Words between the halves of the machine, in Gbit/s, when everybody sends to anybody and waits for an answer of the same length.
+/// Words between the halves of the machine, in Gbit/s, when everybody sends to anybody and waits for an answer of the
+/// same length.
 fn bisection_gbits(duplex: Duplex, words: u32) -> f64 {
     let config = Config { duplex, ..Config::j_machine(&[8, 8, 8], 1) };
     let flits = config.header_flits + words * config.word_flits;

@@ -7,8 +7,8 @@ use fabric::simulated::{
 use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, Time};
 use std::collections::BTreeMap;
 
-/// Sends messages to everybody at random until it has sent enough, takes what comes, and checks it. Done when everybody has sent it
-/// how many there are, and these have come.
+/// Sends messages to everybody at random until it has sent enough, takes what comes, and checks it. Done when
+/// everybody has sent it how many there are, and these have come.
 struct Chatter {
     random: Random,
     left: u32,
@@ -245,6 +245,7 @@ fn a_full_receiver_holds_up_its_sender() {
     let outcome = run(&config, |_| Deaf { sent: 0, received: 0 }).expect("all are done");
     let [sender, receiver] = &outcome.nodes[..] else { panic!("two nodes") };
     assert_eq!(sender.sent, receiver.received);
-    // 3 flits each: 3 with the receiver, 4 flits in the buffer between, 5 in the queue, the first of which has left in part.
+    // 3 flits each: 3 with the receiver, 4 flits in the buffer between, 5 in the queue, the first of which has left
+    // in part.
     assert_eq!(sender.sent, 3 + 1 + 5);
 }

@@ -111,7 +111,8 @@ fn arbitration_is_fair_or_not() {
         // What node 2 sends through node 1, by its port towards 0.
         measured.channels[2 * 3 + 1].flits
     };
-    // Ports of links come first, so the far node starves the near ones; or else it has a quarter of the sink: half of what half gets.
+    // Ports of links come first, so the far node starves the near ones; or else it has a quarter of the sink: half of
+    // what half gets.
     assert!(shares(Arbitration::Fixed) > 1500);
     assert!((400..800).contains(&shares(Arbitration::RoundRobin)), "{}", shares(Arbitration::RoundRobin));
 }
