@@ -1,9 +1,11 @@
-//! How fast messages are: `cargo xtask bench --messages`, or `cargo bench -p machine --bench messages`, and for processes
-//! `MPICC=mpicc.mpich cargo bench -p machine --features mpi --target-dir target/mpich --bench messages`, or the same with `openmpi`.
+//! How fast messages are: `cargo xtask bench --messages`, or `cargo bench -p machine --bench messages`, and for
+//! processes `MPICC=mpicc.mpich cargo bench -p machine --features mpi --target-dir target/mpich --bench messages`, or
+//! the same with `openmpi`.
 //!
-//! Everything is measured by nodes that call the fabric themselves and by handlers and tasks of machines; between processes, beside MPI's
-//! own calls. They have turns, in rounds: the figures are medians with the best and the worst round behind them, and how they compare with the
-//! first of their group in the same round (the median of it). Arguments say how many nodes.
+//! Everything is measured by nodes that call the fabric themselves and by handlers and tasks of machines; between
+//! processes, beside MPI's own calls. They have turns, in rounds: the figures are medians with the best and the worst
+//! round behind them, and how they compare with the first of their group in the same round (the median of it).
+//! Arguments say how many nodes.
 
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step};
 use machine::{Call, Context, Costs, Here, Machine, Program, Slot, Verdict};

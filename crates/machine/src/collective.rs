@@ -36,8 +36,9 @@ impl Reduction {
     }
 }
 
-/// A node's part of the barriers of a run. Where the fabric has none, it is a barrier by dissemination (Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988): in round r it tells the node
-/// 2^r further on, and waits for word from the one 2^r before.
+/// A node's part of the barriers of a run. Where the fabric has none, it is a barrier by dissemination (Hensgen,
+/// Finkel, Manber, "Two algorithms for barrier synchronization", 1988): in round r it tells the node 2^r further on,
+/// and waits for word from the one 2^r before.
 #[derive(Debug)]
 pub(crate) struct Barrier {
     node: u32,
@@ -135,8 +136,8 @@ fn at_rank(rank: u32, root: NodeId, nodes: u32) -> NodeId {
     NodeId(((u64::from(rank) + u64::from(root.0)) % u64::from(nodes)) as u32)
 }
 
-/// A node's part of the reductions of a run: values go up the tree of node 0, the result comes down. No node is ahead of the
-/// others by more than one: it would have to know a result that is not there yet.
+/// A node's part of the reductions of a run: values go up the tree of node 0, the result comes down. No node is ahead
+/// of the others by more than one: it would have to know a result that is not there yet.
 #[derive(Debug)]
 pub(crate) struct Reduce {
     node: NodeId,

@@ -10,7 +10,8 @@ use std::rc::Rc;
 pub trait Kind {
     /// How many nodes it runs.
     fn nodes(&self) -> u32;
-    /// Runs a program until no node has anything to do: of each node of this process, what `end` makes of it. If one fails, so does the test.
+    /// Runs a program until no node has anything to do: of each node of this process, what `end` makes of it. If one
+    /// fails, so does the test.
     fn run<P: Program, R: Send>(
         &mut self,
         make: impl Fn(NodeId) -> P + Sync,
@@ -198,7 +199,7 @@ impl Program for Listener {
 fn outside<K: Kind>(kind: &mut K) {
     let last = NodeId(kind.nodes() - 1);
     for waits in [true, false] {
-        // Who waits for nothing is not kept: the time that would be needed is an hour and more.
+        // A node that waits for nothing is not kept: the time that would be needed is an hour and more.
         let delay = if waits { 1_000_000 } else { 1 << 42 };
         let make = |node| {
             let (holds, waits) = (node == NodeId(0), waits && node == last);

@@ -71,7 +71,8 @@ impl<F: Fabric> Context<'_, F> {
     pub fn translate(&self, name: Name) -> Option<u64> {
         self.core.names.translate(name)
     }
-    /// Something goes to another node: the program sends it there with its passport, and it is [adopted](Context::adopt).
+    /// Something goes to another node: the program sends it there with its passport, and it is
+    /// [adopted](Context::adopt).
     pub fn leave(&mut self, name: Name, to: NodeId) -> Option<Passport> {
         self.core.names.leave(name, to)
     }

@@ -11,8 +11,8 @@ use crate::slot::Slot;
 use crate::waves::Waves;
 use fabric::{Fabric, Message, NodeId, Priority, Time};
 
-/// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is simulated, beside what programs
-/// [spend](crate::Context::spend).
+/// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is
+/// simulated, beside what programs [spend](crate::Context::spend).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Costs {
     /// From a message at the head of the queue to the first instruction of its handler.
@@ -96,7 +96,8 @@ pub struct Counters {
     pub returned: u64,
     /// Messages for objects that were elsewhere.
     pub forwarded: u64,
-    /// Messages that no machine writes, that answer nothing, or that a handler does not know: another program sent them.
+    /// Messages that no machine writes, that answer nothing, or that a handler does not know: another program sent
+    /// them.
     pub strange: u64,
     /// Steps of tasks.
     pub steps: u64,
@@ -119,7 +120,7 @@ pub(crate) struct Core {
     pub(crate) reduce: Reduce,
     pub(crate) multicasts: Multicasts,
     pub(crate) waves: Waves,
-    /// Slots of those who wait for replies.
+    /// Slots of tasks that wait for replies.
     pub(crate) calls: Vec<Option<Slot<Message>>>,
     pub(crate) free_calls: Vec<u64>,
     pub(crate) costs: Costs,
@@ -159,7 +160,7 @@ impl Core {
     fn spend_on_sending<F: Fabric>(&mut self, fabric: &mut F, kind: Kind, message: &Message) {
         self.spend_on_words(fabric, kind, message.words().len(), message.payload.len());
     }
-    /// What it takes to send a message of so many words and bytes.
+    /// Time that sending a message of these words and bytes takes.
     #[inline]
     pub(crate) fn spend_on_words<F: Fabric>(
         &mut self,

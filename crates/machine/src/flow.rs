@@ -1,13 +1,14 @@
-//! Who may send how much: credits, and the outbox of what must wait (X2, X3).
+//! How much a node may send: credits, and the outbox of what must wait (X2, X3).
 
 use crate::header::{Header, Kind};
 use fabric::{Busy, Fabric, Message, NodeId, Priority};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Messages of low priority that a node may have under way to each peer. With them, 64 peers cannot put more than 6 MB into a node's queues.
+/// Messages of low priority that a node may have under way to each peer. With them, 64 peers cannot put more than 6
+/// MB into a node's queues.
 pub const CREDITS: u32 = 1024;
-/// Tasks wait while so many messages are in the outbox. Few: what goes through it costs much more than what need not wait. Where time is
-/// simulated, any: so that each message leaves when it was sent.
+/// Messages in the outbox from which on tasks wait. Few: what goes through it costs much more than what need not
+/// wait. Where time is simulated, any: so that each message leaves when it was sent.
 const OUTBOX_FULL: usize = 64;
 const OUTBOX_FULL_SIMULATED: usize = 1;
 
@@ -23,7 +24,8 @@ struct Peer {
     owed: u32,
 }
 
-/// All peers. Those that this node has nothing to do with take (nearly) no memory, so that machines may have many nodes.
+/// All peers. Those that this node has nothing to do with take (nearly) no memory, so that machines may have many
+/// nodes.
 #[derive(Debug, Default)]
 struct Peers(Vec<Option<Box<[Peer; CHUNK]>>>);
 
@@ -55,7 +57,7 @@ pub(crate) struct Flow {
     waiting: usize,
     /// Messages that had to wait so far.
     put_off: u64,
-    /// So many may wait before tasks have to.
+    /// Messages that may wait before tasks have to.
     full: usize,
 }
 

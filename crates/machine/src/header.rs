@@ -1,7 +1,7 @@
 //! The first word of every message, and what a handler sees of one.
 //!
-//! `code (32 bits) | kind (8) | aux (24)`: `aux` is a node, a round or an entry of a table, as the kind says. Whoever gives out entries sees to it that
-//! their numbers fit.
+//! `code (32 bits) | kind (8) | aux (24)`: `aux` is a node, a round or an entry of a table, as the kind says. Whoever
+//! gives out entries sees to it that their numbers fit.
 
 use crate::names::Name;
 use fabric::{Message, NodeId, Priority};
@@ -23,17 +23,18 @@ pub(crate) enum Kind {
     Request,
     /// A reply: word 1 is the slot.
     Reply,
-    /// For the handler that has an object: word 1 is its name, `aux` who sent it first.
+    /// For the handler that has an object: word 1 is its name, `aux` the node that sent it first.
     Named,
     /// Word 1 is a name, `aux` the node that has it now, word 2 how often it has moved.
     Moved,
     /// A message that was refused comes back.
     Returned,
-    /// So many credits (`aux`).
+    /// A number of credits (`aux`).
     Credits,
     /// For a handler of each node; `aux` is the root of the tree.
     Broadcast,
-    /// For a handler of each node of a set, which is at the end of the payload; word 1 is who sent it first, `aux` the entry of who passed it on.
+    /// For a handler of each node of a set, which is at the end of the payload; word 1 is who sent it first, `aux`
+    /// the entry of who passed it on.
     Multicast,
     /// The same along a chain: behind the set are the answers so far, `aux` is the entry of the first sender.
     Chain,
@@ -41,7 +42,8 @@ pub(crate) enum Kind {
     Copy,
     /// A multicast has been dealt with below here: `aux` is the receiver's entry, word 1 the answers.
     Acknowledge,
-    /// A multicast by the fabric has been dealt with below here: word 1 is who sent it first, `aux` that node's entry, word 2 the answers.
+    /// A multicast by the fabric has been dealt with below here: word 1 is who sent it first, `aux` that node's
+    /// entry, word 2 the answers.
     Gathered,
     /// Somebody is in this round (`aux`) of a barrier.
     Barrier,
@@ -121,7 +123,7 @@ impl Header {
 /// A message as its handler sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// Who sent it.
+    /// Its sender.
     pub from: NodeId,
     /// Which handler it is for.
     pub code: u32,

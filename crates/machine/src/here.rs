@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// A step of a task sends so many messages at most, so that it sees how full the outbox is.
+/// Messages that a step of a task sends, at most: so it sees how full the outbox is.
 const REQUESTS: usize = 64;
 
 /// A task's (or a program's) way to its node. Clones are the same node.
@@ -27,15 +27,16 @@ pub(crate) struct Shared {
     pub(crate) nodes: u32,
     pub(crate) now: Cell<Time>,
     pub(crate) full: Cell<bool>,
-    /// Tasks give way after each message that they send: where time is simulated, so that what comes meanwhile is dispatched in time.
+    /// Tasks give way after each message that they send: where time is simulated, so that what comes meanwhile is
+    /// dispatched in time.
     gives_way: bool,
     /// What tasks have asked for, and how many letters were there before it.
     pub(crate) requests: RefCell<Vec<(usize, Request)>>,
     pub(crate) letters: RefCell<Letters>,
     pub(crate) spawned: RefCell<Vec<Task>>,
-    /// Who waits for room in the outbox.
+    /// Tasks that wait for room in the outbox.
     pub(crate) room: RefCell<Vec<Waker>>,
-    /// Who sleeps, by the time when they wake.
+    /// Tasks that sleep, by the time when they wake.
     pub(crate) sleeping: RefCell<BTreeMap<Time, Vec<Slot<()>>>>,
 }
 
@@ -65,8 +66,8 @@ impl Reply {
     }
 }
 
-/// A message that is sent as soon as there is room for it: at once, or when there is some while this is awaited. (It fits into two registers: what a call returns
-/// in memory piece by piece cannot soon be moved as a whole.)
+/// A message that is sent as soon as there is room for it: at once, or when there is some while this is awaited. (It
+/// fits into two registers: what a call returns in memory piece by piece cannot soon be moved as a whole.)
 #[must_use = "there may be no room now"]
 pub struct Sending<'a> {
     here: &'a Here,
@@ -235,7 +236,8 @@ impl Here {
         self.room().await;
         self.ask(Request::Broadcast { code, words: words.to_vec(), payload });
     }
-    /// Sends a message to a handler of each node of a set, along a tree, and waits until all of them have dealt with it.
+    /// Sends a message to a handler of each node of a set, along a tree, and waits until all of them have dealt with
+    /// it.
     pub async fn multicast(&self, set: NodeSet, code: u32, words: &[u64], payload: Vec<u8>) -> Answers {
         self.multicast_by(Spread::Tree, set, code, words, payload).await
     }

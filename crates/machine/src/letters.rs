@@ -1,7 +1,7 @@
 //! Messages that tasks have asked to be sent, until their step is over.
 //!
-//! Each stays in the place where it was written first, which is used again and again: a processor is slow to move what has just been written
-//! word by word.
+//! Each stays in the place where it was written first, which is used again and again: a processor is slow to move
+//! what has just been written word by word.
 
 use crate::header::{Header, Kind, WORDS};
 use fabric::{Message, NodeId, Priority, WORDS_MAX};

@@ -1,30 +1,34 @@
-//! The message-driven node: what the J-Machine's processors did in hardware (Noakes, Wallach, Dally, ISCA 1993, section 2), on any fabric.
+//! The message-driven node: what the J-Machine's processors did in hardware (Noakes, Wallach, Dally, ISCA 1993,
+//! section 2), on any fabric.
 //!
-//! A program of a node is a [`Program`]: a state with handlers. A message names a handler by its code and brings a few words; the handler runs
-//! at once and never blocks. What must wait is a *task*, a Rust future that [`Here::spawn`] starts: it awaits a [`Slot`], which is
-//! empty until somebody fills it, and costs nothing meanwhile. [`Machine`] runs both for one node; it is a [`fabric::Node`], so the same
-//! program runs on threads, on MPI and in simulated time.
+//! A program of a node is a [`Program`]: a state with handlers. A message names a handler by its code and brings a
+//! few words; the handler runs at once and never blocks. What must wait is a *task*, a Rust future that
+//! [`Here::spawn`] starts: it awaits a [`Slot`], which is empty until somebody fills it, and costs nothing meanwhile.
+//! [`Machine`] runs both for one node; it is a [`fabric::Node`], so the same program runs on threads, on MPI and in
+//! simulated time.
 //!
 //! ```text
 //! fabric -> Machine::step -> Program::handle(Context)   replies, sends: at once
 //!                         -> tasks (Here)               requests, done by the machine after the task's step
 //! ```
 //! Invariants:
-//! - X1 Messages of high priority are dispatched before all others. Programs send answers with it, and what a handler of such a message sends
-//!   is of high priority too: so no answer waits for a request.
-//! - X2 A node has at most [`CREDITS`] messages of low priority under way to each peer, and whoever dispatches them gives credits back: so a
-//!   node that is slow stops those who flood it, not the network. Copies that the network makes of a multicast need none; of such multicasts a
-//!   node has at most 64 under way.
-//! - X3 What has no credit, or finds the fabric busy, waits in the outbox of its sender, in order. Tasks wait while that is full; handlers
-//!   never do, so it grows only if handlers send more messages than they get.
-//! - X4 The run ends when no node has anything to do and no message is under way: two waves in a row over all nodes found the same
-//!   numbers of messages sent and dispatched, equal to each other (Mattern, "Algorithms for distributed termination detection", 1987, section 5).
-//!   To come to a barrier of the fabric's counts as a message to oneself, which nobody else need see. Tasks that still wait then would wait for ever: that is an error.
-//! - X6 A run in which nobody has anything to do goes on nevertheless if something may come from outside to one node ([`Program::holds`]), and some node
-//!   waits for anything at all ([`Program::waits`]): neither alone keeps it from its end.
-//! - X5 Where time is simulated, a step ends when time has been spent, and a task gives way after each message that it sends: so a message
-//!   leaves when it was sent, and one that comes is dispatched before what could wait. A handler is not interrupted, nor a stretch of a task between
-//!   two messages.
+//! - X1 Messages of high priority are dispatched before all others. Programs send answers with it, and what a handler
+//!   of such a message sends is of high priority too: so no answer waits for a request.
+//! - X2 A node has at most [`CREDITS`] messages of low priority under way to each peer, and whoever dispatches them
+//!   gives credits back: so a node that is slow stops the nodes that flood it, not the network. Copies that the
+//!   network makes of a multicast need none; of such multicasts a node has at most 64 under way.
+//! - X3 What has no credit, or finds the fabric busy, waits in the outbox of its sender, in order. Tasks wait while
+//!   that is full; handlers never do, so it grows only if handlers send more messages than they get.
+//! - X4 The run ends when no node has anything to do and no message is under way: two waves in a row over all nodes
+//!   found the same numbers of messages sent and dispatched, equal to each other (Mattern, "Algorithms for
+//!   distributed termination detection", 1987, section 5). To come to a barrier of the fabric's counts as a message
+//!   to oneself, which nobody else need see. Tasks that still wait then would wait for ever: that is an error.
+//! - X6 A run in which nobody has anything to do goes on nevertheless if something may come from outside to one node
+//!   ([`Program::holds`]), and some node waits for anything at all ([`Program::waits`]): neither alone keeps it from
+//!   its end.
+//! - X5 Where time is simulated, a step ends when time has been spent, and a task gives way after each message that
+//!   it sends: so a message leaves when it was sent, and one that comes is dispatched before what could wait. A
+//!   handler is not interrupted, nor a stretch of a task between two messages.
 
 #![forbid(unsafe_code)]
 
@@ -67,17 +71,18 @@ pub trait Program {
     fn start(&mut self, here: &Here);
     /// A message has come. Takes as long as the handler does: nothing else runs on the node meanwhile.
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict;
-    /// A stretch of what the node does while no message comes and no task is ready. True: there is more of it. It is asked again after each
-    /// message and each step of a task.
+    /// A stretch of what the node does while no message comes and no task is ready. True: there is more of it. It is
+    /// asked again after each message and each step of a task.
     fn background<F: Fabric>(&mut self, _: &mut Context<'_, F>) -> bool {
         false
     }
-    /// X6: whether something may still come to this node from outside all nodes. It is asked when the node has nothing to do; as
-    /// long as that is so, `background` is, too, now and then.
+    /// X6: whether something may still come to this node from outside all nodes. It is asked when the node has
+    /// nothing to do; as long as that is so, `background` is, too, now and then.
     fn holds(&mut self) -> bool {
         false
     }
-    /// X6: whether somebody at this node waits for what another one, or the outside, may bring. It is asked when a wave comes by.
+    /// X6: whether somebody at this node waits for what another one, or the outside, may bring. It is asked when a
+    /// wave comes by.
     fn waits(&mut self) -> bool {
         false
     }
@@ -88,7 +93,8 @@ pub trait Program {
 pub enum Verdict {
     /// It was dealt with.
     Done,
-    /// It was a [multicast](Spread::Levels) that is not for this node: its sender learns how many such nodes there were.
+    /// It was a [multicast](Spread::Levels) that is not for this node: its sender learns how many such nodes there
+    /// were.
     Absent,
     /// Not now: it goes back to its sender, which sends it again after a while.
     Refused,

@@ -17,7 +17,7 @@ use std::task::Waker;
 
 /// Messages and steps of tasks before the fabric may look at something else.
 const STEPS: usize = 64;
-/// A program that holds the run is asked for its background work after so many times the patience of the node.
+/// A program that holds the run is asked for its background work after this multiple of the node's patience.
 const LOOK: u64 = 50;
 
 /// How the run ended at this node.
@@ -251,7 +251,8 @@ impl<P: Program> Machine<P> {
         self.deliver(fabric, mine);
         true
     }
-    /// A message that must not go back, because its sender has other things to do with it: if it is refused, it is tried again here.
+    /// A message that must not go back, because its sender has other things to do with it: if it is refused, it is
+    /// tried again here.
     fn deliver<F: Fabric>(&mut self, fabric: &mut F, message: Message) {
         let header = Header::of(&message).expect("it was looked at before");
         let word = message.words().get(1).copied().unwrap_or_default();

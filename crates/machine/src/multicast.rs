@@ -7,8 +7,8 @@
 //! | `Chain` | a node tells the next when its own part is done | the last to the sender |
 //! | `Network`, `Levels` | the routers | the nodes that were reached, along the fabric's tree of them ([`fabric::Gather`]) |
 //!
-//! An acknowledgement along the fabric's tree may come before the collector's own copy: what a collector still expects is a
-//! signed count, and it is done when it has its own copy and expects nothing.
+//! An acknowledgement along the fabric's tree may come before the collector's own copy: what a collector still
+//! expects is a signed count, and it is done when it has its own copy and expects nothing.
 
 use crate::core::Core;
 use crate::header::{Header, Kind, NODES_MAX};
@@ -16,8 +16,8 @@ use crate::slot::Slot;
 use fabric::{Fabric, Gather, Map, Message, NodeId, NodeSet, Priority, Refused};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How a multicast goes to its nodes. All mean the same; they differ in what they cost. Where the fabric has no multicast, or
-/// cannot do this one ([`Refused::Unsupported`]), the last two are a tree.
+/// How a multicast goes to its nodes. All mean the same; they differ in what they cost. Where the fabric has no
+/// multicast, or cannot do this one ([`Refused::Unsupported`]), the last two are a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
     /// One message after the other.
@@ -28,8 +28,8 @@ pub enum Spread {
     Chain,
     /// The fabric's own multicast.
     Network,
-    /// The fabric's own, to a superset of the set: one bit-map for each level of the network's tree. Handlers of strangers
-    /// get it, too, and say that it is not for them ([`Verdict::Absent`](crate::Verdict::Absent)).
+    /// The fabric's own, to a superset of the set: one bit-map for each level of the network's tree. Handlers of
+    /// strangers get it, too, and say that it is not for them ([`Verdict::Absent`](crate::Verdict::Absent)).
     Levels,
 }
 
@@ -330,7 +330,8 @@ impl Core {
         }
         Ok(entry)
     }
-    /// A chain has come to this node, from the entry of its sender, with the answers so far. Returns the entry for the own part.
+    /// A chain has come to this node, from the entry of its sender, with the answers so far. Returns the entry for
+    /// the own part.
     pub(crate) fn enter_chain(
         &mut self,
         sender: (NodeId, u32),

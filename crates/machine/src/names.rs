@@ -1,7 +1,9 @@
-//! Names of objects, good at every node: where they are is looked up. (J-Machine: `enter` and `xlate`; its compilers' global objects.)
+//! Names of objects, good at every node: where they are is looked up. (J-Machine: `enter` and `xlate`; its compilers'
+//! global objects.)
 //!
-//! A name's home is the node that made it, and always knows who has the object now. Others send to the node that had it last as far as they
-//! know, at first the home; who gets a message for an object that it does not have, passes it to the home.
+//! A name's home is the node that made it, and always knows which node has the object now. Others send to the node
+//! that had it last as far as they know, at first the home; a node that gets a message for an object that it does not
+//! have passes it to the home.
 
 use fabric::NodeId;
 use std::collections::BTreeMap;
@@ -9,7 +11,7 @@ use std::collections::BTreeMap;
 /// The name of an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Name {
-    /// Who made it.
+    /// The node that made it.
     pub home: NodeId,
     /// Which of the names of its home it is.
     pub index: u32,

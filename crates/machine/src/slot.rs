@@ -33,7 +33,8 @@ impl<T> Slot<T> {
     pub fn new() -> Slot<T> {
         Slot(Rc::new(RefCell::new(State::Empty(Vec::new()))))
     }
-    /// Fills the slot: those who wait for it become ready. A slot that is full stays as it is, and the value comes back.
+    /// Fills the slot: tasks that wait for it become ready. A slot that is full stays as it is, and the value comes
+    /// back.
     pub fn fill(&self, value: T) -> Result<(), T> {
         let mut state = self.0.borrow_mut();
         let State::Empty(waiting) = &mut *state else { return Err(value) };

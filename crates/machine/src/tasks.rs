@@ -25,7 +25,8 @@ struct Entry {
     waited: bool,
 }
 
-/// Makes a task ready. (Shared because wakers are; only the node's thread uses it, unless a program gives a waker away.)
+/// Makes a task ready. (Shared because wakers are; only the node's thread uses it, unless a program gives a waker
+/// away.)
 struct Alarm {
     task: usize,
     /// Whether the task is in `ready`. Relaxed: the lock of `ready` orders what matters.

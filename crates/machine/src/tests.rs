@@ -131,7 +131,7 @@ pub(crate) fn way(node: NodeId, nodes: u32) -> impl Fabric {
     Way::new(node, nodes, &Rc::new(RefCell::new(net)))
 }
 
-/// So many nodes with so much room, and the order of everything by seed.
+/// Nodes with this much room, and the order of everything by seed.
 struct Suite {
     seed: u64,
     nodes: u32,

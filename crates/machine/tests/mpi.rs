@@ -1,4 +1,5 @@
-//! Machines under an MPI launcher. This program is its own node: without a launcher it starts itself under one, several times.
+//! Machines under an MPI launcher. This program is its own node: without a launcher it starts itself under one,
+//! several times.
 
 use fabric::NodeId;
 use fabric::mpi::Session;
