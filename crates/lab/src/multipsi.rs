@@ -1,7 +1,8 @@
-//! K. Nakajima: "Distributed Implementation of KL1 on the Multi-PSI/V2", ICOT TR-486, 1989: what messages between nodes load the network with.
+//! K. Nakajima: "Distributed Implementation of KL1 on the Multi-PSI/V2", ICOT TR-486, 1989: what messages between
+//! nodes load the network with.
 //!
-//! The paper computes it from the number of messages. Here the same messages go over a simulated network of that form, in an open loop:
-//! random destinations, 20 bytes each.
+//! The paper computes it from the number of messages. Here the same messages go over a simulated network of that
+//! form, in an open loop: random destinations, 20 bytes each.
 
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
@@ -75,7 +76,7 @@ impl Machine {
         let rate =
             self.messages_a_second() * f64::from(MESSAGE_BYTES) / self.nodes() / self.channel_bytes_a_second;
         let source = Source::Open { pattern: Pattern::Uniform, flits: MESSAGE_BYTES, rate };
-        // So many messages for each node, on the average.
+        // Messages for each node, on the average.
         let messages = if scale == Scale::Full { 300.0 } else { 20.0 } * 16.0 / f64::from(self.side);
         let cycles = (messages * f64::from(MESSAGE_BYTES) / rate) as u64;
         measure(

@@ -1,4 +1,5 @@
-//! Simulated networks beside another simulator of networks, BookSim2 (N. Jiang et al.: "A detailed and flexible cycle-accurate network-on-chip simulator", ISPASS 2013).
+//! Simulated networks beside another simulator of networks, BookSim2 (N. Jiang et al.: "A detailed and flexible
+//! cycle-accurate network-on-chip simulator", ISPASS 2013).
 
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};

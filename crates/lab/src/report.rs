@@ -59,7 +59,7 @@ impl Table {
 pub enum Cell {
     /// A word, left-aligned.
     Text(String),
-    /// A measured value, with so many decimals when people read it.
+    /// A measured value, and its decimals when people read it.
     Measured(f64, usize),
     /// A value from the paper, as it is printed there.
     Published(f64, usize),
@@ -170,7 +170,7 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// The smallest value that so many percent of the values do not exceed; `None` of none.
+/// The smallest value that this percentage of the values does not exceed; `None` of none.
 pub fn percentile(mut values: Vec<f64>, percent: u32) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let rank = (values.len() * percent as usize).div_ceil(100).max(1);

@@ -1,5 +1,5 @@
-//! Charts as SVG: axes from zero, lines or bars, a legend. Written by hand: no more than this is needed, and a chart's text is then the same
-//! everywhere.
+//! Charts as SVG: axes from zero, lines or bars, a legend. Written by hand: no more than this is needed, and a
+//! chart's text is then the same everywhere.
 
 use crate::report::{Chart, Series, grouped};
 
@@ -17,9 +17,9 @@ const LETTER: f64 = 7.0;
 /// How much of a group's room its bars take, and how wide one is at most.
 const GROUP_SHARE: f64 = 0.8;
 const BAR_MAX: f64 = 56.0;
-/// A line has at most so many points; of more, the highest of each stretch is drawn.
+/// Points of a line, at most; of more, the highest of each stretch is drawn.
 const POINTS_MAX: usize = 400;
-/// Told apart also by those who do not see all colours.
+/// Told apart also by readers that do not see all colours.
 const COLORS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
 
 /// One chart.

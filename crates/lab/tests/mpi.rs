@@ -1,5 +1,5 @@
-//! The J-Machine's programs under an MPI launcher give what the plain sequential versions give. This program is its own node: without a
-//! launcher it starts itself under one, several times.
+//! The J-Machine's programs under an MPI launcher give what the plain sequential versions give. This program is its
+//! own node: without a launcher it starts itself under one, several times.
 
 use fabric::NodeId;
 use fabric::mpi::Session;

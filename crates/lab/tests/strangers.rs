@@ -1,4 +1,5 @@
-//! The J-Machine's programs among nodes that send them what no node of theirs sends: it is counted, and nothing worse happens.
+//! The J-Machine's programs among nodes that send them what no node of theirs sends: it is counted, and nothing worse
+//! happens.
 
 use fabric::simulated::{self, Config};
 use fabric::{Fabric, NodeId, Priority, Random};

@@ -7,7 +7,8 @@ use machine::{Costs, Ended, Machine, Program};
 
 const NODES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Runs a program until no node has anything to do, on threads and in simulated time, there twice: what `end` makes of its parts, for each of the two.
+/// Runs a program until no node has anything to do, on threads and in simulated time, there twice: what `end` makes
+/// of its parts, for each of the two.
 fn run<P: Program, R: Send>(
     nodes: u32,
     make: impl Fn(NodeId) -> P + Sync,

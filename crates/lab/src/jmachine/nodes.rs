@@ -12,7 +12,7 @@ pub(crate) trait Nodes {
     fn about(&self) -> String;
     /// How many there can be.
     fn most(&self) -> u32;
-    /// Runs a program on so many of them, and measures with that of node 0. What other nodes measure is
+    /// Runs a program on this number of them, and measures with that of node 0. What other nodes measure is
     /// no figure.
     fn time<P: Program>(
         &mut self,
@@ -21,7 +21,7 @@ pub(crate) trait Nodes {
         measure: impl Fn(&P) -> f64 + Sync,
     ) -> Result<f64, Error>;
 
-    /// The median, the least and the most of so many runs, at least one.
+    /// The median, the least and the most of this number of runs, at least one.
     fn times<P: Program>(
         &mut self,
         runs: u32,

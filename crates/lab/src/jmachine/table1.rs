@@ -85,7 +85,7 @@ impl Program for Stream {
     }
 }
 
-/// Cycles of a message of so many words: one way, and of the two nodes.
+/// Cycles of a message of this number of words: one way, and of the two nodes.
 fn simulated(words: usize) -> Result<[f64; 2], Error> {
     let run = simulation::run(2, |_| Stream::new(TAKE, 1, words, 0))?;
     Ok([run.programs[0].last.0 as f64, run.spent.messages as f64])

@@ -24,7 +24,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 struct Times {
     success: f64,
     write: f64,
-    /// A read that fails, a write that finds somebody who waits, and the restart.
+    /// A read that fails, a write that finds a waiting task, and the restart.
     wait: f64,
 }
 

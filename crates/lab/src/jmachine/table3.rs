@@ -30,7 +30,8 @@ const WAVE: u32 = 2;
 const ENTRY_AND_EXIT: u64 = 26;
 const WAVE_HANDLER: u64 = 10;
 
-/// The barrier of a library, in handlers alone: in wave w a node and the one whose number differs in bit w tell each other that they are there.
+/// The barrier of a library, in handlers alone: in wave w a node and the one whose number differs in bit w tell each
+/// other that they are there.
 struct Exchange {
     waves: u32,
     /// The wave that this node is in; none: it has not come to the barrier.
@@ -115,8 +116,8 @@ impl Program for Meeting {
     }
 }
 
-/// Cycles from when a node comes to a barrier until it leaves it, the mean of all nodes: of the barrier in handlers alone, to which all come at the same
-/// time, and of the machine's.
+/// Cycles from when a node comes to a barrier until it leaves it, the mean of all nodes: of the barrier in handlers
+/// alone, to which all come at the same time, and of the machine's.
 fn simulated(nodes: u32) -> Result<[f64; 2], Error> {
     let exchange = simulation::run(nodes, |_| Exchange::new(nodes))?.programs;
     let exchange = exchange.iter().map(|node| (node.ended.0 - node.began.0) as f64);

@@ -1,10 +1,11 @@
 //! M. Sato, A. Goto: "Evaluation of the KL1 Parallel System on a Shared Memory Multiprocessor", ICOT TR-448, 1989.
 //!
 //! The paper runs three programs on a Sequent Symmetry and looks at how fast goals are reduced, how fast memory is
-//! consumed, what is alive after each collection, and what collections cost. Its programs are not printed; ours solve the same
-//! problems, so times and counts cannot be compared one to one, shares and shapes can.
+//! consumed, what is alive after each collection, and what collections cost. Its programs are not printed; ours solve
+//! the same problems, so times and counts cannot be compared one to one, shares and shapes can.
 //!
-//! Here is what the paper prints, and how the programs are run; what is made of the figures is in `tables` and `charts`.
+//! Here is what the paper prints, and how the programs are run; what is made of the figures is in `tables` and
+//! `charts`.
 
 use crate::programs::{KL1CMP, PUZZLE, Program, TRIANGLE};
 use crate::record::{Record, Sample, Share};

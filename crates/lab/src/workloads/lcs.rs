@@ -1,4 +1,5 @@
-//! Longest common subsequence: the first string is spread over the nodes, the second passes through them character by character.
+//! Longest common subsequence: the first string is spread over the nodes, the second passes through them character by
+//! character.
 
 use fabric::{Fabric, NodeId, Priority, Random};
 use machine::{Call, Context, Here, Program, Verdict};
@@ -52,7 +53,7 @@ pub struct Lcs {
 }
 
 impl Lcs {
-    /// The part of one of so many nodes.
+    /// The part of one node, of this number of them.
     pub fn new(node: NodeId, nodes: u32, (first, second): (&[u8], &[u8]), cycles: Cycles) -> Lcs {
         let bounds = |node: u64| (first.len() as u64 * node / u64::from(nodes)) as usize;
         let part = first[bounds(node.0.into())..bounds(u64::from(node.0) + 1)].to_vec();
@@ -79,7 +80,7 @@ impl Program for Lcs {
     }
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
         let &[character, above] = call.words else { return Verdict::Strange };
-        // So many characters have no longer common subsequence with anything.
+        // No characters of this number have a longer common subsequence with anything.
         if call.code != NEXT_CHARACTER || above > self.characters + 1 {
             return Verdict::Strange;
         }

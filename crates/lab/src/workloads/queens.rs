@@ -1,4 +1,5 @@
-//! N queens: node 0 places the first queens breadth first, and sends each board to a node, which counts the solutions depth first.
+//! N queens: node 0 places the first queens breadth first, and sends each board to a node, which counts the solutions
+//! depth first.
 
 use fabric::{Fabric, NodeId, Priority};
 use machine::{Call, Context, Here, Program, Verdict};

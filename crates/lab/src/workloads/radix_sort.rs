@@ -1,5 +1,5 @@
-//! Radix sort by counting: 4 bits a pass; a binary tree combines the nodes' counts and distributes their places; then each key is written to its
-//! place, with a message for each as published, or many in one.
+//! Radix sort by counting: 4 bits a pass; a binary tree combines the nodes' counts and distributes their places; then
+//! each key is written to its place, with a message for each as published, or many in one.
 
 use fabric::{Fabric, NodeId, Priority, Random};
 use machine::{Call, Context, Here, Program, Slot, Verdict};
@@ -40,7 +40,7 @@ pub enum Writes {
     Batched,
 }
 
-/// So many keys of so many bits, by seed.
+/// Keys: their number, their bits, the seed.
 pub fn keys(seed: u64, count: usize, bits: u32) -> Vec<u64> {
     let mut random = Random::new(seed);
     (0..count).map(|_| random.below(1 << bits).into()).collect()
@@ -58,7 +58,7 @@ struct State {
     /// The keys, and those of the next pass.
     keys: Vec<u64>,
     next: Vec<u64>,
-    /// Keys that have come in this pass, and who waits for all.
+    /// Keys that have come in this pass, and the task that waits for all.
     arrived: usize,
     all: Slot<()>,
     counts: BTreeMap<(u32, u64, u64), Slot<Counts>>,
@@ -74,7 +74,7 @@ pub struct RadixSort {
 }
 
 impl RadixSort {
-    /// The part of one of so many nodes, whose number divides that of the keys.
+    /// The part of one node; the number of nodes divides that of the keys.
     pub fn new(
         node: NodeId,
         nodes: u32,
@@ -132,8 +132,8 @@ impl State {
     }
 }
 
-/// Where this node's keys of each digit begin: the counts go up a binary tree, in which a node has all between itself and the next one
-/// of its level below it, and places come down.
+/// Where this node's keys of each digit begin: the counts go up a binary tree, in which a node has all between itself
+/// and the next one of its level below it, and places come down.
 async fn places(here: &Here, state: &Rc<RefCell<State>>, pass: u64, own: Counts) -> Counts {
     let (me, nodes) = (u64::from(here.node().0), u64::from(here.nodes()));
     let wait = |code, level| state.borrow_mut().counts(code, pass, level).read();
@@ -180,7 +180,8 @@ impl Program for RadixSort {
                 keys.iter().for_each(|&key| own[digit(key)] += 1);
                 here.spend(cycles.key * keys.len() as u64);
                 state.borrow_mut().keys = keys.clone();
-                // Nobody writes keys of this pass before all have counted, so before all have got those of the last one.
+                // Nobody writes keys of this pass before all have counted, so before all have got those of the last
+                // one.
                 let mut next = places(&here, &state, pass.into(), own).await;
                 let mine = keys.len();
                 let mut batches = vec![Vec::new(); here.nodes() as usize];
@@ -189,7 +190,8 @@ impl Program for RadixSort {
                     next[digit(key)] += 1;
                     here.spend(cycles.key);
                     let to = NodeId((place / mine) as u32);
-                    // Another program sent the counts. Nobody gets this key, so somebody waits for one until the run ends.
+                    // Another program sent the counts. Nobody gets this key, so somebody waits for one until the run
+                    // ends.
                     if to.0 >= here.nodes() {
                         continue;
                     }

@@ -1,7 +1,9 @@
-//! The travelling salesman by branch and bound: nodes search parts of the tree, tell each other better tours, and give parts to those who have none.
+//! The travelling salesman by branch and bound: nodes search parts of the tree, tell each other better tours, and
+//! give parts to nodes that have none.
 //!
-//! Who has nothing left asks the nodes 1, 2, 4, .. places further on. They give something at once, or remember who asked and give as soon as they have
-//! something to spare (lifelines: Saraswat et al., "Lifeline-based global load balancing", PPoPP 2011). So nobody asks in vain again and again, and the run can end.
+//! A node that has nothing left asks the nodes 1, 2, 4, .. places further on. They give something at once, or
+//! remember the request and give as soon as they have something to spare (lifelines: Saraswat et al., "Lifeline-based
+//! global load balancing", PPoPP 2011). So nobody asks in vain again and again, and the run can end.
 
 use fabric::{Fabric, NodeId, Priority, Random};
 use machine::{Call, Context, Here, NodeSet, Program, Verdict};
@@ -11,7 +13,7 @@ use std::rc::Rc;
 
 /// The handler of a path that somebody gives.
 pub const WORK: u32 = 1;
-/// The handler of somebody who has none.
+/// The handler for a node that has none.
 pub const WANT: u32 = 2;
 /// The handler of a better tour.
 pub const BOUND: u32 = 3;
@@ -110,7 +112,7 @@ struct Search {
     open: VecDeque<Path>,
     best: u32,
     looked_at: u64,
-    /// Who asked for a part of the tree and has not got one.
+    /// Nodes that asked for a part of the tree and have not got one.
     asking: NodeSet,
     /// A task searches.
     runs: bool,
@@ -132,7 +134,7 @@ impl Search {
         }
         false
     }
-    /// Somebody who asked, and the shortest path, if there is one to spare.
+    /// A node that asked, and the shortest path, if there is one to spare.
     fn gift(&mut self) -> Option<(NodeId, Path)> {
         let asker = self.asking.iter().next().filter(|_| self.open.len() > 1)?;
         self.asking.remove(asker);
