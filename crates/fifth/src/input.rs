@@ -27,7 +27,7 @@ pub(crate) struct Input {
 
 /// What a text begins with.
 enum Entry {
-    /// A command's line, or a clause or query up to its full stop: so many bytes.
+    /// A command's line, or a clause or query up to its full stop: in bytes.
     Whole(usize),
     /// The beginning of one.
     Part,

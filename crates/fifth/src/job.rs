@@ -6,8 +6,8 @@ use lab::{Config, Experiment};
 /// Launchers tell a process how many there are: that of Open MPI, and that of MPICH and its kin.
 const SIZES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
 
-/// What these experiments measure between the processes of this job: a table each, or nothing if this process is alone. `None`: this is not the
-/// first process, and has nothing more to do.
+/// What these experiments measure between the processes of this job: a table each, or nothing if this process is
+/// alone. `None`: this is not the first process, and has nothing more to do.
 pub(crate) fn measure(experiments: &[&Experiment], config: &Config) -> anyhow::Result<Option<Vec<Table>>> {
     let size = SIZES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok()).unwrap_or(1);
     if size == 1 { Ok(Some(Vec::new())) } else { together(size, experiments, config) }

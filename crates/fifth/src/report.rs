@@ -99,8 +99,8 @@ pub(crate) fn harmless(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
-/// UTF-8 as it is; any other text with each byte that is not ASCII as `?`. Control characters become `?`, too, and those that would
-/// count as ends of lines blanks. Each byte is shown by one byte, so offsets stay what they are.
+/// UTF-8 as it is; any other text with each byte that is not ASCII as `?`. Control characters become `?`, too, and
+/// those that would count as ends of lines blanks. Each byte is shown by one byte, so offsets stay what they are.
 pub(crate) fn displayable(text: &[u8]) -> String {
     let shown = |b: u8| match b {
         b'\n' | b'\t' => b,

@@ -1,7 +1,7 @@
 //! Benchmarks and examples give with 2, 3, 8 and 64 workers what they give with one.
 //!
-//! Benchmarks run smaller than they are measured. A new one needs a line in `SIZES`, a new example none, unless the order of its lines is
-//! open. `FIFTH_CROWD=queens` runs only the programs whose path contains this.
+//! Benchmarks run smaller than they are measured. A new one needs a line in `SIZES`, a new example none, unless the
+//! order of its lines is open. `FIFTH_CROWD=queens` runs only the programs whose path contains this.
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;

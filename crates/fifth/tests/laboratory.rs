@@ -35,7 +35,8 @@ fn small_programs_give_the_same_compiled_and_interpreted() {
     }
 }
 
-/// Answers that are known from elsewhere: the Soma cube (240 packings, each in 48 positions), and triangle solitaire from hole 5.
+/// Answers that are known from elsewhere: the Soma cube (240 packings, each in 48 positions), and triangle solitaire
+/// from hole 5.
 #[test]
 fn known_answers_are_found() {
     for (name, argument, answer) in [("puzzle3d", "soma", "11520\n"), ("triangle", "5", "[1550,323873]\n")] {
@@ -88,7 +89,7 @@ fn a_small_experiment_runs_and_writes_its_files() {
 
 #[test]
 fn what_was_measured_is_not_lost_if_something_fails() {
-    // No room for so many workers.
+    // No room for this number of workers.
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 1100000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_fifth"), "lab", "run"]);
     command.args(["tr448", "jmachine/fig4", "--scale", "small", "--workers", "8"]);

@@ -16,7 +16,7 @@ const GROWING: [(&str, &str); 7] = [
         "go(N) :- fork(100, N).\nfork(0, _).\nfork(K, N) :- K > 0 | deep(N), K1 := K - 1, fork(K1, N).\ndeep(N) :- N1 := N + 1, deep(N1), goal(N), goal(N1).\ngoal(N) :- use(N, N).\nuse(_, _).\n",
     ),
     ("bucket", "go(N) :- later(N)@lower_priority, N1 := N + 1, go(N1).\nlater(_).\n"),
-    // Who runs one makes two more: so other workers cannot do them as fast as they are made.
+    // A worker that runs one makes two more: so other workers cannot do them as fast as they are made.
     (
         "buckets",
         "go(N) :- high(N)@priority(2000000000).\nhigh(N) :- later(N)@priority(N), N1 := N + 1, high(N1).\n\
@@ -187,7 +187,8 @@ fn an_object_for_which_no_garbage_makes_room_is_refused() {
     }
 }
 
-/// Products of 4 and 8 MB. In a guard, too, garbage is no reason to have none, and what fits nowhere is an error: no other clause is taken.
+/// Products of 4 and 8 MB. In a guard, too, garbage is no reason to have none, and what fits nowhere is an error: no
+/// other clause is taken.
 #[test]
 fn integers_for_which_there_is_no_room_are_refused_and_no_others() {
     let guard = "go(_) :- X := 1 << 30000000, go(X, 0).\n\

@@ -3,7 +3,7 @@
 use fabric::mpi::launch;
 use std::path::Path;
 
-/// `fifth lab run` in so many processes: whether it ends well, standard output, standard error.
+/// `fifth lab run` in this number of processes: whether it ends well, standard output, standard error.
 fn lab(processes: u32, arguments: &[&str]) -> (bool, String, String) {
     let mut job = launch::processes(Path::new(env!("CARGO_BIN_EXE_fifth")), processes);
     job.args(["lab", "run", "--scale", "small", "--runs", "2"]).args(arguments);

@@ -69,7 +69,8 @@ fn a_signal_that_comes_twice_loses_no_output() {
     }
 }
 
-/// Also if another worker runs the builtin than the one that is told of signals: three such goals are there to be taken.
+/// Also if another worker runs the builtin than the one that is told of signals: three such goals are there to be
+/// taken.
 #[test]
 fn builtins_that_work_on_an_infinite_term_are_interrupted() {
     // Two to the power of 100 steps each.

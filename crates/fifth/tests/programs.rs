@@ -1,7 +1,7 @@
 //! Programs do the same compiled and interpreted: the corpus, where each says what it does, and random ones.
 //!
-//! `FIFTH_CORPUS=guard/` runs only the programs of the corpus whose path contains this text. `FIFTH_CASES=1000` runs more
-//! random programs; a disagreement is shown with the smallest program that has it.
+//! `FIFTH_CORPUS=guard/` runs only the programs of the corpus whose path contains this text. `FIFTH_CASES=1000` runs
+//! more random programs; a disagreement is shown with the smallest program that has it.
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;

@@ -1,8 +1,8 @@
-//! One worker and several in disorder (`--check-heap=SEED`: collections at random safe points, goals change workers at random) do what the
-//! reference interpreter does.
+//! One worker and several in disorder (`--check-heap=SEED`: collections at random safe points, goals change workers
+//! at random) do what the reference interpreter does.
 //!
-//! `FIFTH_CASES=100000` runs more random programs, `FIFTH_SEED=7` begins with number 7; what fails is shown with its number. A failure may
-//! need many repetitions to come again: the threads' timing has no seed.
+//! `FIFTH_CASES=100000` runs more random programs, `FIFTH_SEED=7` begins with number 7; what fails is shown with its
+//! number. A failure may need many repetitions to come again: the threads' timing has no seed.
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
@@ -20,9 +20,9 @@ const WORKERS: [&str; 4] = ["1", "2", "3", "8"];
 /// The most there can be take their time: they have a part of the cases.
 const WORKERS_MOST: &str = "64";
 const MOST_EACH: u64 = 8;
-/// After so many cases it says how far it is.
+/// Cases after which it says how far it is.
 const REPORT_AFTER: u64 = 500;
-/// After so many failures it stops.
+/// Failures after which it stops.
 const FAILURES_MAX: usize = 5;
 
 fn number(variable: &str) -> Option<u64> {

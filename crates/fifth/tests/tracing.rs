@@ -108,7 +108,7 @@ fn sum(events: &[Value], name: &str, arg: &str) -> u64 {
     named.map(|event| event["args"][arg].as_u64().unwrap_or_else(|| panic!("no {arg} in {event}"))).sum()
 }
 
-/// Words that all collections copied: as many as the parts of those who took part, if several could.
+/// Words that all collections copied: as many as the parts of the workers that took part, if several could.
 fn copied(events: &[Value]) -> u64 {
     let span = |event: &Value| {
         let start = nanoseconds(event, "ts");

@@ -17,7 +17,8 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Whoever reduces goals that allocate nothing gives others away, too: this ends only if somebody else reduces the last goal.
+/// Whoever reduces goals that allocate nothing gives others away, too: this ends only if somebody else reduces the
+/// last goal.
 #[test]
 fn loops_that_allocate_nothing_are_shared() {
     for (loops, workers) in [("spin(0)", "2"), ("spin(0)", "8"), ("spin(0), spin(0), spin(0)", "4")] {
@@ -33,7 +34,7 @@ fn loops_that_allocate_nothing_are_shared() {
     }
 }
 
-/// The REPL with so many workers.
+/// The REPL with this number of workers.
 fn repl(workers: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
     command.args(["repl", "--workers", workers]);
@@ -203,7 +204,8 @@ fn stats_count_what_workers_have_to_do_with_each_other() {
     assert!(count("shared writes lost") <= count("shared writes  "), "{told}");
 }
 
-/// What `--dump` shows is the code that would run: with several workers, vectors are read with more care. No locked instruction is in any of it.
+/// What `--dump` shows is the code that would run: with several workers, vectors are read with more care. No locked
+/// instruction is in any of it.
 #[test]
 fn the_code_that_is_shown_is_that_of_so_many_workers() {
     let asm = |program: &str, workers: &str| {
@@ -237,7 +239,8 @@ fn sleeps(child: &Running) -> u64 {
     threads.filter_map(sleeps).sum()
 }
 
-/// While a program waits for the world outside, nobody wakes up to look whether there is something to do; and then all are there again.
+/// While a program waits for the world outside, nobody wakes up to look whether there is something to do; and then
+/// all are there again.
 #[test]
 fn workers_sleep_while_a_program_waits() {
     let program = ":- module main.\n\
