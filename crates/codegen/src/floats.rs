@@ -1,8 +1,9 @@
 //! Float arithmetic and comparison inline.
 //!
-//! Float operations that follow each other in a body are one *run*. On the hot path each operand is taken out of its object once,
-//! what one operation gives the next stays in a vector register, and only results that something else reads are put into objects. If
-//! an operand is no float, the helper does the whole run, one operation after the other: none of them has an effect.
+//! Float operations that follow each other in a body are one *run*. On the hot path each operand is taken out of its
+//! object once, what one operation gives the next stays in a vector register, and only results that something else
+//! reads are put into objects. If an operand is no float, the helper does the whole run, one operation after the
+//! other: none of them has an effect.
 
 use crate::flow::Exits;
 use crate::intrinsics::at;
@@ -180,7 +181,7 @@ impl Lower<'_, '_> {
         self.enter_block(done);
         ops.len()
     }
-    /// A float's object, so many words above the allocation pointer.
+    /// A float's object, this number of words above the allocation pointer.
     fn float_object(&mut self, value: Value, words: usize) -> Value {
         let heap = self.heap_now();
         let header = self.word(object_header(FLOAT, FLOAT_WORDS - 1));

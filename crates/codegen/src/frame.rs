@@ -1,18 +1,20 @@
 //! One stack frame for all generated code.
 //!
-//! A reduction only ever leaves by a jump, so a frame of its own for each function would be made and thrown away at every goal.
-//! `enter` makes one frame and saves the registers that Rust wants back; [`strip`] takes the code that makes and removes frames out
-//! of what Cranelift emits: entries lie behind the prologue, jumps to other functions move to where the epilogue began.
+//! A reduction only ever leaves by a jump, so a frame of its own for each function would be made and thrown away at
+//! every goal. `enter` makes one frame and saves the registers that Rust wants back; [`strip`] takes the code that
+//! makes and removes frames out of what Cranelift emits: entries lie behind the prologue, jumps to other functions
+//! move to where the epilogue began.
 //!
 //! ```text
 //! prologue   push rbp; mov rbp, rsp; [sub rsp, n]; [mov [rsp+..], saved register]..
 //! exit       [mov saved register, [rsp+..]]..; [add rsp, n]; mov rsp, rbp; pop rbp; jmp target
 //! ```
 //! Invariants:
-//! - F1 While generated code runs, `rsp` is where `enter` left it, a multiple of 16, with [`FRAME_BYTES`] above it that belong to the
-//!   running function (its spill slots; nothing in them lives longer than a reduction).
+//! - F1 While generated code runs, `rsp` is where `enter` left it, a multiple of 16, with [`FRAME_BYTES`] above it
+//!   that belong to the running function (its spill slots; nothing in them lives longer than a reduction).
 //! - F2 A function whose slots need more moves `rsp` down by its own need behind its entry and back at its exits.
-//! - F3 Every exit of a function is a jump that Cranelift lists among its call sites, behind exactly the instructions above.
+//! - F3 Every exit of a function is a jump that Cranelift lists among its call sites, behind exactly the instructions
+//!   above.
 
 /// Bytes of slots that a function may use without asking.
 pub(crate) const FRAME_BYTES: u32 = 4096;
@@ -54,8 +56,8 @@ fn saved_register(code: &[u8]) -> Option<(usize, u32, u8)> {
     matches!(register, 3 | 12..=15).then_some((length, offset, register))
 }
 
-/// The saves are the stores at rising neighbouring offsets up to the frame's end (which is rounded up to 16); a body may begin with
-/// a store of its own, but to a lower slot.
+/// The saves are the stores at rising neighbouring offsets up to the frame's end (which is rounded up to 16); a body
+/// may begin with a store of its own, but to a lower slot.
 fn prologue(code: &[u8]) -> Prologue {
     assert!(code.starts_with(PUSH_RBP), "a tail function begins with its frame");
     let mut at = PUSH_RBP.len();
@@ -90,8 +92,8 @@ fn prologue(code: &[u8]) -> Prologue {
     Prologue { length: at, size, undo }
 }
 
-/// Takes the frame out of a function. `returns` are the ends of its calls and jumps to other functions. Answers how far its entry
-/// lies behind its start, and by how much the jump that ended at an offset moved to the front.
+/// Takes the frame out of a function. `returns` are the ends of its calls and jumps to other functions. Answers how
+/// far its entry lies behind its start, and by how much the jump that ended at an offset moved to the front.
 pub(crate) fn strip(code: &mut [u8], returns: impl Iterator<Item = u32>) -> (u32, Vec<(u32, u32)>) {
     let prologue = prologue(code);
     let small = prologue.size <= FRAME_BYTES;

@@ -10,8 +10,8 @@ use std::io;
 use std::ptr;
 use term::abi::{PredicateId, WorkerAbi};
 
-/// From Rust into generated code: runs from `entry` (an address from [`LoadedCode`], or an entry of the worker's table) until
-/// the scheduler is needed, and answers the status as a number (`term::abi::Status`).
+/// From Rust into generated code: runs from `entry` (an address from [`LoadedCode`], or an entry of the worker's
+/// table) until the scheduler is needed, and answers the status as a number (`term::abi::Status`).
 ///
 /// The worker must be as C1 to C5 of `term::abi` say: its `heap`, `goals`, limits, tables and helpers are in place.
 pub type Enter = unsafe extern "C" fn(*mut WorkerAbi, entry: usize) -> u64;

@@ -1,15 +1,18 @@
-//! One component as one Cranelift function: registers are variables, IR blocks are blocks; fast paths are inline, the rest goes to
-//! helpers in blocks marked cold.
+//! One component as one Cranelift function: registers are variables, IR blocks are blocks; fast paths are inline, the
+//! rest goes to helpers in blocks marked cold.
 //!
 //! Invariants while a block is lowered:
-//! - L1 The allocation pointer is `use_var(heap) + heap_offset`, the goal stack's top `use_var(goals) + goals_offset`: building
-//!   and pushing only move the offsets. Before a jump both offsets are flushed to 0. A helper's result is stored
-//!   back minus the offset, so that the hot path needs no instruction for it.
-//! - L2 `lazy` holds registers that were loaded from a cell and not yet tested for "unbound"; `read` tests them; `Match` on such a
-//!   register tests the expected tags first.
-//! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one (on all its edges).
-//! - L4 In a long block `young` holds what was made in it as a distance from an earlier allocation pointer: what is only
-//!   stored is computed again each time, because thousands of live registers take the code generator quadratic time.
+//! - L1 The allocation pointer is `use_var(heap) + heap_offset`, the goal stack's top
+//!   `use_var(goals) + goals_offset`: building and pushing only move the offsets. Before a jump both offsets are
+//!   flushed to 0. A helper's result is stored back minus the offset, so that the hot path needs no instruction for
+//!   it.
+//! - L2 `lazy` holds registers that were loaded from a cell and not yet tested for "unbound"; `read` tests them;
+//!   `Match` on such a register tests the expected tags first.
+//! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one
+//!   (on all its edges).
+//! - L4 In a long block `young` holds what was made in it as a distance from an earlier allocation pointer: what is
+//!   only stored is computed again each time, because thousands of live registers take the code generator quadratic
+//!   time.
 
 use crate::floats::Floats;
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use term::AtomTable;
 use term::abi::{Builtin, IntOp, PredicateId};
 
-/// How many workers run the code at the same time: it decides how vectors are read and changed. (Variables are bound in the same
-/// way: C6 of `term::abi`.)
+/// How many workers run the code at the same time: it decides how vectors are read and changed. (Variables are bound
+/// in the same way: C6 of `term::abi`.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Workers {
     /// One: nobody changes what a builtin looks at.
@@ -36,7 +36,7 @@ pub struct Options {
     pub count_reductions: bool,
     /// Spend time on better code where that has been seen to help.
     pub optimise: bool,
-    /// Who will run it.
+    /// What will run it.
     pub workers: Workers,
     /// Use no instructions that only some processors have (for executables that are carried elsewhere).
     pub portable: bool,
@@ -317,7 +317,8 @@ impl Linker {
     }
 }
 
-/// Native code for a program (or an increment of one). `known` are the runtime's builtins: the first has predicate number 1.
+/// Native code for a program (or an increment of one). `known` are the runtime's builtins: the first has predicate
+/// number 1.
 pub fn generate(program: &Program, known: &[Builtin], options: &Options) -> Result<Image, GenerateError> {
     let environment = Environment::new(program, known, options);
     let compiled = compile_all(&environment, program)?;

@@ -3,9 +3,9 @@
 //! ```text
 //! registers in a tail function   rdi worker   rsi heap   rdx goals   rcx selector (component with several entries)
 //! ```
-//! - *thunk*: calls a helper and keeps every general register, so that a call on a cold path costs the hot path nothing.
-//!   Callers use Cranelift's `preserve_all` convention (G2). Operands and the answer go through memory: registers that a cold call
-//!   prescribes would make the allocator move values about on the hot path.
+//! - *thunk*: calls a helper and keeps every general register, so that a call on a cold path costs the hot path
+//!   nothing. Callers use Cranelift's `preserve_all` convention (G2). Operands and the answer go through memory:
+//!   registers that a cold call prescribes would make the allocator move values about on the hot path.
 //! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
 
 use std::mem::offset_of;
@@ -15,8 +15,8 @@ use term::abi::{Helpers, OPERANDS_MAX, Status, WorkerAbi};
 const FRAME: usize = crate::frame::FRAME_BYTES as usize + 8;
 
 const HELPERS: usize = offset_of!(WorkerAbi, helpers);
-/// Where a thunk takes a helper's operands: from the end of the worker's operands, whose beginning the inputs of builtins use
-/// (predicates have at most 255 arguments, and builtins' helpers two operands).
+/// Where a thunk takes a helper's operands: from the end of the worker's operands, whose beginning the inputs of
+/// builtins use (predicates have at most 255 arguments, and builtins' helpers two operands).
 pub(crate) const fn operand(index: usize) -> usize {
     offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1 - index)
 }
@@ -124,7 +124,8 @@ impl Assembler {
         self.put(opcode);
         self.put(&(offset as u32).to_le_bytes());
     }
-    /// Continues at the beginning of a cache line; the gap traps. (At multiples of 16, how fast a loop was depended by 7 % on where it happened to lie.)
+    /// Continues at the beginning of a cache line; the gap traps. (At multiples of 16, how fast a loop was depended
+    /// by 7 % on where it happened to lie.)
     pub(crate) fn align(&mut self) -> u32 {
         while !self.bytes.len().is_multiple_of(64) {
             self.bytes.push(0xcc);
@@ -140,8 +141,8 @@ impl Assembler {
         self.put_field(&[0x48, 0x8b, 0x97], offset_of!(WorkerAbi, goals)); // mov rdx, [rdi+goals]
     }
 
-    /// `fn(worker)`, keeping every general register, and the low halves of vector registers if wanted (G2); operands and answer pass
-    /// through memory ([`operand`]).
+    /// `fn(worker)`, keeping every general register, and the low halves of vector registers if wanted (G2); operands
+    /// and answer pass through memory ([`operand`]).
     pub(crate) fn thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
         let start = self.align();
         self.put(&[0x50, 0x51, 0x52, 0x56, 0x57]); // push rax rcx rdx rsi rdi

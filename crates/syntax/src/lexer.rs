@@ -128,7 +128,8 @@ pub(crate) fn is_symbol(byte: u8) -> bool {
     b"#$&*+-./:<=>?@\\^`~".contains(&byte)
 }
 
-/// What a character may begin: `layout`, `lower`, `upper`, `digit`, `symbol`, `solo`, `punctuation`, `quote` or `comment`.
+/// What a character may begin: `layout`, `lower`, `upper`, `digit`, `symbol`, `solo`, `punctuation`, `quote` or
+/// `comment`.
 pub fn character_class(byte: u8) -> &'static str {
     match byte {
         b'%' => "comment",
@@ -457,7 +458,7 @@ pub struct TermScanner {
 /// What a [`TermScanner`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scanned {
-    /// The first so many bytes are one term with its end token (or the rest of the text, when it lacks one).
+    /// This number of bytes is one term with its end token (or the rest of the text, when it lacks one).
     Term(usize),
     /// The end has not arrived yet.
     NeedMore,

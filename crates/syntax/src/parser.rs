@@ -25,8 +25,8 @@ pub fn parse_term(text: &[u8], ops: &OpTable, atoms: &AtomTable) -> Result<Optio
     Parser::new(text, ops).term(atoms)
 }
 
-/// Reads the one term that tokens stand for, end token included. Their places are in `text`, in order: an atom with `(` right
-/// after it is a functor, and a variable's text is its name.
+/// Reads the one term that tokens stand for, end token included. Their places are in `text`, in order: an atom with
+/// `(` right after it is a functor, and a variable's text is its name.
 pub fn parse_tokens(
     text: &[u8],
     tokens: Vec<Token>,

@@ -59,8 +59,9 @@ impl SyntaxError {
         diagnostic
     }
 
-    /// What is said of it on standard error while a program runs: the lines, what is wrong, the text before the place and the
-    /// text behind it, [`REPORT_BYTES`] of each. `text` is what was read; the input had `lines` line ends up to its end.
+    /// What is said of it on standard error while a program runs: the lines, what is wrong, the text before the place
+    /// and the text behind it, [`REPORT_BYTES`] of each. `text` is what was read; the input had `lines` line ends up
+    /// to its end.
     pub fn report(&self, text: &[u8], lines: i64) -> Vec<u8> {
         let ends = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
         let layout = text.len() - text.trim_ascii_start().len();

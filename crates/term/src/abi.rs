@@ -26,9 +26,10 @@
 //!   signals, timers) lowers `limit` to 0.
 //! - C5 Above `goals_limit` there is always room for [`GOAL_SLACK_WORDS`] words: generated code compares once per
 //!   reduction that pushes, and pushing a goal back (interrupt, suspension, failure) needs no test.
-//! - C6 Generated code writes into a cell only if the cell is *private*: `cell - private_base < PRIVATE_BYTES`, unsigned. A private
-//!   cell is in the nursery, so what is stored in it never has to be remembered; binding any other cell, or making a goal
-//!   wait for it, is a helper's work. Cells that the running goal made itself since it started are private and need no test.
+//! - C6 Generated code writes into a cell only if the cell is *private*: `cell - private_base < PRIVATE_BYTES`,
+//!   unsigned. A private cell is in the nursery, so what is stored in it never has to be remembered; binding any
+//!   other cell, or making a goal wait for it, is a helper's work. Cells that the running goal made itself since it
+//!   started are private and need no test.
 
 use crate::word::Word;
 use std::marker::PhantomPinned;
@@ -195,8 +196,8 @@ pub const SPENT_ARITIES: usize = 16;
 /// The part of a worker that generated code knows. The runtime's worker begins with it.
 #[repr(C)]
 pub struct WorkerAbi {
-    /// C3: the highest `heap` at which a reduction may start. Atomic because other threads lower it, too (C4). Relaxed: it is a hint
-    /// to look at what has an order of its own.
+    /// C3: the highest `heap` at which a reduction may start. Atomic because other threads lower it, too (C4).
+    /// Relaxed: it is a hint to look at what has an order of its own.
     pub limit: AtomicUsize,
     /// C5: the highest `goals` at which pushing may start.
     pub goals_limit: usize,
@@ -204,15 +205,16 @@ pub struct WorkerAbi {
     pub entries: *const usize,
     /// Constants of the program (strings, floats, big integers, ground terms), by constant number.
     pub constants: *const Word,
-    /// The lowest address of a private cell (C6): the nursery's base, or what was its top when other workers last got to
-    /// see it.
+    /// The lowest address of a private cell (C6): the nursery's base, or what was its top when other workers last got
+    /// to see it.
     pub private_base: usize,
     /// C2: the allocation pointer while the runtime runs.
     pub heap: *mut Word,
     /// C2: the goal stack's top while the runtime runs.
     pub goals: *mut Word,
-    /// The newest record that waited for the first variable bound since the last attention, or 0. Generated code that binds a
-    /// private variable (C6) which goals wait for stores it here if it was 0 and the record is no generator, and stores 0 in `limit`.
+    /// The newest record that waited for the first variable bound since the last attention, or 0. Generated code that
+    /// binds a private variable (C6) which goals wait for stores it here if it was 0 and the record is no generator,
+    /// and stores 0 in `limit`.
     pub resumed: usize,
     /// The goal stack's top when that was stored: above it lies what the goal has made that bound the variable.
     pub resumed_at: usize,
@@ -230,17 +232,19 @@ pub struct WorkerAbi {
     pub priority: i64,
     /// Number of entries in `pending`.
     pub pending_count: usize,
-    /// Variables that blocked a clause of the goal that is being tried: the first ones, if there are more (helper `pend`).
+    /// Variables that blocked a clause of the goal that is being tried: the first ones, if there are more (helper
+    /// `pend`).
     pub pending: [Word; OPERANDS_MAX],
     /// Inputs, then outputs, of `builtin` and `guard` helpers.
     pub operands: [Word; OPERANDS_MAX],
-    /// Records (`term::layout`) that are in the list of `suspensions`, but whose goals were resumed, and to which nothing else leads, by the number of arguments: the
-    /// newest, whose `SUSPENSION_NEXT` is the address of the next one, or 0.
+    /// Records (`term::layout`) that are in the list of `suspensions`, but whose goals were resumed, and to which
+    /// nothing else leads, by the number of arguments: the newest, whose `SUSPENSION_NEXT` is the address of the next
+    /// one, or 0.
     pub spent: [usize; SPENT_ARITIES],
     /// The runtime's functions that generated code calls.
     pub helpers: Helpers,
-    /// A worker is used through `&mut` while other threads store to `limit`: so its references must not count as the only ones, as
-    /// those to what may move do.
+    /// A worker is used through `&mut` while other threads store to `limit`: so its references must not count as the
+    /// only ones, as those to what may move do.
     pub pinned: PhantomPinned,
 }
 
@@ -250,7 +254,7 @@ impl WorkerAbi {
     pub fn limit(&self) -> usize {
         self.limit.load(Relaxed)
     }
-    /// Overlooks who wanted attention before, and perhaps meanwhile.
+    /// Forgets every wish for attention until now, and perhaps one made meanwhile.
     #[inline(always)]
     pub fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Relaxed);
@@ -273,8 +277,8 @@ impl WorkerAbi {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Helpers {
-    /// `X = Y` in a body, whatever they are: binds (and remembers), resumes, or compares; a failure becomes a goal that fails.
-    /// Uses heap and goals, changes neither. The position is where it stands in the text.
+    /// `X = Y` in a body, whatever they are: binds (and remembers), resumes, or compares; a failure becomes a goal
+    /// that fails. Uses heap and goals, changes neither. The position is where it stands in the text.
     pub unify: unsafe extern "C" fn(*mut WorkerAbi, Word, Word, Position),
     /// An old vector was given a young element: remember the slot's address. Changes nothing.
     pub remember: unsafe extern "C" fn(*mut WorkerAbi, usize),
@@ -282,31 +286,32 @@ pub struct Helpers {
     /// Answers the value; a REF to a fresh variable when an operand is unbound or of a wrong type (a goal then
     /// computes or reports it). Uses and changes heap and goals.
     pub arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word, Position) -> Word,
-    /// Guard arithmetic when the fast path does not apply: the value; `Word(6)` when the guard fails; a REF to wait for.
-    /// Uses and changes heap.
+    /// Guard arithmetic when the fast path does not apply: the value; `Word(6)` when the guard fails; a REF to wait
+    /// for. Uses and changes heap.
     pub guard_arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
     /// Guard comparison (`cond` is a [`Cond`]) when an operand is not a small integer: an [`answer`]. Changes nothing.
     pub compare: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
     /// Guard builtin `predicate` with inputs in `operands`: an [`answer`]; on yes the outputs stand in `operands`
     /// from index 0. Uses and changes heap.
     pub guard: unsafe extern "C" fn(*mut WorkerAbi, u64) -> Word,
-    /// Body builtin `predicate` with inputs (modes `i` and `a`, in order) in `operands`; afterwards the outputs stand there
-    /// from index 0. What cannot be computed yet, or is wrong, becomes a goal and the outputs fresh variables.
+    /// Body builtin `predicate` with inputs (modes `i` and `a`, in order) in `operands`; afterwards the outputs stand
+    /// there from index 0. What cannot be computed yet, or is wrong, becomes a goal and the outputs fresh variables.
     /// Uses and changes heap and goals.
     pub builtin: unsafe extern "C" fn(*mut WorkerAbi, u64, Position),
-    /// The variable with this number (counted in bytes, from 0) that blocks the goal that is being tried, when `pending` has no
-    /// place for it. Changes nothing.
+    /// The variable with this number (counted in bytes, from 0) that blocks the goal that is being tried, when
+    /// `pending` has no place for it. Changes nothing.
     pub pend: unsafe extern "C" fn(*mut WorkerAbi, Word, usize),
-    /// Something wants attention (C4). True if only resumed goals did: they are on the stack now, and the goal on top of it is
-    /// next; false if the scheduler is needed. Uses heap and goals, changes goals.
+    /// Something wants attention (C4). True if only resumed goals did: they are on the stack now, and the goal on top
+    /// of it is next; false if the scheduler is needed. Uses heap and goals, changes goals.
     pub attend: unsafe extern "C" fn(*mut WorkerAbi) -> bool,
     /// The goal on top of the stack suspends on `pending_count` variables (not 0): those in `pending`, then those that
     /// `pend` was told; pops it. Resets `pending_count`.
     /// If one of them has a value by now (a generator made it), the goal stays and `limit` is lowered.
     /// Uses heap and goals, changes both.
     pub suspend: unsafe extern "C" fn(*mut WorkerAbi),
-    /// The goal on top of the stack is to run at another priority: moves it there. The second operand says how to read
-    /// the third (an INT word, or REF: then the goal waits for it): 0 absolute, 1 current minus it. Uses and changes both.
+    /// The goal on top of the stack is to run at another priority: moves it there. The second operand says how to
+    /// read the third (an INT word, or REF: then the goal waits for it): 0 absolute, 1 current minus it. Uses and
+    /// changes both.
     pub move_to_priority: unsafe extern "C" fn(*mut WorkerAbi, u64, Word),
     /// The goal on top of the stack has `@node(N)`; N is the second operand. On one node: keeps the goal, but if N is
     /// unbound the goal waits for it. Uses and changes both.

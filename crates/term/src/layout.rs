@@ -22,10 +22,10 @@
 //! HOOK       [header][next: VAR|next record, or UNBOUND][OBJECT suspension]
 //! GENERATOR  [header][next: always UNBOUND][predicate: INT][INT -][INT -][arg]..   makes the value when it is asked for
 //! ```
-//! `before` is the address (which reads as an INT) of the suspension made before this one, or 0 in the first one since the last
-//! collection; after a collection it means nothing. `WorkerAbi::suspensions` leads to the newest: so every goal that waits is
-//! known, even if nothing else leads to it.
-//! An unbound cell that is waited for holds VAR|address of its newest record; `next` leads to older ones.
+//! `before` is the address (which reads as an INT) of the suspension made before this one, or 0 in the first one
+//! since the last collection; after a collection it means nothing. `WorkerAbi::suspensions` leads to the newest: so
+//! every goal that waits is known, even if nothing else leads to it. An unbound cell that is waited for holds
+//! VAR|address of its newest record; `next` leads to older ones.
 
 use crate::word::Word;
 
@@ -77,7 +77,8 @@ pub const HANDLE_INDEX: usize = 2;
 /// Word offset of the length (newest) or of the difference's value (older).
 pub const HANDLE_VALUE: usize = 3;
 
-/// Word offset of the link to the next older record in a suspension, hook or generator. In a suspension that is free for another goal: the address of the next such one, or 0.
+/// Word offset of the link to the next older record in a suspension, hook or generator. In a suspension that is free
+/// for another goal: the address of the next such one, or 0.
 pub const SUSPENSION_NEXT: usize = 1;
 /// Word offset of the predicate (INT), or INT -1 once the goal has been resumed.
 pub const SUSPENSION_PREDICATE: usize = 2;

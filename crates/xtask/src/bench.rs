@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the simulated network,
-//! with `--messages`, what goes between threads and processes.
+//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the
+//! simulated network, with `--messages`, what goes between threads and processes.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
-//! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's time divided by the
-//! yardstick's, so `KLIC / Fifth` below is a ratio within one run.
+//! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
+//! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run.
 
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -27,7 +27,8 @@ pub(crate) struct Options {
     /// Writes the measurements as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// How fast messages are between threads and, for each MPI library that is there, between processes, instead of programs.
+    /// How fast messages are between threads and, for each MPI library that is there, between processes, instead of
+    /// programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json", "network"])]
     messages: bool,
     /// How fast networks are simulated, instead of programs.

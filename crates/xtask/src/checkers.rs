@@ -1,4 +1,5 @@
-//! Tools that run tests and find what tests alone do not: loom (every order of events), Miri (undefined behaviour), the thread sanitizer (data races).
+//! Tools that run tests and find what tests alone do not: loom (every order of events), Miri (undefined behaviour),
+//! the thread sanitizer (data races).
 
 use anyhow::{Context, bail};
 use std::ops::Range;
@@ -67,7 +68,8 @@ const MIRI: [Tests; 3] = [
 /// Words are pointers, so provenance is exposed; some tests leave a node to the end of the process; clocks are read.
 const MIRI_FLAGS: &str = "-Zmiri-permissive-provenance -Zmiri-ignore-leaks -Zmiri-disable-isolation";
 
-/// Absent: what talks to the system (Miri knows few of its calls), terms of millions of words, and what would take hours.
+/// Absent: what talks to the system (Miri knows few of its calls), terms of millions of words, and what would take
+/// hours.
 pub(crate) fn miri(root: &Path, filter: &str) -> anyhow::Result<()> {
     let cargo = || {
         let mut cargo = nightly(root);
@@ -95,7 +97,8 @@ const TSAN: [Tests; 5] = [
     ("fifth", &["--test", "stress"], &[""]),
 ];
 
-/// The standard library is built again, because what it does has to be seen, too. Generated code is not seen: only what it calls.
+/// The standard library is built again, because what it does has to be seen, too. Generated code is not seen: only
+/// what it calls.
 pub(crate) fn tsan(root: &Path, filter: &str) -> anyhow::Result<()> {
     if !nightly(root).arg("--version").output().is_ok_and(|output| output.status.success()) {
         bail!("no nightly toolchain: `rustup toolchain install nightly --component rust-src` installs it");

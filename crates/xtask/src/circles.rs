@@ -1,5 +1,6 @@
-//! T9: files of a crate with rooms that use each other in a circle. A circle is read as a whole, so it stays small. That a module names those inside
-//! it, as a list of its parts does, is no use here; that they use what stands in it is.
+//! T9: files of a crate with rooms that use each other in a circle. A circle is read as a whole, so it stays small.
+//! That a module names those inside it, as a list of its parts does, is no use here; that they use what stands in it
+//! is.
 
 use std::collections::{BTreeMap, BTreeSet};
 

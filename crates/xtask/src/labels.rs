@@ -1,5 +1,5 @@
-//! T8: labels of invariants. A module defines one as `- B6 ...` (or `Invariant B6: ...`) in its comment, once; where another file cites it, as
-//! "B6 of `give`", a module of that name must define it.
+//! T8: labels of invariants. A module defines one as `- B6 ...` (or `Invariant B6: ...`) in its comment, once; where
+//! another file cites it, as "B6 of `give`", a module of that name must define it.
 
 use std::collections::{HashMap, HashSet};
 

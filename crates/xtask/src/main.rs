@@ -31,8 +31,8 @@ enum Command {
         /// Only tests whose path contains this.
         filter: Option<String>,
     },
-    /// Runs tests with several threads, the corpus with several workers among them, under the thread sanitizer, which finds data races. Needs a
-    /// nightly toolchain.
+    /// Runs tests with several threads, the corpus with several workers among them, under the thread sanitizer, which
+    /// finds data races. Needs a nightly toolchain.
     Tsan {
         /// Only tests whose path contains this.
         filter: Option<String>,

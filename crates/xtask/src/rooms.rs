@@ -1,4 +1,5 @@
-//! T7: arrows between the rooms of a crate, which are its folders. A room uses those behind it in the list of its crate.
+//! T7: arrows between the rooms of a crate, which are its folders. A room uses those behind it in the list of its
+//! crate.
 
 use std::path::Path;
 
@@ -23,12 +24,14 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("compiler", &["emit", "tree", "plan", "program", "ir"]),
 ];
 
-/// What the rooms of the runtime keep in a worker stands in files of this name, each in its room; so do their numbers, in those of [`NUMBERS`].
-/// Fields are private to the room. A worker has all of these states, so they lie below it.
+/// What the rooms of the runtime keep in a worker stands in files of this name, each in its room; so do their
+/// numbers, in those of [`NUMBERS`]. Fields are private to the room. A worker has all of these states, so they lie
+/// below it.
 const STATE: &str = "state";
 const NUMBERS: &str = "tuning";
 
-/// An arrow that runs up, and is known: file, room, reason. The list only shrinks: an entry that is not needed is a finding.
+/// An arrow that runs up, and is known: file, room, reason. The list only shrinks: an entry that is not needed is a
+/// finding.
 type Known = (&'static str, &'static str, &'static str);
 
 const KNOWN: &[Known] =
@@ -95,7 +98,8 @@ fn room_of<'a>(mut modules: impl Iterator<Item = &'a str>, folder: &'a str, room
     if apart && folder != "memory" { STATE } else { folder }
 }
 
-/// The path that follows each `crate::` in the code before the module of tests (`mod tests` behind an attribute), with its line.
+/// The path that follows each `crate::` in the code before the module of tests (`mod tests` behind an attribute),
+/// with its line.
 fn paths(text: &str) -> Vec<(usize, &str)> {
     let code = text.split("]\nmod tests {").next().unwrap_or_default();
     let mut found = Vec::new();

@@ -7,7 +7,8 @@
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
 //! - T7 Rooms of a crate use each other only downwards ([`rooms`]).
-//! - T8 Labels of invariants are defined once in a module, and those that are cited are defined ([`labels`](crate::labels)).
+//! - T8 Labels of invariants are defined once in a module, and those that are cited are defined
+//!   ([`labels`](crate::labels)).
 //! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
 
 use crate::circles::Circles;

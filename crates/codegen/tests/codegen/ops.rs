@@ -386,7 +386,8 @@ fn unification_binds_follows_resumes_or_asks() {
         assert_eq!((logged, m.words(d, 1), m.words(c, 1)), (none.clone(), vec![c], vec![UNBOUND]));
         assert_eq!(go(&mut m, c, d).len(), 1, "the same variable");
     }
-    // A variable that a goal waits for: bound here if its goals are the first to be resumed; generators are the helper's.
+    // A variable that a goal waits for: bound here if its goals are the first to be resumed; generators are the
+    // helper's.
     let waiting = |m: &mut Machine, class| {
         let record = m.build(&[object_header(class, 3), UNBOUND, Word::small(1), Word::small(0)]);
         (record, Word::pointer(Tag::Ref, m.build(&[Word::pointer(Tag::Var, record)])))

@@ -1,14 +1,15 @@
 //! Versions of predicates, by what is known of their arguments.
 //!
-//! A *fresh* variable is one whose cell was made since the last poll that did something, and that is unbound with nobody
-//! waiting for it: binding it is a plain store. A loop that builds a list binds the fresh tail that it made one
-//! reduction before. So a predicate gets a further version, with its own blocks, for each set of parameters that a jump in
-//! its component has fresh variables for.
+//! A *fresh* variable is one whose cell was made since the last poll that did something, and that is unbound with
+//! nobody waiting for it: binding it is a plain store. A loop that builds a list binds the fresh tail that it made
+//! one reduction before. So a predicate gets a further version, with its own blocks, for each set of parameters that
+//! a jump in its component has fresh variables for.
 //!
-//! Why it is right: between making the cell and binding it, only operations that neither bind nor wait for variables run
-//! (`body` forgets freshness at all others), and a poll that gives up control pushes the goal back, whose ordinary version
-//! goes on later. The cell is initialised, so whoever reads it through another reference in the meantime sees an
-//! unbound variable. Other workers do not bind it either: it is private (C6 of `term::abi`) until a poll that gives up control.
+//! Why it is right: between making the cell and binding it, only operations that neither bind nor wait for variables
+//! run (`body` forgets freshness at all others), and a poll that gives up control pushes the goal back, whose
+//! ordinary version goes on later. The cell is initialised, so whoever reads it through another reference in the
+//! meantime sees an unbound variable. Other workers do not bind it either: it is private (C6 of `term::abi`) until a
+//! poll that gives up control.
 
 use crate::ir::{BlockId, Reg};
 use crate::plan::{Plan, Side, Source, Target};
@@ -19,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Versions of one predicate beyond the ordinary one ...
 const VERSIONS_MAX: usize = 6;
-/// ... as long as they have so many steps together.
+/// ... as long as their steps together are at most this.
 const VERSION_STEPS_MAX: usize = 400;
 
 /// How many versions a predicate of this size may have.

@@ -7,9 +7,9 @@ use crate::plan::{Plan, Target};
 use crate::program::names::{Index, Names};
 use rustc_hash::FxHashMap;
 
-/// Components grow up to so many predicates ...
+/// Predicates of a component, at most.
 const PREDICATES_MAX: usize = 40;
-/// ... and so many steps.
+/// Steps of a component, at most.
 const STEPS_MAX: usize = 1_500;
 
 /// Sets of positions in `compiled`, which has the predicates with their plans and sizes.

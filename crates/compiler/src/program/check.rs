@@ -125,7 +125,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// For those who look for `==`.
+/// For programs that mean `==`.
 const EQUALITIES: &str = "equal terms are written `X = Y`, equal integers `X =:= Y`, equal floats `X $=:= Y`";
 
 /// Reports a guard goal that is no guard builtin.

@@ -1,5 +1,6 @@
-//! Clauses that build very much (I4): nothing that may collect can follow the one heap check of a reduction that takes more than
-//! the slack, so the guard and what is computed stay in the clause, and an auxiliary predicate builds and calls.
+//! Clauses that build very much (I4): nothing that may collect can follow the one heap check of a reduction that
+//! takes more than the slack, so the guard and what is computed stay in the clause, and an auxiliary predicate builds
+//! and calls.
 
 use crate::program::names::Names;
 use rustc_hash::FxHashSet;
@@ -48,7 +49,7 @@ pub(crate) fn split(
     Some(program)
 }
 
-/// At most so many words are built by a clause's body.
+/// Words that a clause's body builds, at most.
 fn words(clause: &Clause) -> usize {
     let body = clause.body.iter().map(|goal| match &goal.kind {
         GoalKind::Unify(a, b) => term_words(a) + term_words(b),

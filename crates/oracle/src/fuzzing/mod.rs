@@ -1,13 +1,16 @@
 //! Random KL1 programs, for comparing the interpreter with compiled runs.
 //!
-//! Every choice is read from bytes; no bytes left means the simplest choice, so shrinking the bytes shrinks the program.
+//! Every choice is read from bytes; no bytes left means the simplest choice, so shrinking the bytes shrinks the
+//! program.
 //!
 //! Invariants of every program:
-//! - P1 It ends: predicates that call each other take fuel, the others go down a finite list and call earlier ones only.
-//! - P2 It is confluent: which clause commits, every value, and whether it succeeds, fails, errs or waits for ever depend on
-//!   values, not on the order in which goals run. Clauses of one layer exclude each other, or all test one integer.
-//! - P3 It writes at most one line, at the end. (When it fails, a part of the program that nobody waits for may fail before
-//!   or after that line: then only the kind of the outcome is comparable.)
+//! - P1 It ends: predicates that call each other take fuel, the others go down a finite list and call earlier ones
+//!   only.
+//! - P2 It is confluent: which clause commits, every value, and whether it succeeds, fails, errs or waits for ever
+//!   depend on values, not on the order in which goals run. Clauses of one layer exclude each other, or all test one
+//!   integer.
+//! - P3 It writes at most one line, at the end. (When it fails, a part of the program that nobody waits for may fail
+//!   before or after that line: then only the kind of the outcome is comparable.)
 //! - P4 Values stay small: lists, trees, strings and vectors are used once in a clause, products are reduced.
 
 mod clauses;

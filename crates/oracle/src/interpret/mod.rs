@@ -1,8 +1,9 @@
-//! The reference interpreter: what a program means, in the plainest way. It is the oracle of the tests, never an engine.
+//! The reference interpreter: what a program means, in the plainest way. It is the oracle of the tests, never an
+//! engine.
 //!
-//! It reduces the clauses of `syntax::program` as they stand, so comparing it with a compiled run checks decision trees,
-//! IR, code generation and runtime at once. The outside world is virtual: input, arguments and files are given, output is
-//! collected ([`world`]).
+//! It reduces the clauses of `syntax::program` as they stand, so comparing it with a compiled run checks decision
+//! trees, IR, code generation and runtime at once. The outside world is virtual: input, arguments and files are
+//! given, output is collected ([`world`]).
 //!
 //! Semantics, where the language leaves a choice:
 //! - O1 Clauses are tried in textual order, tests from left to right; a test that meets an unbound variable blocks its

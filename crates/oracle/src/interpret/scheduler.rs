@@ -25,7 +25,8 @@ pub(super) enum Code {
     Predicate(usize),
     /// A builtin.
     Native(Rc<Native>),
-    /// A call that the oracle cannot resolve, or that is wrong whatever its arguments are: ends the run when it is reached.
+    /// A call that the oracle cannot resolve, or that is wrong whatever its arguments are: ends the run when it is
+    /// reached.
     Wrong(Rc<str>, Outcome),
     /// Waits for a priority or node number, then becomes the inner goal.
     Placed(Place, Box<Code>),

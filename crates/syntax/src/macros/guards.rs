@@ -13,7 +13,7 @@ const COPIES_MAX: usize = 1024;
 /// The same, counted in nodes of the tree: copying takes time.
 const COPIED_NODES_MAX: usize = 1 << 24;
 
-/// How many copies of a clause with so many nodes are allowed.
+/// Copies that are allowed of a clause with this number of nodes.
 pub(super) fn copies_allowed(nodes: usize) -> usize {
     (COPIED_NODES_MAX / nodes.max(1)).min(COPIES_MAX)
 }

@@ -1,7 +1,7 @@
 //! Builtins by topic, and the table that finds them.
 //!
-//! As in the runtime, one function serves a builtin in guards, in bodies and as a goal: it gets the inputs (modes `i`, bound,
-//! and `a`, in order) and answers the outputs (mode `o`, in order).
+//! As in the runtime, one function serves a builtin in guards, in bodies and as a goal: it gets the inputs (modes
+//! `i`, bound, and `a`, in order) and answers the outputs (mode `o`, in order).
 
 mod arithmetic;
 mod atoms;

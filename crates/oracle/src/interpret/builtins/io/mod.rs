@@ -1,7 +1,7 @@
 //! Files, streams, and the requests of `klicio`, `unix` and `io`, over the virtual world.
 //!
-//! The processes are the library's, in KL1; the natives of module `file_io` are those of the runtime, so that both run the same
-//! library text. The terms that they exchange are described in the library's modules.
+//! The processes are the library's, in KL1; the natives of module `file_io` are those of the runtime, so that both
+//! run the same library text. The terms that they exchange are described in the library's modules.
 
 mod read;
 mod streams;
