@@ -10,9 +10,11 @@
 //! - T8 Labels of invariants are defined once in a module, and those that are cited are defined
 //!   ([`labels`](crate::labels)).
 //! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
+//! - T10 Documents and comments have short lines, and name the thing ([`prose`](crate::prose)).
 
 use crate::circles::Circles;
 use crate::labels::Labels;
+use crate::prose::Prose;
 use crate::rooms;
 use anyhow::{Context, bail};
 use std::fs;
@@ -59,7 +61,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
-    let (mut labels, mut circles) = (Labels::default(), Circles::default());
+    let (mut labels, mut circles, mut prose) = (Labels::default(), Circles::default(), Prose::default());
     rooms::gone(root, &mut findings);
     for file in files(root)? {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
@@ -71,13 +73,18 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
                 rooms::arrows(&name, &text, &mut findings);
                 labels.read(&name, &text, &mut findings);
                 circles.read(&name, &text);
+                prose.source(&name, &text, &mut findings);
             }
-            Some("md") => links(root, &file, &text, &mut findings),
+            Some("md") => {
+                links(root, &file, &text, &mut findings);
+                prose.document(&name, &text, &mut findings);
+            }
             _ => {}
         }
     }
     labels.check(&mut findings);
     circles.check(&mut findings);
+    prose.check(&mut findings);
     if findings.is_empty() {
         println!("tidy: nothing to report");
         return Ok(());
