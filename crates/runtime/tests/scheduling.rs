@@ -139,14 +139,15 @@ fn many_priorities_stay_in_order() {
     assert!(trace.iter().rev().copied().eq(0..20_000));
 }
 
-/// Two workers. One reduces something of little priority that goes on until `last` was reduced; the other one something urgent that goes
-/// on as long, with the goal for `last` below it on its stack. So `last` is reduced only if the first worker gets it.
+/// Two workers. One reduces something of little priority that goes on until `last` was reduced; the other one
+/// something urgent that goes on as long, with the goal for `last` below it on its stack. So `last` is reduced only
+/// if the first worker gets it.
 #[test]
 fn a_worker_with_lower_priority_gets_urgent_goals_of_others() {
     static LOW_RUNS: AtomicBool = AtomicBool::new(false);
     static LAST_RAN: AtomicBool = AtomicBool::new(false);
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    // As if it computed something: a worker looks after so much allocation.
+    // As if it computed something: a worker looks after this much allocation.
     fn again(worker: &mut Worker, name: &str) {
         worker.string(&[0; 100]);
         if BEGIN.elapsed() > Duration::from_secs(100) {

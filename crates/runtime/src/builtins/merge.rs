@@ -93,8 +93,8 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     Outcome::Done
 }
 
-/// The process that waits for an input is made waiting: a ready goal might run after goals that bind several inputs, and
-/// the order of arrival would be lost.
+/// The process that waits for an input is made waiting: a ready goal might run after goals that bind several inputs,
+/// and the order of arrival would be lost.
 fn wait_for(worker: &mut Worker, variable: Word, merger: Word) {
     worker.spawn(worker.system_goals.merge, &[variable, merger]);
     worker.abi.pending[0] = variable;

@@ -5,7 +5,8 @@
 //! It never: touches another worker, or tag bits.
 //!
 //! Invariants:
-//! - N1 A builtin never panics, whatever terms it gets: a wrong type or range is `No` in a guard and an error elsewhere.
+//! - N1 A builtin never panics, whatever terms it gets: a wrong type or range is `No` in a guard and an error
+//!   elsewhere.
 //! - N2 A builtin never waits: what is not there yet is `Outcome::Wait`.
 //! - N3 No recursion on terms, and no loop over them that does not count its steps (L1 of `walk`).
 //! - N4 What is made in a size that the program chooses, in the heap or beside it, is asked for with `ensure`.
@@ -143,8 +144,8 @@ fn error(kind: ErrorKind, message: impl Into<String>) -> Outcome {
     Outcome::Error(ProgramError::new(kind, message))
 }
 
-/// What an argument is, which has a value from here on: it waits for that. Another worker may give it one at any time, so who asks twice what it is
-/// may get two answers.
+/// What an argument is, which has a value from here on: it waits for that. Another worker may give it one at any
+/// time, so a builtin that asks twice what it is may get two answers.
 fn known(word: Word) -> Result<Word, Outcome> {
     let word = crate::terms::deref(word);
     if word.tag() == term::word::Tag::Ref { Err(Outcome::Wait(word)) } else { Ok(word) }

@@ -7,7 +7,7 @@ use crate::worker::native::{Native, Outcome};
 use term::abi::{Builtin, Place, PredicateId};
 use term::{Atom, Word};
 
-/// `generic:call` takes a predicate and at most so many arguments.
+/// `generic:call` takes a predicate and at most this number of arguments.
 const CALL_ARGUMENTS_MAX: usize = 32;
 
 fn predicate(worker: &Worker, position: usize, word: Word) -> Result<PredicateId, Outcome> {

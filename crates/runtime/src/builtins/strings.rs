@@ -27,7 +27,7 @@ fn code(worker: &Worker, position: usize, word: Word) -> Result<u8, Outcome> {
     u8::try_from(value).map_err(|_| out_of_range(position, "a character code from 0 to 255", value))
 }
 
-/// A new string: so many zero bytes, or the codes in a list. `bits` must be 8.
+/// A new string: this number of zero bytes, or the codes in a list. `bits` must be 8.
 pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Word) -> Result<Word, Outcome> {
     let size = integer(worker, position + 1, bits)?;
     if size != 8 {
@@ -112,7 +112,7 @@ pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [W
     Outcome::Done
 }
 
-/// The first so many bytes, and the rest.
+/// A string in two parts, cut at an index.
 pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let at = attempt!(index(worker, 2, inputs[1], length + 1));

@@ -1,7 +1,7 @@
 //! Natives of module `terms_text`: tokens from character codes, terms from tokens, character codes from terms.
 //!
-//! The library's modules `scanner`, `parser`, `unparser` and `klic_reader` are made of them. `docs/library.md` says what tokens
-//! and operator tables look like as terms. Lexer, parser and printer are those of `syntax`.
+//! The library's modules `scanner`, `parser`, `unparser` and `klic_reader` are made of them. `docs/library.md` says
+//! what tokens and operator tables look like as terms. Lexer, parser and printer are those of `syntax`.
 //!
 //! Invariant X1: the codes of a term that has not come completely are read once; [`Scan`] keeps them between calls.
 
@@ -37,8 +37,8 @@ struct Scan {
 #[derive(Default)]
 struct Scans(Table<Scan>);
 
-/// `scan(In,H,State)`: State becomes `tokens(Tokens,Rest)`, or `more(V,In,H)`: to be called again with these when V is bound. H is 0 for a
-/// new term.
+/// `scan(In,H,State)`: State becomes `tokens(Tokens,Rest)`, or `more(V,In,H)`: to be called again with these when V
+/// is bound. H is 0 for a new term.
 fn scan(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let handle = attempt!(integer(worker, 2, inputs[1]));
     let place = handle.checked_sub(1).and_then(|place| usize::try_from(place).ok());
@@ -240,8 +240,8 @@ fn valued_token(worker: &Worker, name: &[u8], value: Word, text: &mut Vec<u8>) -
 const TABLE: &str =
     "an operator table: a list of op(Name,Type,Priority), or ops(Prefix,Infix,Postfix) of such lists";
 
-/// An operator table from a list of `op(Name,Type,Priority)`, or from KLIC's `ops(Prefix,Infix,Postfix)` with such a list of each
-/// kind. The first entry for a name and a kind counts; priority 0 means no operator.
+/// An operator table from a list of `op(Name,Type,Priority)`, or from KLIC's `ops(Prefix,Infix,Postfix)` with such a
+/// list of each kind. The first entry for a name and a kind counts; priority 0 means no operator.
 fn operators(worker: &Worker, term: Word) -> Result<OpTable, Outcome> {
     let mut table = OpTable::default();
     match worker.view(term) {
@@ -286,7 +286,8 @@ fn add_operators(worker: &Worker, list: Word, kinds: &[OpType], table: &mut OpTa
     Ok(())
 }
 
-/// `parse(Tokens,Ops,Wrapped,R)`: R becomes `normal(T)`, or `abnormal(Message,Before,After)` with the tokens before and after the place.
+/// `parse(Tokens,Ops,Wrapped,R)`: R becomes `normal(T)`, or `abnormal(Message,Before,After)` with the tokens before
+/// and after the place.
 fn parse(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let items = attempt!(list_items(worker, 1, inputs[0]));
     let ops = attempt!(operators(worker, inputs[1]));
@@ -337,8 +338,8 @@ fn report(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
 
 // ---- terms to codes --------------------------------------------------------------------------------
 
-/// `ground(Work,State)`: State becomes `done` when the terms of the list Work have no variables, or `wait(V,Rest)`: when V is bound,
-/// `[V|Rest]` is what is still to be looked at.
+/// `ground(Work,State)`: State becomes `done` when the terms of the list Work have no variables, or `wait(V,Rest)`:
+/// when V is bound, `[V|Rest]` is what is still to be looked at.
 fn ground(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     outputs[0] = match attempt!(streams::find_variable(worker, inputs[0], true)) {
         Some((variable, rest)) => reply(worker, "wait", &[variable, rest]),

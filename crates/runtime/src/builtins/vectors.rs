@@ -32,7 +32,7 @@ pub(super) fn in_range(position: usize, value: i64) -> Result<usize, Outcome> {
     Err(out_of_range(position, &format!("0 to {LENGTH_MAX}"), value))
 }
 
-/// A new vector: so many zeros, or the elements of a list.
+/// A new vector: this number of zeros, or the elements of a list.
 pub(super) fn create(worker: &mut Worker, position: usize, from: Word) -> Result<Word, Outcome> {
     match worker.view(from) {
         View::Int(_) | View::Object(BIGINT) => {

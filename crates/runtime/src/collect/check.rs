@@ -9,8 +9,8 @@ use term::Word;
 use term::layout::{self, SUSPENSION_PREDICATE};
 use term::word::{self, Tag, UNBOUND};
 
-/// Panics if a word that can be reached leads to no object, or an old one leads to a young one that is not remembered, or a young one is
-/// (G2). Nobody reduces.
+/// Panics if a word that can be reached leads to no object, or an old one leads to a young one that is not
+/// remembered, or a young one is (G2). Nobody reduces.
 pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
     let mut live = Vec::new();
     let mut remembered = FxHashSet::default();

@@ -37,8 +37,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         write(address, new);
         true
     }
-    /// F6: the first word of what begins at `address`, or where its copy is. It is claimed if its first word says that there may be but
-    /// one copy.
+    /// F6: the first word of what begins at `address`, or where its copy is. It is claimed if its first word says
+    /// that there may be but one copy.
     #[inline(always)]
     fn take(&self, address: usize, is_single: impl Fn(Word) -> bool) -> Result<Word, usize> {
         loop {
@@ -104,8 +104,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         self.old_scan = self.old.start;
     }
 
-    /// Room for the copy of an unbound cell alone. Some of them stay young however long they wait: once old, such a cell keeps
-    /// what it is bound to alive even if nobody needs it any more, and with a list all that follows.
+    /// Room for the copy of an unbound cell alone. Some of them stay young however long they wait: once old, such a
+    /// cell keeps what it is bound to alive even if nobody needs it any more, and with a list all that follows.
     pub(super) fn room_for_variable(&mut self, from: usize) -> usize {
         if self.variables_to_keep > 0 && self.survivor_top + 8 <= self.survivor_end {
             self.variables_to_keep -= 1;
@@ -210,8 +210,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         Word::pointer(Tag::Cons, first)
     }
-    /// F7: copies a list from a cons that lies so many behind `from`, if it is so long. Nothing is copied on the way there, and it does not
-    /// matter what others copy meanwhile: the cdrs that lead on stay as they are.
+    /// F7: copies a list from a cons that lies `ahead` conses behind `from`, if it is that long. Nothing is copied on
+    /// the way there, and it does not matter what others copy meanwhile: the cdrs that lead on stay as they are.
     pub(super) fn list_ahead(&mut self, from: usize, ahead: usize) {
         let mut at = from;
         for _ in 0..ahead {

@@ -1,4 +1,5 @@
-//! Leading a collection: what is in use before it, who takes part, and what every worker gets afterwards. The rules are in `state`.
+//! Leading a collection: what is in use before it, which workers take part, and what every worker gets afterwards.
+//! The rules are in `state`.
 
 use crate::collect::state::{Plan, sharers};
 use crate::collect::{Collection, Part};
@@ -18,8 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it needs. The worker has
-/// waited for the others since `wanted`.
+/// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it
+/// needs. The worker has waited for the others since `wanted`.
 pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let (crew, spaces) = (shared.crew(), &shared.spaces);
     let start = Instant::now();
@@ -42,7 +43,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         busy += usize::from(bytes >= nursery / IDLE_NURSERY_PART);
         major |= worker.wanted.begin_collection();
     });
-    // What is young is copied each time, which is compared with the work done meanwhile; records that were used again are part of that.
+    // What is young is copied each time, which is compared with the work done meanwhile; records that were used again
+    // are part of that.
     let work = used + reused * RECORD_BYTES;
     let little = kept <= work / 8 / STAYS_YOUNG_PART;
     let checked = crew.with(me, |worker| worker.options.check_heap);
@@ -96,7 +98,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
             let largest = share(NURSERIES_PAYING_MAX).max(most);
             let old_words = parts.iter().map(|part| part.old_words).sum();
             policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, old_words));
-            // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives. One worker gains by larger ones.
+            // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old
+            // lives. One worker gains by larger ones.
             let grown_for = if crew.len() > 1 { work } else { used };
             policy.collected((copied, took), grown_for, (most, largest))
         }
@@ -106,7 +109,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         crew.with(me, Worker::check_heap_limit);
     }
     crew.each(|worker| {
-        // Who allocates little gets no more than it may need, so that many workers do not take much memory for nothing.
+        // A worker that allocates little gets no more than it may need: many workers shall not take much memory for
+        // nothing.
         let enough = if worker.index == me { nursery } else { worker.nursery_used() * IDLE_NURSERY_PART };
         worker.empty_nursery(enough.clamp(NURSERY_MIN, nursery));
     });
@@ -186,7 +190,8 @@ impl Worker {
         self.abi.want_attention();
         self.set_private_base(base);
     }
-    /// After a major collection: ends the program if there is less than a tenth to spare. Collections would take nearly all the time.
+    /// After a major collection: ends the program if there is less than a tenth to spare. Collections would take
+    /// nearly all the time.
     fn check_heap_limit(&mut self) {
         let (bytes, most) = (self.bytes_in_use(), self.heap.spaces.bytes_max());
         if bytes <= most - most / 10 {
@@ -204,8 +209,8 @@ impl Worker {
         }
         self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
     }
-    /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an object
-    /// whose size a program chooses. Nobody else is promised the same room.
+    /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an
+    /// object whose size a program chooses. Nobody else is promised the same room.
     pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
         self.heap.settle_promise(usize::MAX);
         let bytes = words.saturating_mul(8);
@@ -238,8 +243,8 @@ impl Worker {
     fn bytes_in_use(&self) -> usize {
         self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
     }
-    /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program wants it
-    /// kept.
+    /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program
+    /// wants it kept.
     fn heap_bytes(&self) -> usize {
         let kept = self.shared.kept.load(Relaxed) + self.roots.words().len() * ROOT_BYTES;
         self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
@@ -259,7 +264,8 @@ mod tests {
     use term::Word;
     use term::word::Tag;
 
-    /// Of a stream nobody keeps anything but the end. That a cons was old keeps what comes later alive, but only until a major collection.
+    /// Of a stream nobody keeps anything but the end. That a cons was old keeps what comes later alive, but only
+    /// until a major collection.
     #[test]
     fn a_stream_that_was_old_once_is_forgotten() {
         let mut builder = Builder::with(1, None);
@@ -268,7 +274,7 @@ mod tests {
         let tail = worker.new_variable();
         let list = worker.list(&[Word::NIL], tail);
         let mut last = worker.root(list);
-        // So much survives at first that the first cons is promoted.
+        // Enough survives at first for the first cons to be promoted.
         let much = worker.list(&[Word::NIL; 5000], Word::NIL);
         let mut much = Some(worker.root(much));
         let mut copied = Vec::new();
@@ -315,7 +321,8 @@ mod tests {
         assert_eq!(next(spaces.bytes_max(), spaces.bytes_max()), spaces.bytes_max());
     }
 
-    /// What is made in each round is kept for so many rounds: words made, and copied by minor collections. Nurseries may not grow.
+    /// What is made in each round is kept for this number of rounds: words made, and copied by minor collections.
+    /// Nurseries may not grow.
     fn copied_of(rounds: usize, kept_for: usize) -> (u64, u64) {
         let mut builder = Builder::with(1, None);
         builder.node.worker().options.check_heap = false;

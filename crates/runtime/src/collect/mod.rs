@@ -4,31 +4,36 @@
 //! It may know: all spaces, goals and roots of all workers, while no worker reduces.
 //! It never: runs while a goal is reduced, or prints.
 //!
-//! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area, what has
-//! survived once goes to old space (or stays young, too, as long as that is little; or all goes to old space: `state`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large
-//! objects. Both happen between reductions only, while no worker
-//! reduces.
+//! A *minor* collection evacuates the young region: what it meets for the first time goes to the other survivor area,
+//! what has survived once goes to old space (or stays young, too, as long as that is little; or all goes to old
+//! space: `state`). A *major* one evacuates old space, too, into fresh blocks of it, and sweeps the large objects.
+//! Both happen between reductions only, while no worker reduces.
 //!
-//! Who takes part (a *collector*) copies into the survivor area of its own lane and into old blocks of its own. It takes the
-//! roots of whole workers and what it finds there; then it works on what others put into a pool when somebody is out of work.
+//! A worker that takes part is a *collector*. It copies into the survivor area of its own lane and into old blocks of
+//! its own. It takes the roots of whole workers and what it finds there; then it works on what others put into a pool
+//! when somebody is out of work.
 //!
 //! Invariants:
-//! - F1 A copied structure or object has a forwarding word in its header's place, a copied cons in its car's. A cell that was
-//!   copied alone, because a REF led to it before its cons or structure was met, has a forwarding word with `CELL` set, and
-//!   so have unbound arguments and cdrs of what was copied.
-//! - F2 An unbound cell is copied once: whoever meets it later gets a REF to the copy. A REF to a bound cell becomes the value.
-//! - F3 Everything between a scan pointer and its space's top is grey: copied, its words not looked at. Grey ranges are lists of
-//!   addresses in words, never of objects, so any number of scanners could share one large object.
+//! - F1 A copied structure or object has a forwarding word in its header's place, a copied cons in its car's. A cell
+//!   that was copied alone, because a REF led to it before its cons or structure was met, has a forwarding word with
+//!   `CELL` set, and so have unbound arguments and cdrs of what was copied.
+//! - F2 An unbound cell is copied once: whoever meets it later gets a REF to the copy. A REF to a bound cell becomes
+//!   the value.
+//! - F3 Everything between a scan pointer and its space's top is grey: copied, its words not looked at. Grey ranges
+//!   are lists of addresses in words, never of objects, so any number of scanners could share one large object.
 //! - F4 Every word of a grey range is self-describing (W3); raw payloads are passed over by their header.
 //! - F5 No goals wait to be made ready (H3): goals are on stacks, in buckets, or in records.
-//! - F6 With several collectors, whoever copies an object, or a cons whose car is unbound, claims it first: a compare-and-swap of its first
-//!   word to `BUSY`. A cell is claimed by the compare-and-swap that forwards it. Any other cons or structure may be copied by two who meet it
-//!   at the same moment: it never changes, and a compare-and-swap takes as long as the rest of a copy. Each leads to one of the two copies. The
-//!   forwarding word is written last, so whoever sees it may read the copy.
-//! - F7 A cdr in from-space that leads to a cons stays what it is. So a collector may go along a list that others are copying, and begin
-//!   to copy it at any cons that it finds: the list is live from there on. Who arrives at a cons that was copied links to the copy.
-//! - F8 Hooks of goals that were resumed (H3) are left out of their variable's list: a goal that waits again and again for the next message or for
-//!   one variable that all share leaves a hook there each time. (A record keeps its predicate word where it was copied from, F1.)
+//! - F6 With several collectors, whoever copies an object, or a cons whose car is unbound, claims it first: a
+//!   compare-and-swap of its first word to `BUSY`. A cell is claimed by the compare-and-swap that forwards it. Any
+//!   other cons or structure may be copied by two that meet it at the same moment: it never changes, and a
+//!   compare-and-swap takes as long as the rest of a copy. Each leads to one of the two copies. The forwarding word
+//!   is written last, so whoever sees it may read the copy.
+//! - F7 A cdr in from-space that leads to a cons stays what it is. So a collector may go along a list that others are
+//!   copying, and begin to copy it at any cons that it finds: the list is live from there on. A collector that
+//!   arrives at a cons that was copied links to the copy.
+//! - F8 Hooks of goals that were resumed (H3) are left out of their variable's list: a goal that waits again and
+//!   again for the next message or for one variable that all share leaves a hook there each time. (A record keeps its
+//!   predicate word where it was copied from, F1.)
 
 mod check;
 mod copy;
@@ -86,13 +91,13 @@ fn forwards_all(word: Word) -> bool {
     word.is_forwarding() && word.0 & CELL == 0
 }
 
-/// What all who take part in one collection share.
+/// What all collectors of one collection share.
 pub(crate) struct Collection {
     spaces: Arc<Spaces>,
     tagged_words: Arc<TaggedWords>,
     pub(crate) major: bool,
     ages: Ages,
-    /// Whether others may join the one who leads it.
+    /// Whether others may join its leader.
     pub(crate) shared: bool,
     /// The survivor areas that are copied to: 0 or 1.
     to_area: usize,
@@ -133,7 +138,8 @@ impl Part {
 }
 
 impl Collection {
-    /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so large.
+    /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so
+    /// large.
     pub(crate) fn new(crew: &Crew, Plan { major, ages, nursery_bytes }: Plan, shared: bool) -> Self {
         let mut old_blocks = Vec::new();
         crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
@@ -183,7 +189,7 @@ impl Collection {
         };
         crew.with(0, |worker| worker.abroad.sweep(self.major, moved, |address| young.contains(address)));
     }
-    /// After everybody's part. Answers who did what.
+    /// After everybody's part. Answers what each did.
     pub(crate) fn end(&self, crew: &Crew) -> Vec<Part> {
         let mut parts = std::mem::take(&mut *lock(&self.parts));
         self.sweep_abroad(crew);
@@ -223,7 +229,7 @@ impl Collection {
     }
 }
 
-/// One who takes part in a collection.
+/// A worker's part in a collection.
 struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     common: &'a Collection,
     tagged_words: &'a TaggedWords,

@@ -1,4 +1,5 @@
-//! What every order of events of two collectors leads to (`cargo xtask loom`): the collector's own code (see `crate::node::models`).
+//! What every order of events of two collectors leads to (`cargo xtask loom`): the collector's own code (see
+//! `crate::node::models`).
 
 use super::{Collection, Plan};
 use crate::memory::ranges::read;

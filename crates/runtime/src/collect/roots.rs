@@ -58,8 +58,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn slots(&mut self, slots: &[usize]) {
         self.in_pieces(slots, Work::Slots, |this, slot| {
             debug_assert!(!this.is_young(slot), "G2");
-            // A slot that is here several times is changed by its first turn only. Were it kept each time, slots that are
-            // written often and lead to variables that stay young would pile up for ever.
+            // A slot that is here several times is changed by its first turn only. Were it kept each time, slots that
+            // are written often and lead to variables that stay young would pile up for ever.
             let word = read(slot);
             if this.update_from(slot, word) && read(slot) != word {
                 this.remembered.push(slot);

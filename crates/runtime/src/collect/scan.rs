@@ -27,8 +27,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn scan<const OLD: bool>(&mut self, mut at: usize, end: usize) -> usize {
         while at < end {
             let word = read(at);
-            // What is met soon should be on its way; a claim (F6) even waits for all loads before it. What lies behind the end is
-            // still in the region, and may be anything.
+            // What is met soon should be on its way; a claim (F6) even waits for all loads before it. What lies
+            // behind the end is still in the region, and may be anything.
             prefetch(read(at + 8 * FETCHED_WORDS_AHEAD));
             match word.tag() {
                 Tag::Int | Tag::Atom => {}
@@ -58,8 +58,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         at
     }
-    /// Scans a range; with several collectors in pieces, so that a long one can be given away. A range may be cut anywhere
-    /// but inside an object with raw words: that is, where a scan has stopped.
+    /// Scans a range; with several collectors in pieces, so that a long one can be given away. A range may be cut
+    /// anywhere but inside an object with raw words: that is, where a scan has stopped.
     pub(super) fn scan_range(&mut self, mut range: Range) {
         let old = !self.is_young(range.start);
         while range.start < range.end {
@@ -87,7 +87,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn own_grey(&mut self) -> Option<Range> {
         self.new_grey(8).or_else(|| self.grey.pop())
     }
-    /// Takes what it has copied since it looked last to one of the two spaces, if that is so many bytes.
+    /// Takes what it has copied since it looked last to one of the two spaces, if that is this number of bytes.
     #[inline(always)]
     fn new_grey(&mut self, least: usize) -> Option<Range> {
         if self.survivor_scan + least <= self.survivor_top {

@@ -1,8 +1,9 @@
 //! Work that collectors give to each other (F3, F7).
 //!
-//! Each collector keeps what it finds. When it sees that somebody is out of work (a look at two numbers, every few hundred words), it puts
-//! work into the pool: grey words that it would have scanned later, half of what is left of a root list, or a place further on
-//! in the list that it is copying. Who is out of work takes from the pool, and is done when everybody is out of work.
+//! Each collector keeps what it finds. When it sees that somebody is out of work (a look at two numbers, every few
+//! hundred words), it puts work into the pool: grey words that it would have scanned later, half of what is left of a
+//! root list, or a place further on in the list that it is copying. A collector that is out of work takes from the
+//! pool, and is done when everybody is out of work.
 
 use super::Collector;
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,7 +24,7 @@ mod tests;
 pub(super) enum Work {
     /// Grey words (F3).
     Grey(Range),
-    /// The part of a list that begins so many conses behind `from` (F7).
+    /// The part of a list that begins `ahead` conses behind `from` (F7).
     List { from: usize, ahead: usize },
     /// Words that a worker holds outside the heap: those of its goal stack, if its number is given.
     Goals { words: Range, stack_of: Option<usize> },
@@ -50,13 +51,13 @@ pub(super) struct Pool {
 #[derive(Debug, Default)]
 struct Content {
     works: Vec<Work>,
-    /// Those who take part, and those of them who have come to the end and not found work since.
+    /// Collectors that take part, and those of them that have come to the end and not found work since.
     collectors: usize,
     done: usize,
 }
 
 impl Pool {
-    /// One collector more. It takes roots afterwards only: so when those who joined are done, all roots are.
+    /// One collector more. It takes roots afterwards only: so when those that joined are done, all roots are.
     pub(super) fn join(&self) {
         lock(&self.content).collectors += 1;
     }
@@ -73,7 +74,7 @@ impl Pool {
         content.works.push(work);
         self.pooled.store(content.works.len(), Ordering::Relaxed);
     }
-    /// Work of others; `None` when everybody has come to the end. Who joins later has nothing to do.
+    /// Work of others; `None` when everybody has come to the end. A collector that joins later has nothing to do.
     pub(super) fn search(&self) -> Option<Work> {
         self.searching.fetch_add(1, Ordering::Relaxed);
         let mut waits = false;
@@ -169,8 +170,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
         }
     }
-    /// In the middle of a long list whose last copied cons is `last`; `next` is the one behind it. What was copied before may be scanned
-    /// by others, and others may copy further on in the list.
+    /// In the middle of a long list whose last copied cons is `last`; `next` is the one behind it. What was copied
+    /// before may be scanned by others, and others may copy further on in the list.
     #[cold]
     pub(super) fn share_list(&mut self, last: usize, next: Option<usize>) {
         let hungry = self.searching();

@@ -1,5 +1,5 @@
-//! What collectors give each other is enough to keep both busy: two of them go in step, one piece of work each (from one look for
-//! somebody out of work to the next), so how much each of them does is not a matter of time.
+//! What collectors give each other is enough to keep both busy: two of them go in step, one piece of work each (from
+//! one look for somebody out of work to the next), so how much each of them does is not a matter of time.
 
 use crate::collect::tests::{Builder, Description};
 use crate::collect::{Collection, Part, Plan};
@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex};
 use term::word::Tag;
 use term::{Atom, Word};
 
-/// Makes those who take part go in step; nothing happens before `begin`.
+/// Makes the collectors go in step; nothing happens before `begin`.
 #[derive(Debug, Default)]
 pub(super) struct Step {
     members: Mutex<Members>,
@@ -56,8 +56,8 @@ impl Step {
 
 const SIZE: i64 = if cfg!(miri) { 3_000 } else { 300_000 };
 
-/// Worker 0 of two builds something; then both collect it, and nothing changes. Answers how many words each of them copied and
-/// scanned, for a minor collection and a major one.
+/// Worker 0 of two builds something; then both collect it, and nothing changes. Answers how many words each of them
+/// copied and scanned, for a minor collection and a major one.
 fn collected(build: impl FnOnce(&mut Builder)) -> [[(usize, usize); 2]; 2] {
     let mut builder = Builder::with(2, None);
     build(&mut builder);
@@ -92,7 +92,7 @@ fn collect(builder: &mut Builder, major: bool) -> Vec<Part> {
     parts
 }
 
-/// Each of the two did at least so many percent of it.
+/// Each of the two did at least this percentage of it.
 fn assert_shared(what: &str, percent: usize, words: [usize; 2]) {
     let (least, all) = (words[0].min(words[1]), words[0] + words[1]);
     assert!(least * 100 >= all * percent, "{what}: {words:?}");

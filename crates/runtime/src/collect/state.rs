@@ -1,11 +1,19 @@
-//! When to collect, and how large the spaces are.
+//! When to collect, and how large the spaces are. The numbers are in `memory::tuning`.
 //!
-//! The nursery starts at half a core's second-level cache, with several workers at twice as much. It doubles while much of it survives (then a larger one gives objects
-//! more time to die), and shrinks again when little does for long. Those who fill their nurseries share twice what one alone would have, or
-//! half of what is live, but none gets less than the nursery that it started with. What survives its second collection goes to old space, unless so little is young
-//! that to copy it each time costs nothing: a stream of which one cons is old keeps all later ones alive until a major collection. Where nearly all that
-//! survives once survives again, it goes to old space at once, and where much of it has died by then, nurseries go on growing ([`Ageing`]). A major collection comes when old and large
-//! objects have doubled since the last one, or tripled if that found nearly all of them alive. Running out means that live data alone exceeds what was allowed.
+//! | what | rule |
+//! |---|---|
+//! | the first nursery | half a core's second-level cache; twice that with several workers |
+//! | it doubles | while much of it survives: a larger one gives objects more time to die |
+//! | it halves | when little has survived for long |
+//! | nurseries together | twice what one worker would have, or half of what is live |
+//! | what survives twice | goes to old space, unless little is young |
+//! | nearly all of it survives again | survivors go to old space at once ([`Ageing`]) |
+//! | much of it has died by then | nurseries go on growing ([`Ageing`]) |
+//! | a major collection | when old and large objects have doubled, or tripled if the last one found nearly all alive |
+//!
+//! Little that is young is copied each time, which costs nothing. In old space one cons of a stream would keep all
+//! later ones alive until a major collection. A program runs out of memory when live data alone exceed the heap
+//! limit.
 
 use crate::coordination::team::Sharers;
 use crate::memory::tuning::{
@@ -35,26 +43,28 @@ pub(crate) struct Plan {
     pub(crate) nursery_bytes: usize,
 }
 
-/// When what survives goes to old space. Where a large structure is made, nearly all survives: there it goes at once, and so is copied once and not
-/// twice. But what goes there and dies soon keeps alive what it leads to, until a major collection. Where all that is live is replaced now and then,
-/// as in a network of processes that send to each other, it depends on the size of nurseries what dies young: so it is not asked before they are as large as they
-/// otherwise get, and while they grow beyond that nothing becomes old.
+/// When what survives goes to old space. Where a large structure is made, nearly all survives: there it goes at once,
+/// and so is copied once and not twice. But what goes there and dies soon keeps alive what it leads to, until a major
+/// collection. Where all that is live is replaced now and then, as in a network of processes that send to each other,
+/// it depends on the size of nurseries what dies young: so it is not asked before they are as large as they otherwise
+/// get, and while they grow beyond that nothing becomes old.
 #[derive(Debug)]
 pub(super) struct Ageing {
     pub(super) last: Ages,
-    /// So many further collections send it there at once.
+    /// Further collections that send it there at once.
     pub(super) at_once: u32,
-    /// The last major collection found old space alive: not much less than a third of it, the least that it finds where live data do not grow, since it comes
-    /// when old space has doubled or tripled.
+    /// The last major collection found old space alive: not much less than a third of it, the least that it finds
+    /// where live data do not grow, since it comes when old space has doubled or tripled.
     pub(super) lasting: bool,
-    /// Much of what had survived once had died by the next collection. It would not survive in larger nurseries, so they grow.
+    /// Much of what had survived once had died by the next collection. It would not survive in larger nurseries, so
+    /// they grow.
     pub(super) dies_later: bool,
 }
 
 impl Ageing {
     pub(super) const NEW: Ageing = Ageing { last: Ages::First, at_once: 0, lasting: true, dies_later: false };
-    /// Before a collection; `little` is young. When the heap is checked, all ways have their turn. A major collection may end what kept things alive
-    /// that are dead, so it lets nothing become old that is new.
+    /// Before a collection; `little` is young. When the heap is checked, all ways have their turn. A major collection
+    /// may end what kept things alive that are dead, so it lets nothing become old that is new.
     pub(super) fn next(&mut self, major: bool, little: bool, checked: bool) -> Ages {
         self.last = match self.last {
             Ages::Never if checked => Ages::Second,
@@ -66,8 +76,8 @@ impl Ageing {
         };
         self.last
     }
-    /// After a minor collection of so many words of nurseries (which are `full`: they have no more room to grow) and of what had survived before, which copied
-    /// some, and some of them to old space.
+    /// After a minor collection. Words before it: `used` of nurseries, `survivors` of what had survived. Words after
+    /// it: `copied`, of which `old` went to old space. `full`: nurseries have no more room to grow.
     pub(super) fn seen(&mut self, full: bool, used: usize, survivors: usize, (copied, old): (usize, usize)) {
         let much = |words: usize| words * 100 >= used * GROW_PERCENT;
         match self.last {
@@ -80,7 +90,7 @@ impl Ageing {
             _ => {}
         }
     }
-    /// After a major collection: so many words were old before, and are now. Then it is asked again.
+    /// After a major collection: words of old space before it, and now. Then it is asked again.
     pub(super) fn all_seen(&mut self, before: usize, now: usize) {
         self.lasting = now * 100 >= before * LASTING_PERCENT;
         self.at_once = 0;
@@ -97,10 +107,12 @@ pub(crate) struct Policy {
     pub(super) most: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
-    /// Nurseries begin to grow beyond `most`. What became old before may be dead, and keep alive what follows it: the next collection is a major one.
+    /// Nurseries begin to grow beyond `most`. What became old before may be dead, and keep alive what follows it: the
+    /// next collection is a major one.
     pub(super) major_wanted: bool,
     pub(super) ageing: Ageing,
-    /// Words that the last minor collection copied, and how long that took all collectors together: the next one is expected to be like it.
+    /// Words that the last minor collection copied, and how long that took all collectors together: the next one is
+    /// expected to be like it.
     pub(super) copied: usize,
     pub(super) took: Duration,
 }
@@ -123,8 +135,8 @@ impl Policy {
     }
 }
 
-/// Who takes part in a collection beside its leader. What is copied faster than others can be told of it is copied by one, and those who
-/// rest are woken for long work only.
+/// The workers that take part in a collection beside its leader. What is copied faster than others can be told of it
+/// is copied by one, and those that rest are woken for long work only.
 pub(super) fn sharers(
     major: bool,
     (words, time): (usize, Duration),
@@ -139,8 +151,8 @@ pub(super) fn sharers(
 }
 
 impl Policy {
-    /// After a minor collection that copied so many words and took so long, of `used` bytes of all nurseries. A nursery may have so many bytes, and so many if that is
-    /// seen to pay; answers how many it gets.
+    /// After a minor collection of `used` bytes of all nurseries: words that it `copied`, time that it `took`. A
+    /// nursery may have `most` bytes, and `largest` if that is seen to pay. Answers its bytes.
     pub(super) fn collected(
         &mut self,
         (copied, took): (usize, Duration),
@@ -209,7 +221,8 @@ mod tests {
         assert_eq!(ageing.next(false, false, false), Ages::Second);
     }
 
-    /// The largest nursery, and how often the policy wanted a major collection, if of the nursery and of what had survived so many bytes survive.
+    /// The largest nursery, and how often the policy wanted a major collection, if of the nursery and of what had
+    /// survived so many bytes survive.
     fn grown(survive: impl Fn(usize, usize) -> (usize, usize)) -> (usize, usize) {
         let mut policy = Policy::new(1);
         let most = policy.most;

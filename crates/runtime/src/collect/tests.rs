@@ -49,7 +49,8 @@ impl Description {
         }
         Description { roots, things }
     }
-    /// True if the two differ at most in how many copies of a cons or structure there are: of a variable or an object there is one.
+    /// True if the two differ at most in how many copies of a cons or structure there are: of a variable or an object
+    /// there is one.
     pub(crate) fn is_copy_of(&self, original: &Description) -> bool {
         let mut originals = vec![None; self.things.len()];
         let mut copied = vec![false; original.things.len()];

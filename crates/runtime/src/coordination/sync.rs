@@ -1,4 +1,5 @@
-//! What the standard library has for threads, and in models the same from `loom`, which then tries every order of events.
+//! What the standard library has for threads, and in models the same from `loom`, which then tries every order of
+//! events.
 
 #[cfg(all(test, models))]
 pub(crate) use loom::{

@@ -1,11 +1,12 @@
 //! Making a worker look at outside events, from other threads and signal handlers.
 //!
 //! Invariants:
-//! - K1 `limit` leads to the worker's `abi.limit` while the worker lives, and is null afterwards; nobody uses the address
-//!   without having entered `users` first.
-//! - K2 The worker restores its limit first and takes `woken` second; a waker sets `woken` first and lowers the limit second.
-//!   There is no fence between the two steps of the worker, so a wake may be overlooked while its store is on the way; it is then
-//!   seen at the worker's next attention, and the ticker repeats wakes as long as events may come.
+//! - K1 `limit` leads to the worker's `abi.limit` while the worker lives, and is null afterwards; nobody uses the
+//!   address without having entered `users` first.
+//! - K2 The worker restores its limit first and takes `woken` second; a waker sets `woken` first and lowers the limit
+//!   second. There is no fence between the two steps of the worker, so a wake may be overlooked while its store is on
+//!   the way; it is then seen at the worker's next attention, and the ticker repeats wakes as long as events may
+//!   come.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant};
 /// How often events are looked at while goals run.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
 
-/// An interrupt that comes so soon after the first is the same one: `timeout`, for one, sends its signal to the process, and then to its group.
+/// An interrupt that comes so soon after the first is the same one: `timeout`, for one, sends its signal to the
+/// process, and then to its group.
 const SAME_INTERRUPT: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
@@ -24,7 +26,8 @@ struct Shared {
     limit: AtomicPtr<AtomicUsize>,
     users: AtomicUsize,
     running: AtomicBool,
-    /// When the run was asked to end, in milliseconds since `begin`, from 1 on; 0 if it was not. It stays when the run has ended.
+    /// When the run was asked to end, in milliseconds since `begin`, from 1 on; 0 if it was not. It stays when the
+    /// run has ended.
     interrupted_at: AtomicU64,
     begin: Instant,
     /// Interrupts between runs are only noted.
@@ -78,7 +81,8 @@ impl Waker {
         // Relaxed: this is asked at every resumption, where a fence would cost more than all the rest (K2).
         self.shared.woken.load(Ordering::Relaxed)
     }
-    /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before, not just now, and has not ended yet.
+    /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before, not just now, and has
+    /// not ended yet.
     pub fn interrupt(&self) -> bool {
         let (shared, now) = (&self.shared, self.shared.begin.elapsed().as_millis() as u64 + 1);
         if shared.held.load(Ordering::SeqCst) {

@@ -15,8 +15,8 @@ use term::word::Tag;
 const NO_CODE: &str = "no code is loaded for this goal";
 
 impl Worker {
-    /// Runs the goal on top of the stack, which has no generated code: a builtin, or a predicate that was declared and never
-    /// loaded.
+    /// Runs the goal on top of the stack, which has no generated code: a builtin, or a predicate that was declared
+    /// and never loaded.
     pub(crate) fn run_top_native(&mut self) {
         let predicate = PredicateId::of_goal_word(read(self.abi.goals as usize - 8));
         if self.predicates.native(predicate).is_some() {
@@ -138,8 +138,8 @@ impl Worker {
         let predicate = Word::small(predicate.0.into());
         self.spawn(self.system_goals.at_position, &[position.word(), predicate, goal]);
     }
-    /// A goal of a builtin has no result. One that had no room tries again after a major collection, as there may be garbage (but not if it
-    /// serves the outside world: it may have done a part).
+    /// A goal of a builtin has no result. One that had no room tries again after a major collection, as there may be
+    /// garbage (but not if it serves the outside world: it may have done a part).
     pub(crate) fn builtin_error(
         &mut self,
         error: Box<ProgramError>,

@@ -1,8 +1,8 @@
 //! Perpetual suspension: which goals wait when nothing can resume them.
 //!
 //! Of the goals that wait, those are reported first that no other one could resume: nothing that another waiting goal
-//! holds leads to them. (A goal leads to what its arguments lead to, and through an unbound variable to the goals that wait for
-//! it.) If all lead to each other, the oldest stands for them.
+//! holds leads to them. (A goal leads to what its arguments lead to, and through an unbound variable to the goals
+//! that wait for it.) If all lead to each other, the oldest stands for them.
 
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::read;

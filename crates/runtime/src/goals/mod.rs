@@ -1,8 +1,8 @@
 //! Goals: ready ones by priority, those that wait, and those that were resumed.
 //!
-//! For: the goal stack, suspension and resumption, the order of resumed goals, goals that wait for ever, goals of builtins and of the runtime itself.
-//! It may know: terms, memory and its own worker.
-//! It never: gives a goal to another worker (`sharing` does) or enters generated code (`node` does).
+//! For: the goal stack, suspension and resumption, the order of resumed goals, goals that wait for ever, goals of
+//! builtins and of the runtime itself. It may know: terms, memory and its own worker. It never: gives a goal to
+//! another worker (`sharing` does) or enters generated code (`node` does).
 
 pub mod abroad;
 pub(crate) mod calls;

@@ -52,7 +52,8 @@ impl Worker {
         self.spend(record, arity);
         true
     }
-    /// The record of the goal that was resumed, and its goal word, if it is only one, of the running priority, and the stack has room for it.
+    /// The record of the goal that was resumed, and its goal word, if it is only one, of the running priority, and
+    /// the stack has room for it.
     #[inline(always)]
     pub(crate) fn take_one_resumed(&mut self) -> Option<(usize, Word)> {
         let record = self.abi.resumed;
@@ -131,7 +132,8 @@ impl Worker {
             self.forget_far_arguments(record, arity);
         }
     }
-    /// H6. The goal runs soon: what it leads to is fetched all at once, and not one after the other when the goal needs it.
+    /// H6. The goal runs soon: what it leads to is fetched all at once, and not one after the other when the goal
+    /// needs it.
     #[inline(never)]
     fn forget_far_arguments(&self, record: usize, arity: usize) {
         let old = !self.heap.is_young(record);

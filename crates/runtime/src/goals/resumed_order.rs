@@ -1,19 +1,23 @@
-//! Where goals that were resumed go, if there are several workers. With one, they come on top of the stack, the oldest first: programs know
-//! that order.
+//! Where resumed goals go if there are several workers. With one, they come on top of the stack, the oldest first:
+//! programs know that order.
 //!
-//! With several that is right for goals that talk to each other: what a goal was told is still in the cache, and what it answers is heard at once. But where
-//! one makes a list and another reads it, whoever makes it shall go on making it, and whoever reads it get much of it at once: a goal that is
-//! resumed for each element costs ten times as much, and if it makes a list itself, so does every goal behind it. One worker's goals are in an order in which that happens
-//! by itself, but a gift may break it.
+//! Goals that talk to each other are best on top: what a goal was told is still in the cache, and its answer is heard
+//! at once. Goals that read a list are best below the goal that makes it: that goes on with its list, and the reader
+//! gets a long piece of it. A goal that is resumed for each element costs ten times as much, and if it makes a list
+//! itself, so does every goal behind it. One worker's goals are in an order in which lists are made first. A gift may
+//! break it.
 //!
 //! Invariants (P1 to P5 are those of `goals`):
-//! - P6 A goal of the running priority that was resumed is put *below* what the goal has made that resumed it, above all that was there before: so
-//!   it runs as soon as that one is done or waits, and before anything older. Of several that one reduction resumed, the oldest runs first.
-//! - P7 A goal for another priority than the running one is no matter of turns (P1). A builtin comes on top of the stack: it does
-//!   little, and a merger is to see what arrives in the order in which it does. Whom that resumes goes where the builtin would have gone.
-//! - P8 When [`TURN_BYTES`] were allocated since then, those that were put below the oldest goals come on top of the stack. So of two goals that make and read
-//!   an endless list, neither gets far ahead.
-//! - P9 Both ways are tried in turn. If goals are resumed less often below, measured by what is allocated meanwhile, they go there, and otherwise on top, which costs less.
+//! - P6 A resumed goal of the running priority is put *below* what the goal has made that resumed it, above all that
+//!   was there before. It runs as soon as that goal is done or waits, and before anything older. Of several that one
+//!   reduction resumed, the oldest runs first.
+//! - P7 A goal for another priority than the running one takes no turn (P1). A builtin comes on top of the stack: it
+//!   does little, and a merger is to see what arrives in the order in which it does. A goal that it resumes goes
+//!   where the builtin would have gone.
+//! - P8 When [`TURN_BYTES`] were allocated since then, those that were put below the oldest goals come on top of the
+//!   stack. So of two goals that make and read an endless list, neither gets far ahead.
+//! - P9 Both ways are tried in turn. Goals go below if fewer are resumed there for what is allocated meanwhile, and
+//!   otherwise on top, which costs less.
 
 use crate::goals::state::Place;
 use crate::goals::suspend::goal_arity;
@@ -25,9 +29,9 @@ use term::layout::{SUSPENSION_ARGS, SUSPENSION_PRIORITY};
 
 /// Large batches, which still fit in the nursery.
 const TURN_BYTES: usize = 32 << 10;
-/// A goal that has made more than so many is done with when resumed ones come on top of these.
+/// A goal that has made more goals than this is done with when resumed ones come on top of these.
 const MADE_MAX: usize = 16;
-/// In so many places goals may lie below others; further ones come on top of the stack.
+/// Places in which goals may lie below others, at most; further ones come on top of the stack.
 const PLACES_MAX: usize = 64;
 
 impl Worker {
@@ -117,7 +121,7 @@ impl Worker {
         self.abi.goals = at(top + bytes);
         above + bytes
     }
-    /// So many bytes of goals are about to be put there. False if there are too many places.
+    /// This number of bytes of goals is about to be put there. False if there are too many places.
     #[inline(always)]
     fn note_place(&mut self, start: usize, bytes: usize) -> bool {
         let (turns, top) = (&mut self.goals.turns, self.abi.goals as usize);
@@ -196,7 +200,8 @@ mod tests {
     use crate::goals::state::{Choice, MUCH};
     use term::abi::BOTTOM;
 
-    /// A worker for which no goal is a builtin's and whose resumed goals go below, a predicate of one argument, and variables.
+    /// A worker for which no goal is a builtin's and whose resumed goals go below, a predicate of one argument, and
+    /// variables.
     fn worker<const N: usize>(builder: &mut Builder) -> (&mut Worker, PredicateId, [Word; N]) {
         let goal = builder.goal[0];
         let worker = builder.node.worker();
@@ -357,7 +362,7 @@ mod tests {
         assert!(numbers.into_iter().eq(0..count));
     }
 
-    /// Rounds in which so many bytes are allocated for each time that goals are resumed: how many go on top, and below.
+    /// Rounds in which these bytes are allocated for each time that goals are resumed: how many go on top, and below.
     fn rounds(on_top: u64, below: u64, rounds: u32) -> (u32, u32) {
         let (mut choice, mut bytes, mut went) = (Choice::NEW, 0, (0, 0));
         for _ in 0..rounds {

@@ -6,16 +6,18 @@
 //! [BOTTOM] goals of priority 10 .. [BOTTOM] goals of priority 30 ..   <- abi.goals      buckets: 20 -> goals, 5 -> goals
 //! ```
 //! Invariants:
-//! - P1 A goal for another priority than the running one goes into that priority's bucket; if it is a higher one, `limit` is
-//!   lowered, so that the next reduction is the bucket's.
+//! - P1 A goal for another priority than the running one goes into that priority's bucket; if it is a higher one,
+//!   `limit` is lowered, so that the next reduction is the bucket's.
 //! - P2 A bucket holds records in the format of the goal stack: taking one means copying it whole.
-//! - P4 Words below `clean` lead to nothing young, so minor collections pass over them. A MARK record, a builtin of no
-//!   arguments, lies on the stack at each address in `marks`; nothing below the topmost one was popped since it was pushed, and
-//!   `clean` is not above it. So a minor collection costs what was pushed since the last one, however deep the stack is.
+//! - P4 Words below `clean` lead to nothing young, so minor collections pass over them. A MARK record, a builtin of
+//!   no arguments, lies on the stack at each address in `marks`; nothing below the topmost one was popped since it
+//!   was pushed, and `clean` is not above it. So a minor collection costs what was pushed since the last one, however
+//!   deep the stack is.
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
-//! - P5 What goals take is counted against the heap limit, in steps: a worker counts when its stack has grown to `goals_limit`, and when so many
-//!   words went into its buckets (and what new buckets take), so that to push a goal costs nothing more. Who counts and finds the limit passed asks for a major
-//!   collection, which gives back what is not needed, and decides.
+//! - P5 What goals take is counted against the heap limit, in steps: a worker counts when its stack has grown to
+//!   `goals_limit`, and when as many words went into its buckets (and what new buckets take), so that to push a goal
+//!   costs nothing more. A worker that counts and finds the limit passed asks for a major collection, which gives
+//!   back what is not needed, and decides.
 
 use crate::goals::abroad::OUTWARD;
 use crate::goals::state::{
@@ -29,7 +31,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
 
-/// Goals of at least so many words are above the last mark when a collection makes a new one.
+/// Words of goals above the last mark from which on a collection makes a new one.
 const MARK_WORDS: usize = if cfg!(test) { 4 } else { 4096 };
 
 /// The error when memory or addresses are used up before the heap limit is reached (`ulimit -v`).
@@ -60,7 +62,8 @@ impl Worker {
         write(top + 8 * args.len(), predicate.goal_word());
         self.abi.goals = at(top + 8 * (args.len() + 1));
     }
-    /// A goal for a priority (clamped to `0..=`[`PRIORITY_MAX`]); among goals of one priority the last pushed runs first.
+    /// A goal for a priority (clamped to `0..=`[`PRIORITY_MAX`]); among goals of one priority the last pushed runs
+    /// first.
     pub fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Word]) {
         let priority = priority.clamp(0, PRIORITY_MAX);
         if priority == self.abi.priority {
@@ -70,7 +73,8 @@ impl Worker {
         bucket.extend_from_slice(args);
         bucket.push(predicate.goal_word());
     }
-    /// A bucket with room for so many words; `None` if the system refuses it, and then the program ends at the next reduction.
+    /// A bucket with room for this number of words; `None` if the system refuses it, and then the program ends at the
+    /// next reduction.
     fn bucket(&mut self, priority: i64, words: usize) -> Option<&mut Vec<Word>> {
         if priority > self.abi.priority {
             self.abi.want_attention();
@@ -155,7 +159,8 @@ impl Worker {
             self.goals.spare.push(goals);
         }
     }
-    /// The top segment is empty (its BOTTOM record is on top): makes the best other goals the top. False if there are none.
+    /// The top segment is empty (its BOTTOM record is on top): makes the best other goals the top. False if there are
+    /// none.
     pub(crate) fn next_segment(&mut self) -> bool {
         let segment = *self.goals.segments.last().expect("the lowest segment stays");
         debug_assert_eq!(self.abi.goals as usize, segment.base);

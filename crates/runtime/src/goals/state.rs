@@ -1,5 +1,6 @@
-//! What a worker keeps for its goals: ready ones, those that wait, those that were resumed, and numbers of predicates. The invariants of the
-//! first are in `stack` (P1 to P5), of the others in `suspend` (H1 to H7) and `resumed_order` (P6 to P9).
+//! What a worker keeps for its goals: ready ones, those that wait, those that were resumed, and numbers of
+//! predicates. The invariants of the first are in `stack` (P1 to P5), of the others in `suspend` (H1 to H7) and
+//! `resumed_order` (P6 to P9).
 
 use crate::memory::ranges::{LARGE_PAGE, Region, write};
 use crate::memory::tuning::GOAL_BYTES;
@@ -48,7 +49,7 @@ pub(crate) struct Goals {
 pub(super) const STEP_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 10 };
 /// What a bucket takes beside its words.
 pub(super) const BUCKET_BYTES: usize = 96;
-/// Vectors of so many words are not kept for new buckets.
+/// Words of a vector from which on it is not kept for new buckets.
 pub(super) const SPARE_WORDS: usize = 1024;
 
 pub(super) const BOTTOM_BYTES: usize = 8;
@@ -57,7 +58,8 @@ pub(crate) const NO_PRIORITY: i64 = -1;
 pub(super) const SLACK_BYTES: usize = (GOAL_SLACK_WORDS + GOAL_ARITY_MAX + 1) * 8;
 
 impl Goals {
-    /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses that.
+    /// An empty stack with one segment, in 1 / 2^`halvings` of the usual address space; `None` if the system refuses
+    /// that.
     pub(crate) fn new(priority: i64, halvings: u32) -> Option<Goals> {
         let region = Region::reserve(GOAL_BYTES >> halvings, LARGE_PAGE)?;
         region.use_large_pages(region.base(), region.end());
@@ -186,22 +188,23 @@ impl Goals {
     }
 }
 
-/// Goals that lie below others until these are done (P6), and where they end. Goals may have run since then: these are addresses of what is there now.
+/// Goals that lie below others until these are done (P6), and where they end. Goals may have run since then: these
+/// are addresses of what is there now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-/// So often goals are resumed before it is seen what one of the ways was good for.
+/// Times that goals are resumed before it is seen what one of the ways was good for.
 const ROUND: u32 = 1024;
 /// The most that come on top before the other way is tried again.
 const ON_TOP_MAX: u32 = 1 << 20;
-/// After so many rounds below one on top follows.
+/// Rounds below after which one on top follows.
 const ROUNDS_BELOW: u32 = 64;
-/// Whoever allocates so many bytes for each time that goals are resumed does enough meanwhile: no other way could be better.
+/// Bytes allocated for each time that goals are resumed from which on no other way could be better.
 pub(super) const MUCH: u64 = 2048;
-/// To resume a goal is as much work as to allocate so many bytes.
+/// Bytes whose allocation is as much work as to resume a goal.
 const RESUMING: u64 = 64;
 
 /// Where resumed goals go (P9).
@@ -221,7 +224,7 @@ pub(super) struct Choice {
 impl Choice {
     pub(super) const NEW: Choice =
         Choice { below: false, left: ROUND, on_top: ROUND, rounds_left: 0, bytes: 0, each_on_top: 0 };
-    /// A round is over; so many bytes have been allocated since the worker began.
+    /// A round is over; `bytes` have been allocated since the worker began.
     #[cold]
     pub(super) fn look(&mut self, bytes: u64) {
         let allocated = bytes - std::mem::replace(&mut self.bytes, bytes);
@@ -309,11 +312,13 @@ pub(super) struct Suspended {
     pub(super) count: u64,
 }
 
-/// Everything about goals that wait or were resumed, except what generated code knows (`abi.suspensions`, `abi.resumed`).
+/// Everything about goals that wait or were resumed, except what generated code knows (`abi.suspensions`,
+/// `abi.resumed`).
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     pub(crate) registry: Registry,
-    /// Lists of waiting goals (newest record) whose variables got values after that of `abi.resumed`, oldest binding first.
+    /// Lists of waiting goals (newest record) whose variables got values after that of `abi.resumed`, oldest binding
+    /// first.
     pub(super) resumed_later: Vec<usize>,
     /// What did not fit in `abi.pending`; words of the reduction that is being tried, like those.
     pub(super) pending_more: Vec<Word>,
@@ -323,8 +328,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// The goal that is being tried waits for one more variable, after so many that did not fit in `abi.pending`. What is left from an attempt that
-    /// committed is forgotten.
+    /// The goal that is being tried waits for one more variable, after `before` others that did not fit in
+    /// `abi.pending`. What is left from an attempt that committed is forgotten.
     pub(crate) fn pend(&mut self, before: usize, variable: Word) {
         self.pending_more.truncate(before);
         self.pending_more.push(variable);

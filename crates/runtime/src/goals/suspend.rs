@@ -1,22 +1,26 @@
 //! Goals that wait: suspension and generators. `resume` makes them ready again.
 //!
 //! Invariants:
-//! - H1 The records of `term::layout` are the only representation of a waiting goal. A goal that waits for one variable is one
-//!   record; for several, one record and a hook for each variable.
+//! - H1 The records of `term::layout` are the only representation of a waiting goal. A goal that waits for one
+//!   variable is one record; for several, one record and a hook for each variable.
 //! - H2 The content of an unbound cell leads to the newest record, `next` to older ones; a generator is alone.
-//! - H3 Binding moves the variable's list to `abi.resumed` if that is 0, else to `resumed_later`; the scheduler makes goals of it at
-//!   the next reduction, before it collects. A record's predicate is INT -1 from then on, so that further hooks of it are passed over.
-//! - H4 Every record that still waits is in `registry`, or in the list that begins at `abi.suspensions` (so are some that do not
-//!   wait any more).
-//! - H5 With several workers, what a goal that waits for a shared variable holds may be taken by others: so the worker
-//!   publishes at the next attention. (Not at once: the running goal may know that a cell is private.) A goal that would wait for a variable private to another worker is sent there, and tried again.
-//!   Whoever replaces VAR by a value has the variable's records for himself; a record with hooks on several variables belongs to
-//!   whoever replaces its predicate by INT -1.
-//! - H6 A record in old space holds no arguments after its goal was resumed. Nothing leads to it any more, but minor collections do not know that: what
-//!   old words lead to stays alive, and if an argument was a stream, all of it that comes later.
-//! - H7 A record to which nothing leads any more but the list of suspensions is *spent*: its goal was resumed, and waited for one variable. The next goal of as many
-//!   arguments that waits takes it, so that goals that wait often hardly allocate. Only records that are private when they are spent: no other worker reads more
-//!   of them than headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
+//! - H3 Binding moves the variable's list to `abi.resumed` if that is 0, else to `resumed_later`; the scheduler makes
+//!   goals of it at the next reduction, before it collects. A record's predicate is INT -1 from then on, so that
+//!   further hooks of it are passed over.
+//! - H4 Every record that still waits is in `registry`, or in the list that begins at `abi.suspensions` (so are some
+//!   that do not wait any more).
+//! - H5 With several workers, what a goal that waits for a shared variable holds may be taken by others: so the
+//!   worker publishes at the next attention. (Not at once: the running goal may know that a cell is private.) A goal
+//!   that would wait for a variable private to another worker is sent there, and tried again. Whoever replaces VAR by
+//!   a value has the variable's records for himself; a record with hooks on several variables belongs to whoever
+//!   replaces its predicate by INT -1.
+//! - H6 A record in old space holds no arguments after its goal was resumed. Nothing leads to it any more, but minor
+//!   collections do not know that: what old words lead to stays alive, and if an argument was a stream, all of it
+//!   that comes later.
+//! - H7 A record to which nothing leads any more but the list of suspensions is *spent*: its goal was resumed, and
+//!   waited for one variable. The next goal of as many arguments that waits takes it, so that goals that wait often
+//!   hardly allocate. Only records that are private when they are spent: no other worker reads more of them than
+//!   headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
 
 use crate::goals::state::Suspended;
 use crate::memory::ranges::{at, copy_few, read, write, write_all};
@@ -58,8 +62,8 @@ pub(crate) fn goal_arity(record: usize) -> usize {
 }
 
 impl Worker {
-    /// The goal on top of the stack waits for `pending_count` variables; pops it. If one of them has a value by now, the goal
-    /// stays.
+    /// The goal on top of the stack waits for `pending_count` variables; pops it. If one of them has a value by now,
+    /// the goal stays.
     #[inline]
     pub(crate) fn suspend_top(&mut self) {
         let count = std::mem::take(&mut self.abi.pending_count);
@@ -93,7 +97,7 @@ impl Worker {
         self.abi.goals = at(args);
         record
     }
-    /// A record for a goal of so many arguments, in the list of suspensions (H4, H7).
+    /// A record for a goal of this arity, in the list of suspensions (H4, H7).
     #[inline(always)]
     pub(crate) fn record(&mut self, arity: usize) -> usize {
         if let Some(spent) = self.abi.spent.get_mut(arity)
@@ -207,7 +211,8 @@ impl Worker {
     fn try_again(&mut self) {
         self.abi.want_attention();
     }
-    /// B3 of `give`: the other worker in whose nursery the first of `cells` lies, if none lies in the own one or in a place that is nobody's.
+    /// B3 of `give`: the other worker in whose nursery the first of `cells` lies, if none lies in the own one or in a
+    /// place that is nobody's.
     fn maker(&self) -> Option<usize> {
         if self.visibility.is_solo() {
             return None;
@@ -259,8 +264,8 @@ impl Worker {
             && record_class(content.address()) == layout::GENERATOR
     }
 
-    /// Runs the generator of a cell: afterwards the variable is bound, or a goal is ready that will bind it. If the cell is
-    /// private to another worker, answers that worker and does nothing.
+    /// Runs the generator of a cell: afterwards the variable is bound, or a goal is ready that will bind it. If the
+    /// cell is private to another worker, answers that worker and does nothing.
     pub(crate) fn run_generator(&mut self, cell: usize) -> Option<usize> {
         let content = read(cell);
         if !self.has_generator(content) {

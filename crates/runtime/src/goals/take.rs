@@ -1,4 +1,5 @@
-//! Taking ready goals out of the middle of the goal stack or of a bucket: for workers that get them (`sharing`). P1 to P5 of `stack` hold.
+//! Taking ready goals out of the middle of the goal stack or of a bucket: for workers that get them (`sharing`). P1
+//! to P5 of `stack` hold.
 
 use crate::memory::ranges::{at, copy, read, write, write_all};
 use crate::worker::Worker;
@@ -7,7 +8,8 @@ use term::Word;
 use term::abi::BOTTOM;
 
 impl Worker {
-    /// Takes the goals at these addresses of a segment, the lowest first. The records between them move up to what stays.
+    /// Takes the goals at these addresses of a segment, the lowest first. The records between them move up to what
+    /// stays.
     pub(crate) fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>]) -> Vec<Word> {
         let segment = self.goals.segments[index];
         let cut = ranges.last().expect("some are taken").end;

@@ -1,10 +1,11 @@
 //! One worker's part of the heap, and allocation in it. What all share is in `spaces`.
 //!
 //! Invariants:
-//! - G1 `abi.heap` is always inside the nursery; generated code allocates there only. Builtins allocate above `limit` too, up to
-//!   the nursery's end, and beyond that in old space (`overflow`): the next collection scans what they put there.
-//! - G2 An old or large word that leads to a young object is in some worker's `remembered`, or in an `overflow` range, or in a
-//!   young large object.
+//! - G1 `abi.heap` is always inside the nursery; generated code allocates there only. Builtins allocate above `limit`
+//!   too, up to the nursery's end, and beyond that in old space (`overflow`): the next collection scans what they put
+//!   there.
+//! - G2 An old or large word that leads to a young object is in some worker's `remembered`, or in an `overflow`
+//!   range, or in a young large object.
 
 use crate::memory::ranges::Range;
 use crate::memory::spaces::Spaces;
@@ -63,14 +64,14 @@ impl Heap {
             promised: 0,
         }
     }
-    /// A large object of so many bytes is going to be made, and nothing of what was promised before. Answers what others are going to
-    /// make.
+    /// A large object of this number of bytes is going to be made, and nothing of what was promised before. Answers
+    /// what others are going to make.
     pub(crate) fn promise(&mut self, bytes: usize) -> usize {
         self.settle_promise(usize::MAX);
         self.promised = bytes;
         self.spaces.promise(bytes)
     }
-    /// So many bytes of what was promised were made, or never will be.
+    /// This number of bytes of what was promised were made, or never will be.
     pub(crate) fn settle_promise(&mut self, bytes: usize) {
         let bytes = bytes.min(self.promised);
         if bytes > 0 {

@@ -4,10 +4,11 @@
 //! - M1 A `Region` is readable and writable from its base to its end for as long as it lives; pages cost memory once
 //!   they are touched, and cost nothing again after `discard`.
 //! - M2 Every address that `read` and `write` get is inside a live region (or inside a chunk of constants), and is a
-//!   multiple of 8. All heap addresses come from regions, so this is the memory safety of the whole runtime. (During a collection also
-//!   addresses in vectors of goals that their worker, which stands still, keeps outside.)
-//! - M3 Whoever sees a word in a cell also sees what its writer had written before: processors of the x86 family keep the order
-//!   of stores and of loads, so these accesses are ordinary instructions, and generated code needs no others.
+//!   multiple of 8. All heap addresses come from regions, so this is the memory safety of the whole runtime. (During
+//!   a collection also addresses in vectors of goals that their worker, which stands still, keeps outside.)
+//! - M3 Whoever sees a word in a cell also sees what its writer had written before: processors of the x86 family keep
+//!   the order of stores and of loads, so these accesses are ordinary instructions, and generated code needs no
+//!   others.
 
 use crate::coordination::sync::atomic::{AtomicU64, Ordering};
 use term::Word;
@@ -54,8 +55,8 @@ impl Region {
     pub(crate) fn end(&self) -> usize {
         self.base + self.bytes
     }
-    /// Asks the system for large pages between these addresses, but for the first one, so that who needs little memory gets little. They are
-    /// had much faster than as many small ones, and found faster afterwards.
+    /// Asks the system for large pages between these addresses, but for the first one, so that a process that needs
+    /// little memory gets little. They are had much faster than as many small ones, and found faster afterwards.
     pub(crate) fn use_large_pages(&self, from: usize, to: usize) {
         let (from, to) = (from.next_multiple_of(LARGE_PAGE) + LARGE_PAGE, to & !(LARGE_PAGE - 1));
         assert!(from >= self.base && to <= self.end(), "large pages lie inside their region");
@@ -84,13 +85,14 @@ pub(crate) fn at(address: usize) -> *mut Word {
 #[inline(always)]
 fn shared<'a>(address: usize) -> &'a AtomicU64 {
     debug_assert!(address & 7 == 0 && address != 0);
-    // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region; heap words are accessed
-    // as atomic numbers, or plainly by whoever has them for himself (generated code, a copy that nobody has seen).
+    // SAFETY: M2 - callers pass addresses taken from words of the heap or computed inside a region; heap words are
+    // accessed as atomic numbers, or plainly by whoever has them for himself (generated code, a copy that nobody has
+    // seen).
     unsafe { AtomicU64::from_ptr(at(address).cast()) }
 }
 
-/// In models: loom's word of that address, made when it is first used. It fails if another thread uses the word without having
-/// seen something that was written after that: so it checks M3 for everything that is allocated.
+/// In models: loom's word of that address, made when it is first used. It fails if another thread uses the word
+/// without having seen something that was written after that: so it checks M3 for everything that is allocated.
 #[cfg(all(test, models))]
 fn shared(address: usize) -> std::sync::Arc<AtomicU64> {
     use rustc_hash::FxHashMap;
@@ -126,14 +128,14 @@ pub(crate) fn fetch_or(address: usize, bits: u64) -> u64 {
     shared(address).fetch_or(bits, Ordering::AcqRel)
 }
 
-/// Makes what a word leads to, if it leads anywhere, come near for somebody who is going to change it.
+/// Makes what a word leads to, if it leads anywhere, come near for a worker that is going to change it.
 #[inline(always)]
 pub(crate) fn prefetch(word: Word) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if !word.is_immediate() {
-        // `_mm_prefetch` with a hint to write becomes one to read unless the compiler is told that the processor has the other;
-        // those that do not have it do nothing for it.
-        // SAFETY: a prefetch accesses nothing; every address will do.
+        // `_mm_prefetch` with a hint to write becomes one to read unless the compiler is told that the processor has
+        // the other; those that do not have it do nothing for it. SAFETY: a prefetch accesses nothing; every address
+        // will do.
         unsafe {
             std::arch::asm!("prefetchw byte ptr [{}]", in(reg) word.address(), options(nomem, nostack, preserves_flags));
         }
@@ -142,8 +144,8 @@ pub(crate) fn prefetch(word: Word) {
     let _ = word;
 }
 
-/// Copies a few words, upwards, one by one: a goal's arguments, for which a vectorised copy is too long a way round, and so is a
-/// loop for most of them.
+/// Copies a few words, upwards, one by one: a goal's arguments, for which a vectorised copy is too long a way round,
+/// and so is a loop for most of them.
 #[inline(always)]
 pub(crate) fn copy_few(from: usize, to: usize, words: usize) {
     match words {
@@ -237,8 +239,8 @@ mod backend {
         }
         pub(super) fn use_large_pages(&self, address: usize, bytes: usize) {
             let pointer = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: M1 - the range is inside this mapping; the advice changes no contents. A system without such pages refuses it, and does
-            // no harm by that.
+            // SAFETY: M1 - the range is inside this mapping; the advice changes no contents. A system without such
+            // pages refuses it, and does no harm by that.
             let _ = unsafe { madvise(pointer, bytes, Advice::LinuxHugepage) };
         }
         pub(super) fn discard(&self, address: usize, bytes: usize) {
@@ -297,7 +299,8 @@ mod backend {
 mod backend {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// Addresses without memory: loom has the words. They are used again after 64 TiB, when those who had them are gone.
+    /// Addresses without memory: loom has the words. They are used again after 64 TiB, when those that had them are
+    /// gone.
     pub(super) struct Mapping {
         base: usize,
     }

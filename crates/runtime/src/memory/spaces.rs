@@ -9,8 +9,8 @@
 //! - G6 Every old and large object has a lower address than every young one.
 //! - G3 Large objects hold no unbound cells (only builtins make them), so no REF keeps one alive.
 //! - G4 A large object is young until its first collection; the word before its header says so, and carries its mark.
-//! - G5 No cell ever lies in a gap, so a range of addresses that begins in a nursery and is as long as one holds cells of
-//!   that nursery only.
+//! - G5 No cell ever lies in a gap, so a range of addresses that begins in a nursery and is as long as one holds
+//!   cells of that nursery only.
 
 use crate::memory::ranges::{LARGE_PAGE, Range, Region, fetch_or, read, write};
 use crate::memory::tuning::{
@@ -23,7 +23,8 @@ use term::Word;
 
 const PAGE: usize = 4096;
 
-/// What all workers of a node share of the heap. The atomic numbers change only while no worker reduces, or are counters.
+/// What all workers of a node share of the heap. The atomic numbers change only while no worker reduces, or are
+/// counters.
 pub(crate) struct Spaces {
     memory: Region,
     pub(crate) young: Range,
@@ -51,8 +52,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Spaces {
-    /// Empty spaces of 1 / 2^`halvings` of their usual size for so many workers, of which the heap takes at most so many bytes, or what is usual
-    /// on a machine that `share` nodes share; `None` if the system refuses the address space.
+    /// Empty spaces of 1 / 2^`halvings` of their usual size for `workers`, of which the heap takes at most
+    /// `bytes_max` bytes, or what is usual on a machine that `share` nodes share; `None` if the system refuses the
+    /// address space.
     pub(crate) fn new(workers: usize, bytes_max: Option<usize>, share: u32, halvings: u32) -> Option<Spaces> {
         let (space, young_bytes) = (SPACE_BYTES >> halvings, LANE_BYTES * workers);
         let memory = Region::reserve(2 * space + young_bytes, LARGE_PAGE)?;
@@ -104,7 +106,8 @@ impl Spaces {
     pub(crate) fn major_threshold(&self) -> usize {
         self.major_threshold.load(Relaxed)
     }
-    /// Decides, after a collection, when the next one is due; of so many bytes in use before a major one, so many are left.
+    /// Decides, after a collection, when the next one is due; `major` has the bytes in use before and after a major
+    /// one.
     pub(crate) fn set_limits(&self, major: Option<(usize, usize)>) {
         self.large_limit.store((self.old_bytes() / 2).max(MAJOR_MIN), Relaxed);
         if let Some((before, live)) = major {
@@ -120,7 +123,8 @@ impl Spaces {
     pub(crate) fn promise(&self, bytes: usize) -> usize {
         self.promised.fetch_add(bytes, Acquire)
     }
-    /// They were made, or never will be. Release: whoever no longer counts the promise counts the object (pairs with `promise`).
+    /// They were made, or never will be. Release: whoever no longer counts the promise counts the object (pairs with
+    /// `promise`).
     pub(crate) fn settle_promise(&self, bytes: usize) {
         self.promised.fetch_sub(bytes, Release);
     }
@@ -204,8 +208,8 @@ impl OldSpace {
     pub(crate) fn used_bytes(&self) -> usize {
         self.used.load(Relaxed) * BLOCK_BYTES
     }
-    /// A free block, or several in a row for an object larger than a block. Panics when the address space is used up, which is
-    /// far beyond every memory.
+    /// A free block, or several in a row for an object larger than a block. Panics when the address space is used up,
+    /// which is far beyond every memory.
     #[cold]
     pub(crate) fn take_block(&self, bytes: usize) -> Range {
         let count = bytes.div_ceil(BLOCK_BYTES);
@@ -238,7 +242,8 @@ impl OldSpace {
         let block = (address - self.range.start) / BLOCK_BYTES;
         lock(&self.table).blocks.get(block) == Some(&Block::Used)
     }
-    /// Blocks that were evacuated become free. Twice as many free ones as are in use keep their pages: old space will double, and be copied.
+    /// Blocks that were evacuated become free. Twice as many free ones as are in use keep their pages: old space will
+    /// double, and be copied.
     fn free_blocks(&self, memory: &Region, from: &Blocks) {
         let mut table = lock(&self.table);
         let freed: Vec<usize> = (0..from.used.len()).filter(|&block| from.used[block]).collect();

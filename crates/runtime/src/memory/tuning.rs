@@ -1,8 +1,9 @@
 //! All numbers of the collector and of the spaces: unit, meaning, and the reason where it is known.
 //!
-//! What a change of one does is seen with `cargo xtask bench`, which prints times and pauses of the programs in `benches/`, before and after
-//! it, with one worker and with two. Where one program shows an effect best, the number names it: `fifth run --stats` prints its
-//! collections, words copied and pauses, and `valgrind --tool=callgrind` its instructions.
+//! What a change of one does is seen with `cargo xtask bench`, which prints times and pauses of the programs in
+//! `benches/`, before and after it, with one worker and with two. Where one program shows an effect best, the number
+//! names it: `fifth run --stats` prints its collections, words copied and pauses, and `valgrind --tool=callgrind` its
+//! instructions.
 
 use std::time::Duration;
 
@@ -45,7 +46,8 @@ pub(crate) use sizes::OTHER_BYTES;
 pub(crate) use sizes::SPACE_BYTES;
 /// Bytes of address space of a thread: its stack, and what the C library reserves for its allocations.
 pub(crate) use sizes::THREAD_BYTES;
-/// Bytes of address space of a worker's young objects: two survivor areas, a nursery, and a gap as long as one (G5 of `spaces`).
+/// Bytes of address space of a worker's young objects: two survivor areas, a nursery, and a gap as long as one (G5 of
+/// `spaces`).
 pub(crate) const LANE_BYTES: usize = 4 * term::abi::PRIVATE_BYTES;
 /// Bytes of a nursery's address range.
 pub(crate) const NURSERY_RANGE: usize = LANE_BYTES / 4;
@@ -53,18 +55,20 @@ pub(crate) const NURSERY_RANGE: usize = LANE_BYTES / 4;
 pub(crate) const SURVIVOR_RANGE: usize = LANE_BYTES / 4;
 /// Bytes of a block of old space: what a worker takes at once, and so what may stay unfilled for each.
 pub(crate) use sizes::BLOCK_BYTES;
-/// Words of the largest object that is moved. A larger one has pages of its own: to copy it costs more than to keep them.
+/// Words of the largest object that is moved. A larger one has pages of its own: to copy it costs more than to keep
+/// them.
 pub(crate) const LARGE_WORDS: usize = 1024;
 
 // How large nurseries are (`collect::state`).
 
-/// Bytes of the nurseries of several workers together, unless half of what is old is more, or larger ones are seen to pay; one worker alone has half
-/// of it. Beyond that the third-level cache is too small.
+/// Bytes of the nurseries of several workers together, unless half of what is old is more, or larger ones are seen to
+/// pay; one worker alone has half of it. Beyond that the third-level cache is too small.
 pub(crate) use sizes::NURSERY_MAX;
-/// Bytes of the nursery of one worker at first, and at least: half of a core's second-level cache. Of several workers each has twice as much,
-/// as a stop of all costs more than some misses (`benches/gates.kl1`).
+/// Bytes of the nursery of one worker at first, and at least: half of a core's second-level cache. Of several workers
+/// each has twice as much, as a stop of all costs more than some misses (`benches/gates.kl1`).
 pub(crate) use sizes::NURSERY_MIN;
-/// Bytes of all nurseries together as long as larger ones are seen to pay, unless half of what is old is more (`benches/life.kl1`).
+/// Bytes of all nurseries together as long as larger ones are seen to pay, unless half of what is old is more
+/// (`benches/life.kl1`).
 pub(crate) const NURSERIES_PAYING_MAX: usize = 2 * NURSERY_RANGE;
 /// Survival, in percent of the nursery, above which it doubles: a larger one gives objects more time to die.
 pub(crate) const GROW_PERCENT: usize = 20;
@@ -77,53 +81,57 @@ pub(crate) const IDLE_NURSERY_PART: usize = 8;
 
 // What becomes old, and when (`collect::state`).
 
-/// What has survived stays young while it, and all that is looked at again because of it, is less than this part of what was allocated: to copy it
-/// each time costs nothing, and a stream of which one cons is old keeps all later ones alive until a major collection.
+/// What has survived stays young while it, and all that is looked at again because of it, is less than this part of
+/// what was allocated: to copy it each time costs nothing, and a stream of which one cons is old keeps all later ones
+/// alive until a major collection.
 pub(crate) const STAYS_YOUNG_PART: usize = 32;
-/// Unbound cells of which a collection lets one for this number of words of a nursery stay young: they are bound soon, and then nobody has to
-/// remember them.
+/// Unbound cells of which a collection lets one for this number of words of a nursery stay young: they are bound
+/// soon, and then nobody has to remember them.
 pub(crate) const YOUNG_CELL_PART: usize = 32;
-/// Percent of what has survived once that must survive again if it is to go to old space at once: then it is copied once, not twice
-/// (`benches/kl1cmp.kl1`).
+/// Percent of what has survived once that must survive again if it is to go to old space at once: then it is copied
+/// once, not twice (`benches/kl1cmp.kl1`).
 pub(crate) const AGAIN_PERCENT: usize = 80;
 /// Collections for which it goes there at once before it is asked again.
 pub(crate) const AT_ONCE_COLLECTIONS: u32 = 16;
-/// Percent of old space that the last major collection must have found alive, if things go there at once. It finds a third at least where live data do not
-/// grow, since it comes when old space has doubled or tripled.
+/// Percent of old space that the last major collection must have found alive, if things go there at once. It finds a
+/// third at least where live data do not grow, since it comes when old space has doubled or tripled.
 pub(crate) const LASTING_PERCENT: usize = 25;
 
 // Major collections (`memory::spaces`).
 
 /// Bytes of old and large objects below which no major collection is due.
 pub(crate) use sizes::MAJOR_MIN;
-/// Percent of what was in use that a major collection finds alive if it came too early: the next one comes when that has tripled, not doubled.
+/// Percent of what was in use that a major collection finds alive if it came too early: the next one comes when that
+/// has tripled, not doubled.
 pub(crate) const IN_VAIN_PERCENT: usize = 75;
-/// Bytes of a survivor area that a worker keeps although it does not collect: with many workers, the others copy the next time.
+/// Bytes of a survivor area that a worker keeps although it does not collect: with many workers, the others copy the
+/// next time.
 pub(crate) const SURVIVORS_KEPT_BYTES: usize = 256 << 10;
 /// Bytes that a record of a waiting goal takes, about: to use one again is as much work as to allocate them.
 pub(crate) const RECORD_BYTES: usize = 64;
 /// Bytes that a root stands for: its word, and the timer or descriptor that somebody waits for.
 pub(crate) const ROOT_BYTES: usize = 64;
 
-// Who takes part in a collection (`collect::state`), and how collectors share (`collect::share`, `scan`). The effect shows with two workers
-// or more, in `--stats` as words scanned by each.
+// Which workers take part in a collection (`collect::state`), and how collectors share (`collect::share`, `scan`).
+// The effect shows with two workers or more, in `--stats` as words scanned by each.
 
-/// Words from which on several workers copy them, if each has a processor: then those who are stopped need not be woken.
+/// Words from which on several workers copy them, if each has a processor: then those that are stopped need not be
+/// woken.
 pub(crate) const SHARED_FROM_WORDS: usize = 1024;
 /// The same if workers take turns on the processors.
 pub(crate) const SHARED_FROM_WORDS_IN_TURNS: usize = 16384;
-/// Time of one collector from which on resting workers are woken to help. By time, because a long list is copied five times as fast as small objects
-/// here and there.
+/// Time of one collector from which on resting workers are woken to help. By time, because a long list is copied five
+/// times as fast as small objects here and there.
 pub(crate) const WOKEN_FROM_TIME: Duration = Duration::from_micros(400);
 /// Words scanned, or conses of one list copied, after which a collector looks for somebody to give work to.
 pub(crate) const SHARED_WORDS: usize = 1024;
 /// The same for records and remembered slots, each of which may lead to much.
 pub(crate) const SHARED_ROOTS: usize = 256;
-/// Words that a collector copies before it gives anything away. What little it has it has made itself, mostly, and is in its processor's cache;
-/// whoever else copies it takes several times longer.
+/// Words that a collector copies before it gives anything away. What little it has it has made itself, mostly, and is
+/// in its processor's cache; whoever else copies it takes several times longer.
 pub(crate) use sizes::GIVEN_FROM_WORDS;
-/// Bytes of grey words that are given away at least: of a chain of objects never more than one is grey, and its collectors would hand it to each
-/// other.
+/// Bytes of grey words that are given away at least: of a chain of objects never more than one is grey, and its
+/// collectors would hand it to each other.
 pub(crate) const GIVEN_BYTES_MIN: usize = 8 * 128;
 /// Conses behind the one that is being copied at which another collector begins.
 pub(crate) const CONSES_AHEAD: usize = 8192;
@@ -134,7 +142,8 @@ pub(crate) const LOOKS_FOR_WORK: u32 = 64;
 
 // What is fetched into the cache before it is needed (`collect::share`, `scan`).
 
-/// Roots between the one that is looked at and the one that is fetched: most records are passed over in a few nanoseconds.
+/// Roots between the one that is looked at and the one that is fetched: most records are passed over in a few
+/// nanoseconds.
 pub(crate) const FETCHED_ROOTS_AHEAD: usize = 32;
 /// Words between the one that is scanned and the one whose object is fetched.
 pub(crate) const FETCHED_WORDS_AHEAD: usize = 16;

@@ -11,7 +11,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// The next reduction needs at least so many words at once.
+    /// Words that the next reduction needs at once, at least.
     pub(crate) fn need_words(&mut self, words: usize) {
         self.words = self.words.max(words);
     }

@@ -1,5 +1,5 @@
-//! The functions that generated code calls (`term::abi::Helpers`). None of them unwinds: `extern "C"` turns a panic into
-//! an abort.
+//! The functions that generated code calls (`term::abi::Helpers`). None of them unwinds: `extern "C"` turns a panic
+//! into an abort.
 //!
 //! Invariant: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
 //! meanwhile, and has stored what the helper's description says (C2).
@@ -16,7 +16,7 @@ use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, Worke
 use term::layout::STORE;
 use term::word::Tag;
 
-/// Most builtins have at most so many inputs, and outputs.
+/// Inputs, and outputs, of most builtins, at most.
 const FEW: usize = 8;
 
 /// The table that `WorkerAbi::helpers` holds.
@@ -42,7 +42,8 @@ pub(crate) const HELPERS: Helpers = Helpers {
 /// `abi` is what generated code was entered with, and nobody else uses the worker while the result lives.
 #[inline(always)]
 unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
-    // SAFETY: R1 - `abi` is the first field of a repr(C) `Worker`, whose address the scheduler derived from the whole worker.
+    // SAFETY: R1 - `abi` is the first field of a repr(C) `Worker`, whose address the scheduler derived from the whole
+    // worker.
     unsafe { &mut *abi.cast::<Worker>() }
 }
 
@@ -195,7 +196,8 @@ impl Worker {
         }
         outcome
     }
-    /// Gives `then` the arguments of a goal for the builtin whose inputs are in `operands`; its outputs are fresh variables.
+    /// Gives `then` the arguments of a goal for the builtin whose inputs are in `operands`; its outputs are fresh
+    /// variables.
     fn operands_to_goal(&mut self, predicate: PredicateId, then: impl FnOnce(&mut Worker, &[Word])) {
         let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
         let modes = code.modes.clone();

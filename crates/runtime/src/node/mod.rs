@@ -51,7 +51,7 @@ pub struct Node {
     builtins: Vec<(PredicateId, Builtin)>,
 }
 
-/// What the system refused to a node with so many workers.
+/// What the system refused to a node with this number of workers.
 #[derive(Debug)]
 pub enum Refused {
     /// Address space.
@@ -89,8 +89,8 @@ impl std::fmt::Display for Refused {
 }
 
 impl Node {
-    /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read). All nodes of a process may share it: code
-    /// that was generated with it then runs on each of them that has the same builtins.
+    /// A node that knows these builtins; `atoms` may hold atoms already (of a program that was read). All nodes of a
+    /// process may share it: code that was generated with it then runs on each of them that has the same builtins.
     pub fn new(options: Options, atoms: Arc<AtomTable>, natives: Vec<Native>) -> Result<Node, Refused> {
         // Less address space (`ulimit -v`) is a smaller heap, not an error.
         let begin = options.share.next_power_of_two().ilog2().min(HALVINGS_MAX);

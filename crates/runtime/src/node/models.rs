@@ -1,8 +1,9 @@
-//! What every order of events of two workers leads to that bind, make goals wait, or update vectors (`cargo xtask loom`): the runtime's
-//! own code, with loom's words in place of the heap's (`memory`). Those of the collector are in `collect::models`.
+//! What every order of events of two workers leads to that bind, make goals wait, or update vectors
+//! (`cargo xtask loom`): the runtime's own code, with loom's words in place of the heap's (`memory`). Those of the
+//! collector are in `collect::models`.
 //!
-//! Generated code writes with ordinary stores what `ranges::write` writes with release stores; on processors of the x86 family
-//! they are the same (M3 of `ranges`), and loom cannot tell.
+//! Generated code writes with ordinary stores what `ranges::write` writes with release stores; on processors of the
+//! x86 family they are the same (M3 of `ranges`), and loom cannot tell.
 
 use crate::memory::ranges::{read, write};
 use crate::node::Node;
@@ -92,8 +93,8 @@ fn suspend(worker: &mut Worker, variables: &[Word]) {
     worker.suspend_top();
 }
 
-/// All orders with at most `preemptions` preemptions of what two workers do with some variables. `before` is done by worker 0,
-/// `after` when both have ended.
+/// All orders with at most `preemptions` preemptions of what two workers do with some variables. `before` is done by
+/// worker 0, `after` when both have ended.
 fn model(
     preemptions: usize,
     variables: usize,
@@ -178,7 +179,8 @@ fn bind_against_hook() {
     );
 }
 
-/// H7: worker 0 uses the record of the goal that it resumes again, while the other one looks at the list that led to it, and then takes what it holds.
+/// H7: worker 0 uses the record of the goal that it resumes again, while the other one looks at the list that led to
+/// it, and then takes what it holds.
 #[test]
 fn hook_and_bind_against_a_record_that_is_used_again() {
     model(

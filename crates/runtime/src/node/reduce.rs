@@ -1,9 +1,9 @@
 //! The scheduler of one worker: reduces goals until it must wait for others.
 //!
-//! The loop enters the goal on top of the goal stack; generated code then goes from goal to goal by itself and comes back
-//! when something needs attention. Between two reductions (and only there) the worker *attends*: it ends the program if it must,
-//! makes resumed goals ready, handles outside events and mail, gives goals away, lets a collection happen, and switches to the highest
-//! priority.
+//! The loop enters the goal on top of the goal stack; generated code then goes from goal to goal by itself and comes
+//! back when something needs attention. Between two reductions (and only there) the worker *attends*: it ends the
+//! program if it must, makes resumed goals ready, handles outside events and mail, gives goals away, lets a
+//! collection happen, and switches to the highest priority.
 
 use crate::collect::lead;
 use crate::coordination::sync::lock;
@@ -58,7 +58,7 @@ pub enum Turn {
     Ended,
 }
 
-/// So much is allocated by worker 0 of a node among several until it looks for messages again: 30 us of work, about.
+/// Bytes that worker 0 of a node among several allocates until it looks for messages again: about 30 µs of work.
 const MESSAGES_BYTES: usize = 64 << 10;
 
 /// Reduces for worker `me`, which is not 0, until the run is over.
@@ -120,7 +120,8 @@ fn take_part(shared: &Shared, me: usize) {
     }
 }
 
-/// Nothing is ready at this node, and worker 0 has it for itself. True if goals wait that events from outside may resume.
+/// Nothing is ready at this node, and worker 0 has it for itself. True if goals wait that events from outside may
+/// resume.
 pub(crate) fn awaits_events(shared: &Shared, home: &Home) -> bool {
     shared.crew().with(0, |worker| home.has_pending(worker)) && has_waiting(shared)
 }
@@ -161,8 +162,8 @@ impl Home {
             self.events = Some(events);
         }
     }
-    /// Somebody woke the worker (whoever starts waiting for an event wakes it too): polls the events, and keeps ticking while some
-    /// may come.
+    /// Somebody woke the worker (whoever starts waiting for an event wakes it too): polls the events, and keeps
+    /// ticking while some may come.
     #[cold]
     fn look_outside(&mut self, worker: &mut Worker) {
         if worker.waker().is_interrupted() {
@@ -186,7 +187,7 @@ pub(crate) struct Idle {
     patience_max: Duration,
     /// How many goals it asks for.
     appetite: usize,
-    /// Whom it asked last.
+    /// The worker that it asked last.
     asked: usize,
     /// When it got goals.
     busy_since: Instant,
@@ -211,7 +212,7 @@ impl Idle {
             asking: true,
         }
     }
-    /// Whom to ask next.
+    /// The worker to ask next.
     fn next_to_ask(&mut self, shared: &Shared) -> usize {
         self.asked = (self.asked + 1) % self.workers;
         if self.asked == self.me {
@@ -260,7 +261,7 @@ impl Idle {
             match shared.team.rest(self.me, ask, Some(timeout)) {
                 Wake::Share => take_part(shared, self.me),
                 Wake::Solo if home.is_some() && self.waker.is_set() => shared.team.interrupt_solo(),
-                // What a timeout is for, without disturbing who is solo.
+                // What a timeout is for, without disturbing the solo worker.
                 Wake::Solo => {
                     self.patience = (self.patience * 2).min(PATIENCE_MAX);
                     timeout = timeout.max(self.patience);
@@ -314,8 +315,8 @@ impl Worker {
         }
     }
 
-    /// Attention in the usual case, without leaving generated code: goals were resumed, and nothing else is wanted. Otherwise false:
-    /// `attend` is to look.
+    /// Attention in the usual case, without leaving generated code: goals were resumed, and nothing else is wanted.
+    /// Otherwise false: `attend` is to look.
     #[inline(always)]
     pub(crate) fn attend_to_resumed(&mut self) -> bool {
         let limit = self.attention.first();
@@ -418,7 +419,7 @@ impl Worker {
             if asked {
                 self.feed();
             }
-            // B8: who was poked once might be poked all the time.
+            // B8: a worker that was poked once might be poked all the time.
             if asked || poked || self.goes_up() {
                 self.attention.look_at(self.abi.heap as usize + LOOK_AGAIN_BYTES);
             }
@@ -447,7 +448,8 @@ impl Worker {
     fn is_one_of_several_nodes(&self) -> bool {
         self.options.nodes > 1
     }
-    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or has not for a while (B8).
+    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or
+    /// has not for a while (B8).
     #[inline(always)]
     fn is_asked(&mut self, poked: bool) -> bool {
         let (team, looks) = (&self.shared.team, self.attention.looks_soon());

@@ -1,14 +1,16 @@
 //! The threads of a node's workers, but for worker 0: whoever runs the node reduces for that one.
 //!
-//! They are made with the node and wait between its runs: so a system that refuses them says so before a program has begun.
+//! They are made with the node and wait between its runs: so a system that refuses them says so before a program has
+//! begun.
 //!
-//! Invariant D1: a thread works only between `begin` and the moment at which it counts itself out, and `end` returns after that.
+//! Invariant D1: a thread works only between `begin` and the moment at which it counts itself out, and `end` returns
+//! after that.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How often those who have ended their work remind the others.
+/// How often workers that have ended their work remind the others.
 const REMINDED: Duration = Duration::from_millis(10);
 
 /// See the module comment.
@@ -64,8 +66,8 @@ impl Gate {
 }
 
 impl Threads {
-    /// Threads for `workers` workers; each does `work` in every run, with its worker's number. Those who have done it call `remind` now
-    /// and then until all have. `None` if the system refuses a thread.
+    /// Threads for `workers` workers; each does `work` in every run, with its worker's number. A thread that has done
+    /// it calls `remind` now and then until all have. `None` if the system refuses a thread.
     pub(crate) fn start(
         workers: usize,
         work: impl Fn(usize) + Clone + Send + 'static,

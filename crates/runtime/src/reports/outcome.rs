@@ -83,7 +83,8 @@ pub enum RunOutcome {
     Exit(i32),
     /// The program is in error.
     Failed(Box<ProgramError>),
-    /// Nothing is ready, nothing will come from outside, and these goals wait (at most some of them, with their number).
+    /// Nothing is ready, nothing will come from outside, and these goals wait (at most some of them, with their
+    /// number).
     Deadlock {
         /// The goals to report first.
         goals: Vec<SuspendedGoal>,

@@ -15,9 +15,9 @@ pub struct Statistics {
     pub shared_writes: u64,
     /// Those of them where another worker was first.
     pub shared_writes_lost: u64,
-    /// Mails with goals for other workers: those who asked, and owners of variables.
+    /// Mails with goals for other workers: those that asked, and owners of variables.
     pub mails: u64,
-    /// Mails to those who asked, and words in them.
+    /// Mails to those that asked, and words in them.
     pub gifts: u64,
     /// See `gifts`.
     pub words_given: u64,
@@ -112,7 +112,7 @@ impl Statistics {
     }
 }
 
-/// Each power of two of nanoseconds has so many classes of pauses: a percentile is at most an eighth too long.
+/// Each power of two of nanoseconds has this number of classes of pauses: a percentile is at most an eighth too long.
 const CLASSES_PER_POWER: usize = 8;
 /// Pauses from 2^40 ns (18 minutes) are in the last class.
 const PAUSE_CLASSES: usize = 40 * CLASSES_PER_POWER;
@@ -146,7 +146,8 @@ impl Pauses {
             *sum += count;
         }
     }
-    /// A length that so many percent of the pauses do not exceed, and hardly more than necessary; zero without pauses.
+    /// A length that this percentage of the pauses does not exceed, and hardly more than necessary; zero without
+    /// pauses.
     pub fn percentile(&self, percent: u32) -> Duration {
         let rank = (self.count * u64::from(percent)).div_ceil(100).max(1);
         let mut passed = 0;
@@ -202,7 +203,7 @@ pub struct Collection {
     pub ready_words: usize,
     /// Words of the records of waiting goals, which are in the heap.
     pub waiting_words: usize,
-    /// Who took part.
+    /// The workers that took part.
     pub shares: Vec<Share>,
 }
 

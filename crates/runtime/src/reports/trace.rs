@@ -1,7 +1,8 @@
 //! A timeline of a run: what each worker did when, for whoever asked for it (option `trace` of a node).
 //!
-//! A worker notes what it does where it begins or stops to reduce, rest or collect, and where goals travel: never at a reduction, a
-//! suspension or a binding. Without a trace that is one test at each of these places. Lists are bounded: what does not fit is counted.
+//! A worker notes what it does where it begins or stops to reduce, rest or collect, and where goals travel: never at
+//! a reduction, a suspension or a binding. Without a trace that is one test at each of these places. Lists are
+//! bounded: what does not fit is counted.
 
 use crate::coordination::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -41,12 +42,12 @@ pub enum What {
     Waiting,
     /// It asked for goals.
     Asking {
-        /// Whom.
+        /// The worker that is asked.
         worker: usize,
     },
-    /// It gave goals to one who asked.
+    /// It gave goals to one that asked.
     Giving {
-        /// To whom.
+        /// The worker that gets them.
         worker: usize,
         /// Words of goals.
         words: usize,

@@ -1,11 +1,11 @@
 //! Ready goals that a worker can do without: which they are, and taking them out of the goal stack or a bucket.
 //!
 //! Invariants (B2 and B3 are those of `give`):
-//! - B1 What is given away are the oldest goals of the highest priority that has any to spare: they lie at the bottom of the top
-//!   segment, or first in a bucket, and are usually the largest. The goal on top of the stack stays, and so does one that
-//!   would wait at once.
-//! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk to each other, each
-//!   ready for a moment only, stay together: to talk across workers costs a hundred times as much.
+//! - B1 The oldest goals of the highest priority that has any to spare are given away. They lie at the bottom of the
+//!   top segment, or first in a bucket, and are usually the largest. The goal on top of the stack stays, and so does
+//!   one that would wait at once.
+//! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk
+//!   to each other, each ready for a moment, stay together: to talk across workers costs a hundred times as much.
 
 use crate::goals::state::NO_PRIORITY;
 use crate::memory::ranges::read;
@@ -35,8 +35,8 @@ impl Surplus {
 }
 
 impl Worker {
-    /// B1, B4: what may be given to a worker that wants so many goals: half of what there is, of priorities that are higher than `floor`. That is
-    /// what it reduces at (B6 of `give`), or [`NO_PRIORITY`] if it asks.
+    /// B1, B4: what may be given to a worker that wants this number of goals: half of what there is, of priorities
+    /// that are higher than `floor`. That is what it reduces at (B6 of `give`), or [`NO_PRIORITY`] if it asks.
     pub(crate) fn surplus(&mut self, mut appetite: usize, floor: i64) -> Vec<Surplus> {
         let (segment, top) = (self.goals.top_segment(), self.abi.goals as usize);
         let stable = self.sharing.seen.look(segment.base, top);
@@ -88,7 +88,8 @@ impl Worker {
         seen.left_out = seen.left_out.max(steps / LIST_STEPS);
         all
     }
-    /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4). `lessons`: but for those that are kept (B7).
+    /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4).
+    /// `lessons`: but for those that are kept (B7).
     fn ready_on_stack(&self, index: usize, stable: usize, lessons: bool) -> Vec<Range<usize>> {
         let segment = self.goals.segments()[index];
         let above = self.goals.segments().get(index + 1);
@@ -137,9 +138,10 @@ impl Worker {
         ready.reverse();
         ready
     }
-    /// True if a goal with these arguments would wait before it does anything, or soon after that: it gets a structure that is still being made.
-    /// So is a list whose end is not yet there. (Who reads a stream may have much to do for each of its elements; but if it has waited for
-    /// some, it is given away as one that was resumed.)
+    /// True if a goal with these arguments would wait before it does anything, or soon after that: it gets a
+    /// structure that is still being made. So is a list whose end is not yet there. (A goal that reads a stream may
+    /// have much to do for each of its elements; but if it has waited for some, it is given away as one that was
+    /// resumed.)
     fn would_wait(&self, predicate: PredicateId, argument: impl Fn(usize) -> Word) -> bool {
         let is_unbound = |word: Word| matches!(deref(word).tag(), Tag::Ref | Tag::Var);
         let unbound = |word: Word| {
@@ -159,8 +161,8 @@ impl Worker {
         }
         self.awaited(predicate).any(|i| unbound(argument(i)))
     }
-    /// True if the list that begins here has no end yet, is too long to know that, or misses an element and goals ran ahead before (B9 of `feedback`).
-    /// (Else the goal itself may be the one that binds them.)
+    /// True if the list that begins here has no end yet, is too long to know that, or misses an element and goals ran
+    /// ahead before (B9 of `feedback`). (Else the goal itself may be the one that binds them.)
     fn is_open(&self, mut list: Word) -> bool {
         let (seen, elements) = (&self.sharing.seen, self.ran_ahead());
         let mut steps = seen.steps.get();
@@ -199,7 +201,8 @@ mod tests {
     use proptest::prelude::*;
     use term::abi::BOTTOM;
 
-    /// Takes all goals off the stack and out of the buckets: priorities and arguments, in the order in which they would run.
+    /// Takes all goals off the stack and out of the buckets: priorities and arguments, in the order in which they
+    /// would run.
     fn drain(worker: &mut Worker) -> Vec<(i64, i64)> {
         let mut goals = Vec::new();
         loop {

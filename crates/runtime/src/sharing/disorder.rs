@@ -1,8 +1,10 @@
-//! Disorder for tests (`Collect::AtRandom`): collections at random safe points, goals that go to whichever worker, pauses.
+//! Disorder for tests (`Collect::AtRandom`): collections at random safe points, goals that go to whichever worker,
+//! pauses.
 //!
-//! Small programs end before an idle worker has asked for anything, and busy workers give their oldest goals only. Here every attention
-//! may publish, give a goal to any worker, put resumed goals elsewhere, or let others run first; so short programs too meet variables of other
-//! workers, goals that come back, vectors claimed by two; and of several nodes each throws goals to whichever node. Nothing is done that could not happen anyway.
+//! Small programs end before an idle worker has asked for anything, and busy workers give their oldest goals only.
+//! Here every attention may publish, give a goal to any worker, put resumed goals elsewhere, or let others run first;
+//! so short programs too meet variables of other workers, goals that come back, vectors claimed by two; and of
+//! several nodes each throws goals to whichever node. Nothing is done that could not happen anyway.
 
 use crate::goals::state::NO_PRIORITY;
 use crate::memory::ranges::read;
@@ -10,9 +12,9 @@ use crate::worker::{Collect, Worker};
 use std::time::Duration;
 use term::abi::{BOTTOM, PredicateId};
 
-/// Between two collections at most so many bytes are allocated.
+/// Bytes that are allocated between two collections, at most.
 const NURSERY_BYTES_MAX: usize = 32 << 10;
-/// Between two attentions that make disorder, at most so many.
+/// Attentions between two that make disorder, at most.
 const CALM_BYTES_MAX: usize = 512;
 
 impl Worker {
@@ -28,7 +30,8 @@ impl Worker {
             (Collect::Always | Collect::AtRandom(_), _) => base + 8 * need,
         }
     }
-    /// At an attention of a node among several: the goal on top of the stack, if it is the program's, may go to any node.
+    /// At an attention of a node among several: the goal on top of the stack, if it is the program's, may go to any
+    /// node.
     #[cold]
     pub(crate) fn scatter(&mut self) {
         let Some(mut shaker) = self.sharing.shaker.take() else { return };
@@ -46,7 +49,7 @@ impl Worker {
     /// At an attention of one of several workers.
     #[cold]
     pub(crate) fn shake(&mut self) {
-        // Who has nothing to do, and many may have nothing, disturbs nobody.
+        // A worker that has nothing to do, and many may have nothing, disturbs nobody.
         if read(self.abi.goals as usize - 8) == BOTTOM.goal_word() {
             return;
         }

@@ -1,19 +1,21 @@
-//! What became of goals that were given away: those of a predicate that did more harm than good are kept for a while.
+//! What became of goals that were given away. Predicates whose goals did harm are kept for a while.
 //!
 //! Invariants:
-//! - B7 A worker's goals are in an order in which most of them find what they need. Whoever gives a goal away and keeps
-//!   those that need what it makes, runs many that must wait, each a moment before its turn would have come. So after a gift the giver
-//!   counts. If goals wait more often than [`OFTEN`], the predicates of the gift are given away no more for a
-//!   while, and longer each time; unless goals wait as often when none are given away.
-//! - B9 Goals whose data are not there yet may make others that wait for these, without end: they *run ahead*. One worker comes to such a goal
-//!   when nothing else is ready; after a gift, or with goals that came back (B3), it comes to it while another has what it needs. So after
-//!   each collection a worker compares. If more than twice as many of its goals waited as it has resumed, what came back to it
-//!   runs at once. If nothing did, and another worker resumes more than wait there, its goals go to that one, to run after what is
-//!   ready there: both restore the order. After that nothing is given away for a while, and longer each time.
-//! - B10 Who adds up numbers that go on from a result which another worker is still computing, makes a goal that waits for each of them. One
-//!   worker comes to that only when the result is there. So after [`SUMS`] sums that were put off, each of them with the result of the one
-//!   before, the goal that makes them goes to a worker that has goals, its giver if that has any, to run after what is ready there; or it is
-//!   left for later here.
+//! - B7 After a gift the giver counts its goals that wait. If one waits more often than every [`OFTEN`], the
+//!   predicates of the gift are kept for a while, and longer each time; unless goals wait as often when none are
+//!   given away. Reason: a worker's goals are in an order in which most of them find what they need. A gift takes one
+//!   out of it, and those that need what it makes wait, each a moment before its turn would have come.
+//! - B9 After each collection a worker compares its goals that waited with those that it resumed. If more than twice
+//!   as many waited, it has *run ahead*, and what came back to it runs at once. If nothing came back, and another
+//!   worker resumes more goals than wait there, all goals of the running priority go to that worker, to run after
+//!   what is ready there. Then nothing is given away for a while, and longer each time. Reason: goals whose data are
+//!   not there yet may make others that wait for these, without end. One worker comes to such a goal when nothing
+//!   else is ready. After a gift, or with goals that came back (B3), a worker comes to it while another one has what
+//!   it needs.
+//! - B10 After [`SUMS`] sums that were put off in a row, each with the result of the one before, the goal that makes
+//!   them goes to a worker that has goals, to its giver if that has any, and runs after what is ready there. If no
+//!   worker has goals, it is left for later here. Reason: a loop that adds to a result which another worker is still
+//!   computing makes a goal that waits for each sum. One worker comes to such a loop only when the result is there.
 
 use crate::coordination::sync::lock;
 use crate::sharing::state::{Lesson, Trial};
@@ -177,7 +179,7 @@ mod tests {
     use crate::collect::tests::Builder;
     use crate::goals::state::NO_PRIORITY;
 
-    /// A worker of which so many goals waited right after a gift of a goal of the first predicate.
+    /// A worker of which `waited` goals waited right after a gift of a goal of the first predicate.
     fn after_a_gift(builder: &mut Builder, waited: u64) -> &mut Worker {
         let goal = builder.goal;
         let worker = builder.node.worker();
@@ -252,7 +254,7 @@ mod tests {
         }
     }
 
-    /// So many goals of a worker wait.
+    /// `count` goals of a worker wait.
     fn wait(worker: &mut Worker, goal: PredicateId, count: u64) {
         for _ in 0..count {
             let variable = worker.new_variable();

@@ -1,21 +1,26 @@
-//! Load balance: goals from workers that have many to workers that ask. Mail of goals. Goals that wait for what another worker makes.
+//! Giving goals: to workers that ask, to workers at lower priorities, and back to where they came from.
 //!
 //! Invariants (B1 and B4 are those of `choose`):
-//! - B2 The worker publishes (W3 of `worker::all`) before it gives goals away and before it runs goals that others sent: what those
-//!   lead to is shared.
-//! - B3 A goal that would have to wait for what another worker is about to make is not hooked there: it would be resumed for each
-//!   element of a list that is made in one go. Its worker *polls* the variable, and does nothing else: what it could do are
-//!   mostly goals that read what this one makes, a bit at a time. If little comes of that, or a goal that was given away waits at
-//!   once, it goes to the worker that makes what it waits for, to run after everything that is ready there: as if it had not been given away.
-//! - B6 Priorities hold across workers, too. A worker shows the lowest priority that it has reduced at since it last looked: goals of a high one that come
-//!   between, such as messages that goals of low ones send, do not hide it. If one goes down, it pokes those that are above; whoever is above others gives them
-//!   of its goals that are, every other one from the highest priority on: at once if it has some to spare, and otherwise it looks again soon. As many as it is
-//!   going to do before it looks again, if that takes no longer than [`LOOK_AGAIN_TIME`], are not worth a gift. Lessons (B7) are of no account here.
-//! - B8 While somebody asks, a worker that has none to spare looks again after allocating [`LOOK_AGAIN_BYTES`](crate::sharing::tuning::LOOK_AGAIN_BYTES), or when it is poked after it has run for
-//!   [`LOOK_AGAIN_TIME`]: so pokes, however many, make few looks, and goals that allocate nothing are shared, too. A poke that comes
-//!   earlier is forgotten: whoever asks repeats it, and pokes those who run in turn.
-//! - B5 While all other workers rest (T10 of `solo`), this one is *alone*: every cell of its nursery is private to it again, and it
-//!   writes any other with plain stores. Before it posts mail it ends that; it publishes at the next attention.
+//! - B2 A worker publishes (W3 of `worker::all`) before it gives goals away, and before it runs goals that others
+//!   sent. So what those lead to is shared.
+//! - B3 A goal that waits for what another worker is about to make is not hooked there. It would be resumed for each
+//!   element of a list that is made in one go. Its worker *polls* the variable and does nothing else meanwhile: what
+//!   it could do are mostly goals that read what this one makes, a bit at a time. The goal goes to the worker that
+//!   makes what it waits for if polls bring little, or if it was given away and waits at once. There it runs after
+//!   everything that is ready, as if it had not been given away.
+//! - B5 While all other workers rest (T10 of `solo`), this one is *alone*. Every cell of its nursery is private to it
+//!   again, and it writes any other with plain stores. It ends that before it posts mail, and publishes at the next
+//!   attention.
+//! - B6 Priorities hold across workers. A worker shows the lowest priority that it has reduced at since it last
+//!   looked. Goals of a high one that come between, such as messages that goals of low ones send, do not hide it. A
+//!   worker that goes down pokes those above it. A worker with goals above another's priority gives it every other
+//!   one of them, from the highest on: at once if it has some to spare, else after it has looked again, which is
+//!   soon. It gives nothing if it is going to do them all before it looks again and that takes no longer than
+//!   [`LOOK_AGAIN_TIME`]. Lessons (B7) do not count here.
+//! - B8 While another worker asks, a worker without goals to spare looks again after allocating
+//!   [`LOOK_AGAIN_BYTES`](crate::sharing::tuning::LOOK_AGAIN_BYTES), or at a poke after it has run for
+//!   [`LOOK_AGAIN_TIME`]. So any number of pokes makes few looks, and goals that allocate nothing are shared, too. A
+//!   poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
 
 use crate::coordination::team::{AT_REST, Mail};
 use crate::goals::state::NO_PRIORITY;
@@ -80,7 +85,8 @@ impl Worker {
             self.publish();
         }
     }
-    /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next attention.)
+    /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next
+    /// attention.)
     pub(crate) fn end_solo(&mut self) {
         if self.visibility.end_solo() {
             self.shared.team.end_solo(self.index);
@@ -109,7 +115,8 @@ impl Worker {
             self.show_priority(priority);
         }
     }
-    /// B6: shows the lowest priority since this was last called with `again`, that included. True if what is shown has changed: then what follows is not older.
+    /// B6: shows the lowest priority since this was last called with `again`, that included. True if what is shown
+    /// has changed: then what follows is not older.
     pub(crate) fn show_lowest(&mut self, again: bool) -> bool {
         let priority = self.best_priority();
         let lowest = if again {
@@ -146,7 +153,8 @@ impl Worker {
             self.shared.team.show_looks(self.index, looks);
         }
     }
-    /// B8: this worker was poked, and has not allocated enough to look again. The first such poke begins to measure the time.
+    /// B8: this worker was poked, and has not allocated enough to look again. The first such poke begins to measure
+    /// the time.
     #[cold]
     pub(crate) fn is_time_to_look(&mut self) -> bool {
         let now = clock_gettime(ClockId::ThreadCPUTime);
@@ -162,7 +170,8 @@ impl Worker {
         }
         looks > 0
     }
-    /// Gives goals to those who ask, and to those who reduce at a lower priority (B6), as long as there are some to spare.
+    /// Gives goals to workers that ask, and to those that reduce at a lower priority (B6), as long as there are some
+    /// to spare.
     #[cold]
     pub(crate) fn feed(&mut self) {
         self.judge();
@@ -238,7 +247,8 @@ impl Worker {
         self.goals.poll(priority, words);
         self.abi.want_attention();
     }
-    /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if there are others.
+    /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if
+    /// there are others.
     pub(crate) fn poll_variables(&mut self) -> bool {
         let enough = self.sharing.polling.in_vain >= POLLS_IN_VAIN;
         let ready = |variable| enough || deref(variable).tag() != Tag::Ref;
@@ -265,7 +275,7 @@ impl Worker {
         self.statistics.mails += 1;
         self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
     }
-    /// B3, B10: the goal on top of the stack goes to who makes what it waits for.
+    /// B3, B10: the goal on top of the stack goes to the worker that makes what it waits for.
     pub(crate) fn send_top_goal(&mut self, to: usize) {
         let (priority, words) = (self.abi.priority, self.pop_goal());
         self.sharing.polling.sent_back = true;

@@ -1,4 +1,5 @@
-//! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose` and `feedback`.
+//! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose` and
+//! `feedback`.
 
 use crate::coordination::sync::Mutex;
 use crate::coordination::team::AT_REST;
@@ -34,7 +35,7 @@ pub(crate) struct Sharing {
     pub(super) at_collection: (u64, u64),
     /// B10 of `feedback`.
     pub(super) sums: Sums,
-    /// Who gave it goals last.
+    /// The worker that gave it goals last.
     pub(super) fed_by: Option<usize>,
     /// When goals of others last came.
     pub(super) fed: Option<Instant>,
@@ -118,7 +119,8 @@ pub(super) struct Seen {
     /// Elements of lists that were passed over in this look, and that may be.
     pub(super) steps: Cell<usize>,
     pub(super) list_steps: usize,
-    /// Looks that are left out, because one cost so much: to find where goals begin, one has to go down the whole stack.
+    /// Looks that are left out, because one is expensive: to find where goals begin, one has to go down the whole
+    /// stack.
     pub(super) left_out: usize,
 }
 
@@ -143,7 +145,7 @@ impl Seen {
 pub(super) struct Sums {
     /// The result of the newest.
     pub(super) newest: Word,
-    /// So many before it were each an operand of the next.
+    /// Sums before it of which each was an operand of the next.
     pub(super) in_a_row: u32,
     pub(super) too_many: bool,
 }
@@ -159,7 +161,7 @@ pub(super) struct Trial {
     pub(super) begin: Instant,
     /// Since when goals are counted.
     pub(super) since: Instant,
-    /// The time is looked at when so many have been counted.
+    /// Count at which the time is looked at.
     pub(super) look_at: u64,
 }
 
@@ -199,7 +201,7 @@ pub(super) struct Lesson {
     pub(super) level: u32,
     /// Goals of this predicate wait often anyway.
     pub(super) idle: bool,
-    /// Who first kept a goal because of it: when, and how many of its goals had waited by then.
+    /// The worker that first kept a goal because of it: when, and how many of its goals had waited by then.
     pub(super) kept: Option<(usize, Instant, u64)>,
 }
 

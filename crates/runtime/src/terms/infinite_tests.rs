@@ -1,5 +1,5 @@
-//! Infinite terms: unification and comparison of the usual ones end; everything else can be interrupted, and stays within the
-//! heap limit (L1).
+//! Infinite terms: unification and comparison of the usual ones end; everything else can be interrupted, and stays
+//! within the heap limit (L1).
 
 use crate::builtins::natives;
 use crate::builtins::tests::{node, worker};

@@ -13,7 +13,7 @@ use term::word::{INT_MAX, INT_MIN, Tag};
 /// Largest shift to the left that is computed: more would be a program error that looks like a memory problem.
 const SHIFT_MAX: i64 = 1 << 32;
 
-/// Results of so many bits are computed without asking whether they fit into the heap.
+/// Bits of a result up to which it is computed without asking whether they fit into the heap.
 const SMALL_BITS: u64 = 1 << 16;
 
 /// True if the result may be longer than both operands together.
@@ -143,7 +143,8 @@ impl Worker {
     pub(crate) fn arithmetic(&mut self, op: IntOp, a: Word, b: Word) -> Option<Result<Word, ArithError>> {
         self.compute(op, a, b, Worker::ensure)
     }
-    /// The same in a guard, where nothing can be tried again: garbage is no reason to have no result, it is collected soon.
+    /// The same in a guard, where nothing can be tried again: garbage is no reason to have no result, it is collected
+    /// soon.
     pub(crate) fn guard_arithmetic(
         &mut self,
         op: IntOp,

@@ -151,7 +151,8 @@ impl Worker {
         }
         Word::pointer(Tag::Struct, address)
     }
-    /// A structure or cons with another argument (by position, from 0) and otherwise those of `term`, which has `arity` of them.
+    /// A structure or cons with another argument (by position, from 0) and otherwise those of `term`, which has
+    /// `arity` of them.
     pub(crate) fn copy_with(&mut self, term: Word, arity: usize, position: usize, argument: Word) -> Word {
         let term = deref(term);
         let (tag, before) = (term.tag(), term.address());
@@ -166,7 +167,7 @@ impl Worker {
         }
         Word::pointer(tag, address)
     }
-    /// A structure of a name and the first elements of a list, which has so many.
+    /// A structure of a name and the first elements of a list, which has them.
     pub(crate) fn structure_of_list(&mut self, name: Atom, arity: usize, list: Word) -> Word {
         let header = usize::from(name != term::symbol::DOT || arity != 2);
         let address = self.allocate(header + arity);
@@ -201,7 +202,7 @@ impl Worker {
         let store = self.object(layout::STORE, elements);
         self.handle(layout::VECTOR, store, elements.len())
     }
-    /// A vector of so many zeros.
+    /// A vector of this number of zeros.
     pub fn vector_of_zeros(&mut self, length: usize) -> Word {
         let store = self.allocate(1 + length);
         write(store, word::object_header(layout::STORE, length));

@@ -144,7 +144,8 @@ impl Worker {
     fn compare_atoms(&self, a: Atom, b: Atom) -> Ordering {
         if a == b { Ordering::Equal } else { self.atoms.text(a).cmp(self.atoms.text(b)) }
     }
-    /// The order of two strings by their bytes, and how many bytes they have in common at the start; `None` if one is no string.
+    /// The order of two strings by their bytes, and how many bytes they have in common at the start; `None` if one is
+    /// no string.
     pub(crate) fn compare_strings(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {
         let (length_a, length_b) = (self.string_length(a)?, self.string_length(b)?);
         if length_a == length_b && self.same_bytes(a, b) {

@@ -1,8 +1,8 @@
 //! Pairs of terms that are compared or unified, walked from left to right.
 //!
-//! The walk starts with a few ranges of cells that lie on the machine's stack: one for each level that is not at its last
-//! cell, so that a list of any length takes one. A walk that is deeper, longer, or comes to vectors goes on with a
-//! [`Stack`] (L1), which counts and knows circles.
+//! The walk starts with a few ranges of cells that lie on the machine's stack: one for each level that is not at its
+//! last cell, so that a list of any length takes one. A walk that is deeper, longer, or comes to vectors goes on with
+//! a [`Stack`] (L1), which counts and knows circles.
 
 use crate::memory::ranges::read;
 use crate::reports::outcome::ProgramError;
@@ -67,7 +67,8 @@ impl Pairs {
         let near = [Cells { a: 0, b: 0, count: 0 }; LEVELS];
         Pairs { near, levels: 0, steps: 0, stack: Stack::new(), far: false }
     }
-    /// The next pair; the error ends the walk. Cells with the same integer or atom are left out; of a long walk, also what was there before.
+    /// The next pair; the error ends the walk. Cells with the same integer or atom are left out; of a long walk, also
+    /// what was there before.
     #[inline(always)]
     pub(crate) fn pop(&mut self, worker: &Worker) -> Result<Option<Pair>, Box<ProgramError>> {
         if self.far {
@@ -138,8 +139,8 @@ impl Pairs {
     }
 }
 
-/// The end of the piece of a string or vector that is compared next: pieces grow, so that strings that differ early are hardly
-/// copied, and old versions seldom searched.
+/// The end of the piece of a string or vector that is compared next: pieces grow, so that strings that differ early
+/// are hardly copied, and old versions seldom searched.
 pub(crate) fn next_piece(from: usize) -> usize {
     2 * from + 64
 }

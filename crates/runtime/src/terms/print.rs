@@ -1,5 +1,5 @@
-//! Terms and goals as text, by the printer of `syntax`: whole, as builtins write them; and cut off in depth and length, so that
-//! what messages show of any term is short.
+//! Terms and goals as text, by the printer of `syntax`: whole, as builtins write them; and cut off in depth and
+//! length, so that what messages show of any term is short.
 
 use crate::reports::outcome::ProgramError;
 use crate::terms;
@@ -39,7 +39,8 @@ impl Names {
     }
 }
 
-/// Shows terms to the printer. After an interrupt everything is shown as something to be waited for, so that the printer stops.
+/// Shows terms to the printer. After an interrupt everything is shown as something to be waited for, so that the
+/// printer stops.
 struct Terms<'w> {
     worker: &'w Worker,
     names: RefCell<&'w mut Names>,

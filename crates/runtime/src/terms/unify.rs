@@ -5,9 +5,9 @@
 //!   private cell is to be, is posted to that worker as a goal.
 //! - U2 Binding resumes every goal that waits for the variable, oldest first; aliasing two variables joins their
 //!   lists of waiting goals, older list first, or resumes those of one of them, which then wait for the other.
-//! - U3 Of two variables, the cell with the higher address becomes a reference to the other. So references between variables
-//!   never form a circle, whoever makes them at the same time; and no old cell leads to a younger one (G6 of `spaces`). A worker
-//!   alone, or to which both are private, may do otherwise.
+//! - U3 Of two variables, the cell with the higher address becomes a reference to the other. So references between
+//!   variables never form a circle, whoever makes them at the same time; and no old cell leads to a younger one (G6
+//!   of `spaces`). A worker alone, or to which both are private, may do otherwise.
 
 use crate::memory::ranges::{compare_exchange, read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -45,7 +45,8 @@ impl Worker {
             self.unify_any(a, b, position);
         }
     }
-    /// The usual unification: of a variable (to the left, without a generator) with a value. False if it is another one, or is to be tried again.
+    /// The usual unification: of a variable (to the left, without a generator) with a value. False if it is another
+    /// one, or is to be tried again.
     #[inline(always)]
     pub(crate) fn bind_at_once(&mut self, a: Word, b: Word) -> bool {
         a.tag() == Tag::Ref
@@ -109,8 +110,9 @@ impl Worker {
         Ok(None)
     }
 
-    /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first: after this
-    /// reduction, if generated code waits for the answer (its allocation pointer and goal stack may not change).
+    /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first:
+    /// after this reduction, if generated code waits for the answer (its allocation pointer and goal stack may not
+    /// change).
     fn generate(&mut self, pairs: &mut Pairs, variable: Word, other: Word) -> bool {
         let plain = other.tag() == Tag::Ref && read(other.address()) == UNBOUND;
         if plain && (self.is_alone() || other.address() > variable.address()) {
@@ -171,7 +173,8 @@ impl Worker {
         }
     }
 
-    /// Binds an unbound cell to a value that is not a variable (U1, U2), if nobody else was first and it may be written here.
+    /// Binds an unbound cell to a value that is not a variable (U1, U2), if nobody else was first and it may be
+    /// written here.
     #[inline]
     pub(crate) fn bind(&mut self, cell: usize, value: Word) -> Written {
         let waiting = read(cell);
@@ -282,7 +285,7 @@ impl Worker {
         self.remember_if_old(cell, new);
         Written::Yes
     }
-    /// The other worker to whom a cell is private.
+    /// The other worker to which a cell is private.
     pub(crate) fn owner(&self, cell: usize) -> Option<usize> {
         let owner =
             self.heap.nursery_of(cell).filter(|&owner| owner != self.index && !self.visibility.is_solo())?;

@@ -1,11 +1,12 @@
 //! Vectors and strings: versions of one store (`term::layout`).
 //!
 //! Invariants:
-//! - V1 The newest version is updated in place by one worker at a time: by the one to whom its handle is private, or by whoever
-//!   changes a shared handle's index from `NEWEST` to `CHANGING`. For a handle that is private to another worker the store is copied.
-//! - V2 An update writes in this order: index `CHANGING`, link and value, index of the difference, element. Whoever reads the newest
-//!   version's element reads the index again afterwards: unless it is what it was, the element may be that of a newer version.
-//!   A difference never changes, but for one worker alone.
+//! - V1 The newest version is updated in place by one worker at a time: by the one to which its handle is private, or
+//!   by whoever changes a shared handle's index from `NEWEST` to `CHANGING`. For a handle that is private to another
+//!   worker the store is copied.
+//! - V2 An update writes in this order: index `CHANGING`, link and value, index of the difference, element. Whoever
+//!   reads the newest version's element reads the index again afterwards: unless it is what it was, the element may
+//!   be that of a newer version. A difference never changes, but for one worker alone.
 
 use crate::memory::ranges::{compare_exchange, read, write};
 use crate::reports::outcome::ProgramError;
@@ -48,7 +49,7 @@ impl Worker {
         let length = self.vector_length(word)?;
         Some(self.vector_part(word, 0..length))
     }
-    /// Some elements of a vector. Panics if it is not a vector or has not so many.
+    /// Some elements of a vector. Panics if it is not a vector, or is too short.
     pub(crate) fn vector_part(&self, word: Word, range: Range<usize>) -> Vec<Word> {
         assert!(
             self.vector_length(word).is_some_and(|length| range.end <= length),
@@ -85,7 +86,7 @@ impl Worker {
         }
         is_still(handle, Word::small(index)).then_some(length)
     }
-    /// Some bytes of a string. Panics if it is not a string or has not so many.
+    /// Some bytes of a string. Panics if it is not a string, or is too short.
     pub(crate) fn string_part(&self, word: Word, range: Range<usize>) -> Vec<u8> {
         assert!(
             self.string_length(word).is_some_and(|length| range.end <= length),
@@ -164,9 +165,10 @@ impl Worker {
         write(address, Word(read(address).0 & !(0xff << shift) | (u64::from(value) << shift)));
         Ok(new)
     }
-    /// Looks at a vector or string before an element of it is read: an old version that is far from the newest gets a store
-    /// of its own as soon as reads have taken as many steps as that costs, so a read takes bounded time on average. As only
-    /// distant versions do, the copies do not take much more memory than the history between them. (One worker alone: V2.)
+    /// Looks at a vector or string before an element of it is read: an old version that is far from the newest gets a
+    /// store of its own as soon as reads have taken as many steps as that costs, so a read takes bounded time on
+    /// average. As only distant versions do, the copies do not take much more memory than the history between them.
+    /// (One worker alone: V2.)
     pub(crate) fn settle(&mut self, word: Word) {
         let word = deref(word);
         let Some(class) = self.class_of(word) else { return };

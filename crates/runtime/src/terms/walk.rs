@@ -8,7 +8,7 @@ use crate::worker::Worker;
 use rustc_hash::FxBuildHasher;
 use std::hash::{BuildHasher, Hash};
 
-/// After so many steps the worker is asked whether the walk may go on.
+/// Steps after which the worker is asked whether the walk may go on.
 pub(crate) const STEPS: usize = if cfg!(miri) { 1 << 8 } else { 1 << 16 };
 
 /// The error of a run that somebody outside ended.
@@ -67,8 +67,9 @@ impl<T> Stack<T> {
 }
 
 impl<T: Copy + Eq + Hash> Stack<T> {
-    /// The top item, for walks where an item that was taken before may be left out. A walk that goes in circles ends, because
-    /// after [`STEPS`] items are remembered, each in the one place that its hash names, and left out while they are there.
+    /// The top item, for walks where an item that was taken before may be left out. A walk that goes in circles ends,
+    /// because after [`STEPS`] items are remembered, each in the one place that its hash names, and left out while
+    /// they are there.
     #[inline(always)]
     pub(crate) fn pop_unseen(&mut self, worker: &Worker) -> Result<Option<T>, Box<ProgramError>> {
         loop {
@@ -95,7 +96,7 @@ impl<T: Copy + Eq + Hash> Stack<T> {
 }
 
 impl Worker {
-    /// Whether a walk that keeps so many bytes outside the heap may go on.
+    /// Whether a walk that keeps this number of bytes outside the heap may go on.
     pub(crate) fn may_go_on(&self, bytes: usize) -> Result<(), Box<ProgramError>> {
         if self.is_interrupted() {
             return Err(interrupted());

@@ -1,13 +1,13 @@
 //! What the workers of a node share, and access to all of them for whoever may have it.
 //!
 //! Invariants:
-//! - W1 A worker is used by the thread that reduces for it, while that thread runs; by a collection's participants, one at a time, while
-//!   its thread is stopped or rests; by worker 0 while the team is quiescent; and by the node between runs. `Team` keeps them
-//!   apart (T2, T8), and in a collection the marks of what is taken do.
-//! - W2 A cell at or above a worker's `private_base` in its nursery is *private*: while it is unbound, only that worker writes
-//!   it, with plain stores. Other unbound cells are *shared*: they are replaced by compare-and-swap.
-//! - W3 `private_base` moves upwards only, until a collection resets it or its worker is alone (B5 of `give`), and only its worker moves it,
-//!   between reductions: after all plain stores to what becomes shared.
+//! - W1 A worker is used by the thread that reduces for it, while that thread runs; by a collection's participants,
+//!   one at a time, while its thread is stopped or rests; by worker 0 while the team is quiescent; and by the node
+//!   between runs. `Team` keeps them apart (T2, T8), and in a collection the marks of what is taken do.
+//! - W2 A cell at or above a worker's `private_base` in its nursery is *private*: while it is unbound, only that
+//!   worker writes it, with plain stores. Other unbound cells are *shared*: they are replaced by compare-and-swap.
+//! - W3 `private_base` moves upwards only, until a collection resets it or its worker is alone (B5 of `give`), and
+//!   only its worker moves it, between reductions: after all plain stores to what becomes shared.
 
 use crate::collect::state::Policy;
 use crate::coordination::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) kept: AtomicUsize,
     /// Bytes of ready goals: P5 of `stack`.
     pub(crate) goal_bytes: AtomicUsize,
-    /// Of worker 0, to whom the outside belongs.
+    /// Of worker 0, to which the outside belongs.
     pub(crate) waker: Waker,
     /// How the run ended.
     outcome: Mutex<Option<RunOutcome>>,
@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     crew: OnceLock<Crew>,
 }
 
-/// Work that the leader of a stop shares with those who are stopped or rest (T9 of `stop`).
+/// Work that the leader of a stop shares with workers that are stopped or rest (T9 of `stop`).
 pub(crate) trait SharedWork: Send + Sync {
     /// A worker's part in it.
     fn take_part(&self, shared: &Shared, me: usize);

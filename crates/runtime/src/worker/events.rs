@@ -3,11 +3,12 @@
 use crate::worker::Worker;
 use std::time::Duration;
 
-/// The source of outside events. The scheduler asks it when a [`Waker`](crate::coordination::waker::Waker) was used and when nothing is ready.
+/// The source of outside events. The scheduler asks it when a [`Waker`](crate::coordination::waker::Waker) was used
+/// and when nothing is ready.
 pub trait Events: Send {
     /// True while an event may still come: then a node without ready goals waits instead of ending.
     fn has_pending(&self, worker: &Worker) -> bool;
-    /// Handles what has arrived (by `unify` and `spawn`). Waits for the first event at most `timeout`: not at all when it is
-    /// zero, without end when it is `None`.
+    /// Handles what has arrived (by `unify` and `spawn`). Waits for the first event at most `timeout`: not at all
+    /// when it is zero, without end when it is `None`.
     fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>);
 }

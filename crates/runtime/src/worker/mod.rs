@@ -141,12 +141,13 @@ pub struct Options {
     pub node: u32,
     /// See `node`.
     pub nodes: u32,
-    /// How many of them share this process: each gets that part of the address space, of the machine's memory and of its processors.
+    /// How many of them share this process: each gets that part of the address space, of the machine's memory and of
+    /// its processors.
     pub share: u32,
 }
 
 impl Options {
-    /// Options of a node that is alone, has so many workers, and is told nothing else.
+    /// Options of a node that is alone, has this number of workers, and is told nothing else.
     pub const fn alone(workers: usize) -> Options {
         Options {
             workers,
@@ -175,8 +176,8 @@ pub enum Collect {
 /// Most workers of a node.
 pub const WORKERS_MAX: usize = crate::coordination::team::WORKERS_MAX;
 
-// SAFETY: a worker's pointers and addresses lead into regions and tables that live as long as it does, whichever thread uses it; only
-// the thread that has the worker does (W1 of `worker::all`).
+// SAFETY: a worker's pointers and addresses lead into regions and tables that live as long as it does, whichever
+// thread uses it; only the thread that has the worker does (W1 of `worker::all`).
 unsafe impl Send for Worker {}
 
 impl Drop for Worker {
@@ -330,8 +331,8 @@ impl Worker {
         kept.add(bytes);
         kept
     }
-    /// W3: what was allocated up to now may be taken by other workers. Between reductions only: generated code that runs knows which
-    /// cells it has made itself.
+    /// W3: what was allocated up to now may be taken by other workers. Between reductions only: generated code that
+    /// runs knows which cells it has made itself.
     pub(crate) fn publish(&mut self) {
         self.set_private_base(self.abi.heap as usize);
     }
@@ -339,7 +340,8 @@ impl Worker {
         self.abi.private_base = base;
         self.shared.set_private_base(self.index, base);
     }
-    /// A handle with which signals and other threads make this worker look at its [`Events`](crate::worker::events::Events) soon.
+    /// A handle with which signals and other threads make this worker look at its
+    /// [`Events`](crate::worker::events::Events) soon.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }

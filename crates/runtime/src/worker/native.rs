@@ -1,8 +1,8 @@
 //! Builtins: predicates implemented in Rust.
 //!
-//! One function serves a builtin wherever it is called: in a guard, at once in a body, or as a goal of its own.
-//! The caller dereferences the inputs with mode `i` and waits for them; the function sees them bound. It gives its outputs
-//! through a slice; the caller stores them in registers, or unifies them with the goal's arguments.
+//! One function serves a builtin wherever it is called: in a guard, at once in a body, or as a goal of its own. The
+//! caller dereferences the inputs with mode `i` and waits for them; the function sees them bound. It gives its
+//! outputs through a slice; the caller stores them in registers, or unifies them with the goal's arguments.
 
 use crate::reports::outcome::ProgramError;
 use crate::worker::Worker;
@@ -27,7 +27,8 @@ impl From<Box<ProgramError>> for Outcome {
     }
 }
 
-/// The code of a builtin: inputs (modes `i` and `a`, in order), outputs (mode `o`, in order; set all of them before `Done`).
+/// The code of a builtin: inputs (modes `i` and `a`, in order), outputs (mode `o`, in order; set all of them before
+/// `Done`).
 pub type Run = fn(&mut Worker, &[Word], &mut [Word]) -> Outcome;
 
 /// A builtin with its code.
@@ -37,6 +38,7 @@ pub struct Native {
     pub signature: term::abi::Builtin,
     /// Its code.
     pub run: Run,
-    /// It uses the outside world, or other state of the worker that has it: its goals are reduced there. Not for guards.
+    /// It uses the outside world, or other state of the worker that has it: its goals are reduced there. Not for
+    /// guards.
     pub home: bool,
 }

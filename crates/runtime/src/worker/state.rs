@@ -20,8 +20,8 @@ impl Attention {
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
-    /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have their turn, or
-    /// somebody asks for some; `usize::MAX` if it need not.
+    /// With several workers: where allocation shall have got to when the worker looks again whether goals are to have
+    /// their turn, or somebody asks for some; `usize::MAX` if it need not.
     #[inline(always)]
     pub(crate) fn soon(&self) -> usize {
         self.soon

@@ -19,12 +19,13 @@ use std::sync::Arc;
 
 /// Bytes that are read or written at once.
 const CHUNK_BYTES: usize = 16 * 1024;
-/// A pipe that poll calls writable takes this many bytes without blocking (Linux's PIPE_BUF), unless another process writes to it
-/// at that moment. Non-blocking mode would be safer, but it is set for all processes that share the pipe or terminal.
+/// A pipe that poll calls writable takes this many bytes without blocking (Linux's PIPE_BUF), unless another process
+/// writes to it at that moment. Non-blocking mode would be safer, but it is set for all processes that share the pipe
+/// or terminal.
 const SAFE_WRITE_BYTES: usize = 4096;
 /// An output buffer of this size is written.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// So much is kept of what goals have written that nobody waits for.
+/// Bytes that are kept of what goals have written without waiting for it.
 const BACKLOG_BYTES: usize = 1024 * 1024;
 
 /// What to wait for at a descriptor.
@@ -354,7 +355,8 @@ impl File {
     pub(crate) fn flush(&mut self) -> Result<Ready<()>, IoError> {
         self.write_out(false)
     }
-    /// Writes the buffer, waiting as long as it takes (at the end of the program, and where nothing can be tried again).
+    /// Writes the buffer, waiting as long as it takes (at the end of the program, and where nothing can be tried
+    /// again).
     pub(crate) fn flush_waiting(&mut self) -> Result<(), IoError> {
         self.write_out(true).map(|_| ())
     }

@@ -114,9 +114,10 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     Some(list)
 }
 
-/// From now on Ctrl-C and SIGTERM end the run of each of these nodes' first workers ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles
-/// the signal itself; a second one half a second later, or one between runs, ends the process at once with exit code
-/// 130 (unless [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)).
+/// From now on Ctrl-C and SIGTERM end the run of each of these nodes' first workers
+/// ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles the signal itself; a
+/// second one half a second later, or one between runs, ends the process at once with exit code 130 (unless
+/// [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)).
 pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
     let wakers: Vec<_> = nodes.iter().map(|worker| worker.waker()).collect();
     let Some(first) = nodes.first_mut() else { return Ok(()) };
@@ -134,7 +135,8 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
                 signal_hook::low_level::exit(130);
             }
         };
-        // SAFETY: the action only uses atomics and ends the process without running anything, which signal handlers may do.
+        // SAFETY: the action only uses atomics and ends the process without running anything, which signal handlers
+        // may do.
         unsafe { signal_hook::low_level::register(signal, action)? };
         signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
     }
@@ -184,8 +186,8 @@ impl Outside {
         }
         fired
     }
-    /// Indices of ready descriptors: first those of `fds`, then of children, then of signals; in ascending order. Waiting ends
-    /// also when a `blocked` one takes output.
+    /// Indices of ready descriptors: first those of `fds`, then of children, then of signals; in ascending order.
+    /// Waiting ends also when a `blocked` one takes output.
     fn wait(&self, timeout: Option<Duration>, blocked: &[Fd]) -> Vec<usize> {
         let sources = self.sources();
         let next_timer = (sources.timers.first_key_value())

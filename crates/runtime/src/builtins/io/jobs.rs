@@ -1,6 +1,7 @@
 //! Work that blocks without a way to wait for it (the system's resolver): done on a thread of its own.
 //!
-//! The thread lives as long as the work, and knows nothing of terms; the worker waits for a descriptor, as for everything else.
+//! The thread lives as long as the work, and knows nothing of terms; the worker waits for a descriptor, as for
+//! everything else.
 
 use super::buffers::Fd;
 use super::requests::owned;

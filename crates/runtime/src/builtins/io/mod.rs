@@ -233,8 +233,8 @@ pub fn set_arguments(worker: &mut Worker, arguments: Vec<Vec<u8>>) {
     worker.io().arguments = arguments;
 }
 
-/// Writes out everything that is buffered, waiting as long as it takes. For the end of a run and before anything else is
-/// written to the terminal.
+/// Writes out everything that is buffered, waiting as long as it takes. For the end of a run and before anything else
+/// is written to the terminal.
 pub fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
     let mut result = Ok(());
     for shared in worker.io().files.values_mut() {

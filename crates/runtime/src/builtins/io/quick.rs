@@ -1,7 +1,7 @@
 //! The messages that come by the million: `getc`, `putc` and `fwrite` where the buffer at hand is enough.
 //!
-//! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a terminal, a
-//! closed file, an argument without a value) is left to `streams`, which then does all of it.
+//! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a
+//! terminal, a closed file, an argument without a value) is left to `streams`, which then does all of it.
 
 use super::STDERR;
 use super::streams::Kind;

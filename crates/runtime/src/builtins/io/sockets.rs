@@ -256,7 +256,8 @@ fn server(worker: &mut Worker, fd: OwnedFd, address: Address, answer: Word) -> W
     reply(worker, "server", &[Word::small(place as i64), answer])
 }
 
-/// `accept(S,H,State)`: the next message of a bound socket. States: `busy(V,S)`, `stream(N,R,S)`, `pair(I,O,R,S)`, `closed`.
+/// `accept(S,H,State)`: the next message of a bound socket. States: `busy(V,S)`, `stream(N,R,S)`, `pair(I,O,R,S)`,
+/// `closed`.
 pub(super) fn accept(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let place = attempt!(index(worker, 2, inputs[1], usize::MAX));
     let (message, rest) = match worker.view(inputs[0]) {

@@ -131,7 +131,8 @@ macro_rules! ready {
 }
 pub(super) use step;
 
-/// The number of a stream of this worker. `None` after it was closed (only a program that passes numbers itself can do that).
+/// The number of a stream of this worker. `None` after it was closed (only a program that passes numbers itself can
+/// do that).
 fn stream(worker: &mut Worker, handle: Word) -> Option<usize> {
     let handle = deref(handle);
     let place = usize::try_from(handle.as_int()).ok().filter(|_| handle.tag() == Tag::Int)?;

@@ -1,25 +1,29 @@
 //! Several workers as a team: mail between them, rest and quiescence, stopping everybody, the end of a run.
 //!
-//! Knows nothing of heaps nor of what goals mean. A worker is a thread with a number; it *runs* (reduces goals), *rests* (waits in
-//! [`Team::rest`]), or is *stopped* (in [`Team::stopped`], see `stop`). Running workers look at [`Team::take_mail`],
-//! [`Team::hungry`], [`Team::stop_wanted`] and [`Team::over`] at every attention; they are brought there by pokes.
+//! Knows nothing of heaps nor of what goals mean. A worker is a thread with a number; it *runs* (reduces goals),
+//! *rests* (waits in [`Team::rest`]), or is *stopped* (in [`Team::stopped`], see `stop`). Running workers look at
+//! [`Team::take_mail`], [`Team::hungry`], [`Team::stop_wanted`] and [`Team::over`] at every attention; they are
+//! brought there by pokes.
 //!
 //! Invariants:
-//! - T1 `active` counts the workers that do not rest and the mails that nobody has taken. Only a running worker posts or takes, and
-//!   counts a mail before it can be seen; so the count reaches zero in `rest` only. Then nothing is left to reduce and nobody can
-//!   post: the team is *quiescent*.
-//! - T2 `active` goes to zero and leaves it under the lock of `World`. From zero, only worker 0 comes back (`Quiescent`), once for each
-//!   time that zero is reached. The team then stays `calm`: no other worker ends its rest because of a timeout until worker 0
-//!   calls `go_on` or a resting worker gets mail. So worker 0 has the node for itself.
-//! - T3 A poster puts mail into the box first and then asks, under the box's lock, whether the receiver listens; a worker that goes to
-//!   rest begins to listen under that lock if the box is empty. So one of them sees the other.
+//! - T1 `active` counts the workers that do not rest and the mails that nobody has taken. Only a running worker posts
+//!   or takes, and counts a mail before it can be seen; so the count reaches zero in `rest` only. Then nothing is
+//!   left to reduce and nobody can post: the team is *quiescent*.
+//! - T2 `active` goes to zero and leaves it under the lock of `World`. From zero, only worker 0 comes back
+//!   (`Quiescent`), once for each time that zero is reached. The team then stays `calm`: no other worker ends its
+//!   rest because of a timeout until worker 0 calls `go_on` or a resting worker gets mail. So worker 0 has the node
+//!   for itself.
+//! - T3 A poster puts mail into the box first and then asks, under the box's lock, whether the receiver listens; a
+//!   worker that goes to rest begins to listen under that lock if the box is empty. So one of them sees the other.
 //! - T4 A resting worker answers to nobody but the leader while there is one: `rest` returns when the stop is over.
-//! - T5 Whoever waits does so in `wait`: what it waits for changes under the lock of `World`, and whoever changes it rings
-//!   (`ring`) under the same lock. Locks are taken in this order: `World`, one mailbox.
-//! - T6 A mailbox's `limit` leads to its worker's `abi.limit` from `attach` to `detach`, and is used under the box's lock only.
-//! - T7 A poke is a hint. A worker restores its limit and then looks; without a fence between the two (it would cost more than all the
-//!   rest) it may overlook a poke made meanwhile. A leader repeats its pokes, and so do those who ask for goals, which reminds others of
-//!   their mail; who has left the run calls `poke_again` until all have.
+//! - T5 Whoever waits does so in `wait`: what it waits for changes under the lock of `World`, and whoever changes it
+//!   rings (`ring`) under the same lock. Locks are taken in this order: `World`, one mailbox.
+//! - T6 A mailbox's `limit` leads to its worker's `abi.limit` from `attach` to `detach`, and is used under the box's
+//!   lock only.
+//! - T7 A poke is a hint. A worker restores its limit and then looks; without a fence between the two (it would cost
+//!   more than all the rest) it may overlook a poke made meanwhile. A leader repeats its pokes, and so do workers
+//!   that ask for goals, which reminds others of their mail; a worker that has left the run calls `poke_again` until
+//!   all have.
 
 #[cfg(all(test, models))]
 mod models;
@@ -45,8 +49,9 @@ pub(crate) const WORKERS_MAX: usize = 64;
 pub(crate) const AT_REST: i64 = i64::MAX;
 /// A worker that asks for goals asks again after this at the latest.
 pub(crate) const PATIENCE_MAX: Duration = Duration::from_millis(10);
-/// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread costs as much. Who asks for goals
-/// gets them within 20 us as a rule: those that were made after the last look (B4 of `choose`).
+/// How long a worker looks for a change before it parks, if there is a processor for each: to wake a parked thread
+/// costs as much. A worker that asks for goals gets them within 20 us as a rule: those that were made after the last
+/// look (B4 of `choose`).
 const SPIN: Duration = Duration::from_micros(100);
 /// The same while all are stopped: most collections end within that.
 const SPIN_STOPPED: Duration = Duration::from_micros(200);
@@ -60,7 +65,7 @@ pub(crate) struct Mail {
     pub(crate) back: bool,
     /// What was asked for has a number if the run is traced, otherwise 0.
     pub(crate) gift: u32,
-    /// Who gave them, if they were asked for.
+    /// The worker that gave them, if they were asked for.
     pub(crate) giver: Option<usize>,
     pub(crate) words: Vec<Word>,
 }
@@ -107,16 +112,20 @@ pub(crate) struct Team {
 struct Seat {
     /// How many goals the worker asks for. Relaxed: a wish.
     appetite: AtomicUsize,
-    /// The priority that the worker reduces at, or the highest that it has goals for; [`AT_REST`]. Relaxed: others compare theirs with it.
+    /// The priority that the worker reduces at, or the highest that it has goals for; [`AT_REST`]. Relaxed: others
+    /// compare theirs with it.
     priority: AtomicI64,
-    /// The worker is going to look soon whether others reduce at a lower priority. Relaxed: a poke would not tell it more.
+    /// The worker is going to look soon whether others reduce at a lower priority. Relaxed: a poke would not tell it
+    /// more.
     looks: AtomicBool,
-    /// The worker has something to attend to: set with every poke, before it. Relaxed: a hint to look at everything else.
+    /// The worker has something to attend to: set with every poke, before it. Relaxed: a hint to look at everything
+    /// else.
     poked: AtomicBool,
     /// Whether the mailbox holds mail; written under its lock. Relaxed: a hint for the owner to take that lock.
     waiting: AtomicBool,
     mailbox: Mutex<Mailbox>,
-    /// Grows, under the lock of `world`, when the worker shall look again at what it waits for. Relaxed: to look takes that lock.
+    /// Grows, under the lock of `world`, when the worker shall look again at what it waits for. Relaxed: to look
+    /// takes that lock.
     rings: AtomicU32,
     bell: Condvar,
 }
@@ -170,7 +179,7 @@ fn members(mut set: u64) -> impl Iterator<Item = usize> {
 }
 
 impl Team {
-    /// A team whose workers all run, on so many processors.
+    /// A team whose workers all run, on this number of processors.
     pub(crate) fn new(workers: usize, processors: usize) -> Team {
         assert!((1..=WORKERS_MAX).contains(&workers), "a team of {workers} workers");
         let seat = |_| Seat {
@@ -303,7 +312,7 @@ impl Team {
     }
     /// The running workers that show a priority lower than this one: they and their priorities.
     pub(crate) fn lower(&self, than: i64) -> impl Iterator<Item = (usize, i64)> {
-        // Who has mail is going to look at that first.
+        // A worker that has mail is going to look at that first.
         let running = |seat: &Seat| !seat.waiting.load(Relaxed);
         let shown = self.seats.iter().enumerate().filter(move |(_, seat)| running(seat));
         let shown = shown.map(|(worker, seat)| (worker, seat.priority.load(Relaxed)));
@@ -327,8 +336,9 @@ impl Team {
         }
     }
 
-    /// Waits until there is something to do; with `ask`, asks for goals meanwhile, that worker or the next one that runs. After the time is over
-    /// it runs again, but if it asks and is not worker 0: then it asks the next one, and ever later.
+    /// Waits until there is something to do; with `ask`, asks for goals meanwhile, that worker or the next one that
+    /// runs. After the time is over it runs again, but if it asks and is not worker 0: then it asks the next one, and
+    /// ever later.
     pub(crate) fn rest(&self, me: usize, ask: Option<usize>, timeout: Option<Duration>) -> Wake {
         let mut world = self.world();
         if world.at_rest & bit(me) != 0 {
@@ -379,7 +389,7 @@ impl Team {
             spin = Duration::ZERO;
         }
     }
-    /// Asks for goals, and pokes the first worker from this one on that runs. Returns whom to ask next.
+    /// Asks for goals, and pokes the first worker from this one on that runs. Returns the one to ask next.
     fn ask(&self, world: &World, me: usize, first: usize) -> usize {
         self.hungry.fetch_or(bit(me), Relaxed);
         let running = self.everybody() & !world.at_rest;
@@ -428,7 +438,8 @@ impl Team {
         let released = if world.calm { 0 } else { std::mem::take(&mut world.held) };
         self.ring(world, released);
     }
-    /// Worker 0 has seen what it wanted to see while the team was quiescent, and reduces again: so others may ask it for goals (T2).
+    /// Worker 0 has seen what it wanted to see while the team was quiescent, and reduces again: so others may ask it
+    /// for goals (T2).
     pub(crate) fn go_on(&self) {
         let mut world = self.world();
         world.calm = false;
@@ -436,8 +447,8 @@ impl Team {
         self.ring(world, released);
     }
 
-    /// Ends the run: every rest ends, and nobody stops any more. A stop in which all have stopped already goes on until its
-    /// leader resumes the others. May be called from any thread.
+    /// Ends the run: every rest ends, and nobody stops any more. A stop in which all have stopped already goes on
+    /// until its leader resumes the others. May be called from any thread.
     pub(crate) fn finish(&self) {
         let mut world = self.world();
         self.over.store(true, Relaxed);
@@ -522,7 +533,7 @@ impl Team {
         }
         let parked = who & world.parked;
         world.parked &= !parked;
-        // Without the lock: those who wake want it.
+        // Without the lock: those that wake want it.
         drop(world);
         for worker in members(parked) {
             self.seats[worker].bell.notify_one();

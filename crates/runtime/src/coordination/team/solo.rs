@@ -1,8 +1,10 @@
-//! One worker that reduces while all others rest: it has the node for itself, and need not care what others may do meanwhile.
+//! One worker that reduces while all others rest: it has the node for itself, and need not care what others may do
+//! meanwhile.
 //!
 //! Invariants (T1 to T9 are those of the modules beside this one):
-//! - T10 While a worker is *solo*, it runs and everybody else is at rest. Nobody ends a rest then, except because the run is over;
-//!   who has a reason says so (`interrupt_solo`). Only the solo worker ends that state, and does so before it posts mail or rests.
+//! - T10 While a worker is *solo*, it runs and everybody else is at rest. Nobody ends a rest then, except because the
+//!   run is over; a worker that has a reason says so (`interrupt_solo`). Only the solo worker ends that state, and
+//!   does so before it posts mail or rests.
 
 use super::{Relaxed, Team, bit};
 

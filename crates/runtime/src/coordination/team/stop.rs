@@ -1,15 +1,15 @@
 //! Stopping all workers between reductions, and work that they share meanwhile.
 //!
-//! One worker *leads*: it pokes those that run, waits until each of them is in [`Team::stopped`] or at rest, does what must be done while
-//! nobody reduces, and lets them go on. In between it may open *shares*: work in which the stopped workers (and the resting ones, if
-//! wanted) take part.
+//! One worker *leads*: it pokes those that run, waits until each of them is in [`Team::stopped`] or at rest, does
+//! what must be done while nobody reduces, and lets them go on. In between it may open *shares*: work in which the
+//! stopped workers (and the resting ones, if wanted) take part.
 //!
 //! Invariants (T1 to T7 are those of the module above):
-//! - T8 There is at most one leader; it runs. From `stop_others` answering true to `resume_others`, everybody else is stopped, at
-//!   rest, or in a share, and stays so.
-//! - T9 A worker is in a share from the answer `Share` until it calls again. The leader closes a share before it waits for those
-//!   who are in, so whoever comes too late is not let in: what is shared must be work that anyone can take, and the leader does
-//!   what nobody took.
+//! - T8 There is at most one leader; it runs. From `stop_others` answering true to `resume_others`, everybody else is
+//!   stopped, at rest, or in a share, and stays so.
+//! - T9 A worker is in a share from the answer `Share` until it calls again. The leader closes a share before it
+//!   waits for those that are in, so a worker that comes too late is not let in: what is shared must be work that
+//!   anyone can take, and the leader does what nobody took.
 
 use super::{Relaxed, SPIN, Team, World, bit, members};
 use crate::coordination::sync::MutexGuard;
@@ -27,10 +27,10 @@ pub(crate) enum Phase {
     Resume,
 }
 
-/// Who shall take part in a share.
+/// The workers that shall take part in a share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sharers {
-    /// Those who reduced.
+    /// Those that reduced.
     Stopped,
     /// The resting ones too: they must be woken, which pays only for long work.
     Everybody,
@@ -43,9 +43,9 @@ pub(super) struct Stop {
     /// T8 holds: the leader has seen that everybody is stopped.
     complete: bool,
     stopped: u64,
-    /// Those who may enter the share that is open.
+    /// Workers that may enter the share that is open.
     called: u64,
-    /// Those who are in it.
+    /// Workers that are in it.
     sharing: u64,
 }
 
@@ -77,7 +77,8 @@ impl Team {
     pub(crate) fn stop_wanted(&self) -> bool {
         self.stop.load(Relaxed)
     }
-    /// Stops everybody else. False if another worker leads (the caller calls `stopped` then, as at any attention) or the run is over.
+    /// Stops everybody else. False if another worker leads (the caller calls `stopped` then, as at any attention) or
+    /// the run is over.
     pub(crate) fn stop_others(&self, me: usize) -> bool {
         let mut world = self.world();
         debug_assert!((world.at_rest | world.stop.stopped) & bit(me) == 0, "T8");
@@ -123,7 +124,7 @@ impl Team {
     pub(crate) fn stopped_any(&self) -> bool {
         self.world().stop.stopped != 0
     }
-    /// The leader lets others take part in what follows: at most so many, those who reduced first.
+    /// The leader lets others take part in what follows: at most `most`, those that reduced first.
     pub(crate) fn open_share(&self, me: usize, sharers: Sharers, most: usize) {
         let mut world = self.led_by(me);
         let resting = match sharers {
@@ -135,7 +136,7 @@ impl Team {
         world.stop.called = called;
         self.ring(world, called);
     }
-    /// The leader has done its own part and waits for those who take part (T9).
+    /// The leader has done its own part and waits for those that take part (T9).
     pub(crate) fn wait_shares(&self, me: usize) {
         let mut world = self.led_by(me);
         world.stop.called = 0;

@@ -164,11 +164,12 @@ fn everybody_takes_part_in_a_share() {
     });
 }
 
-/// Goals of the stress test: a goal of weight N has N descendants, itself included, so what must be reduced is known beforehand.
+/// Goals of the stress test: a goal of weight N has N descendants, itself included, so what must be reduced is known
+/// beforehand.
 struct Stress {
     team: Team,
     reduced: AtomicUsize,
-    /// Who reduces just now.
+    /// The workers that reduce just now.
     reducing: Vec<AtomicBool>,
     /// Changed by leaders only, with a load and a store: two at once would lose one.
     collections: AtomicUsize,
