@@ -69,8 +69,8 @@ pub fn is_lost_by_fixed(value: f64) -> bool {
     size.is_finite() && size != 0.0 && !(1e-4..1e16).contains(&size)
 }
 
-/// As `putt` writes it: C's `%1.16g`, with `.0` where there is no point, if that reads back as the same number; else the
-/// shortest digits that do.
+/// As `putt` writes it: C's `%1.16g`, with `.0` where there is no point, if that reads back as the same number; else
+/// the shortest digits that do.
 pub fn float_readable(value: f64) -> String {
     if let Some(text) = special(value) {
         return text;

@@ -111,8 +111,8 @@ impl Pairs {
         self.go_far();
         self.stack.push(pair);
     }
-    /// Adds some elements of two vectors, the first ones first, and what comes after: more elements, or once those of one
-    /// are at their end, the same vectors from there on if the other one is longer.
+    /// Adds some elements of two vectors, the first ones first, and what comes after: more elements, or once those of
+    /// one are at their end, the same vectors from there on if the other one is longer.
     pub(crate) fn push_elements(&mut self, worker: &Worker, vectors: Pair) {
         self.go_far();
         let Pair { a, b, from } = vectors;
