@@ -52,8 +52,8 @@ impl Topology {
     pub fn ring(nodes: u32) -> Topology {
         Topology::grid(Form::Torus, &[nodes])
     }
-    /// The recursive diagonal torus RDT(2,4,1) of `side` by `side` nodes: 4, 8, 16 .. 256 of them. JUMP-1 has 16 by
-    /// 16. Each priority needs three virtual channels a link, so its priorities are
+    /// The recursive diagonal torus RDT(2,4,1) of `side` by `side` nodes: 4, 8, 16 .. 256 of them. JUMP-1 has 16
+    /// by 16. Each priority needs three virtual channels a link, so its priorities are
     /// [alike](super::Priorities::Alike). Another side panics.
     pub fn rdt(side: u32) -> Topology {
         Topology { form: Form::Rdt(Rdt::new(side)), sides: vec![side; 2] }

@@ -72,8 +72,8 @@ impl Worker {
         wait.map_or(Outcome::Done, Outcome::Wait)
     }
     /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the
-    /// position (from 1) of the first difference, for vectors that differ in length only the longer one's length and
-    /// 1. `Err` is a variable to wait for, or an error.
+    /// position (from 1) of the first difference, for vectors that differ in length only the longer one's length
+    /// and 1. `Err` is a variable to wait for, or an error.
     pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
         let mut pairs = Pairs::new();
         let mut next = Some(Pair::new(a, b));
