@@ -3,8 +3,11 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
 
+use proptest::prelude::{Strategy, any, prop_oneof};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rustix::process::Signal;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::process::{Running, Text, end, error, interrupt, send, wait_for_line, wait_for_work};
@@ -266,4 +269,163 @@ fn a_mistaken_name_gets_a_hint() {
     let output = command.arg(&text.0).output().expect("it starts");
     assert_eq!(output.status.code(), Some(2));
     assert!(error(&output).contains("fifth run"), "{}", error(&output));
+}
+
+/// The example on a port that was free a moment ago, with so many descriptors at most.
+fn echo_server(name: &str, workers: &str, descriptors: u32) -> (Text, Running, u16) {
+    let text = Text::new(name, include_bytes!("../../../examples/echo.kl1"));
+    let probe = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = probe.local_addr().expect("bound").port();
+    drop(probe);
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -n {descriptors} && exec \"$0\" run -w {workers} \"$1\" -- {port}");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_fifth")]).arg(&text.0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = Running::start(&mut command);
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().expect("piped")).read_line(&mut line).expect("a line");
+    assert_eq!(line, format!("listening on port {port}\n"));
+    (text, server, port)
+}
+
+/// A client; a wait of more than a minute is an error.
+fn client(port: u16) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", port)).expect("the server accepts");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    stream
+}
+
+fn echo(client: &mut TcpStream, text: &[u8]) {
+    client.write_all(text).expect("it is sent");
+    let mut back = vec![0; text.len()];
+    client.read_exact(&mut back).expect("it comes back");
+    assert_eq!(back, text);
+}
+
+fn end_of_server(server: Running) {
+    interrupt(&server);
+    let output = end(server);
+    assert_eq!(output.status.code(), Some(130), "{}", error(&output));
+}
+
+#[test]
+fn connections_that_break_end_nothing_but_themselves() {
+    for workers in ["1", "4"] {
+        let (_text, server, port) = echo_server(&format!("reset-{workers}"), workers, 1024);
+        let mut innocent = client(port);
+        for pieces in [0, 1, 4, 16, 64] {
+            for waits in [false, true] {
+                let mut broken = client(port);
+                echo(&mut broken, b"first");
+                for _ in 0..pieces {
+                    broken.write_all(&[7; 4096]).expect("it is sent");
+                }
+                if waits {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                // Closed with bytes unread, and without waiting: the server is sent a reset.
+                rustix::net::sockopt::set_socket_linger(&broken, Some(Duration::ZERO)).expect("an option");
+                drop(broken);
+                echo(&mut innocent, b"still here");
+            }
+        }
+        echo(&mut client(port), b"and others, too");
+        end_of_server(server);
+    }
+}
+
+#[test]
+fn all_clients_that_wait_are_served() {
+    let (_text, server, port) = echo_server("many", "2", 1024);
+    let mut clients: Vec<TcpStream> = (0..400).map(|_| client(port)).collect();
+    for round in 0..5 {
+        let text = format!("round {round}");
+        for client in &mut clients {
+            client.write_all(text.as_bytes()).expect("it is sent");
+        }
+        for client in &mut clients {
+            let mut back = vec![0; text.len()];
+            client.read_exact(&mut back).expect("it comes back");
+            assert_eq!(back, text.as_bytes());
+        }
+    }
+    end_of_server(server);
+}
+
+/// Those that find no descriptor wait until others have left.
+#[test]
+fn a_server_without_descriptors_goes_on_accepting() {
+    let (_text, server, port) = echo_server("few", "2", 40);
+    let mut clients: Vec<TcpStream> = (0..100).map(|_| client(port)).collect();
+    for client in &mut clients {
+        client.write_all(b"x").expect("it is sent");
+    }
+    for mut client in clients {
+        client.read_exact(&mut [0]).expect("it comes back");
+    }
+    end_of_server(server);
+}
+
+/// Any valid Unicode text is a program, or gets messages that show the place, also where characters have several
+/// bytes.
+#[test]
+fn unicode_texts_are_checked_and_their_errors_shown() {
+    const PIECES: &[&str] = &[
+        "é(",
+        "素数",
+        "変数",
+        "\"文字列\"",
+        "'あ",
+        "'い'",
+        "0'う",
+        "\u{2028}",
+        "\u{301}",
+        "🦀",
+        "%え\n",
+        "/*お",
+        "*/",
+        "X",
+        "p",
+        "p(X)",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "|",
+        ".\n",
+        " ",
+        "\n",
+        ":- true | ",
+        ":-",
+        ":- module main.\n",
+        "main :- ",
+        "q(X,Y)",
+        ":=",
+        "+1",
+        "=",
+        "<",
+        "#",
+        "otherwise.\n",
+        "io:outstream([print(X)])",
+        "\t",
+    ];
+    let piece = prop_oneof![
+        6 => proptest::sample::select(PIECES).prop_map(str::to_string),
+        1 => any::<char>().prop_map(String::from),
+    ];
+    let config = Config { cases: 200, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let result = runner.run(&proptest::collection::vec(piece, 0..30), |pieces| {
+        let text = Text::new("unicode", pieces.concat().as_bytes());
+        for format in ["human", "json"] {
+            let output = text.command(&["check", "--message-format", format]).output().expect("it starts");
+            let told = error(&output);
+            assert!(matches!(output.status.code(), Some(0 | 2)), "{:?}\n{told}", output.status);
+        }
+        Ok(())
+    });
+    result.expect("no text is too much");
 }

@@ -6,10 +6,13 @@
 //! - B2 `input.bytes[input.at..]` are the bytes read from the descriptor and not yet taken by the program.
 //! - B3 A file that is both read and written has an empty output buffer before it reads, and gives back what it
 //!   read ahead (if it can seek) before it writes.
+//! - B4 An owned descriptor whose other end is gone is no error: what is written to it is dropped, and
+//!   [`File::broken`] says why.
 //!
 //! Absent on purpose: terms, variables, the table of streams.
 
 use super::closed;
+use super::errors::{IoError, breaks, reason};
 use crate::worker::Kept;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -101,21 +104,8 @@ pub(crate) struct File {
     output: Option<Output>,
     /// For a string, which lies outside the heap.
     kept: Option<Kept>,
-}
-
-/// A system call's error, with what was tried.
-#[derive(Debug)]
-pub(crate) struct IoError {
-    /// `cannot write to out.txt: No space left on device`
-    pub(crate) message: String,
-}
-
-impl IoError {
-    pub(crate) fn new(what: &str, name: &str, error: Errno) -> IoError {
-        let error = std::io::Error::from(error).to_string();
-        let text = error.split(" (os error").next().unwrap_or_default();
-        IoError { message: format!("{what} {name}: {text}") }
-    }
+    /// B4: why it has no other end any more.
+    broken: Option<Errno>,
 }
 
 fn has_type(fd: &Fd, kind: FileType) -> bool {
@@ -160,17 +150,18 @@ impl File {
                 Output { regular, lines, closed, fd: Some(fd), bytes: Vec::new() }
             }),
             kept: None,
+            broken: None,
         }
     }
     /// Reads from a string.
     pub(crate) fn from_bytes(bytes: Vec<u8>, kept: Kept) -> File {
         let input = Input { fd: None, regular: true, bytes, at: 0, end: false, lines: 0 };
-        File { name: "string".into(), input: Some(input), output: None, kept: Some(kept) }
+        File { name: "string".into(), input: Some(input), output: None, kept: Some(kept), broken: None }
     }
     /// Collects what is written; [`File::take_collected`] gives it.
     pub(crate) fn collector(kept: Kept) -> File {
         let output = Output { fd: None, regular: true, bytes: Vec::new(), lines: false, closed: false };
-        File { name: "string".into(), input: None, output: Some(output), kept: Some(kept) }
+        File { name: "string".into(), input: None, output: Some(output), kept: Some(kept), broken: None }
     }
     /// Can it be read?
     pub(crate) fn reads(&self) -> bool {
@@ -185,6 +176,10 @@ impl File {
         self.input = None;
         self.output = None;
         self.kept = None;
+    }
+    /// Why it has no other end any more, in the system's words (B4).
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.broken.map(reason)
     }
     /// Is the output a pipe, socket or terminal, where someone may be waiting for it?
     pub(crate) fn is_interactive(&self) -> bool {
@@ -243,7 +238,10 @@ impl File {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Ready::Later(fd.clone(), Direction::Read)),
                 // As in C: a read error looks like the end of the file.
-                Err(_) => {
+                Err(error) => {
+                    if breaks(error) {
+                        self.broken.get_or_insert(error);
+                    }
                     input.end = true;
                     return Ok(Ready::Now(()));
                 }
@@ -363,6 +361,10 @@ impl File {
     fn write_out(&mut self, may_wait: bool) -> Result<Ready<()>, IoError> {
         let Some(output) = &mut self.output else { return Ok(Ready::Now(())) };
         let Some(fd) = &output.fd else { return Ok(Ready::Now(())) };
+        if self.broken.is_some() {
+            output.bytes.clear();
+            return Ok(Ready::Now(()));
+        }
         let mut done = 0;
         let result = loop {
             let rest = &output.bytes[done..];
@@ -383,6 +385,10 @@ impl File {
                 Err(Errno::AGAIN) => break Ok(Ready::Later(fd.clone(), Direction::Write)),
                 Err(error) => {
                     done = output.bytes.len();
+                    if breaks(error) && matches!(fd, Fd::Owned(_)) {
+                        self.broken = Some(error);
+                        break Ok(Ready::Now(()));
+                    }
                     break Err(IoError::new("cannot write to", &self.name, error));
                 }
             }
@@ -520,12 +526,27 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_an_error_that_names_the_file() {
+    fn a_pipe_without_a_reader_is_broken_and_takes_what_is_written() {
         let (read, mut write) = pipe();
         drop(read);
         write.put(b"x");
-        let error = write.flush().expect_err("nobody reads");
-        assert!(error.message.contains("cannot write to w"), "{}", error.message);
+        assert_eq!(write.broken(), None);
+        now(write.flush());
+        assert_eq!(write.broken().as_deref(), Some("Broken pipe"));
+        write.put(&[0; 2 * BUFFER_BYTES]);
+        assert!(write.is_full());
+        now(write.flush());
+        assert!(!write.is_full());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_an_error_that_names_the_file() {
+        let full = rustix::fs::open("/dev/full", rustix::fs::OFlags::WRONLY, rustix::fs::Mode::empty());
+        let full = Fd::Owned(Arc::new(full.expect("/dev/full")));
+        let mut file = File::new("w", None, Some(full));
+        file.put(b"x");
+        let error = file.flush().expect_err("it is full");
+        assert!(error.message.contains("cannot write to w: No space left"), "{}", error.message);
     }
 
     #[test]

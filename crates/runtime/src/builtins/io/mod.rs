@@ -10,6 +10,7 @@
 
 pub(crate) mod buffers;
 mod closed;
+mod errors;
 pub mod events;
 mod jobs;
 mod processes;
@@ -23,7 +24,8 @@ pub(in crate::builtins) mod read;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
-use buffers::{Fd, File, IoError, Ready};
+use buffers::{Fd, File, Ready};
+use errors::IoError;
 use std::collections::BTreeMap;
 
 /// Standard input's place in the table of files (F1).

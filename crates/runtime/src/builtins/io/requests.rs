@@ -14,7 +14,8 @@
 //! | `connecting(K)`    | ask `connected(K,Reply)` how it went                                           |
 //! | `forked(F,I,O,R)`  | R becomes `parent(Pid,S,T)` or `child(S,T)`, F made so far: F is `parent(Pid)` or `child` |
 
-use super::buffers::{Fd, File, IoError};
+use super::buffers::{Fd, File};
+use super::errors::IoError;
 use super::sockets::Wanted;
 use super::streams::Kind;
 use super::{STDERR, STDIN, STDOUT, events, processes, sockets};

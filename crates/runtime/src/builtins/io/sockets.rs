@@ -18,10 +18,29 @@ use rustix::net::{
     connect as connect_socket, listen, socket_with, sockopt,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::time::{Duration, Instant};
 use term::Word;
 use term::symbol::NIL;
 
-const BACKLOG: i32 = 5;
+/// Connections that wait to be accepted; the system takes fewer if its own limit is below.
+const BACKLOG: i32 = 4096;
+/// Errors of `accept` that concern one connection, which is gone.
+const PASSING: [Errno; 10] = [
+    Errno::INTR,
+    Errno::CONNABORTED,
+    Errno::PROTO,
+    Errno::NOPROTOOPT,
+    Errno::PERM,
+    Errno::NETDOWN,
+    Errno::NETUNREACH,
+    Errno::HOSTDOWN,
+    Errno::HOSTUNREACH,
+    Errno::OPNOTSUPP,
+];
+/// Errors of `accept` that end when other descriptors are closed; the connection waits.
+const SHORT: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+/// After so long a connection that had to wait for a descriptor is tried again.
+const RETRY: Duration = Duration::from_millis(10);
 
 /// Where a socket is.
 #[derive(Clone, Debug)]
@@ -147,6 +166,7 @@ impl Address {
     }
     fn connect(&self) -> Result<OwnedFd, Errno> {
         let fd = self.socket()?;
+        send_at_once(&fd);
         let started = match self {
             Address::Inet(address) => connect_socket(&fd, address),
             Address::Unix(path) => connect_socket(&fd, &SocketAddrUnix::new(&path[..])?),
@@ -168,6 +188,11 @@ impl Address {
         listen(&fd, BACKLOG)?;
         Ok(fd)
     }
+}
+
+/// Streams collect what they send by themselves. Sockets that know no such option need none.
+fn send_at_once(fd: &OwnedFd) {
+    let _ = sockopt::set_tcp_nodelay(fd, true);
 }
 
 /// `connect(Address,R)`, `connect2(Address,R)` and `bind(Address,R)`.
@@ -287,15 +312,28 @@ pub(super) fn accept(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word])
     };
     let fd = listener.fd.clone();
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    outputs[0] = match acceptfrom_with(&fd, flags) {
+    // Each turn takes a connection away that waits.
+    let accepted = loop {
+        match acceptfrom_with(&fd, flags) {
+            Err(error) if PASSING.contains(&error) => {}
+            other => break other,
+        }
+    };
+    outputs[0] = match accepted {
         Ok((socket, _)) => {
+            send_at_once(&socket);
             let state = streams(worker, "connection", owned(socket), answer, two);
             let parts: Vec<Word> = (0..if two { 3 } else { 2 }).map(|i| worker.arg(state, i)).collect();
             let state = [&parts[..], &[rest]].concat();
             reply(worker, if two { "pair" } else { "stream" }, &state)
         }
-        Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {
+        Err(Errno::AGAIN) => {
             let variable = events::when_ready(worker, fd, Direction::Read);
+            reply(worker, "busy", &[variable, inputs[0]])
+        }
+        Err(error) if SHORT.contains(&error) => {
+            let variable = worker.new_variable();
+            events::bind_at(worker, Instant::now() + RETRY, variable);
             reply(worker, "busy", &[variable, inputs[0]])
         }
         Err(_) => {

@@ -11,7 +11,8 @@
 //!
 //! Invariant S1: a message has its whole effect or none before `serve` answers `busy` with it in front.
 
-use super::buffers::{File, IoError, Ready};
+use super::buffers::{File, Ready};
+use super::errors::IoError;
 use super::{Io, events, read};
 use crate::builtins::{Row, describe, error, goal, home, integer, list_items, method};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -299,6 +300,7 @@ fn handle(worker: &mut Worker, place: usize, message: Word) -> Step {
     let simple = kind == Kind::Simple;
     match (&name[..], &args[..]) {
         (b"sync", [answer]) => give(worker, *answer, Word::small(0)),
+        (b"status", [answer]) if !simple => tell_status(worker, place, *answer),
         (b"putc", [code]) if writes => put_byte(worker, place, *code),
         (b"nl", []) if writes => put(worker, place, b"\n"),
         (b"putt" | b"puttq" | b"putwt" | b"putwtq", [term]) if writes && !simple => {
@@ -356,6 +358,26 @@ fn give(worker: &mut Worker, variable: Word, value: Word) -> Step {
     Step::Done
 }
 
+/// `status(R)`: `open`, `closed`, or `broken(Reason)` once the other end of a connection or pipe is known to be gone.
+fn tell_status(worker: &mut Worker, place: usize, answer: Word) -> Step {
+    let closed = worker.io().streams.get_mut(place).is_none_or(|stream| stream.closed);
+    let status = match broken(worker, place) {
+        _ if closed => Word::atom(worker.intern("closed")),
+        Some(reason) => {
+            let reason = worker.string(reason.as_bytes());
+            state(worker, "broken", &[reason])
+        }
+        None => Word::atom(OPEN),
+    };
+    give(worker, answer, status)
+}
+
+/// Why what a stream reads or writes is broken.
+fn broken(worker: &mut Worker, place: usize) -> Option<String> {
+    let reads = input_file(worker, place).and_then(|file| file.broken());
+    reads.or_else(|| output_file(worker, place).and_then(|(_, file)| file.broken()))
+}
+
 /// The file that a stream reads.
 pub(super) fn input_file(worker: &mut Worker, place: usize) -> Option<&mut File> {
     let io = worker.io();
@@ -406,6 +428,7 @@ fn put_string(worker: &mut Worker, place: usize, text: Word) -> Step {
 fn write_counted(worker: &mut Worker, place: usize, text: Word, count: Word) -> Step {
     let bytes = step!(crate::builtins::bytes(worker, 1, text));
     match put(worker, place, &bytes) {
+        Step::Done if broken(worker, place).is_some() => give(worker, count, Word::small(0)),
         Step::Done => give(worker, count, Word::small(bytes.len() as i64)),
         Step::Error(_) => give(worker, count, Word::small(0)),
         other => other,
@@ -420,6 +443,7 @@ fn flush(worker: &mut Worker, place: usize) -> Step {
 
 fn flush_answering(worker: &mut Worker, place: usize, answer: Word) -> Step {
     match flush(worker, place) {
+        Step::Done if broken(worker, place).is_some() => give(worker, answer, Word::small(-1)),
         Step::Done => give(worker, answer, Word::small(0)),
         Step::Error(_) => give(worker, answer, Word::small(-1)),
         other => other,
@@ -526,6 +550,7 @@ fn seek(worker: &mut Worker, place: usize, [offset, whence, answer]: [Word; 3]) 
 /// `fclose(R)`: the file is closed now; standard files are only written out.
 fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
     let result = match flush(worker, place) {
+        Step::Done if broken(worker, place).is_some() => -1,
         Step::Done => 0,
         Step::Error(_) => -1,
         other => return other,

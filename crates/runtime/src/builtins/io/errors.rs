@@ -1,0 +1,41 @@
+//! Errors of system calls: what they say, and which of them mean only that the other end is gone.
+
+use rustix::io::Errno;
+
+/// Errors that say that a connection or pipe has no other end any more.
+const BROKEN: [Errno; 10] = [
+    Errno::PIPE,
+    Errno::CONNRESET,
+    Errno::CONNABORTED,
+    Errno::TIMEDOUT,
+    Errno::NOTCONN,
+    Errno::NETDOWN,
+    Errno::NETUNREACH,
+    Errno::NETRESET,
+    Errno::HOSTDOWN,
+    Errno::HOSTUNREACH,
+];
+
+/// A system call's error, with what was tried.
+#[derive(Debug)]
+pub(crate) struct IoError {
+    /// `cannot write to out.txt: No space left on device`
+    pub(crate) message: String,
+}
+
+impl IoError {
+    pub(crate) fn new(what: &str, name: &str, error: Errno) -> IoError {
+        IoError { message: format!("{what} {name}: {}", reason(error)) }
+    }
+}
+
+/// The system's words for an error, without its number.
+pub(super) fn reason(error: Errno) -> String {
+    let text = std::io::Error::from(error).to_string();
+    text.split(" (os error").next().unwrap_or_default().into()
+}
+
+/// Does an error say that a connection or pipe has no other end any more?
+pub(super) fn breaks(error: Errno) -> bool {
+    BROKEN.contains(&error)
+}
