@@ -6,10 +6,12 @@
 //! lock, or whoever leaves a barrier. The unit is a word of eight bytes: programs in which two nodes touch one word,
 //! one of them to write, with no release and acquire in between, are wrong (a race), and read anything.
 //!
-//! [`protocol`] is pure; a [`Store`] is where the bytes are.
+//! [`protocol`] is pure; a [`Store`] is where the bytes are. [`lines`] is another memory, of lines with one writer each, as a machine
+//! has it that caches the memory of others.
 
 #![deny(unsafe_code)]
 
+pub mod lines;
 mod message;
 pub mod protocol;
 mod runs;
