@@ -53,9 +53,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jmachine::TABLE5,
     multipsi::TRAFFIC,
     jump1::FIG11,
+    jump1::TABLE3,
     jump1::FIG12,
+    jump1::TABLE4,
     jump1::DISTANCES,
     jump1::DIRECTORIES,
+    jmachine::RDT,
     networks::BOOKSIM,
 ];
 

@@ -189,8 +189,40 @@ fn directories_of_jump1() {
 }
 
 #[test]
+fn decomposition_on_jump1() {
+    let report = run("jump1/table4", Scale::Small);
+    let table = &report.tables[0];
+    // Every layout by multicast, by messages to each, and by a map a level.
+    let told = column(table, "invalidations sent");
+    assert_eq!(told.len(), 60);
+    assert!(told.chunks(3).all(|ways| ways[0] <= ways[1]), "{told:?}");
+    // The home gets an acknowledgement for each invalidation that it sends. It sends some if others have read what a cluster writes.
+    assert_eq!(told, column(table, "acknowledgements received"));
+    assert!(told.chunks(6).all(|layout| layout[3] > 0.0), "{told:?}");
+    assert!(column(table, "others sent").iter().all(|count| *count > 0.0));
+    let ratios = column(&report.tables[1], "sent, times those of a multicast");
+    assert!(ratios.iter().all(|ratio| (0.9..2.5).contains(ratio)), "{ratios:?}");
+}
+
+#[test]
+fn inputs_of_jump1_are_no_results() {
+    let report = run("jump1/table3", Scale::Small);
+    let cells = report.tables.iter().flat_map(|table| table.rows.iter().flatten());
+    assert!(cells.clone().all(|cell| !matches!(cell, Cell::Measured(..))));
+    assert_eq!(cells.filter(|cell| matches!(cell, Cell::Published(..))).count(), 2);
+}
+
+/// Nodes that compute nearly always are as fast on any network; with more communication the links of a word count.
+#[test]
+fn programs_of_the_j_machine_on_jump1() {
+    let report = run("jump1/programs", Scale::Small);
+    let ratios = column(&report.tables[0], "times as fast on the RDT");
+    assert!(ratios.len() == 4 && ratios.iter().all(|ratio| (0.8..1.6).contains(ratio)), "{ratios:?}");
+}
+
+#[test]
 fn simulated_experiments_are_the_same_again() {
-    for name in ["jump1/fig11", "jmachine/table4", "jmachine/table5", "multipsi/traffic"] {
+    for name in ["jump1/fig11", "jump1/table4", "jmachine/table4", "jmachine/table5", "multipsi/traffic"] {
         let [first, second] = [(); 2].map(|()| lab::text::report(&run(name, Scale::Small)));
         assert_eq!(first, second);
     }

@@ -11,11 +11,11 @@ pub(super) struct Entry {
     holders: Holders,
     /// Invalidations or a recall are under way, for the first of those who ask.
     busy: bool,
-    /// Who asks, in order (L3).
+    /// The nodes that ask, in order (L3).
     asking: VecDeque<(NodeId, Access)>,
 }
 
-/// Who has a line.
+/// The nodes that have a line.
 #[derive(Clone, Hash, Debug)]
 enum Holders {
     /// These may have it, to read.

@@ -1,20 +1,23 @@
-//! A cache-coherent memory of lines: who may read and write each, and what nodes tell each other about it (JUMP-1's memory was one).
+//! A cache-coherent memory of lines: who may read and write each, and what nodes tell each other about it (JUMP-1's
+//! memory was one).
 //!
-//! Each line has a *home*, which keeps its bytes while nobody owns it, and knows who has copies. A node that wants to read or write a line asks
-//! the home; a line that is to be written is first taken from all who have it: by one multicast with one acknowledgement for all, or from its
-//! owner. The multicast may go to more nodes than have the line; those answer that they have not.
+//! Each line has a *home*, which keeps its bytes while nobody owns it, and knows who has copies. A node that wants to
+//! read or write a line asks the home; a line that is to be written is first taken from all who have it: by one
+//! multicast with one acknowledgement for all, or from its owner. The multicast may go to more nodes than have the
+//! line; those answer that they have not.
 //!
 //! ```text
 //! node: Want --> home: Recall --> owner: Give --> home: Grant --> node
 //!                      Invalidate, a multicast; when all have acknowledged: Grant
 //! ```
-//! Messages of one node to another must come in the order in which they were sent. A multicast and another message may overtake each other.
+//! Messages of one node to another must come in the order in which they were sent. A multicast and another message may
+//! overtake each other.
 //!
 //! - L1 While a node may write a line, no other node has a copy.
 //! - L2 A copy has what was written last.
 //! - L3 A home does one thing at a time for a line; what is asked meanwhile waits, in order.
-//! - L4 Who may write a line gets a new version of it. A copy that is older than an invalidation that came while the node waited for it is
-//!   asked for again: the invalidation has overtaken it.
+//! - L4 A node that may write a line gets a new version of it. A copy that is older than an invalidation that came while the
+//!   node waited for it is asked for again: the invalidation has overtaken it.
 //! - L5 There is no clock, thread, hash map or I/O here.
 
 mod home;
@@ -24,6 +27,7 @@ mod model;
 use fabric::{NodeId, NodeSet};
 use home::Entry;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry::Vacant;
 
 /// Bytes of a line.
 pub const LINE_BYTES: usize = 32;
@@ -63,7 +67,8 @@ pub trait Store {
     fn memory(&mut self, line: Line) -> &mut Bytes;
     /// A copy in the cache.
     fn held(&mut self, line: Line) -> Option<&mut Held>;
-    /// Puts a copy into the cache, in place of an older one of the same line. Returns one of another line that had to make room.
+    /// Puts a copy into the cache, in place of an older one of the same line. Returns one of another line that had to
+    /// make room.
     fn hold(&mut self, line: Line, held: Held) -> Option<(Line, Held)>;
     /// Takes a copy out of the cache.
     fn forget(&mut self, line: Line) -> Option<Held>;
@@ -76,7 +81,8 @@ pub enum Message {
     Want(Line, Access),
     /// From the home: there it is.
     Grant(Line, Held),
-    /// From the home to the owner of this version: another node wants the line. The owner may keep it for reading, or not.
+    /// From the home to the owner of this version: another node wants the line. The owner may keep it for reading, or
+    /// not.
     Recall {
         /// The line.
         line: Line,
@@ -106,7 +112,7 @@ pub enum Effect {
     Invalidate {
         /// The line.
         line: Line,
-        /// Who has it.
+        /// The nodes that may have it.
         sharers: NodeSet,
         /// Of the line, from now on.
         version: u32,
@@ -148,8 +154,8 @@ impl<S: Store> Node<S> {
         if self.store.held(line).is_some_and(|held| held.access >= access) {
             return true;
         }
-        if !self.wanted.contains_key(&line) {
-            self.wanted.insert(line, Wanted { access, seen: 0 });
+        if let Vacant(place) = self.wanted.entry(line) {
+            place.insert(Wanted { access, seen: 0 });
             effects.push(Effect::Send(self.store.home(line), Message::Want(line, access)));
         }
         false

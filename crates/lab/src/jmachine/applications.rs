@@ -5,6 +5,7 @@ use super::{CLOCK_HZ, Input, SEED, measured_on, network_inputs};
 use crate::report::{Chart, Report, Table};
 use crate::workloads::{lcs, queens, radix_sort, tsp};
 use crate::{Error, Experiment, Scale};
+use fabric::simulated::Config;
 use machine::Spent;
 use std::fmt::Debug;
 
@@ -149,13 +150,18 @@ impl Application {
         }
     }
 
-    /// Runs it on so many nodes, and checks its answer.
+    /// Runs it on a J-Machine of so many nodes, and checks its answer.
     pub(super) fn run(self, nodes: u32, sizes: &Sizes) -> Result<Ran, Error> {
+        self.run_on(&simulation::network(nodes), sizes)
+    }
+    /// The same with another network.
+    pub(super) fn run_on(self, network: &Config, sizes: &Sizes) -> Result<Ran, Error> {
+        let nodes = network.topology.nodes();
         let ran = match self {
-            Lcs => run_lcs(nodes, sizes.strings),
-            Queens => run_queens(nodes, sizes.queens),
-            RadixSort => run_radix_sort(nodes, sizes.keys),
-            Tsp => run_tsp(nodes, sizes.cities),
+            Lcs => run_lcs(network, sizes.strings),
+            Queens => run_queens(network, sizes.queens),
+            RadixSort => run_radix_sort(network, sizes.keys),
+            Tsp => run_tsp(network, sizes.cities),
         };
         ran.map_err(|Error(why)| Error(format!("{} on {nodes} nodes: {why}", self.name())))
     }
@@ -218,33 +224,38 @@ pub(super) fn report(
     Report { notes, tables, charts, ..Report::of(experiment, measured_on()) }
 }
 
-fn run_lcs(nodes: u32, (first, second): (usize, usize)) -> Result<Ran, Error> {
+fn run_lcs(network: &Config, (first, second): (usize, usize)) -> Result<Ran, Error> {
+    let nodes = network.topology.nodes();
     let (first, second) = lcs::strings(SEED, first, second);
-    let run = simulation::run(nodes, |node| lcs::Lcs::new(node, nodes, (&first, &second), LCS_CYCLES))?;
+    let make = |node| lcs::Lcs::new(node, nodes, (&first, &second), LCS_CYCLES);
+    let run = simulation::run_on(network, make)?;
     let answer = run.programs.last().map_or(0, |last| last.result);
     Ran::checked((Lcs, nodes), &run, (answer, lcs::sequential(&first, &second)), 0)
 }
 
-fn run_queens(nodes: u32, size: u32) -> Result<Ran, Error> {
-    let run = simulation::run(nodes, |_| queens::Queens::new(size, QUEENS_DEPTH, QUEENS_CYCLES))?;
+fn run_queens(network: &Config, size: u32) -> Result<Ran, Error> {
+    let nodes = network.topology.nodes();
+    let run = simulation::run_on(network, |_| queens::Queens::new(size, QUEENS_DEPTH, QUEENS_CYCLES))?;
     let looked_at = run.programs.iter().map(|part| part.looked_at).sum();
     let answer = run.programs[0].solutions;
     Ran::checked((Queens, nodes), &run, (answer, queens::sequential(size)), looked_at)
 }
 
-fn run_radix_sort(nodes: u32, keys: usize) -> Result<Ran, Error> {
+fn run_radix_sort(network: &Config, keys: usize) -> Result<Ran, Error> {
+    let nodes = network.topology.nodes();
     let keys = radix_sort::keys(SEED, keys, KEY_BITS);
     let one = radix_sort::Writes::One;
     let make = |node| radix_sort::RadixSort::new(node, nodes, &keys, KEY_BITS, one, SORT_CYCLES);
-    let run = simulation::run(nodes, make)?;
+    let run = simulation::run_on(network, make)?;
     let sorted: Vec<u64> = run.programs.iter().flat_map(radix_sort::RadixSort::keys).collect();
     let right = sorted == radix_sort::sequential(&keys);
     Ran::checked((RadixSort, nodes), &run, (right, true), 0)
 }
 
-fn run_tsp(nodes: u32, cities: usize) -> Result<Ran, Error> {
+fn run_tsp(network: &Config, cities: usize) -> Result<Ran, Error> {
+    let nodes = network.topology.nodes();
     let map = tsp::Map::new(SEED, cities);
-    let run = simulation::run(nodes, |node| tsp::Tsp::new(node, &map, PATH_CYCLES))?;
+    let run = simulation::run_on(network, |node| tsp::Tsp::new(node, &map, PATH_CYCLES))?;
     let looked_at = run.programs.iter().map(tsp::Tsp::looked_at).sum();
     let best = run.programs.iter().map(tsp::Tsp::best).max().unwrap_or_default();
     Ran::checked((Tsp, nodes), &run, (best, tsp::sequential(&map)), looked_at)

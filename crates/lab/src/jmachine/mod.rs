@@ -10,6 +10,7 @@ mod fig4;
 mod fig5;
 mod fig6;
 mod nodes;
+mod rdt;
 mod simulation;
 mod table1;
 mod table2;
@@ -25,6 +26,7 @@ pub(crate) use fig3::EXPERIMENT as FIG3;
 pub(crate) use fig4::EXPERIMENT as FIG4;
 pub(crate) use fig5::EXPERIMENT as FIG5;
 pub(crate) use fig6::EXPERIMENT as FIG6;
+pub(crate) use rdt::EXPERIMENT as RDT;
 pub(crate) use table1::EXPERIMENT as TABLE1;
 #[cfg(feature = "mpi")]
 pub(crate) use table1::of_this_host as messages;

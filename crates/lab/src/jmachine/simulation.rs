@@ -83,11 +83,17 @@ pub(super) struct Run<P> {
     pub(super) spent: Spent,
 }
 
-/// Runs a program on so many nodes.
+/// Runs a program on a J-Machine of so many nodes.
 pub(super) fn run<P: Program>(nodes: u32, make: impl Fn(NodeId) -> P) -> Result<Run<P>, Error> {
+    run_on(&network(nodes), make)
+}
+
+/// Runs a program on the J-Machine's nodes, linked by this network.
+pub(super) fn run_on<P: Program>(network: &Config, make: impl Fn(NodeId) -> P) -> Result<Run<P>, Error> {
+    let nodes = network.topology.nodes();
     let observed = |node| Observed { program: make(node), threads: BTreeMap::new() };
     let machine = |node| Machine::new(node, nodes, observed(node), COSTS);
-    let outcome = simulated::run(&network(nodes), machine).map_err(|stopped| Error(stopped.to_string()))?;
+    let outcome = simulated::run(network, machine).map_err(|stopped| Error(stopped.to_string()))?;
     let mut run = Run { programs: Vec::new(), cycles: 0, threads: BTreeMap::new(), spent: Spent::default() };
     for machine in outcome.nodes {
         if machine.ended() != Some(Ended { waiting: 0 }) {

@@ -5,7 +5,7 @@ use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::simulated::{self, Endpoint, run as simulate};
 use fabric::{Busy, Fabric, Map, Message, Node, NodeId, NodeSet, Priority, Random, Refused, Step, Time};
 
-const SOURCE: &str = "N. Suzuki, H. Amano et al.: Performance Evaluation of a Multicast Mechanism for a \
+pub(super) const SOURCE: &str = "N. Suzuki, H. Amano et al.: Performance Evaluation of a Multicast Mechanism for a \
                       Massively Parallel Processor JUMP-1";
 
 pub(crate) const FIG11: Experiment = Experiment {
@@ -38,13 +38,13 @@ pub(crate) const DIRECTORIES: Experiment = Experiment {
 
 const SEED: u64 = 1;
 /// Cycles that a sender spends on a multicast, and on a message to one (figure 11).
-const MULTICAST_CYCLES: u64 = 17;
-const UNICAST_CYCLES: u64 = 69;
+pub(super) const MULTICAST_CYCLES: u64 = 17;
+pub(super) const UNICAST_CYCLES: u64 = 69;
 /// Cycles until a receiver has made its acknowledgement (table 3).
-const ACK_CYCLES: u64 = 51;
+const ACK_CYCLES: u64 = super::table3::ACK_HARDWARE;
 /// Cycles of the home for each acknowledgement, by hardware and by software.
-const COLLECT_HARDWARE: u64 = 3;
-const COLLECT_SOFTWARE: u64 = 22;
+pub(super) const COLLECT_HARDWARE: u64 = 3;
+pub(super) const COLLECT_SOFTWARE: u64 = 22;
 
 /// How the home tells its sharers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -365,6 +365,6 @@ fn inputs() -> Table {
     Table::new("inputs", "Inputs", "What the simulation was told.", &["what", "value", "origin"], rows)
 }
 
-fn measured_on() -> String {
+pub(super) fn measured_on() -> String {
     format!("Simulated, flit by flit; seed {SEED}. The same on every machine.")
 }
