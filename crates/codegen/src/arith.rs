@@ -7,10 +7,10 @@
 use crate::flow::Exits;
 use crate::lower::{Kind, Lower};
 use crate::stubs::Helper;
-use compiler::ir::{Operand, Reg};
+use compiler::ir::{At, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I32, types::I64};
-use term::abi::{Cond, GUARD_FAILS, IntOp, Position, answer};
+use term::abi::{Cond, GUARD_FAILS, IntOp, answer};
 use term::word::{INT_MAX, INT_MIN, Tag};
 
 /// Two operands that start as small integers on the hot path.
@@ -111,7 +111,7 @@ impl Lower<'_, '_> {
         })
     }
 
-    pub(crate) fn arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand, at: Position) {
+    pub(crate) fn arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand, at: At) {
         let b = if unary(op) { Operand::Int(0) } else { b };
         let integers = self.integers(a, b, None);
         let result = self.compute(op, a, b, &integers);

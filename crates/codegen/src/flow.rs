@@ -40,6 +40,9 @@ impl Lower<'_, '_> {
                 let exits = Exits { yes: *yes, no: *no, unbound: *unbound, wait: *wait };
                 self.guard_call(*predicate, inputs, outputs, exits);
             }
+            End::Lookup { table, node, key, next, yes, no, unbound } => {
+                self.lookup(*table, *node, (*key, *next), [*yes, *no, *unbound]);
+            }
             End::TryBind { var, value, done, other } => self.try_bind(*var, *value, *done, *other),
             End::Goto(block) => {
                 self.flush();

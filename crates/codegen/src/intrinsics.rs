@@ -7,10 +7,10 @@ use crate::flow::Exits;
 use crate::lower::{Kind, Lower, field, trusted};
 use crate::program::Workers;
 use crate::stubs::Helper;
-use compiler::ir::{Operand, Reg};
+use compiler::ir::{At, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
-use term::abi::{Position, PredicateId, SLACK_WORDS};
+use term::abi::{PredicateId, SLACK_WORDS};
 use term::layout::{
     CHANGING, ClassId, HANDLE_INDEX, HANDLE_SIZE, HANDLE_STORE, HANDLE_VALUE, LITERAL, NEWEST, STRING, VECTOR,
 };
@@ -69,7 +69,7 @@ impl Lower<'_, '_> {
         predicate: PredicateId,
         inputs: &[Operand],
         outputs: &[Reg],
-        at: Position,
+        at: At,
     ) -> bool {
         let Some(intrinsic) = self.intrinsic(predicate) else { return false };
         let sets = matches!(intrinsic, Intrinsic::SetElement(_));

@@ -29,6 +29,7 @@ mod matching;
 mod ops;
 mod program;
 mod stubs;
+mod tables;
 
 pub use image::{BadImage, Image};
 pub use jit::{Enter, LoadedCode, load};

@@ -203,7 +203,7 @@ impl Lower<'_, '_> {
     }
 
     /// A reference is followed, back to `tests`; an unbound cell goes to `unbound`. Goes on where there was none.
-    fn follow(&mut self, reg: Reg, word: Value, tests: Block, unbound: BlockId) {
+    pub(crate) fn follow(&mut self, reg: Reg, word: Value, tests: Block, unbound: BlockId) {
         let unbound = self.edge(unbound, None);
         let (reference, other, bound) = (self.cold_block(), self.cold_block(), self.cold_block());
         let differs = self.tag_differs(word, Tag::Ref);

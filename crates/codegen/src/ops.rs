@@ -2,10 +2,10 @@
 
 use crate::lower::{Lower, field};
 use crate::stubs::{Helper, Leave};
-use compiler::ir::{BlockId, GoalCall, Op, Operand, Place, Reg};
+use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
-use term::abi::{PRIVATE_BYTES, Position, PredicateId, SLACK_WORDS};
+use term::abi::{PRIVATE_BYTES, PredicateId, SLACK_WORDS};
 use term::layout::GENERATOR;
 use term::word::{TAG_BITS, Tag, UNBOUND, Word};
 
@@ -21,6 +21,7 @@ impl Lower<'_, '_> {
             Op::Car { dst, src } => self.select(*dst, *src, Tag::Cons, 0),
             Op::Cdr { dst, src } => self.select(*dst, *src, Tag::Cons, 8),
             Op::Arg { dst, src, index } => self.select(*dst, *src, Tag::Struct, 8 * (1 + i64::from(*index))),
+            Op::Column { dst, column } => self.column(*dst, *column),
             Op::Cons { dst, car, cdr } => self.cons(*dst, *car, *cdr),
             Op::Struct { dst, name, args } => self.structure(*dst, *name, args),
             Op::Var { dst } => self.variable(*dst),
@@ -154,7 +155,7 @@ impl Lower<'_, '_> {
 
     // ---- unification ---------------------------------------------------------------------------
 
-    fn unify(&mut self, a: Operand, b: Operand, at: Position) {
+    fn unify(&mut self, a: Operand, b: Operand, at: At) {
         let is_variable = |lower: &Self, x: Operand| matches!(x, Operand::Reg(_)) && lower.kind(x).is_none();
         let (a, b) = if is_variable(self, a) { (a, b) } else { (b, a) };
         match a {
@@ -167,19 +168,26 @@ impl Lower<'_, '_> {
     }
 
     /// The helper, whatever the words are.
-    fn call_unify(&mut self, a: Value, b: Value, at: Position) {
+    fn call_unify(&mut self, a: Value, b: Value, at: At) {
         self.store_state();
         let at = self.position(at);
         self.call_helper(Helper::Unify, &[a, b, at]);
     }
 
     /// What a helper that may report an error is told of its place in the text.
-    pub(crate) fn position(&mut self, at: Position) -> Value {
-        self.b.ins().iconst(I64, at.bits() as i64)
+    pub(crate) fn position(&mut self, at: At) -> Value {
+        match at {
+            At::Line(at) => self.b.ins().iconst(I64, at.bits() as i64),
+            At::Row(column, lines) => {
+                let word = self.load_column(column);
+                let bits = self.b.ins().ushr_imm_u(word, i64::from(TAG_BITS));
+                self.offset(bits, lines.into())
+            }
+        }
     }
 
     /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a store does it.
-    fn unify_variable(&mut self, var: Reg, other: Operand, at: Position) {
+    fn unify_variable(&mut self, var: Reg, other: Operand, at: At) {
         let kind = self.kind(other);
         let other_reg = match other {
             Operand::Reg(reg) if kind.is_none() => Some(reg),
@@ -359,7 +367,7 @@ impl Lower<'_, '_> {
 
     // ---- builtins ------------------------------------------------------------------------------
 
-    fn builtin(&mut self, predicate: PredicateId, inputs: &[Operand], outputs: &[Reg], at: Position) {
+    fn builtin(&mut self, predicate: PredicateId, inputs: &[Operand], outputs: &[Reg], at: At) {
         if self.inline_builtin(predicate, inputs, outputs, at) {
             return;
         }
@@ -376,7 +384,7 @@ impl Lower<'_, '_> {
     }
 
     /// The helper, whatever the builtin is.
-    pub(crate) fn call_builtin(&mut self, predicate: PredicateId, inputs: &[Value], at: Position) {
+    pub(crate) fn call_builtin(&mut self, predicate: PredicateId, inputs: &[Value], at: At) {
         self.put_inputs(inputs);
         self.store_state();
         let number = self.b.ins().iconst(I64, i64::from(predicate.0));

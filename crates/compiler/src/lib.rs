@@ -26,13 +26,14 @@ use emit::body::{self, Surroundings};
 use emit::computing::Computing;
 use emit::fresh::{self, Bound, Versions};
 use ir::awaits;
-use plan::Plan;
 use plan::components;
+use plan::{Lines, Plan};
 use program::constants::Pool;
 use program::names::{Index, Names};
 use program::passive::{self, Context, Passive};
+use program::tables::{Choice, Places};
 use program::values::Table;
-use program::{check, split};
+use program::{check, split, tables};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Program, Separator};
@@ -86,15 +87,16 @@ pub fn compile(
     missing_roots(program, &names, atoms, options, &mut diagnostics);
     let compiled = names.number(options.roots.as_deref(), options.first_predicate);
     let mut pool = Pool::new(options.first_constant);
-    let prepared = prepare(&names, atoms, &mut pool, &mut diagnostics);
+    let mut prepared = prepare(&names, atoms, &mut pool, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.file, diagnostic.span.start));
     let mut result = ir::Program { first_constant: options.first_constant, ..Default::default() };
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return (result, diagnostics);
     }
     result.predicates = compiled.iter().map(|&index| describe(&names, sources, index)).collect();
+    let choices = choices(&names, sources, &mut pool, &compiled, &mut prepared);
     let mut compilation = Compilation { names: &names, sources, atoms, pool, compiled: &compiled };
-    let (units, plans) = compilation.units(prepared);
+    let (units, plans) = compilation.units(prepared, &choices);
     let computing = Computing::new(&plans, options.first_predicate + compiled.len() as u32);
     result.components = compilation.components(&units, &plans, &computing);
     for (predicate, component) in computing.predicates(options.known.builtins, atoms) {
@@ -178,6 +180,23 @@ fn prepare(
     all
 }
 
+/// What the decision tree of each compiled predicate chooses from.
+fn choices(
+    names: &Names<'_>,
+    sources: &SourceMap,
+    pool: &mut Pool,
+    compiled: &[Index],
+    prepared: &mut [Option<Prepared>],
+) -> Vec<Vec<Choice>> {
+    let mut choices = |&index: &Index| {
+        let Prepared { table, passive } =
+            prepared[index.0 as usize].as_mut().expect("compiled ones are prepared");
+        let places = Places { sources, predicate: names.id(index) };
+        tables::choices(names, pool, names.predicates[index.0 as usize].1, passive, table, &places)
+    };
+    compiled.iter().map(&mut choices).collect()
+}
+
 fn describe(names: &Names<'_>, sources: &SourceMap, index: Index) -> ir::Predicate {
     let (module, predicate) = names.predicates[index.0 as usize];
     ir::Predicate {
@@ -210,12 +229,16 @@ struct Compilation<'c, 'a> {
 }
 
 impl<'a> Compilation<'_, 'a> {
-    fn units(&mut self, mut prepared: Vec<Option<Prepared>>) -> (Vec<Unit>, Vec<Vec<Plan<'a>>>) {
+    fn units(
+        &mut self,
+        mut prepared: Vec<Option<Prepared>>,
+        choices: &'a [Vec<Choice>],
+    ) -> (Vec<Unit>, Vec<Vec<Plan<'a>>>) {
         let mut units = Vec::new();
         let mut plans = Vec::new();
-        for &index in self.compiled {
+        for (&index, choices) in self.compiled.iter().zip(choices) {
             let prepared = prepared[index.0 as usize].take().expect("compiled predicates are prepared");
-            let (unit, bodies) = self.unit(index, prepared);
+            let (unit, bodies) = self.unit(index, prepared, choices);
             units.push(unit);
             plans.push(bodies);
         }
@@ -235,18 +258,37 @@ impl<'a> Compilation<'_, 'a> {
         let program = Whole { units, plans, bound, computing };
         groups.iter().map(|group| self.component(group, &program)).collect()
     }
-    fn unit(&mut self, index: Index, prepared: Prepared) -> (Unit, Vec<Plan<'a>>) {
+    fn unit(&mut self, index: Index, prepared: Prepared, choices: &'a [Choice]) -> (Unit, Vec<Plan<'a>>) {
         let (module, predicate) = self.names.predicates[index.0 as usize];
         let (mut candidates, mut plans) = (Vec::new(), Vec::new());
-        let (mut group, mut steps) = (0, 0);
-        for (clause, passive) in predicate.clauses.iter().zip(prepared.passive) {
-            group += u32::from(clause.separator == Separator::Otherwise);
+        let mut passives: Vec<Option<Passive>> = prepared.passive.into_iter().map(Some).collect();
+        let mut steps = 0;
+        let mut groups = predicate.clauses.iter().scan(0, |group, clause| {
+            *group += u32::from(clause.separator == Separator::Otherwise);
+            Some(*group)
+        });
+        let mut seen = 0;
+        for choice in choices {
+            let (number, clause, passive, lines) = match choice {
+                Choice::Clause(number) => {
+                    let passive = passives[*number].take().expect("a clause is chosen once");
+                    (*number, &predicate.clauses[*number], passive, None)
+                }
+                Choice::Rows(rows) => (rows.first, &rows.clause, rows.passive.clone(), rows.lines),
+            };
+            let group = groups.nth(number - seen).expect("choices are in the order of their clauses");
+            seen = number + 1;
             // What a macro took from another file would need that file's name too.
             let position = |span: Span| match span.file == predicate.span.file {
                 true => Position::new(self.names.id(index), self.sources.line(span.file, span.start)),
                 false => Position::NONE,
             };
-            let plan = plan::plan(self.names, self.atoms, module.name, clause, &passive.variables, position);
+            let mut plan =
+                plan::plan(self.names, self.atoms, module.name, clause, &passive.variables, position);
+            if let Some((table, row, column, line)) = lines {
+                plan.lines = Some(Lines { table, row, index: column, line });
+                plan.values.insert(row);
+            }
             steps += passive.tests.len() + plan.steps.len() + 2 * plan.goals.len() + 2;
             candidates.push(Candidate {
                 passive,

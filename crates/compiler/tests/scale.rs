@@ -117,3 +117,49 @@ fn clauses_that_build_more_than_the_slack() {
     );
     assert!(blocks(&text).len() > 10);
 }
+
+/// Words in tables: the constants that code looks in.
+fn table_words(text: &str) -> usize {
+    let words = |constant: &compiler::ir::Constant| match constant {
+        compiler::ir::Constant::Table(words) => words.len(),
+        _ => 0,
+    };
+    common::compile(text).program.constants.iter().map(words).sum()
+}
+
+/// Code of a predicate whose clauses differ in constants does not grow with them, and the table grows as they do.
+#[test]
+fn clauses_that_differ_in_constants_are_a_table() {
+    let kinds: [fn(usize) -> String; 6] = [
+        |n| format!("p({n},R) :- R = r{n}."),
+        |n| format!("p({n},r{n})."),
+        |n| format!("p(k{n},R) :- q({n},\"text {n}\",R1), R := R1 * {n}.\n"),
+        |n| format!("p(f({},g({n})),{n},R) :- R = [{n}|R1], q(R1,[a,{n}],R1).", n % 17),
+        |n| format!("p({},X,{n},R) :- X > 3 | R = f({n},X).", n / 2),
+        |n| if n % 2 == 0 { format!("p({n},R) :- R = r{n}.") } else { format!("p({n},R) :- q({n},R,b).") },
+    ];
+    for kind in kinds {
+        let text = |count| clauses(count, kind) + "q(_,_,_).\n";
+        let (few, many) = (text(100), text(3_000));
+        assert_eq!(size(&few), size(&many), "{few}");
+        let (small, large) = (table_words(&few), table_words(&many));
+        assert!(30 * small / 2 < large && large < 2 * 30 * small, "{small}, then {large}: {few}");
+    }
+}
+
+#[test]
+fn tables_as_text_are_read_back() {
+    let text = clauses(40, |n| format!("p({n},a{},R) :- R = r{n},\n  q(R).", n % 3)) + "q(_).\n";
+    let compiled = common::compile(&text);
+    let printed = compiler::text::print(&compiled.program, &compiled.atoms);
+    assert!(printed.contains("lookup") && printed.contains(" below "));
+    let read = compiler::text::parse(&printed, &compiled.atoms).expect("it was printed just now");
+    assert_eq!(compiler::text::print(&read, &compiled.atoms), printed);
+    // Rows and nodes are found in the table that they are looked for in.
+    for (right, wrong) in [("0, r0 yes", "1, r0 yes"), ("[r", "[r1"), ("table(", "vector(")] {
+        let broken = compiler::text::parse(&printed.replacen(right, wrong, 1), &compiled.atoms);
+        let problems =
+            broken.map_or_else(|problem| vec![problem], |program| compiler::verify::verify(&program));
+        assert_ne!(problems, [""; 0], "{wrong}");
+    }
+}

@@ -50,6 +50,7 @@ enum Constant {
     Vector(Vec<Constant>),
     Predicate(u32),
     Module(u32),
+    Table(Vec<Constant>),
 }
 
 /// Writes the executable.
@@ -140,6 +141,7 @@ fn from_constant(constant: &ir::Constant) -> Constant {
         ir::Constant::Vector(elements) => Constant::Vector(all(elements)),
         ir::Constant::Predicate(id) => Constant::Predicate(id.0),
         ir::Constant::Module(name) => Constant::Module(name.0),
+        ir::Constant::Table(words) => Constant::Table(all(words)),
     }
 }
 
@@ -156,6 +158,7 @@ fn to_constant(constant: Constant) -> ir::Constant {
         Constant::Vector(elements) => ir::Constant::Vector(all(elements)),
         Constant::Predicate(id) => ir::Constant::Predicate(PredicateId(id)),
         Constant::Module(name) => ir::Constant::Module(Atom(name)),
+        Constant::Table(words) => ir::Constant::Table(words.into_iter().map(to_constant).collect()),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::Atom;
 use crate::abi::PredicateId;
 use num_bigint::BigInt;
+use std::sync::Arc;
 
 /// A ground term of the program text.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,4 +28,6 @@ pub enum Constant {
     Predicate(PredicateId),
     /// A module object.
     Module(Atom),
+    /// A table of clauses ([`crate::table`]): no value. Its word is the address of these words.
+    Table(Arc<[Constant]>),
 }

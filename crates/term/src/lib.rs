@@ -7,6 +7,7 @@ pub mod abi;
 pub mod constant;
 pub mod layout;
 pub mod symbol;
+pub mod table;
 pub mod word;
 
 pub use symbol::{Atom, AtomTable};

@@ -1,7 +1,7 @@
 //! A worker without a runtime: helpers in Rust that do the simplest right thing and keep a log.
 
 use codegen::{LoadedCode, Options, generate, load};
-use compiler::ir::{BlockId, Component, Entry, GoalCall, Operand, Predicate, Program, Reg};
+use compiler::ir::{At, BlockId, Component, Entry, GoalCall, Operand, Predicate, Program, Reg};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomPinned;
 use std::sync::atomic::AtomicUsize;
@@ -24,7 +24,7 @@ pub(crate) fn say(text: String) {
     LOG.with_borrow_mut(|log| log.push(text));
 }
 /// The place in the text of all operations in these tests that have one.
-pub(crate) const AT: Position = Position::new(PredicateId(FIRST), 77);
+pub(crate) const AT: At = At::Line(Position::new(PredicateId(FIRST), 77));
 pub(crate) fn position() -> Position {
     POSITION.get()
 }

@@ -3,7 +3,7 @@
 use crate::machine::*;
 use crate::programs::blocks;
 use codegen::Options;
-use compiler::ir::{Component, End, Op, Operand, Pattern, Place, Reg, Slot};
+use compiler::ir::{At, Component, End, Op, Operand, Pattern, Place, Reg, Slot};
 use term::abi::{Cond, GUARD_FAILS, IntOp, OPERANDS_MAX, Position, PredicateId, answer};
 use term::layout::{GENERATOR, HANDLE_SIZE, STORE, STRING, SUSPENSION, VECTOR};
 use term::symbol::{MAIN, NIL, TRUE};
@@ -558,7 +558,7 @@ fn helpers_that_may_report_an_error_are_told_the_place() {
         let mut m = machine(component(1, 0, vec![(vec![op], End::Proceed)]));
         assert_eq!(position(), Position::NONE);
         m.solve(P, &[Word::small(2)]);
-        assert_eq!(position(), AT);
+        assert_eq!(At::Line(position()), AT);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::emit::computing::Computing;
 use crate::emit::fresh::{Bound, Versions};
-use crate::ir::{self, BlockId, End, GoalCall, Op, Operand, Place, Reg, Slot};
+use crate::ir::{self, At, BlockId, Column, End, GoalCall, Op, Operand, Place, Reg, Slot};
 use crate::plan::{Plan, Planned, Side, Source, Step, Target};
 use crate::program::constants::{Pool, ground};
 use crate::program::names::Names;
@@ -224,9 +224,16 @@ impl<'a> Emitter<'_, '_, 'a> {
         self.code.fill(block, ops, end);
         (self.ready, self.facts, self.fresh) = (before.1, before.2, before.3);
     }
+    /// Where an operation stands: in the clause whose row was found.
+    fn at(&self, at: Position) -> At {
+        let Some(lines) = self.plan.lines else { return At::Line(at) };
+        let row = self.registers.known(lines.row);
+        At::Row(Column { table: lines.table, row, index: lines.index }, at.line() - lines.line)
+    }
     /// A unification that may do anything.
     fn unify(&mut self, a: Operand, b: Operand, at: Position) {
         if a != b {
+            let at = self.at(at);
             self.ops.push(Op::Unify { a, b, at });
             self.fresh.clear();
         }
@@ -249,7 +256,8 @@ impl<'a> Emitter<'_, '_, 'a> {
             Step::Arith(op, output, a, b, at) => {
                 let (a, b) = (self.side(*a), self.side(*b));
                 let dst = self.code.register();
-                self.ops.push(Op::Arith { op: *op, dst, a, b, at: *at });
+                let at = self.at(*at);
+                self.ops.push(Op::Arith { op: *op, dst, a, b, at });
                 self.ready[output.0 as usize] = Some(Operand::Reg(dst));
             }
             Step::Builtin(predicate, inputs, outputs, at) => {
@@ -258,7 +266,8 @@ impl<'a> Emitter<'_, '_, 'a> {
                 for (output, register) in outputs.iter().zip(&registers) {
                     self.ready[output.0 as usize] = Some(Operand::Reg(*register));
                 }
-                self.ops.push(Op::Builtin { predicate: *predicate, inputs, outputs: registers, at: *at });
+                let at = self.at(*at);
+                self.ops.push(Op::Builtin { predicate: *predicate, inputs, outputs: registers, at });
                 self.fresh.clear();
             }
         }
@@ -361,6 +370,12 @@ impl<'a> Emitter<'_, '_, 'a> {
     fn known(&mut self, atomic: Atomic) -> Operand {
         if let Atomic::Value(value) = atomic {
             self.registers.ensure(value, self.table, &mut self.facts, &mut self.ops, self.code);
+        }
+        if let Atomic::Column { table, row, index } = atomic {
+            let dst = self.code.register();
+            let column = Column { table, row: self.registers.known(row), index };
+            self.ops.push(Op::Column { dst, column });
+            return Operand::Reg(dst);
         }
         self.registers.operand(atomic, self.code)
     }

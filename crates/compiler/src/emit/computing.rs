@@ -1,7 +1,7 @@
 //! Arithmetic whose operands other goals compute becomes a goal. These goals are frequent (`add(R1,R2,R)` behind two
 //! calls), so they are compiled: integers are tested and computed in place, everything else is left to the builtin.
 
-use crate::ir::{Block, BlockId, Component, End, Entry, GoalCall, Op, Operand, Pattern, Predicate, Reg};
+use crate::ir::{At, Block, BlockId, Component, End, Entry, GoalCall, Op, Operand, Pattern, Predicate, Reg};
 use crate::plan::{Plan, Target};
 use rustc_hash::FxHashMap;
 use term::AtomTable;
@@ -81,8 +81,8 @@ fn component(op: IntOp, id: PredicateId, builtin: PredicateId, operands: u32) ->
     }
     let b = if operands == 2 { Operand::Reg(Reg(1)) } else { Operand::Int(0) };
     let compute = vec![
-        Op::Arith { op, dst, a: Operand::Reg(Reg(0)), b, at: Position::NONE },
-        Op::Unify { a: result, b: Operand::Reg(dst), at: Position::NONE },
+        Op::Arith { op, dst, a: Operand::Reg(Reg(0)), b, at: At::Line(Position::NONE) },
+        Op::Unify { a: result, b: Operand::Reg(dst), at: At::Line(Position::NONE) },
     ];
     blocks.push(Block { ops: compute, end: End::Proceed });
     let call = End::Call(GoalCall { predicate: builtin, arguments });

@@ -128,6 +128,10 @@ impl Paths<'_> {
                 let common = self.from(*yes, depth + 1) & self.from(*no, depth + 1);
                 self.unless(*unbound, common, &[], depth)
             }
+            End::Lookup { key, yes, no, unbound, .. } => {
+                let common = self.from(*yes, depth + 1) & self.from(*no, depth + 1);
+                self.unless(*unbound, common, &[Operand::Reg(*key)], depth)
+            }
             End::TryBind { done, other, .. } => self.from(*done, depth + 1) & self.from(*other, depth + 1),
             End::Jump { block, moves } => {
                 let polled = component.blocks[block.0 as usize].ops.iter().find_map(|op| match op {

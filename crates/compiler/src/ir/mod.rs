@@ -14,6 +14,7 @@
 //!   gives up control before `Push`ed goals and the block's end.
 //! - I4 Between `Poll` and the end of the reduction the build operations (`Cons`, `Struct`, `Var`) take at most
 //!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall` follows.
+//! - I5 The row of a `Column` and the node of a `Lookup` were found in the same table, or the node is 0.
 
 pub(crate) mod awaits;
 pub mod text;
@@ -116,6 +117,26 @@ pub enum Operand {
     Constant(ConstantId),
 }
 
+/// A word of a row of a table (`term::table`): row and index say where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The table: a constant.
+    pub table: ConstantId,
+    /// What [`End::Lookup`] found there.
+    pub row: Reg,
+    /// Number of the word, from 0.
+    pub index: u32,
+}
+
+/// What an error report says of where an operation stands in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// There, for all goals.
+    Line(Position),
+    /// So many lines below the position whose bits are in the row that the goal has found.
+    Row(Column, u32),
+}
+
 /// What goes into a new cell of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
@@ -160,6 +181,8 @@ pub enum Op {
     Cdr { dst: Reg, src: Reg },
     /// Argument `index` (from 0) of a structure.
     Arg { dst: Reg, src: Reg, index: u32 },
+    /// What a table says of the row.
+    Column { dst: Reg, column: Column },
     /// A new cons cell.
     Cons { dst: Reg, car: Slot, cdr: Slot },
     /// A new structure.
@@ -169,14 +192,14 @@ pub enum Op {
     /// A new vector of these elements (variables in it are REFs to cells of their own).
     Vector { dst: Reg, elements: Vec<Operand> },
     /// Active unification of any two values. Here and below, `at` is what an error report says.
-    Unify { a: Operand, b: Operand, at: Position },
+    Unify { a: Operand, b: Operand, at: At },
     /// Binds a variable that this reduction (or loop) made and nobody else has seen: a plain store.
     BindFresh { var: Reg, value: Operand },
     /// Body arithmetic: inline when both operands are small integers and the result is; else the helper decides. Unary
     /// operations ignore `b`.
-    Arith { op: IntOp, dst: Reg, a: Operand, b: Operand, at: Position },
+    Arith { op: IntOp, dst: Reg, a: Operand, b: Operand, at: At },
     /// A body builtin, tried at once; `inputs` are its `i` and `a` arguments, `outputs` its `o` arguments, in order.
-    Builtin { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg>, at: Position },
+    Builtin { predicate: PredicateId, inputs: Vec<Operand>, outputs: Vec<Reg>, at: At },
     /// A goal onto the goal stack; with places, it is moved there.
     Push { goal: GoalCall, places: Vec<Place> },
     /// The variable in this register blocks a clause: noted for `SuspendOrFail`. A reduction may still commit after
@@ -237,6 +260,17 @@ pub enum End {
         no: BlockId,
         unbound: BlockId,
         wait: Reg,
+    },
+    /// Follows references from `key` (and stores the result back), and looks for it in a node of the table (0: the
+    /// first). `yes`: the row or next node is in `next`, as a small integer. `unbound`: `key` is then a REF to an unbound cell.
+    Lookup {
+        table: ConstantId,
+        node: Operand,
+        key: Reg,
+        next: Reg,
+        yes: BlockId,
+        no: BlockId,
+        unbound: BlockId,
     },
     /// If `var` is a REF to a private cell (C6 of `term::abi`) that holds `UNBOUND` (nobody waits for it): stores `value` there and
     /// goes to `done`; in all other cases changes nothing and goes to `other`, which unifies.

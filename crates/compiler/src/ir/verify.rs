@@ -1,6 +1,8 @@
-//! Checks the invariants of the IR (I1 to I4 of [`crate::ir`]) and that everything named exists.
+//! Checks the invariants of the IR (I1 to I5 of [`crate::ir`]) and that everything named exists.
 
-use crate::ir::{BlockId, Component, End, GoalCall, Op, Operand, Program, Reg, Slot};
+use crate::ir::{
+    At, BlockId, Column, Component, Constant, ConstantId, End, GoalCall, Op, Operand, Program, Reg, Slot,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::abi::{PredicateId, SLACK_WORDS};
 
@@ -17,7 +19,9 @@ pub fn verify(program: &Program) -> Vec<String> {
         let mut checker = Checker {
             component,
             arities: &arities,
-            constants: program.first_constant + program.constants.len() as u32,
+            first_constant: program.first_constant,
+            constants: &program.constants,
+            rows: FxHashMap::default(),
             problems: &mut problems,
             place: format!("component {number}"),
         };
@@ -39,7 +43,10 @@ pub fn verify(program: &Program) -> Vec<String> {
 struct Checker<'v> {
     component: &'v Component,
     arities: &'v FxHashMap<PredicateId, usize>,
-    constants: u32,
+    first_constant: u32,
+    constants: &'v [Constant],
+    /// In which table what a register holds was found.
+    rows: FxHashMap<Reg, ConstantId>,
     problems: &'v mut Vec<String>,
     place: String,
 }
@@ -80,6 +87,7 @@ impl Checker<'_> {
         if !self.shape() {
             return;
         }
+        self.tables();
         self.flow();
         for block in 0..self.component.blocks.len() {
             self.need(BlockId(block as u32));
@@ -134,7 +142,10 @@ impl Checker<'_> {
         }
         let mut bad = Vec::new();
         op_uses(op, &mut |operand| match operand {
-            Operand::Constant(id) if id.0 >= self.constants => bad.push(format!("there is no c{}", id.0)),
+            Operand::Constant(id) if id.0 >= self.first_constant + self.constants.len() as u32 => {
+                bad.push(format!("there is no c{}", id.0));
+            }
+            Operand::Constant(id) if self.is_table(id) => bad.push(format!("c{} is no value", id.0)),
             Operand::Reg(register) if register.0 >= self.component.registers => {
                 bad.push(format!("there is no r{}", register.0));
             }
@@ -177,6 +188,48 @@ impl Checker<'_> {
         if bad || end_defines(end).iter().any(|(r, _)| r.0 >= registers) {
             self.problem("a register that does not exist");
         }
+    }
+    fn is_table(&self, id: ConstantId) -> bool {
+        let index = id.0.checked_sub(self.first_constant);
+        index.is_some_and(|index| matches!(self.constants.get(index as usize), Some(Constant::Table(_))))
+    }
+    /// I5, for all paths together: what comes from a table is in a register of its own.
+    fn tables(&mut self) {
+        let component = self.component;
+        let mut bad = Vec::new();
+        for block in &component.blocks {
+            if let End::Lookup { table, next, .. } = block.end
+                && (!self.is_table(table) || *self.rows.entry(next).or_insert(table) != table)
+            {
+                bad.push(format!("r{} is found in c{}, which is another or no table (I5)", next.0, table.0));
+            }
+        }
+        for block in &component.blocks {
+            let defined = block.ops.iter().flat_map(op_defines).chain(
+                end_defines(&block.end)
+                    .into_iter()
+                    .map(|(register, _)| register)
+                    .filter(|register| !matches!(block.end, End::Lookup { next, .. } if next == *register)),
+            );
+            bad.extend(defined.filter(|register| self.rows.contains_key(register)).map(|register| {
+                format!("r{} holds what was found in a table, and something else (I5)", register.0)
+            }));
+            let node = match block.end {
+                End::Lookup { table, node: Operand::Reg(row), .. } => Some(Column { table, row, index: 0 }),
+                _ => None,
+            };
+            for column in block.ops.iter().filter_map(op_column).chain(node) {
+                if self.rows.get(&column.row) != Some(&column.table) {
+                    bad.push(format!("r{} was not found in c{} (I5)", column.row.0, column.table.0));
+                }
+            }
+            if let End::Lookup { node: Operand::Int(1..) | Operand::Atom(_) | Operand::Constant(_), .. } =
+                block.end
+            {
+                bad.push("a look-up begins at node 0, or at one that was found (I5)".into());
+            }
+        }
+        bad.into_iter().for_each(|text| self.problem(text));
     }
     /// I1 by forward data flow.
     fn flow(&mut self) {
@@ -245,6 +298,7 @@ impl Checker<'_> {
             Operand::Reg(register) if !known.has(register) => unassigned.push(register),
             _ => {}
         });
+        unassigned.extend(op_column(op).map(|column| column.row).filter(|row| !known.has(*row)));
         unassigned.into_iter().for_each(|r| self.problem(format_args!("r{} may be unassigned (I1)", r.0)));
     }
     /// I4: the longest way from a poll to the end of its reduction.
@@ -304,7 +358,8 @@ pub fn successors(end: &End) -> Vec<BlockId> {
         }
         End::Compare { yes, no, unbound, .. }
         | End::GuardArith { yes, no, unbound, .. }
-        | End::GuardCall { yes, no, unbound, .. } => vec![*yes, *no, *unbound],
+        | End::GuardCall { yes, no, unbound, .. }
+        | End::Lookup { yes, no, unbound, .. } => vec![*yes, *no, *unbound],
         End::TryBind { done, other, .. } => vec![*done, *other],
         End::Goto(block) | End::Jump { block, .. } => vec![*block],
         End::Call(_) | End::Proceed | End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => {
@@ -345,6 +400,7 @@ fn after(end: &End, known: &Set, component: &Component) -> Vec<(BlockId, Set)> {
 fn end_defines(end: &End) -> Vec<(Reg, Option<usize>)> {
     match end {
         End::Match { reg, .. } => vec![(*reg, None)],
+        End::Lookup { key, next, .. } => vec![(*key, None), (*next, Some(0))],
         End::Compare { wait, .. } => vec![(*wait, Some(2))],
         End::GuardArith { dst, wait, .. } => vec![(*dst, Some(0)), (*wait, Some(2))],
         End::GuardCall { outputs, wait, .. } => {
@@ -366,6 +422,7 @@ pub fn op_defines(op: &Op) -> Vec<Reg> {
         | Op::Cdr { dst, .. }
         | Op::Arg { dst, .. }
         | Op::Var { dst }
+        | Op::Column { dst, .. }
         | Op::Vector { dst, .. }
         | Op::Arith { dst, .. } => vec![*dst],
         Op::Cons { dst, car, cdr } => [car, cdr].into_iter().filter_map(slot).chain([*dst]).collect(),
@@ -377,7 +434,18 @@ pub fn op_defines(op: &Op) -> Vec<Reg> {
     }
 }
 
-/// Calls `visit` for what an operation reads.
+/// The word of a table's row that an operation reads.
+fn op_column(op: &Op) -> Option<Column> {
+    match op {
+        Op::Column { column, .. } => Some(*column),
+        Op::Unify { at: At::Row(column, _), .. }
+        | Op::Arith { at: At::Row(column, _), .. }
+        | Op::Builtin { at: At::Row(column, _), .. } => Some(*column),
+        _ => None,
+    }
+}
+
+/// Calls `visit` for what an operation reads, but for rows of tables.
 pub fn op_uses(op: &Op, visit: &mut dyn FnMut(Operand)) {
     match op {
         Op::Poll { goal, .. } => goal.arguments.iter().for_each(|o| visit(*o)),
@@ -385,7 +453,7 @@ pub fn op_uses(op: &Op, visit: &mut dyn FnMut(Operand)) {
         Op::Car { src, .. } | Op::Cdr { src, .. } | Op::Arg { src, .. } => visit(Operand::Reg(*src)),
         Op::Cons { car, cdr, .. } => [car, cdr].into_iter().for_each(|slot| slot_use(slot, visit)),
         Op::Struct { args, .. } => args.iter().for_each(|slot| slot_use(slot, visit)),
-        Op::Var { .. } => {}
+        Op::Var { .. } | Op::Column { .. } => {}
         Op::Vector { elements, .. } => elements.iter().for_each(|o| visit(*o)),
         Op::Unify { a, b, .. } | Op::Arith { a, b, .. } => [a, b].into_iter().for_each(|o| visit(*o)),
         Op::BindFresh { var, value } => {
@@ -415,6 +483,7 @@ fn slot_use(slot: &Slot, visit: &mut dyn FnMut(Operand)) {
 pub fn end_uses(end: &End, visit: &mut dyn FnMut(Operand)) {
     match end {
         End::Match { reg, .. } => visit(Operand::Reg(*reg)),
+        End::Lookup { node, key, .. } => [*node, Operand::Reg(*key)].into_iter().for_each(visit),
         End::Compare { a, b, .. } | End::GuardArith { a, b, .. } => {
             [a, b].into_iter().for_each(|o| visit(*o))
         }

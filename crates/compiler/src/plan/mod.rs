@@ -11,6 +11,7 @@
 pub(crate) mod components;
 mod schedule;
 
+use crate::ir::ConstantId;
 use crate::program::arithmetic::fold;
 use crate::program::names::{Callee, Names};
 use crate::program::values::{Atomic, ValueId};
@@ -79,6 +80,18 @@ pub(crate) struct Plan<'a> {
     pub(crate) values: FxHashSet<ValueId>,
     /// Those that it computes with.
     pub(crate) integers: FxHashSet<ValueId>,
+    /// Where the body stands, if it is that of many clauses.
+    pub(crate) lines: Option<Lines>,
+}
+
+/// Where a body stands that many clauses have: a column of their table says it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    pub(crate) table: ConstantId,
+    pub(crate) row: ValueId,
+    pub(crate) index: u32,
+    /// The line in the clause that was planned for which the column has those of the others.
+    pub(crate) line: u32,
 }
 
 impl<'a> Plan<'a> {

@@ -101,7 +101,7 @@ impl<'a> Planner<'_, 'a> {
         }
         let steps = order.into_iter().filter_map(|number| steps[number].take()).collect();
         let sources = self.sources.into_iter().map(|source| source.unwrap_or(Source::Fresh)).collect();
-        Plan { sources, steps, goals, values, integers }
+        Plan { sources, steps, goals, values, integers, lines: None }
     }
     fn forget_outputs(&mut self, waiting: &FxHashSet<usize>) {
         for &number in waiting {
@@ -179,7 +179,9 @@ impl<'a> Planner<'_, 'a> {
     ) {
         let mut visit = |side: Side<'a>| {
             self.each_variable(side, &mut |variable| {
-                if let Some(Source::Known(Atomic::Value(value))) = self.sources[variable.0 as usize] {
+                if let Some(Source::Known(Atomic::Value(value) | Atomic::Column { row: value, .. })) =
+                    self.sources[variable.0 as usize]
+                {
                     values.insert(value);
                 }
             });

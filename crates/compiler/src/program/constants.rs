@@ -34,6 +34,11 @@ impl Pool {
         }
         id
     }
+    /// A constant that nothing else will be equal to.
+    pub(crate) fn add(&mut self, constant: Constant) -> ConstantId {
+        self.constants.push(constant);
+        ConstantId(self.first + self.constants.len() as u32 - 1)
+    }
     /// A constant of this pool. Panics for one of another compilation.
     pub(crate) fn get(&self, id: ConstantId) -> &Constant {
         &self.constants[(id.0 - self.first) as usize]
@@ -70,7 +75,7 @@ pub(crate) fn ground(term: &Term, predicates: &dyn Predicates) -> Option<Constan
 }
 
 /// An unambiguous text of a constant (floats by their bits, so that `0.0` and `-0.0` differ and NaN is itself).
-fn encode(constant: &Constant, out: &mut Vec<u8>) {
+pub(crate) fn encode(constant: &Constant, out: &mut Vec<u8>) {
     let mut number = |tag: u8, bytes: &[u8]| {
         out.push(tag);
         out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
@@ -97,6 +102,10 @@ fn encode(constant: &Constant, out: &mut Vec<u8>) {
         Constant::Vector(elements) => {
             number(9, &(elements.len() as u64).to_le_bytes());
             elements.iter().for_each(|element| encode(element, out));
+        }
+        Constant::Table(words) => {
+            number(10, &(words.len() as u64).to_le_bytes());
+            words.iter().for_each(|word| encode(word, out));
         }
     }
 }

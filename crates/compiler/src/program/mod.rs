@@ -10,4 +10,5 @@ pub(crate) mod constants;
 pub(crate) mod names;
 pub(crate) mod passive;
 pub(crate) mod split;
+pub(crate) mod tables;
 pub(crate) mod values;

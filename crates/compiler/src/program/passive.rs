@@ -16,7 +16,7 @@ use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};
 use term::{Atom, AtomTable};
 
 /// A clause's passive part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Passive {
     /// In order.
     pub(crate) tests: Rc<[TestId]>,
@@ -116,7 +116,7 @@ impl Builder<'_, '_, '_> {
     }
     fn constant_has(&self, value: Atomic, shape: Shape) -> Option<bool> {
         let pattern = match value {
-            Atomic::Value(_) => return None,
+            Atomic::Value(_) | Atomic::Column { .. } => return None,
             Atomic::Int(value) => Pattern::Int(value),
             Atomic::Atom(atom) => Pattern::Atom(atom),
             Atomic::Constant(id) => self.context.pool.pattern(id)?,
@@ -587,6 +587,7 @@ impl Pool {
             Constant::Vector(_) => Pattern::Object(VECTOR.0),
             Constant::Predicate(_) => Pattern::Object(PREDICATE.0),
             Constant::Module(_) => Pattern::Object(MODULE.0),
+            Constant::Table(_) => return None,
             Constant::List(..) => Pattern::Cons,
             Constant::Struct(name, arguments) => Pattern::Struct(*name, arguments.len() as u32),
         })

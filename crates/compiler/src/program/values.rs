@@ -23,6 +23,12 @@ pub(crate) enum Atomic {
     Int(i64),
     Atom(Atom),
     Constant(ConstantId),
+    /// A constant that a table has for the row that was found: never a variable. Only bodies name it.
+    Column {
+        table: ConstantId,
+        row: ValueId,
+        index: u32,
+    },
 }
 
 /// Where a value comes from.
@@ -38,7 +44,7 @@ pub(crate) enum Origin {
     Argument(ValueId, u32),
     /// Guard arithmetic.
     Arith(IntOp, Atomic, Atomic),
-    /// An output of a guard builtin.
+    /// An output of a guard builtin, or what was found in a table.
     Output(TestId, u32),
 }
 
@@ -68,6 +74,9 @@ pub(crate) enum Test {
     Eval(ValueId),
     /// A guard builtin says yes.
     Call(PredicateId, Vec<Atomic>, u32),
+    /// The value `key` is in a node of a table: the node that was found before, or the first. Output 0 is what is found
+    /// there.
+    Find { table: ConstantId, node: Option<ValueId>, key: ValueId },
 }
 
 /// The values and tests of a predicate.

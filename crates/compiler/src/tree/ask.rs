@@ -2,7 +2,7 @@
 
 use super::state::{Row, State};
 use super::{CHUNK, Tree};
-use crate::ir::{BlockId, End, Op, Reg};
+use crate::ir::{BlockId, ConstantId, End, Op, Operand, Reg};
 use crate::program::arithmetic::relations;
 use crate::program::values::{Atomic, Fact, Origin, Shape, Test, TestId, ValueId};
 use crate::tree::code::Code;
@@ -33,6 +33,12 @@ impl Tree<'_> {
                 let no = self.target(state, code);
                 let (a, b) = (self.registers.operand(a, code), self.registers.operand(b, code));
                 End::Compare { cond, a, b, yes, no, unbound: no, wait: self.wait_register(test, code) }
+            }
+            Test::Find { table, node, key } => {
+                let (table, node, key) = (*table, *node, *key);
+                self.split_off(&mut state, CHUNK, code);
+                self.registers.ensure(key, self.table, &mut state.facts, &mut ops, code);
+                self.find(test, (table, node, key), state, code)
             }
             Test::Eval(value) => {
                 let value = *value;
@@ -114,6 +120,34 @@ impl Tree<'_> {
         let unbound = self.target(unbound, code);
         let inputs = inputs.iter().map(|&input| self.registers.operand(input, code)).collect();
         End::GuardCall { predicate, inputs, outputs: registers, yes, no, unbound, wait }
+    }
+    /// Looks for a value in a node of a table.
+    fn find(
+        &mut self,
+        test: TestId,
+        (table, node, key): (ConstantId, Option<ValueId>, ValueId),
+        state: State,
+        code: &mut Code,
+    ) -> End {
+        let prior = state.facts.value(key).unwrap_or(Fact::Loaded);
+        let is_bound = prior.implies(Fact::Bound);
+        let mut blocked = state.clone();
+        blocked.facts.set_value(key, Fact::Unbound);
+        let with = |answer: Answer| {
+            let mut next = state.clone();
+            next.facts.set_answer(test, answer);
+            next.facts.set_value(key, if is_bound { prior } else { Fact::Bound });
+            next
+        };
+        let (mut yes, no) = (with(Answer::Yes), with(Answer::No));
+        let found = self.table.output(test, 0).expect("what is found has a value");
+        yes.facts.set_value(found, Fact::Loaded);
+        let no = self.target(no, code);
+        let unbound = if is_bound { no } else { self.target(blocked, code) };
+        let yes = self.target(yes, code);
+        let node = node.map_or(Operand::Int(0), |node| Operand::Reg(self.registers.known(node)));
+        let (key, next) = (self.registers.of(key, code), self.registers.of(found, code));
+        End::Lookup { table, node, key, next, yes, no, unbound }
     }
     fn shapes<'r>(&'r self, row: &'r Row, value: ValueId) -> impl Iterator<Item = Shape> + 'r {
         let of = move |test: &TestId| match self.table.get(*test) {

@@ -64,6 +64,7 @@ impl Registers {
             Atomic::Int(int) => Operand::Int(int),
             Atomic::Atom(atom) => Operand::Atom(atom),
             Atomic::Constant(id) => Operand::Constant(id),
+            Atomic::Column { .. } => unreachable!("bodies load what a table says of a row"),
         }
     }
     /// The operation that loads a part of a value that is in its register.

@@ -156,6 +156,7 @@ fn mentions(table: &Table, candidate: &Candidate) -> FxHashSet<ValueId> {
     for test in candidate.passive.tests.iter() {
         match table.get(*test) {
             Test::Shape(value, _) | Test::Eval(value) => add(*value),
+            Test::Find { node, key, .. } => node.iter().chain([key]).for_each(|value| add(*value)),
             Test::Compare(_, a, b) => [a, b].into_iter().for_each(|x| {
                 if let Atomic::Value(value) = x {
                     add(*value);
@@ -239,7 +240,7 @@ impl Tree<'_> {
                 Some(answer @ (Answer::Blocked | Answer::Noted)) => {
                     let group = self.candidates[row.clause as usize].group;
                     let register = match self.table.get(test) {
-                        Test::Shape(value, _) => self.registers.known(*value),
+                        Test::Shape(value, _) | Test::Find { key: value, .. } => self.registers.known(*value),
                         _ => self.wait[&test],
                     };
                     if answer == Answer::Blocked && !state.pending.contains(&register) {
@@ -261,6 +262,11 @@ impl Tree<'_> {
                 Fact::Unbound => Some(Answer::Blocked),
                 Fact::Noted => Some(Answer::Noted),
                 fact => fact.decides(*shape).map(yes_no),
+            },
+            Test::Find { key, .. } => match facts.value(*key) {
+                Some(Fact::Unbound) => Some(Answer::Blocked),
+                Some(Fact::Noted) => Some(Answer::Noted),
+                _ => facts.answer(test),
             },
             Test::Compare(cond, a, b) => facts.compares(*cond, *a, *b).map(yes_no),
             Test::Eval(value) if facts.value(*value).is_some() => Some(Answer::Yes),

@@ -8,6 +8,8 @@ struct Front {
     arguments: Vec<String>,
     guard: Vec<String>,
     scope: Scope,
+    /// The results are constants.
+    constant: bool,
 }
 
 impl Front {
@@ -19,7 +21,7 @@ impl Front {
             scope.add(&name, kind);
             arguments.push(name);
         }
-        Front { arguments, guard: Vec::new(), scope }
+        Front { arguments, guard: Vec::new(), scope, constant: false }
     }
     /// Replaces an argument by a pattern with these variables.
     fn pattern(&mut self, at: usize, pattern: &str, variables: &[(&str, Type)]) {
@@ -43,6 +45,11 @@ impl Generator<'_> {
         let fronts = self.fronts(signature);
         for (number, (separator, mut front)) in fronts.into_iter().enumerate() {
             let separator = if number == 0 { OTHERWISE } else { separator };
+            if front.constant {
+                front.scope.variables.clear();
+                self.clause(signature, front, separator, 0);
+                continue;
+            }
             front.scope.goals.push("F1 := F-1".into());
             front.scope.fuel = Some("F1".into());
             self.clause(signature, front, separator, 2);
@@ -72,6 +79,7 @@ impl Generator<'_> {
     fn dispatch(&mut self, signature: &Signature, at: usize) -> Vec<(&'static str, Front)> {
         use Type::{Int, List, Tree};
         let patterns: Vec<(String, Vec<(&str, Type)>)> = match signature.inputs[at] {
+            Int if self.dice.one_in(4) => return self.rows(signature, at),
             Int => return self.integer_tests(signature, at),
             List if self.dice.one_in(2) => vec![
                 ("[]".into(), vec![]),
@@ -98,6 +106,24 @@ impl Generator<'_> {
         for (pattern, variables) in patterns {
             let mut front = Front::new(signature);
             front.pattern(at, &pattern, &variables);
+            fronts.push(("", front));
+        }
+        fronts
+    }
+
+    /// Many clauses that differ in constants, of a few kinds: a table.
+    fn rows(&mut self, signature: &Signature, at: usize) -> Vec<(&'static str, Front)> {
+        let second = signature.inputs.iter().position(|&kind| kind == Type::Atom);
+        let mut fronts = Vec::new();
+        for number in -8..40 {
+            let mut front = Front::new(signature);
+            let key = if self.dice.one_in(8) { self.integer().to_string() } else { number.to_string() };
+            front.pattern(at, &key, &[]);
+            if let Some(second) = second {
+                let atom = self.dice.pick(&["a", "b", "[]"]);
+                front.pattern(second, atom, &[]);
+            }
+            front.constant = true;
             fronts.push(("", front));
         }
         fronts

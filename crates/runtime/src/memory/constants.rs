@@ -80,6 +80,12 @@ impl Constants {
                 self.handle(layout::VECTOR, store, words.len())
             }
             Constant::Predicate(id) => self.object(layout::PREDICATE, &[Word::small(id.0.into())]),
+            Constant::Table(words) => {
+                let words: Vec<Word> = words.iter().map(|word| self.make(word)).collect();
+                let address = self.allocate(words.len());
+                write_all(address, &words);
+                Word::pointer(Tag::Int, address)
+            }
             Constant::Module(name) => self.object(layout::MODULE, &[Word::atom(*name)]),
         }
     }

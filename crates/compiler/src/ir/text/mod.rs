@@ -11,7 +11,8 @@
 //!   match r0 { '[]' -> b1, cons -> b2 } unbound b3 default b4
 //! ```
 //! A register is `r1`, a block `b1`, a constant of the pool `c1`; atoms are always quoted. What can err may end in
-//! `at 101 line 7`: a line of the file of predicate 101.
+//! `at 101 line 7`: a line of the file of predicate 101; or
+//! in `at c1[r5, 0] below 2`: two lines below what is in column 0 of row `r5` of table `c1`.
 
 mod parse;
 mod print;

@@ -2,8 +2,8 @@
 
 use super::{CONDS, INT_OPS};
 use crate::ir::{
-    Block, BlockId, Component, Constant, ConstantId, End, Entry, GoalCall, Op, Operand, Pattern, Place,
-    Predicate, Program, Reg, Slot,
+    At, Block, BlockId, Column, Component, Constant, ConstantId, End, Entry, GoalCall, Op, Operand, Pattern,
+    Place, Predicate, Program, Reg, Slot,
 };
 use num_bigint::BigInt;
 use term::abi::{Cond, IntOp, Position, PredicateId};
@@ -140,7 +140,7 @@ impl<'p> Parser<'p> {
         match self.peek() {
             b'\'' => self.atom().map(Operand::Atom),
             b'r' => self.reg().map(Operand::Reg),
-            b'c' => self.prefixed('c').map(|id| Operand::Constant(ConstantId(id))),
+            b'c' => self.constant_number().map(Operand::Constant),
             _ => self.number().map(Operand::Int),
         }
     }
@@ -188,6 +188,7 @@ impl<'p> Parser<'p> {
                 Constant::Struct(name, self.list(Self::constant)?)
             }
             "vector" => Constant::Vector(self.list(Self::constant)?),
+            "table" => Constant::Table(self.list(Self::constant)?.into()),
             "predicate" => Constant::Predicate(PredicateId(self.number()?)),
             "module" => Constant::Module(self.atom()?),
             other => return Err(format!("`{other}` begins no constant")),
@@ -305,13 +306,30 @@ impl<'p> Parser<'p> {
             _ => Op::Pend { var: self.reg()? },
         }))
     }
-    fn position(&mut self) -> Parsed<Position> {
+    fn position(&mut self) -> Parsed<At> {
         if !self.takes_word("at") {
-            return Ok(Position::NONE);
+            return Ok(At::Line(Position::NONE));
+        }
+        if self.peek() == b'c' {
+            let column = self.column()?;
+            self.expect_word("below")?;
+            return Ok(At::Row(column, self.number()?));
         }
         let predicate = PredicateId(self.number()?);
         self.expect_word("line")?;
-        Ok(Position::new(predicate, self.number()?))
+        Ok(At::Line(Position::new(predicate, self.number()?)))
+    }
+    fn constant_number(&mut self) -> Parsed<ConstantId> {
+        self.prefixed('c').map(ConstantId)
+    }
+    fn column(&mut self) -> Parsed<Column> {
+        let table = self.constant_number()?;
+        self.expect("[")?;
+        let row = self.reg()?;
+        self.expect(",")?;
+        let index = self.number()?;
+        self.expect("]")?;
+        Ok(Column { table, row, index })
     }
     fn places(&mut self) -> Parsed<Vec<Place>> {
         let mut places = Vec::new();
@@ -338,7 +356,13 @@ impl<'p> Parser<'p> {
         }
         let known = ["car", "cdr", "arg", "cons", "struct", "var", "vector"];
         if !known.contains(&word) {
-            return Ok(Op::Move { dst, src: self.operand()? });
+            let before = self.at;
+            let src = self.operand()?;
+            if !matches!(src, Operand::Constant(_)) || self.peek() != b'[' {
+                return Ok(Op::Move { dst, src });
+            }
+            self.at = before;
+            return Ok(Op::Column { dst, column: self.column()? });
         }
         self.word();
         Ok(match word {
@@ -418,6 +442,19 @@ impl<'p> Parser<'p> {
                 let (yes, no, unbound, wait) = self.exits()?;
                 let (predicate, inputs) = (goal.predicate, goal.arguments);
                 End::GuardCall { predicate, inputs, outputs, yes, no, unbound, wait }
+            }
+            "lookup" => {
+                let next = self.reg()?;
+                self.expect(":=")?;
+                let table = self.constant_number()?;
+                let (node, key) = self.pair()?;
+                let Operand::Reg(key) = key else { return Err("a key is in a register".into()) };
+                self.expect_word("yes")?;
+                let yes = self.block()?;
+                self.expect_word("no")?;
+                let no = self.block()?;
+                self.expect_word("unbound")?;
+                End::Lookup { table, node, key, next, yes, no, unbound: self.block()? }
             }
             "try_bind" => {
                 let var = self.reg()?;

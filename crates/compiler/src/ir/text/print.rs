@@ -2,7 +2,8 @@
 
 use super::{CONDS, INT_OPS};
 use crate::ir::{
-    Block, BlockId, Component, Constant, End, GoalCall, Op, Operand, Pattern, Place, Program, Reg, Slot,
+    At, Block, BlockId, Column, Component, Constant, End, GoalCall, Op, Operand, Pattern, Place, Program,
+    Reg, Slot,
 };
 use std::fmt::Write;
 use term::abi::{Cond, IntOp, Position};
@@ -69,6 +70,17 @@ fn list<T>(items: &[T], show: impl FnMut(&T) -> String) -> String {
     items.iter().map(show).collect::<Vec<_>>().join(", ")
 }
 
+fn place(at: At) -> String {
+    match at {
+        At::Line(at) => position(at),
+        At::Row(at, lines) => format!(" at {} below {lines}", column(at)),
+    }
+}
+
+fn column(column: Column) -> String {
+    format!("c{}[{}, {}]", column.table.0, reg(column.row), column.index)
+}
+
 /// Nothing if it is not known.
 fn position(at: Position) -> String {
     at.predicate().map_or_else(String::new, |predicate| format!(" at {} line {}", predicate.0, at.line()))
@@ -101,6 +113,7 @@ impl Printer<'_> {
             Constant::Struct(name, arguments) => format!("struct {}({})", self.atom(*name), all(arguments)),
             Constant::Vector(elements) => format!("vector({})", all(elements)),
             Constant::Predicate(id) => format!("predicate {}", id.0),
+            Constant::Table(words) => format!("table({})", all(words)),
             Constant::Module(name) => format!("module {}", self.atom(*name)),
         }
     }
@@ -148,6 +161,7 @@ impl Printer<'_> {
             Op::Car { dst, src } => set(dst, format!("car {}", reg(*src))),
             Op::Cdr { dst, src } => set(dst, format!("cdr {}", reg(*src))),
             Op::Arg { dst, src, index } => set(dst, format!("arg {} {index}", reg(*src))),
+            Op::Column { dst, column: from } => set(dst, column(*from)),
             Op::Cons { dst, car, cdr } => set(dst, format!("cons({}, {})", self.slot(car), self.slot(cdr))),
             Op::Struct { dst, name, args } => {
                 set(dst, format!("struct {}({})", self.atom(*name), list(args, |slot| self.slot(slot))))
@@ -155,16 +169,16 @@ impl Printer<'_> {
             Op::Var { dst } => set(dst, "var".into()),
             Op::Vector { dst, elements } => set(dst, format!("vector({})", self.operands(elements))),
             Op::Unify { a, b, at } => {
-                format!("unify {}, {}{}", self.operand(a), self.operand(b), position(*at))
+                format!("unify {}, {}{}", self.operand(a), self.operand(b), place(*at))
             }
             Op::BindFresh { var, value } => format!("bind {}, {}", reg(*var), self.operand(value)),
             Op::Arith { op, dst, a, b, at } => {
                 let (a, b) = (self.operand(a), self.operand(b));
-                set(dst, format!("{} {a}, {b}{}", int_op(*op), position(*at)))
+                set(dst, format!("{} {a}, {b}{}", int_op(*op), place(*at)))
             }
             Op::Builtin { predicate, inputs, outputs, at } => {
                 let (inputs, outputs) = (self.operands(inputs), list(outputs, |r| reg(*r)));
-                format!("builtin {}({inputs}) -> ({outputs}){}", predicate.0, position(*at))
+                format!("builtin {}({inputs}) -> ({outputs}){}", predicate.0, place(*at))
             }
             Op::Push { goal, places } => {
                 let mut text = format!("push {}", self.goal(goal));
@@ -218,6 +232,11 @@ impl Printer<'_> {
                 let exits = Self::exits(yes, no, unbound, wait);
                 let outputs = list(outputs, |r| reg(*r));
                 format!("guard {}({}) -> ({outputs}) {exits}", predicate.0, self.operands(inputs))
+            }
+            End::Lookup { table, node, key, next, yes, no, unbound } => {
+                let (node, key) = (self.operand(node), reg(*key));
+                let found = format!("{} := c{} {node}, {key}", reg(*next), table.0);
+                format!("lookup {found} yes {} no {} unbound {}", block(*yes), block(*no), block(*unbound))
             }
             End::TryBind { var, value, done, other } => {
                 let (var, value) = (reg(*var), self.operand(value));

@@ -72,7 +72,8 @@ fn question(end: &End, printer: &Printer<'_>) -> (String, Vec<(String, BlockId)>
         }
         End::Compare { yes, no, unbound, .. }
         | End::GuardArith { yes, no, unbound, .. }
-        | End::GuardCall { yes, no, unbound, .. } => (short, three(*yes, *no, *unbound)),
+        | End::GuardCall { yes, no, unbound, .. }
+        | End::Lookup { yes, no, unbound, .. } => (short, three(*yes, *no, *unbound)),
         End::TryBind { done, other, .. } => {
             let short = text.split(" done ").next().unwrap_or(&text).to_string();
             (short, vec![("done: ".into(), *done), ("other: ".into(), *other)])
