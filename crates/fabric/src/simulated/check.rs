@@ -79,7 +79,7 @@ impl Network {
     fn owner_is_right(&self, at: usize) -> Result<(), String> {
         let (node, input) = (at / self.inputs(), at % self.inputs());
         let (port, channel) = (input / self.channels, input % self.channels);
-        let beyond = self.neighbours[node * self.ports + port] as usize;
+        let beyond = self.outputs[node * self.ports + port].neighbour as usize;
         let route = if port == self.ports - 1 { input } else { (port ^ 1) * self.channels + channel };
         let last = self.buffers[at].owner;
         let passing = (0..self.inputs()).filter(|from| {

@@ -9,8 +9,8 @@ impl Network {
     /// Of two sides that want the same wires, one gets them.
     pub(super) fn share_links(&mut self) {
         for grant in &self.grants {
-            let level = usize::from(grant.route) % self.channels / self.classes;
-            self.chosen[grant.port as usize] = (self.clock, level as u8);
+            let level = self.gates[usize::from(grant.route)].level;
+            self.chosen[grant.port as usize] = (self.clock, level);
         }
         let mut grants = std::mem::take(&mut self.grants);
         grants.retain(|grant| {
@@ -41,7 +41,7 @@ impl Network {
     /// The port that shares its wires with this one; a node's own port has none.
     fn opposite(&self, port: usize) -> Option<usize> {
         let number = port % self.ports;
-        (number < self.ports - 1).then(|| self.neighbours[port] as usize * self.ports + (number ^ 1))
+        (number < self.ports - 1).then(|| self.outputs[port].neighbour as usize * self.ports + (number ^ 1))
     }
 
     /// Asks the rule about each packet that is about to cross a link.
@@ -68,7 +68,7 @@ impl Network {
         let crossing = Crossing {
             time: Time(self.now()),
             at: NodeId(grant.node),
-            next: NodeId(self.neighbours[port]),
+            next: NodeId(self.outputs[port].neighbour),
             from: packet.from,
             to: packet.to,
             flits: packet.flits,

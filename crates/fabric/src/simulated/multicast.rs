@@ -11,7 +11,7 @@
 //! while it waits for its
 //! siblings, and as channels wait for each other without cycles (`rdt`), nothing deadlocks.
 
-use super::network::{FIRST, Grant, LAST, NONE, Network};
+use super::network::{FIRST, Gate, Grant, LAST, NONE, Network};
 use super::packet::{NOBODY, Packet};
 use super::rdt::LINKS;
 use super::topology::Routes;
@@ -125,8 +125,8 @@ impl Network {
         let Routes::Rdt(ways) = &self.routes else { return };
         let rdt = ways.rdt;
         let parent = self.packets[number];
-        let (port, channel) = (input / self.channels, input % self.channels);
-        let (level, class) = (channel / self.classes, channel % self.classes);
+        let Gate { port, level, class } = self.gates[input];
+        let (port, level, class) = (usize::from(port), usize::from(level), usize::from(class));
         let at = rdt.place(node as u32);
         let branches = &self.multicasts.casts[parent.cast as usize].branches;
         let copies = parent.stage.copies(&rdt, at, branches);
@@ -139,7 +139,7 @@ impl Network {
                 }
                 None => (LINKS, 0),
             };
-            let to = NodeId(self.neighbours[node * self.ports + output]);
+            let to = NodeId(self.outputs[node * self.ports + output].neighbour);
             let packet =
                 self.packets.add(Packet { to, arrived: 0, next: NOBODY, stage: copy.stage, ..parent });
             let route = (output * self.channels + level * self.classes + class) as u8;
@@ -156,7 +156,7 @@ impl Network {
         let at = node * self.inputs() + input;
         let Some(fork) = self.multicasts.fork(at) else { return 0 };
         let buffer = &self.buffers[at];
-        let queued = input / self.channels == self.ports - 1;
+        let queued = self.is_own(input as u8);
         let mut wanted = 0;
         for child in &fork.children {
             let offset = (child.left - fork.passed) as usize;
@@ -178,9 +178,9 @@ impl Network {
 
     /// Whether a child has left already, or the next buffer has room for the whole of it.
     fn may_go(&self, node: usize, child: &Child, flits: u32) -> bool {
-        let (port, channel) =
-            (usize::from(child.route) / self.channels, usize::from(child.route) % self.channels);
-        let end = self.ends[node * self.ports + port] as usize + channel;
+        let port = usize::from(self.gates[usize::from(child.route)].port);
+        let channel = usize::from(child.route) - port * self.channels;
+        let end = self.outputs[node * self.ports + port].end as usize + channel;
         child.left > 0 || port == LINKS || usize::from(self.buffers[end].len) + flits as usize <= self.depth
     }
 
@@ -196,16 +196,17 @@ impl Network {
             flit |= FIRST;
             self.counters[port].packets += 1;
             self.buffers[grant.to as usize].owner = grant.input;
-            self.last_input[port] = grant.input;
+            self.outputs[port].last_input = grant.input;
         }
         if child.left == flits {
             flit |= LAST;
             self.buffers[grant.to as usize].owner = NONE;
         }
-        self.last_class[port] = (usize::from(grant.route) % self.channels % self.classes) as u8;
+        let gate = self.gates[usize::from(grant.route)];
+        self.outputs[port].last_class = gate.class;
         self.inside += 1;
-        if port % self.ports == self.ports - 1 {
-            self.arrive(node, grant.to as usize, flit);
+        if self.is_own(grant.route) {
+            self.arrive(node, usize::from(gate.level), flit);
         } else {
             self.enter_buffer(port, grant.to as usize, flit);
         }
@@ -225,7 +226,7 @@ impl Network {
                 self.multicasts.forks[from] = None;
                 self.buffers[from].route = NONE;
             }
-            if usize::from(input) / self.channels == self.ports - 1 {
+            if self.is_own(input) {
                 self.leave_queue(node, input, from);
             } else {
                 self.leave_buffer(node, input, from);

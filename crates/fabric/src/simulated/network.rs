@@ -82,6 +82,27 @@ pub(super) struct Queue {
     pub(super) len: u32,
 }
 
+/// What the number of a router's input or output means: divisions that would be made for each flit.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Gate {
+    pub(super) port: u8,
+    pub(super) level: u8,
+    pub(super) class: u8,
+}
+
+/// A router's output port, and what it had last.
+#[derive(Clone, Copy)]
+pub(super) struct Port {
+    /// The first buffer at the other end.
+    pub(super) end: u32,
+    /// Who is there.
+    pub(super) neighbour: u32,
+    /// The last input that got a free channel.
+    pub(super) last_input: u8,
+    /// The class that had the last flit.
+    pub(super) last_class: u8,
+}
+
 /// A flit that goes.
 #[derive(Clone, Copy)]
 pub(super) struct Grant {
@@ -117,14 +138,10 @@ pub(super) struct Network {
     pub(super) occupied: Vec<u32>,
     /// A bit for each node: those that may have flits.
     pub(super) active: Vec<u64>,
-    /// By node and port: the first buffer at the other end.
-    pub(super) ends: Vec<u32>,
-    /// By node and port: who is there.
-    pub(super) neighbours: Vec<u32>,
-    /// By node and port: the last input that got a free channel.
-    pub(super) last_input: Vec<u8>,
-    /// By node and port: the class that had the last flit.
-    pub(super) last_class: Vec<u8>,
+    /// By node and port.
+    pub(super) outputs: Vec<Port>,
+    /// By number of an input or output.
+    pub(super) gates: [Gate; INPUTS_MAX],
     /// By node and port, of half-duplex links: when this side was chosen, and in which level; whether it had the link last.
     pub(super) chosen: Vec<(u32, u8)>,
     pub(super) had_link: Vec<bool>,
@@ -157,14 +174,13 @@ impl Network {
         let most = "an RDT has channels for one priority (`Priorities::Alike`), a grid for two";
         assert!(ports * channels <= INPUTS_MAX, "{most}");
         let depth = config.buffer_flits as usize;
-        let mut ends = Vec::with_capacity(nodes * ports);
-        let mut neighbours = Vec::with_capacity(nodes * ports);
+        let mut outputs = Vec::with_capacity(nodes * ports);
         for node in 0..nodes {
             for port in 0..ports {
                 let other = config.topology.neighbour(NodeId(node as u32), port);
                 let (other, port) = other.map_or((node, ports - 1), |other| (other.0 as usize, port ^ 1));
-                neighbours.push(other as u32);
-                ends.push(((other * ports + port) * channels) as u32);
+                let end = ((other * ports + port) * channels) as u32;
+                outputs.push(Port { end, neighbour: other as u32, last_input: 0, last_class: 0 });
             }
         }
         let empty = Buffer { flit: 0, time: 0, first: 0, len: 0, route: NONE, owner: NONE, judged: false };
@@ -186,10 +202,8 @@ impl Network {
             room: vec![config.receive_queue; nodes * levels],
             occupied: vec![0; nodes],
             active: vec![0; nodes.div_ceil(64)],
-            ends,
-            neighbours,
-            last_input: vec![0; all_ports],
-            last_class: vec![0; all_ports],
+            outputs,
+            gates: gates(channels, config.topology.classes()),
             chosen: vec![(0, 0); all_ports],
             had_link: vec![false; all_ports],
             stalled: Vec::new(),
@@ -348,33 +362,34 @@ impl Network {
             return self.pass_child(grant);
         }
         let (node, port) = (grant.node as usize, grant.port as usize);
+        let gate = self.gates[usize::from(grant.route)];
         let flit = self.buffers[grant.from as usize].flit;
         self.counters[port].flits += 1;
         if flit & FIRST != 0 {
             self.counters[port].packets += 1;
             self.buffers[grant.from as usize].judged = false;
             self.buffers[grant.to as usize].owner = grant.input;
-            self.last_input[port] = grant.input;
+            self.outputs[port].last_input = grant.input;
         }
-        self.last_class[port] = (usize::from(grant.route) % self.channels % self.classes) as u8;
+        self.outputs[port].last_class = gate.class;
         if flit & LAST != 0 {
             self.buffers[grant.from as usize].route = NONE;
             self.buffers[grant.to as usize].owner = NONE;
         }
-        if usize::from(grant.input) / self.channels == self.ports - 1 {
+        if self.is_own(grant.input) {
             self.leave_queue(node, grant.input, grant.from as usize);
         } else {
             self.leave_buffer(node, grant.input, grant.from as usize);
         }
-        if port % self.ports == self.ports - 1 {
-            self.arrive(node, grant.to as usize, flit);
+        if self.is_own(grant.route) {
+            self.arrive(node, usize::from(gate.level), flit);
         } else {
             self.enter_buffer(port, grant.to as usize, flit);
         }
     }
 
     pub(super) fn leave_queue(&mut self, node: usize, input: u8, from: usize) {
-        let level = usize::from(input) % self.channels / self.classes;
+        let level = usize::from(self.gates[usize::from(input)].level);
         let queue = &mut self.queues[node * self.levels + level];
         let packet = &self.packets[queue.first];
         self.inside += 1;
@@ -421,7 +436,7 @@ impl Network {
         self.places[place] = Place { time, flit };
         let buffer = &mut self.buffers[to];
         buffer.len += 1;
-        let neighbour = self.neighbours[port] as usize;
+        let neighbour = self.outputs[port].neighbour as usize;
         if len == 0 {
             (buffer.flit, buffer.time) = (flit, time);
             self.wake(neighbour, to - neighbour * self.inputs());
@@ -431,12 +446,16 @@ impl Network {
         }
     }
 
-    pub(super) fn arrive(&mut self, node: usize, to: usize, flit: u32) {
+    /// Whether an input or output is that of the router's own node.
+    pub(super) fn is_own(&self, number: u8) -> bool {
+        usize::from(self.gates[usize::from(number)].port) == self.ports - 1
+    }
+
+    pub(super) fn arrive(&mut self, node: usize, level: usize, flit: u32) {
         self.inside -= 1;
         let packet = &mut self.packets[packet_of(flit)];
         packet.arrived += 1;
         if flit & FIRST != 0 {
-            let level = to % self.channels / self.classes;
             self.room[node * self.levels + level] -= 1;
         }
         if flit & LAST != 0 {
@@ -447,6 +466,13 @@ impl Network {
             self.arrived.push(packet_of(flit));
         }
     }
+}
+
+fn gates(channels: usize, classes: usize) -> [Gate; INPUTS_MAX] {
+    std::array::from_fn(|number| {
+        let (port, channel) = (number / channels, number % channels);
+        Gate { port: port as u8, level: (channel / classes) as u8, class: (channel % classes) as u8 }
+    })
 }
 
 fn first_flit(number: u32, flits: u32) -> u32 {

@@ -44,18 +44,25 @@ pub(super) type Vector = (i32, i32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rdt {
     side: i32,
+    /// Bits of a coordinate.
+    bits: u32,
     /// The greatest rank with links.
     top: usize,
 }
 
-/// `e` and `f` of a rank.
-fn generators(rank: usize) -> (Vector, Vector) {
-    let mut e: Vector = (1, 0);
-    for _ in 0..rank {
+/// Where links lead, by rank: +e, -e, +f, -f.
+static VECTORS: [[Vector; 4]; RANKS_MAX + 1] = vectors();
+
+const fn vectors() -> [[Vector; 4]; RANKS_MAX + 1] {
+    let mut all = [[(0, 0); 4]; RANKS_MAX + 1];
+    let (mut e, mut rank) = ((1, 0), 0);
+    while rank <= RANKS_MAX {
         let f = (-e.1, e.0);
+        all[rank] = [e, (-e.0, -e.1), f, (-f.0, -f.1)];
         e = (2 * e.0 + 2 * f.0, 2 * e.1 + 2 * f.1);
+        rank += 1;
     }
-    (e, (-e.1, e.0))
+    all
 }
 
 /// `sum / 4`, rounded to the nearest whole number, halves towards 0.
@@ -72,11 +79,11 @@ impl Rdt {
         );
         let side = side as i32;
         let linked = |rank: &usize| {
-            let (x, y) = generators(*rank).0;
+            let (x, y) = VECTORS[*rank][0];
             (x.rem_euclid(side), y.rem_euclid(side)) != (0, 0)
         };
         let top = (1..=RANKS_MAX).rev().find(linked).expect("rank 1 has links on every side from 4 on");
-        Rdt { side, top }
+        Rdt { side, bits: side.trailing_zeros(), top }
     }
 
     /// The greatest rank with links.
@@ -91,7 +98,7 @@ impl Rdt {
 
     /// Where a node is.
     pub(super) fn place(&self, node: u32) -> Vector {
-        (node as i32 % self.side, node as i32 / self.side)
+        (node as i32 & (self.side - 1), node as i32 >> self.bits)
     }
 
     /// The node at a place.
@@ -101,7 +108,7 @@ impl Rdt {
 
     /// The upper rank of the node at a place.
     pub(super) fn rank(&self, (x, y): Vector) -> usize {
-        usize::from(RANKS[y.rem_euclid(4) as usize][x.rem_euclid(4) as usize])
+        usize::from(RANKS[(y & 3) as usize][(x & 3) as usize])
     }
 
     /// The place behind a link: ports 0 to 3 are +x, -x, +y, -y; 4 to 7 are +e, -e, +f, -f of the node's upper rank.
@@ -112,13 +119,12 @@ impl Rdt {
     }
 
     pub(super) fn link(&self, rank: usize, port: usize) -> Vector {
-        let (e, f) = generators(rank);
-        let (x, y) = if port % 4 < 2 { e } else { f };
-        if port.is_multiple_of(2) { (x, y) } else { (-x, -y) }
+        VECTORS[rank][port % 4]
     }
 
     pub(super) fn step(&self, at: Vector, by: Vector) -> Vector {
-        ((at.0 + by.0).rem_euclid(self.side), (at.1 + by.1).rem_euclid(self.side))
+        // The side is a power of two: the mask takes the remainder, of what is below 0, too.
+        ((at.0 + by.0) & (self.side - 1), (at.1 + by.1) & (self.side - 1))
     }
 
     /// Whether a step closes the ring of its direction. Rings of even ranks run along one axis, those of odd ranks
@@ -156,7 +162,7 @@ impl Rdt {
 
     /// The shortest vector of the greatest rank that leads to the same node.
     fn shortest(&self, (a, b): Vector) -> Vector {
-        let (e, f) = generators(self.top);
+        let [e, _, f, _] = VECTORS[self.top];
         let place = |(a, b): Vector| self.step((0, 0), (a * e.0 + b * f.0, a * e.1 + b * f.1));
         let bound = a.abs() + b.abs();
         let all = (-bound..=bound).flat_map(|a| (-bound..=bound).map(move |b| (a, b)));
@@ -257,7 +263,7 @@ impl Ways {
     ) -> Hop {
         let [from, to, at] = [ends.0, ends.1, at].map(|node| self.rdt.place(node as u32));
         let side = self.rdt.side;
-        let (x, y) = ((to.0 - from.0).rem_euclid(side), (to.1 - from.1).rem_euclid(side));
+        let (x, y) = ((to.0 - from.0) & (side - 1), (to.1 - from.1) & (side - 1));
         let list = ((from.1 % 4 * 4 + from.0 % 4) * side * side + y * side + x) as usize;
         let step = self.steps[self.begins[list] as usize + usize::from(taken)];
         let next = usize::from(step & !TRANSITION_BIT);

@@ -4,7 +4,7 @@
 //! goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher priority come first, then classes in turn.
 
 use super::config::Arbitration;
-use super::network::{FIRST, FORK, Grant, INPUTS_MAX, NONE, Network, packet_of};
+use super::network::{FIRST, FORK, Gate, Grant, INPUTS_MAX, NONE, Network, packet_of};
 use super::packet::NOBODY;
 use super::topology::Routes;
 
@@ -37,7 +37,7 @@ impl Network {
         }
         let of_a_port = (1u32 << self.channels) - 1;
         while wanted != 0 {
-            let port = wanted.trailing_zeros() as usize / self.channels;
+            let port = usize::from(self.gates[wanted.trailing_zeros() as usize].port);
             let first = port * self.channels;
             wanted &= !(of_a_port << first);
             self.arbitrate(node, port, &wants[first..first + self.channels]);
@@ -47,8 +47,8 @@ impl Network {
     /// Where a packet's first flit goes.
     fn route(&mut self, node: usize, input: usize, flit: u32) -> u8 {
         debug_assert!(flit & FIRST != 0, "the flits behind the first one go where it went");
-        let (port, channel) = (input / self.channels, input % self.channels);
-        let (level, class) = (channel / self.classes, channel % self.classes);
+        let Gate { port, level, class } = self.gates[input];
+        let (port, level, class) = (usize::from(port), usize::from(level), usize::from(class));
         let hop = match &self.routes {
             Routes::Grid(grid) => grid.next(node, self.packets[packet_of(flit)].to.0 as usize, port, class),
             Routes::Rdt(_) if self.packets[packet_of(flit)].cast != NOBODY => {
@@ -72,18 +72,20 @@ impl Network {
         if !self.stalled.is_empty() && self.stalled[at] > self.now() {
             return;
         }
-        let end = self.ends[at] as usize;
+        let output = self.outputs[at];
+        let end = output.end as usize;
         for level in (0..self.levels).rev() {
-            for turn in 1..=self.classes {
-                let class = (usize::from(self.last_class[at]) + turn) % self.classes;
+            let mut class = usize::from(output.last_class);
+            for _ in 0..self.classes {
+                class = if class + 1 >= self.classes { 0 } else { class + 1 };
                 let channel = level * self.classes + class;
                 let inputs = wants[channel];
-                if inputs == 0 || !self.has_room(node, port, end + channel) {
+                if inputs == 0 || !self.has_room(node, port, level, end + channel) {
                     continue;
                 }
                 let owner = self.buffers[end + channel].owner;
                 let input = if owner == NONE {
-                    self.pick(inputs, self.last_input[at])
+                    self.pick(inputs, output.last_input)
                 } else if inputs & (1 << owner) != 0 {
                     owner
                 } else {
@@ -111,10 +113,9 @@ impl Network {
     }
 
     /// Whether the other end of a channel can take a flit. A node takes all flits of a message that it has begun to take.
-    fn has_room(&self, node: usize, port: usize, end: usize) -> bool {
+    fn has_room(&self, node: usize, port: usize, level: usize, end: usize) -> bool {
         let buffer = &self.buffers[end];
         if port == self.ports - 1 {
-            let level = end % self.channels / self.classes;
             return buffer.owner != NONE || self.room[node * self.levels + level] > 0;
         }
         let len = usize::from(buffer.len);
