@@ -6,17 +6,30 @@
 //! lock, or whoever leaves a barrier. The unit is a word of eight bytes: programs in which two nodes touch one word,
 //! one of them to write, with no release and acquire in between, are wrong (a race), and read anything.
 //!
-//! [`protocol`] is pure; a [`Store`] is where the bytes are. [`lines`] is another memory, of lines with one writer each, as a machine
-//! has it that caches the memory of others.
+//! [`protocol`] is pure; a [`Store`] is where the bytes are. A [`Node`] runs it under a program on any fabric:
+//! simulated, threads, or processes under MPI. The program sees a [`Memory`] and says what it uses before it does;
+//! [`kernels`] has some. On real nodes ([`fault`]) it need not say it: page faults do.
+//!
+//! [`lines`] is another memory, of lines with one writer each, as a machine has it that caches the memory of others.
 
 #![deny(unsafe_code)]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+pub mod fault;
+mod frames;
+pub mod kernels;
 pub mod lines;
+mod memory;
 mod message;
+mod node;
 pub mod protocol;
 mod runs;
+mod space;
 mod store;
 
+pub use memory::{Memory, Use, View};
 pub use message::{KINDS, Malformed, Message, Page};
+pub use node::{Local, Node, Work};
 pub use runs::{Runs, WORD};
 pub use store::{Access, Store};

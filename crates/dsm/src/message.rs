@@ -6,9 +6,9 @@ use std::fmt;
 /// The number of a page, the same at all nodes.
 pub type Page = u32;
 
-/// A message of the protocol. Of one pair of nodes those that ask (`Fetch`, `Diffs`, `Lock`, `Unlock`) stay in order among
-/// each other; so do those that answer (`Page`, `Done`, `Grant`). `Invalidate` and `Update` go to many, in no order
-/// with anything.
+/// A message of the protocol. Of one pair of nodes those that ask (`Fetch`, `Diffs`, `Lock`, `Unlock`) stay in order
+/// among each other; so do those that answer (`Page`, `Done`, `Grant`). `Invalidate` and `Update` go to many, in no
+/// order with anything.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// To a page's home: what is in it?

@@ -15,8 +15,8 @@ pub enum Access {
 
 /// The pages of one node. The protocol reads and writes bytes whatever the program may do meanwhile.
 ///
-/// At first the program may [`Write`](Access::Write) the pages whose home is the node, and do nothing with others; all
-/// bytes are 0.
+/// At first the program may [`Write`](Access::Write) the pages whose home is the node, and do nothing with others;
+/// all bytes are 0.
 pub trait Store {
     /// Copies the bytes of a page.
     fn read(&self, page: Page, into: &mut [u8]);

@@ -104,8 +104,8 @@ impl Protocol {
         Ok(())
     }
 
-    /// Pages of this home have changed; what has is `None` where the home itself has written and has no twin. Their copies hear of
-    /// it, and whoever changed them when they have (D1).
+    /// Pages of this home have changed; what has is `None` where the home itself has written and has no twin. Their
+    /// copies hear of it, and whoever changed them when they have (D1).
     pub(super) fn change<E: Store + Post>(
         &mut self,
         origin: Origin,

@@ -48,7 +48,8 @@ impl Locks {
 }
 
 impl Protocol {
-    /// The program wants a lock: begins. When it [has](Protocol::has_lock) it, it has to [acquire](Protocol::acquire).
+    /// The program wants a lock: begins. When it [has](Protocol::has_lock) it, it has to
+    /// [acquire](Protocol::acquire).
     pub fn lock<E: Store + Post>(&mut self, lock: u32, env: &mut E) {
         env.post(self.lock_home(lock), Message::Lock { lock });
     }

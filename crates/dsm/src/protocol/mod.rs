@@ -1,4 +1,5 @@
-//! The protocol of one node. Pure: no clock, no thread, nothing that depends on a hash, nothing sent but through [`Post`].
+//! The protocol of one node. Pure: no clock, no thread, nothing that depends on a hash, nothing sent but through
+//! [`Post`].
 //!
 //! | a page, at a node that is not its home | the program may | |
 //! |---|---|---|
@@ -11,14 +12,15 @@
 //!
 //! - D1 A release is over only when all copies that were made before it are gone or updated. A copy whose end was
 //!   ordered for an earlier batch counts until it has acknowledged.
-//! - D2 A home counts the batches that a page has got: its version. A node remembers the newest version that it was told
-//!   of, and fetches again when an older page comes: pages and multicasts overtake each other. An order to drop or
-//!   update a copy that is as new is obeyed already.
-//! - D3 A dirty page that is to be dropped becomes stale instead, and is acknowledged at once. What the node wrote goes
-//!   home at its next acquire or release, and the page with it. So writers of one page never wait for each other.
+//! - D2 A home counts the batches that a page has got: its version. A node remembers the newest version that it was
+//!   told of, and fetches again when an older page comes: pages and multicasts overtake each other. An order to drop
+//!   or update a copy that is as new is obeyed already.
+//! - D3 A dirty page that is to be dropped becomes stale instead, and is acknowledged at once. What the node wrote
+//!   goes home at its next acquire or release, and the page with it. So writers of one page never wait for each
+//!   other.
 //! - D4 What goes home are the words that differ from the twin. In programs without races others write other words.
-//! - D5 A home has no twin. What it writes is noticed only while others have copies; with [`Mode::Update`] it has a twin
-//!   then, because a whole page would undo what is under way to it.
+//! - D5 A home has no twin. What it writes is noticed only while others have copies; with [`Mode::Update`] it has a
+//!   twin then, because a whole page would undo what is under way to it.
 //! - D6 An acquire drops stale pages before the program goes on: it may not read there what others have written.
 
 mod home;
@@ -38,7 +40,8 @@ use std::sync::Arc;
 pub trait Post {
     /// To one node, which may be this one.
     fn post(&mut self, to: NodeId, message: Message);
-    /// To several nodes, this one not among them. When all have received it, [`Protocol::acknowledged`] is told this tag.
+    /// To several nodes, this one not among them. When all have received it, [`Protocol::acknowledged`] is told this
+    /// tag.
     fn post_many(&mut self, to: NodeSet, tag: u64, message: Message);
 }
 
@@ -173,8 +176,8 @@ enum Rule {
     Acquire,
 }
 
-/// One node's part of the protocol. The program of a node is one thread: it does not read, write, or ask for a lock while it
-/// waits for one of its own releases.
+/// One node's part of the protocol. The program of a node is one thread: it does not read, write, or ask for a lock
+/// while it waits for one of its own releases.
 #[derive(Clone, Hash, Debug)]
 pub struct Protocol {
     options: Options,
@@ -394,6 +397,8 @@ impl Protocol {
                 self.outstanding = left.ok_or(Malformed("the end of a batch that nobody sent"))?;
                 Ok(())
             }
+            // A network may reach more nodes than it was told, the home itself among them.
+            Message::Invalidate { .. } | Message::Update { .. } if from == self.options.node => Ok(()),
             Message::Invalidate { pages } => {
                 pages.into_iter().try_for_each(|(page, version)| self.invalidate(page, version, env))
             }
@@ -473,8 +478,8 @@ impl Protocol {
         self.counters.reached += 1;
         Ok(())
     }
-    /// The words come from programs without races, so they are others than those that this node has written: they go into the
-    /// twin as well, and the order of updates does not matter.
+    /// The words come from programs without races, so they are others than those that this node has written: they go
+    /// into the twin as well, and the order of updates does not matter.
     fn update<E: Store + Post>(
         &mut self,
         page: Page,

@@ -25,22 +25,36 @@ impl Doorbell {
         Doorbell { asleep: AtomicBool::new(false), sleeper: OnceLock::new() }
     }
 
+    /// The calling thread is the one that sleeps here.
+    pub(super) fn adopt(&self) {
+        self.sleeper.get_or_init(thread::current);
+    }
+    /// From now on [`Doorbell::ring`] wakes the sleeper. Who says so looks afterwards whether there is something to
+    /// do (B1).
+    pub(super) fn listen(&self) {
+        // Release: pairs with the Acquire in `ring`, which then finds the sleeper.
+        self.asleep.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+    }
+    /// Nobody need be woken: somebody looks.
+    pub(super) fn hush(&self) {
+        // Relaxed: a sender that still sees "yes" unparks in vain.
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
     /// Parks the calling thread, always the same one, unless `wanted` says that there is something to do; at most for
     /// `limit`. It may return for no reason.
     pub(super) fn sleep(&self, limit: Option<Duration>, wanted: impl FnOnce() -> bool) {
-        self.sleeper.get_or_init(thread::current);
-        // Release: pairs with the Acquire in `ring`, which then finds the sleeper. The fence orders it before what
-        // `wanted` looks at (B1).
-        self.asleep.store(true, Ordering::Release);
-        fence(Ordering::SeqCst);
+        self.adopt();
+        // Its fence comes before what `wanted` looks at (B1).
+        self.listen();
         if !wanted() {
             match limit {
                 None => thread::park(),
                 Some(limit) => park_timeout(limit),
             }
         }
-        // Relaxed: a sender that still sees "yes" unparks in vain.
-        self.asleep.store(false, Ordering::Relaxed);
+        self.hush();
     }
 
     /// Wakes the node if it sleeps; what is to wake it has been published.

@@ -102,12 +102,56 @@ pub struct Threads {
     stalled: bool,
 }
 
+/// The doorbell of a node that several threads step in turn, one of which sleeps behind it.
+#[derive(Clone)]
+pub struct Bell {
+    hub: Arc<Hub>,
+    node: NodeId,
+}
+
+impl Bell {
+    fn doorbell(&self) -> &Doorbell {
+        &self.hub.mailboxes[self.node.0 as usize].doorbell
+    }
+    /// The calling thread is the one that sleeps (by parking). Once, before anybody listens.
+    pub fn adopt(&self) {
+        self.doorbell().adopt();
+    }
+    /// Senders wake the sleeper from now on. Who says so looks afterwards whether there is [news](Threads::has_news),
+    /// and if so rings.
+    pub fn listen(&self) {
+        self.doorbell().listen();
+    }
+    /// Senders need not wake anybody: somebody looks.
+    pub fn hush(&self) {
+        self.doorbell().hush();
+    }
+    /// Wakes the sleeper if the bell listens.
+    pub fn ring(&self) {
+        self.doorbell().ring();
+    }
+    /// The node has failed, and with it the run (H3).
+    pub fn fail(&self, reason: String) {
+        self.hub.fail(Failed { node: self.node, reason });
+    }
+    /// What failed first, if anything did.
+    pub fn failure(&self) -> Option<Failed> {
+        self.hub.failure.lock().expect("nothing panics while it holds this").clone()
+    }
+}
+
 /// The lanes of one priority that lead to a node.
 #[derive(Default)]
 struct Inbox {
     lanes: Vec<(NodeId, Reader)>,
     /// The one that was read last.
     current: usize,
+}
+
+/// The ways of `nodes` nodes to each other, for threads of the caller that step them.
+pub fn open(nodes: u32) -> Vec<Threads> {
+    let hub = Arc::new(Hub::new(nodes, processors(nodes)));
+    (0..nodes).map(|node| Threads::new(hub.clone(), NodeId(node))).collect()
 }
 
 /// Runs `nodes` nodes, made by `make` and stepped each by a thread of its own, until all are done; what `end` makes
@@ -245,8 +289,9 @@ impl Threads {
         (index, self.writers[index].as_mut().expect("just made"))
     }
 
-    /// Makes visible everything that has been sent; whether some of it went to this node itself.
-    fn publish(&mut self) -> bool {
+    /// Makes visible everything that has been sent; whether some of it went to this node itself. Whoever steps a node
+    /// does so after each step.
+    pub fn publish(&mut self) -> bool {
         let mut to_itself = false;
         while let Some(index) = self.unpublished.pop() {
             self.writers[index].as_mut().expect("it has been written to").publish();
@@ -272,6 +317,24 @@ impl Threads {
                 self.inbox[priority as usize].lanes.push((from, reader));
             }
         }
+    }
+
+    /// Whether there is a message, the end of a barrier, or a failure to look at.
+    pub fn has_news(&mut self) -> bool {
+        self.has_message() || self.is_over() || self.hub.has_failed()
+    }
+    /// Whether some node has failed: all others are to be abandoned (H3).
+    pub fn has_failed(&self) -> bool {
+        self.hub.has_failed()
+    }
+    /// The node is done: what still comes to it vanishes.
+    pub fn retire(&mut self) {
+        // Relaxed: nothing else is told by it.
+        self.mailbox(self.node).done.store(true, Ordering::Relaxed);
+    }
+    /// The node's doorbell.
+    pub fn bell(&self) -> Bell {
+        Bell { hub: self.hub.clone(), node: self.node }
     }
 
     fn has_message(&mut self) -> bool {

@@ -1,6 +1,7 @@
 //! The protocol explored: small cases in every order, large ones along random ways, and each rule taken away.
 //!
-//! `FIFTH_SEEDS=FROM..TO` chooses the seeds of `random_runs_hold_every_invariant`; `cargo xtask simulate --seeds N` does that.
+//! `FIFTH_SEEDS=FROM..TO` chooses the seeds of `random_runs_hold_every_invariant`; `cargo xtask simulate --seeds N`
+//! does that.
 
 mod model;
 

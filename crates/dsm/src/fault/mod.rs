@@ -1,0 +1,138 @@
+//! Page faults: a program reads and writes shared memory as if it were its own.
+//!
+//! Each node has a view of its pages whose protections are its own ([`mapping`]). A touch that is not allowed raises
+//! SIGSEGV; the handler makes the thread that touched drive its node until the page is there ([`engine`]), and
+//! returns: the touch is made again.
+//!
+//! - D8 The handler runs on a stack of its own, in the middle of code of the program that reads or writes the view,
+//!   and nowhere else: so what it locks and allocates is not in use by the same thread. The protocol touches the
+//!   alias only.
+//! - D9 What is no touch of this thread's own view goes to the handler that was there before.
+
+mod engine;
+mod mapping;
+
+pub use engine::{Attached, Ended, Region, Word, run};
+pub(crate) use mapping::Mapping;
+
+use engine::Gate;
+use mapping::Words;
+use std::cell::Cell;
+use std::io;
+use std::ptr::null_mut;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Bytes of the handler's stack: it runs the protocol.
+const STACK: usize = 512 << 10;
+/// Of the error code of a page fault (Intel, volume 3, 4.7): it was a write.
+const WRITE: libc::greg_t = 2;
+
+/// What the handler knows of a thread.
+#[derive(Clone, Copy)]
+struct Place {
+    gate: *const Gate,
+    start: usize,
+    bytes: usize,
+    page_bytes: usize,
+}
+
+thread_local! {
+    static PLACE: Cell<Option<Place>> = const { Cell::new(None) };
+}
+
+/// The handler that was there before; a `sigaction`, made once and never freed.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
+
+/// While it lives, faults of this thread in the view are served.
+pub(crate) struct Faults {
+    stack: Vec<u8>,
+    before: libc::stack_t,
+}
+
+impl Faults {
+    /// `gate` must outlive it.
+    fn new(gate: &Gate, words: Words, page_bytes: usize) -> io::Result<Faults> {
+        install()?;
+        let mut stack = vec![0u8; STACK];
+        let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
+        let mut before = libc::stack_t { ss_sp: null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: D8: the stack lives until `drop` gives back the one before.
+        if unsafe { libc::sigaltstack(&new, &mut before) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        PLACE.set(Some(Place { gate, start: words.start(), bytes: words.bytes(), page_bytes }));
+        Ok(Faults { stack, before })
+    }
+}
+
+impl Drop for Faults {
+    fn drop(&mut self) {
+        PLACE.set(None);
+        // SAFETY: it is what was there before on this thread.
+        unsafe { libc::sigaltstack(&self.before, null_mut()) };
+        self.stack.clear();
+    }
+}
+
+/// Installs the handler once in a process.
+fn install() -> io::Result<()> {
+    static ONCE: Once = Once::new();
+    let mut failed = None;
+    ONCE.call_once(|| {
+        // SAFETY: all-zero is a valid `sigaction`.
+        let (mut action, mut before): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = on_fault as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        // SAFETY: D8; the set is this action's own. What was there is read first, because the handler needs it at
+        // once.
+        unsafe {
+            libc::sigemptyset(&mut action.sa_mask);
+            if libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut before) == 0 {
+                BEFORE.store(Box::into_raw(Box::new(before)), Ordering::Release);
+                if libc::sigaction(libc::SIGSEGV, &action, null_mut()) == 0 {
+                    return;
+                }
+            }
+        }
+        failed = Some(io::Error::last_os_error());
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the system gives both (SA_SIGINFO); D8.
+    let (address, error) = unsafe {
+        let context = &*context.cast::<libc::ucontext_t>();
+        ((*info).si_addr() as usize, context.uc_mcontext.gregs[libc::REG_ERR as usize])
+    };
+    let place = PLACE.get().filter(|place| address.wrapping_sub(place.start) < place.bytes);
+    let Some(place) = place else { return pass_on(signal, info, context) };
+    let page = ((address - place.start) / place.page_bytes) as u32;
+    // SAFETY: `Faults::new`: the gate lives; errno is this thread's, and the program must not see it changed.
+    unsafe {
+        let errno = *libc::__errno_location();
+        (*place.gate).fault(page, error & WRITE != 0);
+        *libc::__errno_location() = errno;
+    }
+}
+
+/// D9.
+fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let before = BEFORE.load(Ordering::Acquire);
+    // SAFETY: it was stored before the handler was installed, and is never freed. A handler is a function of the kind
+    // that its flags say; the default is restored, and the touch that comes again ends the process.
+    unsafe {
+        let action = (*before).sa_sigaction;
+        if action == libc::SIG_DFL || action == libc::SIG_IGN {
+            libc::signal(libc::SIGSEGV, libc::SIG_DFL);
+        } else if (*before).sa_flags & libc::SA_SIGINFO != 0 {
+            let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                std::mem::transmute(action);
+            handler(signal, info, context);
+        } else {
+            let handler: extern "C" fn(libc::c_int) = std::mem::transmute(action);
+            handler(signal);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Programs that share memory, written once for all kinds of nodes: matrix multiplication, and the FFT and LU of
+//! SPLASH-2 (Woo et al., "The SPLASH-2 Programs", ISCA 1995).
+
+pub mod fft;
+pub mod lu;
+pub mod matmul;
+
+use crate::WORD;
+use crate::protocol::{Mode, Options};
+use fabric::NodeId;
+use std::ops::Range;
+
+/// Bytes of a page of these programs.
+pub const PAGE_BYTES: usize = 4096;
+/// Words of it.
+pub const PAGE_WORDS: usize = PAGE_BYTES / WORD;
+
+/// A node's share of `count` things that lie one after another.
+pub fn share(count: usize, node: u32, nodes: u32) -> Range<usize> {
+    let at = |node: u32| count * node as usize / nodes as usize;
+    at(node)..at(node + 1)
+}
+
+/// Options for so many words: each node is the home of a share of their pages.
+pub fn options(words: usize, node: NodeId, nodes: u32, mode: Mode) -> Options {
+    let pages = words.div_ceil(PAGE_WORDS);
+    let homes = (0..nodes).flat_map(|node| share(pages, node, nodes).map(move |_| NodeId(node))).collect();
+    Options { node, nodes, page_bytes: PAGE_BYTES, homes, mode }
+}
+
+/// A float from -1 to 1, from a place in an array: the same at all nodes (SplitMix64).
+pub fn element(place: usize) -> f64 {
+    let mut z = (place as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ z >> 31) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}

@@ -1,0 +1,352 @@
+//! A node that shares memory, on any fabric: a program of [`machine`], which runs the protocol and one task, the
+//! user's.
+
+use crate::frames::Frames;
+use crate::protocol::{Counters, Options, Post, Protocol};
+pub(crate) use crate::space::Space;
+use crate::{Access, Memory, Message, Page, Store, Use, View, WORD};
+use fabric::{Fabric, NodeId, NodeSet, Priority};
+use machine::{Call, Context, Here, Program, Slot, Spread, Verdict};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+/// What a node's program has done, and what its time went into: nanoseconds, or cycles of the simulated network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Work {
+    /// Pages that the program wrote between two releases, summed over these.
+    pub written: u64,
+    /// Waiting for pages.
+    pub fetching: u64,
+    /// Waiting until what was written had been released, or stale pages had gone home.
+    pub releasing: u64,
+    /// Waiting for others in barriers.
+    pub barriers: u64,
+    /// Waiting for locks.
+    pub locks: u64,
+}
+
+/// What a node has.
+struct Inner {
+    protocol: Protocol,
+    space: Space,
+    /// How multicasts to copies go.
+    spread: Spread,
+    /// What is to be sent.
+    out: Vec<Out>,
+    /// Who wants to know when anything has changed.
+    waiting: Vec<Slot<()>>,
+    /// Pages that the program has written since the last release.
+    written: BTreeSet<Page>,
+    work: Work,
+}
+
+enum Out {
+    One(NodeId, Message),
+    Many(NodeSet, u64, Message),
+}
+
+/// What the protocol sees of a node.
+struct Env<'a> {
+    space: &'a mut Space,
+    out: &'a mut Vec<Out>,
+}
+
+impl Store for Env<'_> {
+    fn read(&self, page: Page, into: &mut [u8]) {
+        self.space.read(page, into);
+    }
+    fn write(&mut self, page: Page, at: usize, bytes: &[u8]) {
+        self.space.write(page, at, bytes);
+    }
+    fn access(&mut self, page: Page, access: Access) {
+        self.space.access(page, access);
+    }
+}
+
+impl Post for Env<'_> {
+    fn post(&mut self, to: NodeId, message: Message) {
+        self.out.push(Out::One(to, message));
+    }
+    fn post_many(&mut self, to: NodeSet, tag: u64, message: Message) {
+        self.out.push(Out::Many(to, tag, message));
+    }
+}
+
+impl Inner {
+    fn ask<R>(&mut self, f: impl FnOnce(&mut Protocol, &mut Env<'_>) -> R) -> R {
+        f(&mut self.protocol, &mut Env { space: &mut self.space, out: &mut self.out })
+    }
+    fn tell_changed(&mut self) {
+        self.waiting.drain(..).for_each(|slot| _ = slot.fill(()));
+    }
+}
+
+fn priority(message: &Message) -> Priority {
+    if message.answers() { Priority::High } else { Priority::Low }
+}
+
+/// A node's memory, for its program.
+pub struct Local {
+    inner: Rc<RefCell<Inner>>,
+    here: Here,
+}
+
+impl Local {
+    fn ask<R>(&self, f: impl FnOnce(&mut Protocol, &mut Env<'_>) -> R) -> R {
+        self.inner.borrow_mut().ask(f)
+    }
+    /// Sends what the protocol wants to have sent; false if that was nothing.
+    async fn send(&self) -> bool {
+        let out = std::mem::take(&mut self.inner.borrow_mut().out);
+        let any = !out.is_empty();
+        for out in out {
+            match out {
+                Out::One(to, message) => {
+                    let (words, bytes) = message.write();
+                    self.here.send_with(to, priority(&message), message.kind(), &words, bytes).await;
+                }
+                Out::Many(to, tag, message) => multicast(&self.inner, &self.here, to, tag, &message),
+            }
+        }
+        any
+    }
+    /// Waits until this holds: it is looked at again after each change.
+    async fn until(&self, mut holds: impl FnMut(&mut Protocol, &mut Env<'_>) -> bool) {
+        while !self.ask(&mut holds) {
+            if self.send().await {
+                continue;
+            }
+            let changed = Slot::new();
+            self.inner.borrow_mut().waiting.push(changed.clone());
+            changed.read().await;
+        }
+    }
+    /// All pages of these words are there.
+    pub(crate) async fn fetch(&self, uses: &[Use], page_words: usize) {
+        self.until(|protocol, env| {
+            let mut all = true;
+            for each in uses {
+                for page in each.pages(page_words) {
+                    all &= if each.writes { protocol.write(page, env) } else { protocol.read(page, env) };
+                }
+            }
+            all
+        })
+        .await;
+    }
+    /// The page is there, to be read or written.
+    pub(crate) async fn touch(&self, page: Page, writes: bool) {
+        let begin = self.here.now();
+        self.until(|protocol, env| if writes { protocol.write(page, env) } else { protocol.read(page, env) })
+            .await;
+        self.inner.borrow_mut().work.fetching += self.here.now().0 - begin.0;
+    }
+    async fn release(&self) {
+        {
+            let mut inner = self.inner.borrow_mut();
+            inner.work.written += inner.written.len() as u64;
+            inner.written.clear();
+        }
+        let begin = self.here.now();
+        self.ask(|protocol, env| protocol.release(env));
+        self.send().await;
+        self.until(|protocol, _| protocol.is_released()).await;
+        self.inner.borrow_mut().work.releasing += self.here.now().0 - begin.0;
+    }
+    async fn acquire(&self) {
+        let begin = self.here.now();
+        self.ask(|protocol, env| protocol.acquire(env));
+        self.send().await;
+        self.until(|protocol, _| protocol.is_released()).await;
+        self.inner.borrow_mut().work.releasing += self.here.now().0 - begin.0;
+    }
+}
+
+impl Memory for Local {
+    fn node(&self) -> u32 {
+        self.here.node().0
+    }
+    fn nodes(&self) -> u32 {
+        self.here.nodes()
+    }
+    async fn with<R>(&self, uses: &[Use], f: impl FnOnce(&mut [View<'_>]) -> R) -> R {
+        let begin = self.here.now();
+        let page_words = self.inner.borrow().space.page_words();
+        self.fetch(uses, page_words).await;
+        let mut inner = self.inner.borrow_mut();
+        inner.work.fetching += self.here.now().0 - begin.0;
+        for each in uses.iter().filter(|each| each.writes) {
+            inner.written.extend(each.pages(page_words));
+        }
+        let Space::Frames(frames) = &mut inner.space else { unreachable!("its program has the view") };
+        f(&mut frames.views(uses))
+    }
+    async fn barrier(&self) {
+        self.release().await;
+        let begin = self.here.now();
+        self.here.barrier().await;
+        self.inner.borrow_mut().work.barriers += self.here.now().0 - begin.0;
+        self.acquire().await;
+    }
+    async fn lock(&self, lock: u32) {
+        let begin = self.here.now();
+        self.ask(|protocol, env| protocol.lock(lock, env));
+        self.send().await;
+        self.until(|protocol, _| protocol.has_lock(lock)).await;
+        self.inner.borrow_mut().work.locks += self.here.now().0 - begin.0;
+        self.acquire().await;
+    }
+    async fn unlock(&self, lock: u32) {
+        self.release().await;
+        let held = self.ask(|protocol, env| protocol.unlock(lock, env));
+        assert!(held, "node {} does not have lock {lock}", self.node());
+        self.send().await;
+    }
+    fn spend(&self, cycles: u64) {
+        self.here.spend(cycles);
+    }
+}
+
+/// Sends a message to several nodes, and tells the protocol when all of them have it.
+fn multicast(inner: &Rc<RefCell<Inner>>, here: &Here, to: NodeSet, tag: u64, message: &Message) {
+    let (local, kind) = (Local { inner: inner.clone(), here: here.clone() }, message.kind());
+    let (words, bytes) = message.write();
+    here.spawn(async move {
+        let spread = local.inner.borrow().spread;
+        local.here.multicast_by(spread, to, kind, &words, bytes).await;
+        local.ask(|protocol, env| protocol.acknowledged(tag, env));
+        local.inner.borrow_mut().tell_changed();
+        local.send().await;
+    });
+}
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// A node with its program, which gives an `R`.
+pub struct Node<R> {
+    inner: Rc<RefCell<Inner>>,
+    begin: Option<Box<dyn FnOnce(Local) -> Task>>,
+    here: Option<Here>,
+    /// A thread beside the node runs its program (X6 of `machine`).
+    attended: bool,
+    result: Rc<RefCell<Option<R>>>,
+}
+
+impl<R: 'static> Node<R> {
+    /// A node that runs this. Options that make no sense are a mistake of the caller's: panics.
+    pub fn new<T>(options: Options, program: impl FnOnce(Local) -> T + 'static) -> Node<R>
+    where
+        T: Future<Output = R> + 'static,
+    {
+        let space = Space::Frames(Frames::new(options.homes.len(), options.page_bytes));
+        let result = Rc::new(RefCell::new(None));
+        let place = result.clone();
+        let begin = move |local| -> Task {
+            let task = program(local);
+            Box::pin(async move {
+                let end = task.await;
+                *place.borrow_mut() = Some(end);
+            })
+        };
+        Node { begin: Some(Box::new(begin)), result, ..Node::without_program(options, space) }
+    }
+    fn without_program(options: Options, space: Space) -> Node<R> {
+        let inner = Inner {
+            protocol: Protocol::new(options),
+            space,
+            spread: Spread::Tree,
+            out: Vec::new(),
+            waiting: Vec::new(),
+            written: BTreeSet::new(),
+            work: Work::default(),
+        };
+        let (inner, result) = (Rc::new(RefCell::new(inner)), Rc::new(RefCell::new(None)));
+        Node { inner, begin: None, here: None, attended: false, result }
+    }
+    /// Copies hear of changes in this way; without it, along a tree.
+    pub fn with_spread(self, spread: Spread) -> Node<R> {
+        self.inner.borrow_mut().spread = spread;
+        self
+    }
+    /// What the program has given, once it has.
+    pub fn take_result(&self) -> Option<R> {
+        self.result.borrow_mut().take()
+    }
+    /// What the protocol has done.
+    pub fn counters(&self) -> Counters {
+        self.inner.borrow().protocol.counters()
+    }
+    /// What the program has done.
+    pub fn work(&self) -> Work {
+        self.inner.borrow().work
+    }
+}
+
+/// For a thread beside the node that runs its program.
+impl Node<()> {
+    /// A node whose program is elsewhere. It may write at first where its home is.
+    pub(crate) fn of(options: Options, mut space: Space) -> Node<()> {
+        let own = (0..).zip(options.homes.iter()).filter(|&(_, &home)| home == options.node);
+        own.for_each(|(page, _)| space.access(page, Access::Write));
+        Node { attended: true, ..Node::without_program(options, space) }
+    }
+    /// Runs a task at the next steps of the node, which has been stepped before; what it gives goes to `end`.
+    pub(crate) fn spawn<E: 'static, T: Future<Output = E> + 'static>(
+        &self,
+        end: &Rc<RefCell<Option<E>>>,
+        task: impl FnOnce(Local) -> T,
+    ) {
+        let (end, here) = (end.clone(), self.here.clone().expect("it has been stepped"));
+        let task = task(Local { inner: self.inner.clone(), here: here.clone() });
+        here.spawn(async move {
+            let result = task.await;
+            *end.borrow_mut() = Some(result);
+        });
+    }
+    /// The program has ended.
+    pub(crate) fn leave(&mut self) {
+        self.attended = false;
+    }
+    /// The program may do anything with the page, whatever is in it: the run has failed.
+    pub(crate) fn open(&self, page: Page) {
+        self.inner.borrow_mut().space.access(page, Access::Write);
+    }
+}
+
+impl<R> Program for Node<R> {
+    fn holds(&mut self) -> bool {
+        self.attended
+    }
+    fn waits(&mut self) -> bool {
+        self.attended
+    }
+    fn start(&mut self, here: &Here) {
+        self.here = Some(here.clone());
+        let Some(begin) = self.begin.take() else { return };
+        here.spawn(begin(Local { inner: self.inner.clone(), here: here.clone() }));
+    }
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        let mut inner = self.inner.borrow_mut();
+        let page_bytes = inner.space.page_words() * WORD;
+        let Ok(message) = Message::read(call.code, call.words, call.payload, page_bytes) else {
+            return Verdict::Strange;
+        };
+        let received = inner.ask(|protocol, env| protocol.receive(call.from, message, env));
+        inner.tell_changed();
+        let out = std::mem::take(&mut inner.out);
+        drop(inner);
+        for out in out {
+            match out {
+                Out::One(to, message) => {
+                    let (words, bytes) = message.write();
+                    context.send_with(to, priority(&message), message.kind(), &words, bytes);
+                }
+                Out::Many(to, tag, message) => multicast(&self.inner, context.here(), to, tag, &message),
+            }
+        }
+        if received.is_ok() { Verdict::Done } else { Verdict::Strange }
+    }
+}

@@ -1,0 +1,144 @@
+//! Programs on real nodes: page faults bring what they touch.
+
+use dsm::fault::{Attached, Ended, run};
+use dsm::kernels::fft::Fft;
+use dsm::kernels::lu::Lu;
+use dsm::kernels::matmul::{self, Matmul};
+use dsm::kernels::{PAGE_WORDS, options};
+use dsm::protocol::Mode;
+use dsm::{Memory, Use};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+const MODES: [Mode; 2] = [Mode::Invalidate, Mode::Update];
+
+/// Of a real node, which waits inside: a future that is ready at once.
+fn now<R>(future: impl Future<Output = R>) -> R {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => panic!("a real node waits inside"),
+    }
+}
+
+fn nodes<R: Send>(
+    count: u32,
+    words: usize,
+    mode: Mode,
+    program: impl Fn(&Attached<'_>) -> R + Sync,
+) -> Vec<Ended<R>> {
+    run(count, |node| options(words, node, count, mode), program).unwrap_or_else(|failed| panic!("{failed}"))
+}
+
+#[test]
+fn a_touch_brings_the_page() {
+    for mode in MODES {
+        for count in [1, 2, 3, 4] {
+            let words = 8 * PAGE_WORDS;
+            let ends = nodes(count, words, mode, |memory| {
+                let region = memory.region::<u64>(0, words);
+                // Neighbours in a page have different writers.
+                for index in (memory.node() as usize..words).step_by(count as usize) {
+                    region.set(index, 3 * index as u64 + 1);
+                }
+                now(memory.barrier());
+                (0..words).map(|index| region.get(index)).sum::<u64>()
+            });
+            let wanted = (0..words as u64).map(|index| 3 * index + 1).sum::<u64>();
+            assert!(ends.iter().all(|end| end.result == wanted), "{count} nodes, {mode:?}");
+            let misses: u64 = ends.iter().map(|end| end.counters.misses).sum();
+            assert_eq!(misses > 0, count > 1, "{count} nodes");
+        }
+    }
+}
+
+#[test]
+fn a_counter_under_a_lock_loses_nothing() {
+    for mode in MODES {
+        for count in [1, 2, 4] {
+            let ends = nodes(count, PAGE_WORDS, mode, |memory| {
+                let counter = memory.region::<i64>(7, 1);
+                for _ in 0..50 {
+                    now(memory.lock(3));
+                    counter.set(0, counter.get(0) - 1);
+                    now(memory.unlock(3));
+                }
+                now(memory.barrier());
+                counter.get(0)
+            });
+            assert!(ends.iter().all(|end| end.result == -50 * i64::from(count)), "{count} nodes, {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn a_home_that_computes_serves_others() {
+    let ends = nodes(2, 2 * PAGE_WORDS, Mode::Invalidate, |memory| {
+        let region = memory.region::<f64>(0, 2 * PAGE_WORDS);
+        if memory.node() == 0 {
+            region.set(0, 1.5);
+            now(memory.barrier());
+            // It answers no message until node 1 has read its page, which the other page tells; that is no release.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            now(memory.barrier());
+            return true;
+        }
+        now(memory.barrier());
+        let begin = std::time::Instant::now();
+        let right = region.get(0) == 1.5;
+        let soon = begin.elapsed() < std::time::Duration::from_millis(150);
+        now(memory.barrier());
+        right && soon
+    });
+    assert!(ends.iter().all(|end| end.result));
+}
+
+#[test]
+fn kernels_give_what_they_give_on_one_node() {
+    let (matmul, lu, fft) = (Matmul { n: 48 }, Lu { n: 64, block: 8 }, Fft { side: 16, inverse: false });
+    let product = matmul::sequential(48);
+    let mut first = None;
+    for mode in MODES {
+        for count in [1, 2, 3, 4, 8] {
+            let rows = nodes(count, matmul.words(), mode, |memory| now(matmul.run(memory)));
+            assert_eq!(rows.into_iter().flat_map(|end| end.result).collect::<Vec<_>>(), product, "{count}");
+            let both = nodes(count, lu.words().max(fft.words()), mode, |memory| {
+                now(lu.fill(memory));
+                now(lu.factorise(memory));
+                let factors = now(lu.matrix(memory));
+                now(memory.barrier());
+                now(fft.fill(memory));
+                now(fft.run(memory));
+                (factors, now(memory.with(&[Use::read(0, 512)], |views| views[0].to_vec())))
+            });
+            let wanted = first.get_or_insert_with(|| both[0].result.clone());
+            assert!(both.iter().all(|end| end.result == *wanted), "{count} nodes, {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_fails_ends_the_run() {
+    let failed = run(
+        3,
+        |node| options(3 * PAGE_WORDS, node, 3, Mode::Invalidate),
+        |memory| {
+            let region = memory.region::<u64>(0, 3 * PAGE_WORDS);
+            assert!(memory.node() != 1, "no more");
+            // Its pages may not come any more.
+            let sum: u64 = (0..region.len()).map(|index| region.get(index)).sum();
+            now(memory.barrier());
+            sum
+        },
+    );
+    let failed = failed.expect_err("node 1 panics");
+    assert!(failed.to_string().starts_with("node 1: no more"), "{failed}");
+}
+
+#[test]
+fn pages_that_the_system_cannot_protect_are_refused() {
+    let small =
+        |node| dsm::protocol::Options { page_bytes: 64, ..options(PAGE_WORDS, node, 1, Mode::Invalidate) };
+    let failed = run(1, small, |_| ()).expect_err("64 bytes");
+    assert!(failed.to_string().contains("pages of 64 bytes"), "{failed}");
+}
