@@ -258,7 +258,11 @@ fn deadlock(
     for goal in goals {
         writeln!(out, "   PSUS: {}", harmless(&goal.goal))?;
         if !goal.waits_for.is_empty() {
-            writeln!(out, "         waits for {}", harmless(&goal.waits_for.join(", ")))?;
+            write!(out, "         waits for {}", harmless(&goal.waits_for.join(", ")))?;
+            match goal.holder.and_then(|index| goals.get(index)) {
+                Some(holder) => writeln!(out, ", which {} holds", harmless(&holder.goal))?,
+                None => writeln!(out)?,
+            }
         }
         place(&goal.file, goal.line, texts.lines, out)?;
         called(goal, texts, out)?;

@@ -229,6 +229,21 @@ fn many_priorities_do_not_pass_the_limit_by_much() {
     assert!(peak < 160 << 10, "{peak} KiB");
 }
 
+/// Were each goal to look at all that wait for the same variable, they would take hours.
+#[test]
+fn a_report_of_very_many_goals_that_wait_for_one_variable_has_an_end() {
+    let clauses = "go(_) :- all(1000000, X), first(_, X).\n\
+        all(0, _).\nall(N, X) :- N > 0 | N1 := N - 1, waits(X, N), all(N1, X).\n\
+        waits(a, _).\nfirst(a, X) :- X = a.\n";
+    let output = end(growing("many", clauses).start(&["run", "-w", "1"]));
+    let told = error(&output);
+    assert_eq!(output.status.code(), Some(255), "{told}");
+    assert!(
+        told.contains("1000001 goals wait") && told.contains("_2, which main:first(_1,_2) holds"),
+        "{told}"
+    );
+}
+
 const FINE: &str = ":- module main.\nmain :- tree(12, N), io:outstream([print(N), nl]).\n\
     tree(0, N) :- N = 1.\ntree(D, N) :- D > 0 | D1 := D - 1, tree(D1, A), tree(D1, B), N := A + B.\n";
 

@@ -222,7 +222,7 @@ fn goals_that_wait_for_ever_are_reported_but_not_daemons() {
 }
 
 #[test]
-fn of_goals_that_lead_to_each_other_only_the_first_ones_are_reported() {
+fn of_goals_that_lead_to_each_other_the_first_ones_are_reported_with_those_that_wait_for_them() {
     let (outcome, _) = run(|w, _, _| {
         let wait = find(w, "wait", 2);
         let (x, y, z) = (w.new_variable(), w.new_variable(), w.new_variable());
@@ -236,8 +236,28 @@ fn of_goals_that_lead_to_each_other_only_the_first_ones_are_reported() {
         Outcome::Done
     });
     let RunOutcome::Deadlock { goals, count: 4 } = outcome else { panic!("{outcome:?}") };
-    let texts: Vec<&str> = goals.iter().map(|goal| goal.goal.as_str()).collect();
-    assert_eq!(texts, ["main:wait(_1,_1)", "main:wait(_1,[_2|_3])"]);
+    let texts: Vec<_> = goals.iter().map(|goal| (goal.goal.as_str(), goal.holder)).collect();
+    let first = [("main:wait(_1,_1)", None), ("main:wait(_1,[_2|_3])", None)];
+    assert_eq!(texts[..2], first);
+    let mut others = texts[2..].to_vec();
+    others.sort_unstable();
+    assert_eq!(others, [("main:wait(_2,2)", Some(1)), ("main:wait(_3,3)", Some(1))]);
+}
+
+#[test]
+fn goals_in_a_circle_hold_what_the_next_one_waits_for() {
+    let (outcome, _) = run(|w, _, _| {
+        let wait = find(w, "wait", 2);
+        let (x, y, z) = (w.new_variable(), w.new_variable(), w.new_variable());
+        w.spawn(wait, &[x, y]);
+        w.spawn(wait, &[y, z]);
+        w.spawn(wait, &[z, x]);
+        Outcome::Done
+    });
+    let RunOutcome::Deadlock { goals, count: 3 } = outcome else { panic!("{outcome:?}") };
+    // Whichever is the first one: it waits for the last.
+    let holders: Vec<_> = goals.iter().map(|goal| goal.holder).collect();
+    assert_eq!(holders, [Some(2), Some(0), Some(1)], "{goals:?}");
 }
 
 #[test]

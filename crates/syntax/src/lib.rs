@@ -21,6 +21,7 @@ pub mod syntax_error;
 pub mod tree;
 pub mod views;
 
+mod circles;
 mod clauses;
 mod macros;
 

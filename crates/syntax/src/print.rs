@@ -8,6 +8,7 @@
 //!
 //! `putt`'s text of a term without variables reads back as the same term with the same operators.
 
+use crate::circles::Circles;
 use crate::format::{
     Escapes, edge_class, float_fixed, float_readable, is_bare_atom, write_atom, write_string,
 };
@@ -54,6 +55,11 @@ pub trait TermView {
     fn view(&self, term: Self::Term) -> View<'_>;
     /// An argument, from 0. The index is less than the arity that `view` gave (2 for a list cell).
     fn argument(&self, term: Self::Term, index: usize) -> Self::Term;
+    /// Whether both are the same list cell, structure or vector in memory. Where terms may contain themselves
+    /// this finds them; finite terms need no answer.
+    fn is_same(&self, _: Self::Term, _: Self::Term) -> bool {
+        false
+    }
 }
 
 /// How much of a term is written.
@@ -86,6 +92,8 @@ pub enum Progress<T> {
     Paused,
     /// This term's view was [`View::Wait`]; writing goes on with it.
     Blocked(T),
+    /// The term contains itself: its text has no end.
+    Endless,
 }
 
 /// What is left to write, top first.
@@ -128,6 +136,7 @@ pub struct Printer<T> {
     edge: u8,
     /// The last token was a prefix operator: `(` right after it would make it a functor.
     after_prefix: bool,
+    circles: Circles<T>,
 }
 
 impl<T: Copy> Printer<T> {
@@ -145,7 +154,7 @@ impl<T: Copy> Printer<T> {
     }
     fn new(term: T, style: Style, limits: Limits) -> Self {
         let work = vec![Work::Term(term, Place::TOP)];
-        Printer { work, style, limits, depth: 0, edge: b' ', after_prefix: false }
+        Printer { work, style, limits, depth: 0, edge: b' ', after_prefix: false, circles: Circles::NEW }
     }
     /// Bytes of memory that it takes.
     pub fn bytes(&self) -> usize {
@@ -153,13 +162,14 @@ impl<T: Copy> Printer<T> {
     }
     /// The terms that are still to be written (P3).
     pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.work.iter_mut().filter_map(|work| match work {
+        let work = self.work.iter_mut().filter_map(|work| match work {
             Work::Term(term, _)
             | Work::Arguments(term, ..)
             | Work::Tail(term, _)
             | Work::Infix(_, term, _) => Some(term),
             Work::Postfix(_) | Work::Close(_) => None,
-        })
+        });
+        work.chain(self.circles.watched.iter_mut().map(|(term, _)| term))
     }
     /// Appends to `out` until the term is written, `out` holds `enough` bytes, many steps are made, or a variable
     /// must be waited for.
@@ -178,6 +188,7 @@ impl<T: Copy> Printer<T> {
                 return Progress::Paused;
             }
             steps += 1;
+            self.circles.finished(self.work.len());
             let mut writer = Writer { printer: self, terms, atoms, ops, out };
             match work {
                 Work::Term(term, place) => {
@@ -202,6 +213,9 @@ impl<T: Copy> Printer<T> {
                     writer.token(&[byte]);
                     self.depth -= 1;
                 }
+            }
+            if self.circles.found {
+                return Progress::Endless;
             }
         }
         Progress::Done
@@ -285,6 +299,14 @@ impl<V: TermView> Writer<'_, '_, V> {
         self.printer.after_prefix = false;
     }
 
+    /// Notes a list cell, structure or vector. What is cut off has an end.
+    fn meet(&mut self, term: V::Term) {
+        if self.printer.style != Style::Message {
+            let (terms, work) = (self.terms, self.printer.work.len());
+            self.printer.circles.meet(term, work, |a, b| terms.is_same(a, b));
+        }
+    }
+
     fn open(&mut self, byte: u8, close: u8) {
         self.token(&[byte]);
         self.printer.depth += 1;
@@ -299,6 +321,9 @@ impl<V: TermView> Writer<'_, '_, V> {
         if compound && self.printer.depth >= self.printer.limits.depth {
             self.out.extend(b"..");
             return true;
+        }
+        if compound {
+            self.meet(term);
         }
         match view {
             View::Wait => return false,
@@ -394,6 +419,7 @@ impl<V: TermView> Writer<'_, '_, V> {
                 self.close_list();
             }
             View::Cons => {
+                self.meet(tail);
                 self.token(b",");
                 self.printer.work.push(Work::Tail(tail, written.saturating_add(1)));
                 self.printer.work.push(Work::Term(terms.argument(tail, 0), Place::ARGUMENT));
@@ -510,5 +536,8 @@ impl<V: TermView> TermView for NoWaiting<'_, V> {
     }
     fn argument(&self, term: V::Term, index: usize) -> V::Term {
         self.0.argument(term, index)
+    }
+    fn is_same(&self, a: V::Term, b: V::Term) -> bool {
+        self.0.is_same(a, b)
     }
 }

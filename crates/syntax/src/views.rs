@@ -115,4 +115,7 @@ impl<V: TermView> TermView for WrappedView<'_, V> {
     fn argument(&self, term: V::Term, index: usize) -> V::Term {
         self.inner.argument(self.unwrap(term), index)
     }
+    fn is_same(&self, a: V::Term, b: V::Term) -> bool {
+        self.inner.is_same(a, b)
+    }
 }

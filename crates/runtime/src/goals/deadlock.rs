@@ -2,7 +2,11 @@
 //!
 //! Of the goals that wait, those are reported first that no other one could resume: nothing that another waiting goal
 //! holds leads to them. (A goal leads to what its arguments lead to, and through an unbound variable to the goals
-//! that wait for it.) If all lead to each other, the oldest stands for them.
+//! that wait for it.) If all lead to each other, the oldest stands for them. Each of them (a *root*) is shown with
+//! some that wait for what it holds.
+//!
+//! There may be as many goals as memory has room for: so the walk takes a few bits for each of them, and looks at no
+//! variable more than twice.
 
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::read;
@@ -18,6 +22,11 @@ use term::word::{self, Tag, UNBOUND};
 
 /// Goals shown at most.
 const SHOWN: usize = 20;
+/// A root and those that wait for it, at most.
+const GROUP: usize = 4;
+/// So many words of what a goal holds are looked at to say what it waits for, and so many goals that wait for a
+/// variable.
+const LOOKED_AT: usize = 10_000;
 
 impl Worker {
     /// The outcome if these goals (their records) wait for ever; `None` if there are none.
@@ -25,18 +34,25 @@ impl Worker {
         if waiting.is_empty() {
             return None;
         }
-        let roots = Search::new(self, waiting).roots();
-        let goals = roots.iter().take(SHOWN).map(|&record| self.suspended_goal(record)).collect();
+        let (mut goals, mut shown) = (Vec::new(), FxHashSet::default());
+        for root in Search::new(self).roots(waiting).into_iter().take(SHOWN) {
+            let group = self.group(root, GROUP.min(SHOWN - goals.len()), &mut shown);
+            let (mut names, first) = (Names::default(), goals.len());
+            for &(record, holder) in &group {
+                let holder = holder.map(|index| first + index);
+                goals.push(SuspendedGoal { holder, ..self.suspended_goal(&mut names, record) });
+            }
+            if goals.len() >= SHOWN {
+                break;
+            }
+        }
         Some(RunOutcome::Deadlock { goals, count: waiting.len() })
     }
     /// Records of goals that wait and are no daemons, oldest first.
     pub(crate) fn waiting_goals(&mut self) -> impl Iterator<Item = usize> {
         self.register();
         let records = self.waiting.registry.old.iter().chain(&self.waiting.registry.young).copied();
-        records.filter(|&record| {
-            let goal = read(record + 8 * SUSPENSION_PREDICATE);
-            goal != RESUMED && !self.predicates.get(PredicateId::of_goal_word(goal)).daemon
-        })
+        records.filter(|&record| self.waits_for_ever(record))
     }
     /// Words of the records of goals that wait, daemons among them.
     pub(crate) fn waiting_words(&self) -> usize {
@@ -44,11 +60,10 @@ impl Worker {
         let waiting = records.filter(|&&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
         waiting.map(|&record| 1 + word::header_size(read(record))).sum()
     }
-    fn suspended_goal(&self, record: usize) -> SuspendedGoal {
+    fn suspended_goal(&self, names: &mut Names, record: usize) -> SuspendedGoal {
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
-        let mut names = Names::default();
         // What waits for its priority or node is shown as the goal that it will be.
         let placed = self.placed_goal(predicate, &args);
         let (shown, shown_args) = placed.as_ref().map_or((predicate, &args), |(goal, args)| (*goal, args));
@@ -58,7 +73,7 @@ impl Worker {
         };
         let (file, line) = self.place(shown, position);
         SuspendedGoal {
-            goal: self.goal_text(&mut names, shown, shown_args),
+            goal: self.goal_text(names, shown, shown_args),
             waits_for: self
                 .waits_for(record, &args)
                 .into_iter()
@@ -66,25 +81,58 @@ impl Worker {
                 .collect(),
             file,
             line,
+            holder: None,
         }
     }
     /// The variables near a goal's arguments that it is hooked on.
     fn waits_for(&self, record: usize, args: &[Word]) -> Vec<Word> {
-        let mut search = Search::new(self, &[]);
-        search.stack.extend_from_slice(args);
+        let waits = |&variable: &Word| records(variable).take(LOOKED_AT).any(|waiting| waiting == record);
+        self.variables(args).into_iter().filter(waits).collect()
+    }
+    /// The unbound variables near these words, by address.
+    fn variables(&self, words: &[Word]) -> Vec<Word> {
+        let mut search = Search::new(self);
+        search.stack.extend_from_slice(words);
         let mut found = Vec::new();
-        while let Some(word) = search.stack.pop()
-            && search.seen.len() < 10_000
-        {
-            if let Some(variable) = search.visit(word)
-                && records(variable).any(|waiting| waiting == record)
-            {
-                found.push(variable);
-            }
+        for _ in 0..LOOKED_AT {
+            let Some(word) = search.stack.pop() else { break };
+            found.extend(search.visit(word));
         }
         found.sort_by_key(|variable| variable.address());
         found.dedup();
         found
+    }
+    /// A root and goals that wait for what one of these holds, at most so many of those not `shown`, each with that
+    /// one's place among them.
+    fn group(&self, root: usize, most: usize, shown: &mut FxHashSet<usize>) -> Vec<(usize, Option<usize>)> {
+        let mut group: Vec<(usize, Option<usize>)> = vec![(root, None)];
+        shown.insert(root);
+        let mut next = 0;
+        while next < group.len() {
+            let holder = group[next].0;
+            for variable in self.variables(&[Word::pointer(Tag::Object, holder)]) {
+                let waiting: Vec<usize> = records(variable).take(LOOKED_AT).collect();
+                // A goal that waits for a variable does not bind it.
+                if waiting.contains(&holder) {
+                    continue;
+                }
+                if waiting.contains(&root) {
+                    group[0].1.get_or_insert(next);
+                }
+                for record in waiting.into_iter().filter(|&record| self.waits_for_ever(record)) {
+                    if group.len() < most && shown.insert(record) {
+                        group.push((record, Some(next)));
+                    }
+                }
+            }
+            next += 1;
+        }
+        group
+    }
+    /// Whether this record's goal waits and is no daemon.
+    fn waits_for_ever(&self, record: usize) -> bool {
+        let goal = read(record + 8 * SUSPENSION_PREDICATE);
+        goal != RESUMED && !self.predicates.get(PredicateId::of_goal_word(goal)).daemon
     }
 }
 
@@ -102,55 +150,105 @@ fn records(variable: Word) -> impl Iterator<Item = usize> {
     })
 }
 
+/// A set of addresses of words: the bits of a page for each page that has one.
+#[derive(Default)]
+struct Marks {
+    pages: FxHashMap<usize, [u64; 8]>,
+}
+
+impl Marks {
+    fn bit(address: usize) -> (usize, usize, u64) {
+        let word = address / 8;
+        (word / 512, word / 64 % 8, 1 << (word % 64))
+    }
+    fn has(&self, address: usize) -> bool {
+        let (page, index, bit) = Marks::bit(address);
+        self.pages.get(&page).is_some_and(|bits| bits[index] & bit != 0)
+    }
+    /// Answers whether it is new.
+    fn add(&mut self, address: usize) -> bool {
+        let (page, index, bit) = Marks::bit(address);
+        let bits = &mut self.pages.entry(page).or_default()[index];
+        let new = *bits & bit == 0;
+        *bits |= bit;
+        new
+    }
+    fn remove(&mut self, address: usize) {
+        let (page, index, bit) = Marks::bit(address);
+        if let Some(bits) = self.pages.get_mut(&page) {
+            bits[index] &= !bit;
+        }
+    }
+}
+
 /// A walk through everything that words lead to.
 struct Search<'a> {
     worker: &'a Worker,
-    waiting: &'a [usize],
-    seen: FxHashSet<u64>,
+    seen: Marks,
     stack: Vec<Word>,
 }
 
+/// What is known of variables while roots are looked for.
+#[derive(Default)]
+struct Variables {
+    /// A walk came to them.
+    seen: Marks,
+    /// There is nothing more to learn from them.
+    done: Marks,
+    /// This walk was the first, and the goal where it began waits for them: another walk may come.
+    own: FxHashSet<usize>,
+}
+
 impl<'a> Search<'a> {
-    fn new(worker: &'a Worker, waiting: &'a [usize]) -> Self {
-        Search { worker, waiting, seen: FxHashSet::default(), stack: Vec::new() }
+    fn new(worker: &'a Worker) -> Self {
+        Search { worker, seen: Marks::default(), stack: Vec::new() }
     }
     /// The goals that no other one leads to.
-    fn roots(mut self) -> Vec<usize> {
-        // The goal from whose walk a record was reached first; a root reaches itself.
-        let mut from: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut roots = Vec::new();
-        for &start in self.waiting {
-            if from.contains_key(&start) {
+    fn roots(mut self, waiting: &[usize]) -> Vec<usize> {
+        // Records that were reached, and the roots among them; a root reaches itself.
+        let (mut reached, mut roots) = (Marks::default(), Marks::default());
+        let mut variables = Variables::default();
+        for &start in waiting {
+            if !reached.add(start) {
                 continue;
             }
-            roots.push(start);
-            from.insert(start, start);
+            roots.add(start);
+            variables.own.clear();
             self.stack.push(Word::pointer(Tag::Object, start));
             while let Some(word) = self.stack.pop() {
                 let Some(variable) = self.visit(word) else { continue };
+                let address = variable.address();
+                if variables.done.has(address) || variables.own.contains(&address) {
+                    continue;
+                }
+                let first = variables.seen.add(address);
+                let mut own = false;
                 for record in records(variable) {
-                    if let Some(&first) = from.get(&record) {
+                    own |= record == start;
+                    if reached.add(record) {
+                        self.stack.push(Word::pointer(Tag::Object, record));
+                    } else if record != start {
                         // A root of an earlier walk that this one leads to is none.
-                        if first == record && record != start {
-                            roots.retain(|&root| root != record);
-                        }
-                        continue;
+                        roots.remove(record);
                     }
-                    from.insert(record, start);
-                    self.stack.push(Word::pointer(Tag::Object, record));
+                }
+                // All its goals are reached now, and only the first walk's own may be a root.
+                if first && own {
+                    variables.own.insert(address);
+                } else {
+                    variables.done.add(address);
                 }
             }
         }
-        roots
+        waiting.iter().copied().filter(|&record| roots.has(record)).collect()
     }
-    /// Puts what a word leads to onto the stack; an unbound variable is answered instead.
+    /// Puts what a word leads to onto the stack; an unbound variable is answered instead, each time.
     fn visit(&mut self, word: Word) -> Option<Word> {
         let word = deref(word);
-        // A variable is answered each time: a later walk that comes to it takes its goals off the list.
         if word.tag() == Tag::Ref {
             return Some(word);
         }
-        if word.is_immediate() || !self.seen.insert(word.0) {
+        if word.is_immediate() || !self.seen.add(word.address()) {
             return None;
         }
         let address = word.address();

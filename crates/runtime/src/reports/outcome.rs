@@ -66,12 +66,14 @@ impl ProgramError {
 pub struct SuspendedGoal {
     /// The goal as text.
     pub goal: String,
-    /// The variables it waits for, as named in the text.
+    /// The variables it waits for, as named in the text. A goal and those that wait for what it holds share names.
     pub waits_for: Vec<String>,
     /// As in [`ProgramError`].
     pub file: String,
     /// As in [`ProgramError`].
     pub line: u32,
+    /// Which goal of the report holds a variable that it waits for, and does not wait for it itself.
+    pub holder: Option<usize>,
 }
 
 /// How a run ended.

@@ -120,7 +120,7 @@ fn every_builtin_ends_after_an_interrupt_whatever_infinite_term_it_has() {
 }
 
 #[test]
-fn what_is_made_of_infinite_terms_meets_the_heap_limit() {
+fn what_is_made_of_infinite_terms_meets_the_heap_limit_and_their_text_is_refused() {
     let mut node = node();
     let worker = node.worker();
     worker.heap.spaces.set_bytes_max(16 << 20);
@@ -162,6 +162,10 @@ fn what_is_made_of_infinite_terms_meets_the_heap_limit() {
     ] {
         let (outcome, _) = run(worker, name, &inputs);
         let Outcome::Error(error) = outcome else { panic!("{name} has no end: {outcome:?}") };
-        assert_eq!(error.kind, ErrorKind::HeapLimit, "{name}: {}", error.message);
+        if ["builtin:print", "codes", "serve"].contains(&name) {
+            assert!(error.message.contains("contains itself"), "{name}: {}", error.message);
+        } else {
+            assert_eq!(error.kind, ErrorKind::HeapLimit, "{name}: {}", error.message);
+        }
     }
 }

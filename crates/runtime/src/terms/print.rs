@@ -1,8 +1,9 @@
 //! Terms and goals as text, by the printer of `syntax`: whole, as builtins write them; and cut off in depth and
 //! length, so that what messages show of any term is short.
 
-use crate::reports::outcome::ProgramError;
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms;
+use crate::terms::deref;
 use crate::terms::walk::{STEPS, interrupted};
 use crate::worker::Worker;
 use rustc_hash::FxHashMap;
@@ -114,6 +115,9 @@ impl TermView for Terms<'_> {
             _ => self.worker.arg(term, index),
         }
     }
+    fn is_same(&self, a: Word, b: Word) -> bool {
+        deref(a) == deref(b)
+    }
 }
 
 /// A whole text; the error is that of L1.
@@ -132,6 +136,10 @@ fn write(
             Progress::Done => return Ok(text),
             Progress::Paused => worker.may_go_on(text.capacity() + printer.bytes())?,
             Progress::Blocked(_) => return Err(interrupted()),
+            Progress::Endless => {
+                let message = "the term contains itself, so its text has no end";
+                return Err(ProgramError::new(ErrorKind::Other, message));
+            }
         }
     }
 }
@@ -219,6 +227,39 @@ mod tests {
         let inner = worker.structure(minus, &[one, one]);
         let term = worker.structure(functor, &[inner]);
         assert_eq!(String::from_utf8(wrapped(worker, &ops, term).expect("it is finite")), Ok("1-1".into()));
+    }
+
+    #[test]
+    fn a_term_that_contains_itself_is_refused_before_much_is_written() {
+        let worker = worker();
+        let ops = OpTable::default_table(&worker.atoms);
+        let (plus, minus) = (worker.intern("+"), worker.intern("-"));
+        let many = worker.list(&[Word::small(1); 300], Word::NIL);
+        type Make = fn(&mut Worker, Word, Word, Atom) -> Word;
+        let make: [Make; 5] = [
+            |w, x, _, _| w.list(&[Word::small(1), Word::small(2)], x),
+            |w, x, many, _| w.cons(x, many),
+            |w, x, many, _| w.list(&[many, many, many], x),
+            |w, x, many, plus| w.structure(plus, &[x, many]),
+            |w, x, many, _| w.vector(&[many, x, many]),
+        ];
+        for make in make {
+            let variable = worker.new_variable();
+            let term = make(worker, variable, many, plus);
+            worker.unify(variable, term);
+            let inside = worker.structure(minus, &[term]);
+            for term in [term, inside] {
+                for text in [plain(worker, term), readable(worker, &ops, term)] {
+                    assert!(text.expect_err("it is endless").message.contains("contains itself"));
+                }
+            }
+        }
+        // Parts that occur again and again are no circle.
+        let mut term = many;
+        for _ in 0..8 {
+            term = worker.list(&[term, term, Word::NIL], term);
+        }
+        assert!(plain(worker, term).is_ok() && readable(worker, &ops, term).is_ok());
     }
 
     #[test]

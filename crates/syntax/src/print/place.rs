@@ -1,6 +1,7 @@
 //! Where terms stand, and whether what stands there needs brackets to be read back.
 
 use super::{TermView, View, Writer};
+use crate::circles::Circles;
 use crate::format::edge_class;
 use crate::operators::{ARGUMENT_MAX, Op, PRIORITY_MAX};
 use term::Atom;
@@ -76,7 +77,12 @@ impl<V: TermView> Writer<'_, '_, V> {
         let word = self.is_word(name);
         let mut leftmost = operand;
         let mut max = op.right;
+        let mut circles = Circles::NEW;
         loop {
+            circles.meet(leftmost, 0, |a, b| self.terms.is_same(a, b));
+            if circles.found {
+                return false;
+            }
             match self.terms.view(leftmost) {
                 // `word +(a,b,c)`: a word before an operator is an operand.
                 View::Struct(inner, 3..) => return word && self.is_operator(inner),

@@ -3,6 +3,8 @@
 //! Builtins ask for variables; [`Outside::poll`] binds them. Invariants:
 //! - E1 Everything that is waited for is in exactly one list of [`Sources`], with the root of its variable.
 //! - E3 Whatever starts waiting wakes the worker, so that the scheduler looks and begins to tick.
+//! - E4 While goals run, timers are looked at once per tick, however often the worker is woken: what a timer resumes
+//!   runs at once, and if it asks for another timer that is due, all other goals would wait for ever.
 //! - E2 `poll` answers at least once for what is ready, and waits only while nothing is.
 //!
 //! Absent on purpose: threads (`jobs` has them). Signals come through a pair of sockets that signal handlers write to.
@@ -10,6 +12,7 @@
 use super::buffers::{Direction, Fd};
 use crate::builtins::merge::open_cons;
 use crate::coordination::sync::lock;
+use crate::coordination::waker::TICK;
 use crate::worker::events::Events;
 use crate::worker::{Root, Worker};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -46,6 +49,8 @@ struct Sources {
     fds: Vec<(Fd, Direction, Root)>,
     timers: BTreeMap<(Instant, u64), Root>,
     timer_count: u64,
+    /// When timers were last looked at.
+    timers_seen: Option<Instant>,
     children: Vec<Child>,
     signals: Vec<Signal>,
     /// Readable after an interrupt, so that waiting ends.
@@ -163,10 +168,15 @@ impl Outside {
         }
         let mut fired = Vec::new();
         let now = Instant::now();
-        while let Some(entry) = sources.timers.first_entry()
-            && entry.key().0 <= now
-        {
-            fired.push((entry.remove(), Word::NIL));
+        // E4
+        let waited = timeout != Some(Duration::ZERO);
+        if waited || sources.timers_seen.is_none_or(|before| now - before >= TICK / 2) {
+            sources.timers_seen = Some(now);
+            while let Some(entry) = sources.timers.first_entry()
+                && entry.key().0 <= now
+            {
+                fired.push((entry.remove(), Word::NIL));
+            }
         }
         let (fds, children) = (sources.fds.len(), sources.children.len());
         for &index in ready.iter().rev() {
