@@ -310,9 +310,13 @@ impl Node<()> {
     pub(crate) fn leave(&mut self) {
         self.attended = false;
     }
-    /// The program may do anything with the page, whatever is in it: the run has failed.
-    pub(crate) fn open(&self, page: Page) {
-        self.inner.borrow_mut().space.access(page, Access::Write);
+    /// Why the system has not protected a page, if it has not: the node has failed.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.inner.borrow().space.refusal().map(String::from)
+    }
+    /// The program may do anything with all pages, whatever is in them: the run has failed.
+    pub(crate) fn open(&self) {
+        self.inner.borrow().space.open();
     }
 }
 

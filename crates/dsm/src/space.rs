@@ -19,6 +19,20 @@ impl Space {
             Space::Mapping(mapping) => mapping.page_words(),
         }
     }
+    /// Why the system has not protected a page, if it has not.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        match self {
+            Space::Frames(_) => None,
+            Space::Mapping(mapping) => mapping.refusal(),
+        }
+    }
+    /// The program may do anything with all pages, whatever is in them: the run has failed.
+    pub(crate) fn open(&self) {
+        match self {
+            Space::Frames(_) => {}
+            Space::Mapping(mapping) => mapping.open(),
+        }
+    }
 }
 
 impl Store for Space {

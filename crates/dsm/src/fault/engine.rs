@@ -59,6 +59,9 @@ impl Engine {
         if step == Step::Done {
             self.fabric.retire();
         }
+        if let Some(refusal) = self.machine.program.refusal() {
+            self.fabric.bell().fail(refusal);
+        }
         self.over |= step == Step::Done || self.fabric.has_failed();
         if self.over { Step::Done } else { step }
     }
@@ -94,11 +97,10 @@ impl Gate {
         let mut turns = 0;
         let result = loop {
             let step = engine.step();
-            if let Some(result) = end.borrow_mut().take() {
-                break Some(result);
-            }
+            let result = end.borrow_mut().take();
             match step {
                 Step::Done => break None,
+                _ if result.is_some() => break result,
                 Step::Again => {}
                 Step::Wait(_) if turns < TURNS => {
                     turns += 1;
@@ -169,7 +171,7 @@ impl Gate {
             // The touch cannot be undone: the program goes on with whatever is there, and hears of it at its next
             // step.
             self.lost.store(true, Relaxed);
-            self.lock().machine.program.open(page);
+            self.lock().machine.program.open();
         }
     }
 }
@@ -309,6 +311,9 @@ pub fn run<R: Send>(
         let (words, page_words) = (mapping.words(), mapping.page_words());
         let mut machine = Machine::new(node, nodes, Node::of(options, Space::Mapping(mapping)), Costs::REAL);
         let mut fabric = fabric;
+        if let Some(reason) = machine.program.refusal() {
+            return Err(Failed { node, reason });
+        }
         // It knows its way only when it has been stepped.
         fabric::Node::step(&mut machine, &mut fabric);
         fabric.publish();

@@ -6,6 +6,8 @@ use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// The system's bound, unless somebody has changed it.
+const MAPS: &str = "65,530 at most by default";
 const NAME: &CStr = c"fifth shared memory";
 
 /// Both mappings of a node.
@@ -18,6 +20,8 @@ pub(crate) struct Mapping {
     view: *mut u8,
     pages: usize,
     page_bytes: usize,
+    /// Why a page could not be protected.
+    refusal: Option<String>,
 }
 
 /// One mapping of the file.
@@ -52,7 +56,7 @@ impl Mapping {
                     // SAFETY: it was mapped just now, and nobody has it.
                     unsafe { libc::munmap(alias.cast(), bytes) };
                 })?;
-                Ok(Mapping { alias, view, pages, page_bytes })
+                Ok(Mapping { alias, view, pages, page_bytes, refusal: None })
             })
         };
         // SAFETY: mappings outlive the descriptor.
@@ -65,6 +69,25 @@ impl Mapping {
     /// The program's words.
     pub(crate) fn words(&self) -> Words {
         Words { view: self.view, words: self.pages * self.page_words() }
+    }
+    /// Why the system has not done what the protocol said, with what to do (D11).
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+    /// What the view allows in some pages from `first` on.
+    fn protect(&self, first: usize, pages: usize, protection: libc::c_int) -> io::Result<()> {
+        assert!(first + pages <= self.pages, "{pages} pages from {first} on, of {}", self.pages);
+        // SAFETY: M1: the pages are part of the view.
+        let done = unsafe {
+            libc::mprotect(self.view.add(first * self.page_bytes).cast(), pages * self.page_bytes, protection)
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+    /// The program may do anything with all pages, whatever is in them: the run has failed (D11).
+    pub(crate) fn open(&self) {
+        // Pages with equal rights are one map of the process, so this takes none. If the system refuses it all the
+        // same, the touch comes again, and with it the next attempt.
+        let _ = self.protect(0, self.pages, libc::PROT_READ | libc::PROT_WRITE);
     }
     fn alias(&self, page: Page) -> &[AtomicU64] {
         assert!((page as usize) < self.pages, "page {page} of {}", self.pages);
@@ -102,22 +125,22 @@ impl Store for Mapping {
         });
     }
     fn access(&mut self, page: Page, access: Access) {
+        if self.refusal.is_some() {
+            return;
+        }
         let protection = match access {
             Access::None => libc::PROT_NONE,
             Access::Read => libc::PROT_READ,
             Access::Write => libc::PROT_READ | libc::PROT_WRITE,
         };
-        assert!((page as usize) < self.pages, "page {page} of {}", self.pages);
-        // SAFETY: M1: the page is part of the view.
-        let right = unsafe {
-            libc::mprotect(self.view.add(page as usize * self.page_bytes).cast(), self.page_bytes, protection)
-        };
-        // The map count: 65,530 unless `vm.max_map_count` says otherwise.
-        assert!(
-            right == 0,
-            "page {page} cannot be protected ({}): raise vm.max_map_count, or share fewer pages",
-            io::Error::last_os_error()
-        );
+        if let Err(error) = self.protect(page as usize, 1, protection) {
+            self.refusal = Some(format!(
+                "page {page} of {} cannot be protected: {error}. Neighbours with different rights are maps of their \
+                 own, and a process has {MAPS}: raise vm.max_map_count (sysctl), or use pages of more than {} bytes",
+                self.pages, self.page_bytes
+            ));
+            self.open();
+        }
     }
 }
 

@@ -8,6 +8,8 @@
 //!   and nowhere else: so what it locks and allocates is not in use by the same thread. The protocol touches the
 //!   alias only.
 //! - D9 What is no touch of this thread's own view goes to the handler that was there before.
+//! - D11 A page that the system does not protect ends the run with an error, as a failure elsewhere does. The touch
+//!   cannot be undone: all pages are opened, and the program goes on with whatever is there until its next step.
 
 mod engine;
 mod mapping;
