@@ -46,6 +46,15 @@ pub(crate) struct Execution {
     pub(crate) stderr: String,
 }
 
+impl Execution {
+    /// A count of `--stats`.
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        let line = self.stderr.lines().find_map(|line| line.strip_prefix(name));
+        let count = line.and_then(|rest| rest.trim().parse().ok());
+        count.unwrap_or_else(|| panic!("no count of {name}: {}", self.stderr))
+    }
+}
+
 /// A message of the compiler, as the command prints it for editors.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
