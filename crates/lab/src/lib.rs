@@ -16,6 +16,7 @@ mod networks;
 pub mod programs;
 pub mod record;
 pub mod report;
+mod staff;
 pub mod svg;
 pub mod text;
 mod tr448;
@@ -59,6 +60,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jump1::DISTANCES,
     jump1::DIRECTORIES,
     jmachine::RDT,
+    staff::TABLE3,
     networks::BOOKSIM,
 ];
 

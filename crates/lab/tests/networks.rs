@@ -212,6 +212,22 @@ fn inputs_of_jump1_are_no_results() {
     assert_eq!(cells.filter(|cell| matches!(cell, Cell::Published(..))).count(), 2);
 }
 
+/// Table III of the STAFF-Link paper: exactly what is printed there, with the initialisation as an input.
+#[test]
+fn update_requests_of_the_staff_link() {
+    let report = run("staff/table3", Scale::Small);
+    let table = &report.tables[0];
+    assert_eq!(column(table, "requests, decomposition"), [6120.0, 11_440.0, 11_440.0, 11_440.0]);
+    let requests = column(table, "requests");
+    assert_eq!(requests, [6633.0, 12_466.0, 12_979.0, 13_492.0]);
+    let published = table.rows.iter().map(|row| row[4].clone()).collect::<Vec<_>>();
+    assert_eq!(published, requests.iter().map(|&count| Cell::Published(count, 0)).collect::<Vec<_>>());
+    // Each page has blocks of two owners, unless there is one node.
+    assert_eq!(column(table, "initialisation here"), [512.0, 1024.0, 1024.0, 1024.0]);
+    let updates = column(table, "copies updated");
+    assert!(updates[0] == 0.0 && updates[1..].iter().all(|&count| count > 0.0), "{updates:?}");
+}
+
 /// Nodes that compute nearly always are as fast on any network; with more communication the links of a word count.
 #[test]
 fn programs_of_the_j_machine_on_jump1() {

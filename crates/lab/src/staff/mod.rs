@@ -1,0 +1,8 @@
+//! The STAFF-Link cluster: workstations that share memory by pages, with several writers a page.
+
+mod table3;
+
+pub(crate) use table3::EXPERIMENT as TABLE3;
+
+const SOURCE: &str = "H. Nakajo, A. Ichikawa, Y. Kaneda: A Distributed Shared-Memory System on a Workstation Cluster \
+                      Using Fast Serial Links. IJPP 28(2), 2000";

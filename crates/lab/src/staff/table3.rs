@@ -1,0 +1,127 @@
+//! Table III: how many update requests LU decomposition makes, and how many copies are updated for them.
+
+use super::SOURCE;
+use crate::report::{Cell, Report, Table};
+use crate::{Config, Error, Experiment, Host};
+use dsm::kernels::lu::{Lu, residual};
+use dsm::kernels::{PAGE_BYTES, options};
+use dsm::protocol::Mode;
+use dsm::{Local, Node};
+use fabric::threads;
+use machine::{Costs, Ended, Machine};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "staff/table3",
+    title: "STAFF-Link: update requests of LU decomposition",
+    source: SOURCE,
+    about: "One to four nodes decompose a matrix of 512 by 512, SPLASH-2's way with contiguous blocks, in shared pages \
+            that have several writers. An update request is a page that a node has written between two releases. \
+            Those of the decomposition are counted. Those of the initialisation, which is not printed, were fitted: \
+            513 a node.",
+    run,
+};
+
+const PLAN: Lu = Lu { n: 512, block: 16 };
+/// Update requests of a node in the initialisation: the matrix has 512 pages.
+const INITIALISATION: u64 = 513;
+/// Nodes, update requests, update messages.
+const PUBLISHED: [(u32, f64, f64); 4] =
+    [(1, 6633.0, 0.0), (2, 12_466.0, 6088.0), (3, 12_979.0, 2593.0), (4, 13_492.0, 16_502.0)];
+/// Largest difference between the matrix and the product of its factors, beside 512: 48 bits of each are right.
+const RESIDUAL: f64 = 1e-12;
+
+/// Of all nodes.
+struct Counts {
+    /// Pages that a node wrote between two releases.
+    requests: u64,
+    /// Copies of pages that were updated.
+    updates: u64,
+    /// What each node reads in the end.
+    matrices: Vec<Vec<f64>>,
+}
+
+/// The nodes are threads. They fill the matrix, decompose it if they are to, and read it.
+fn count(nodes: u32, decompose: bool) -> Result<Counts, Error> {
+    let program = move |memory: Local| async move {
+        PLAN.fill(&memory).await;
+        if decompose {
+            PLAN.factorise(&memory).await;
+        }
+        PLAN.matrix(&memory).await
+    };
+    let make = |node| {
+        let node_program = Node::new(options(PLAN.words(), node, nodes, Mode::Update), program);
+        Machine::new(node, nodes, node_program, Costs::REAL)
+    };
+    let end = |machine: Machine<Node<Vec<f64>>>| {
+        let whole = machine.ended() == Some(Ended { waiting: 0 }) && machine.counters().strange == 0;
+        let matrix = machine.program.take_result().filter(|_| whole);
+        (machine.program.work().written, machine.program.counters().reached, matrix)
+    };
+    let ends = threads::run(nodes, make, end).map_err(|failed| Error(failed.to_string()))?;
+    let (requests, updates) = (ends.iter().map(|end| end.0).sum(), ends.iter().map(|end| end.1).sum());
+    let matrices: Option<Vec<_>> = ends.into_iter().map(|end| end.2).collect();
+    let matrices = matrices.ok_or_else(|| Error(format!("{nodes} nodes did not come to their ends")))?;
+    Ok(Counts { requests, updates, matrices })
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
+    let (mut rows, mut first) = (Vec::new(), None);
+    for (part, (nodes, requests, updates)) in PUBLISHED.into_iter().enumerate() {
+        host.progress(part + 1, PUBLISHED.len(), &format!("nodes: {nodes}"));
+        let (filled, all) = (count(nodes, false)?, count(nodes, true)?);
+        let factors = first.get_or_insert_with(|| all.matrices[0].clone());
+        if part == 0 && residual(&PLAN.original(), factors, PLAN.n) > RESIDUAL {
+            return Err(Error("the factors are not those of the matrix".into()));
+        }
+        if all.matrices.iter().any(|matrix| matrix != factors) {
+            return Err(Error(format!("{nodes} nodes have other factors than one")));
+        }
+        let (decomposition, initialisation) =
+            (all.requests - filled.requests, INITIALISATION * u64::from(nodes));
+        rows.push(vec![
+            Cell::count(nodes),
+            Cell::count(decomposition),
+            Cell::Text(initialisation.to_string()),
+            Cell::count(decomposition + initialisation),
+            Cell::Published(requests, 0),
+            Cell::count(filled.requests),
+            Cell::count(all.updates),
+            Cell::Published(updates, 0),
+        ]);
+    }
+    let heads = [
+        "nodes",
+        "requests, decomposition",
+        "initialisation, an input",
+        "requests",
+        "published",
+        "initialisation here",
+        "copies updated",
+        "update messages, published",
+    ];
+    let note = "Requests are those of the decomposition, which are counted, and the input. Initialisation here: each \
+                node fills its own blocks. Copies: how the paper's cluster knows who has one is not printed. A message \
+                here has the words of many pages, so copies are counted, not messages; how many depends a little on \
+                the threads' timing. They are another count than the published one.";
+    let table = Table::new("requests", "Update requests", note, &heads, rows);
+    let measured_on =
+        format!("Nodes are threads. Requests are the same on every machine. This host: {}.", host.machine());
+    Ok(Report { tables: vec![table, inputs()], ..Report::of(experiment, measured_on) })
+}
+
+fn inputs() -> Table {
+    let rows = [
+        ("matrix", format!("{0} by {0}", PLAN.n), "printed"),
+        ("blocks", format!("{0} by {0}, row by row", PLAN.block), "assumed (SPLASH-2, contiguous)"),
+        ("bytes of an element", dsm::WORD.to_string(), "assumed"),
+        ("bytes of a page", PAGE_BYTES.to_string(), "printed"),
+        ("owners of blocks", "grids of 1x1, 1x2, 1x3, 2x2 nodes, in turn".into(), "assumed (SPLASH-2)"),
+        ("releases", "three barriers a step".into(), "assumed (SPLASH-2)"),
+        ("homes of pages", "a share of neighbours each".into(), "assumed"),
+        ("requests of the initialisation, a node", INITIALISATION.to_string(), "fitted (published requests)"),
+    ];
+    let text = |text: &str| Cell::Text(text.into());
+    let rows = rows.iter().map(|(what, value, origin)| vec![text(what), text(value), text(origin)]).collect();
+    Table::new("inputs", "Inputs", "What the nodes were told.", &["what", "value", "origin"], rows)
+}
