@@ -11,8 +11,9 @@
 
 use crate::Word;
 
-/// Spreads keys: odd, and near the golden ratio of 2^64.
-pub const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Spreads keys. Words of neighbouring keys are 8 apart (their tag has 3 bits), and 8 times this is the golden section
+/// of 2^64, whose multiples lie evenly (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+pub const MULTIPLIER: u64 = 0x13c6_ef37_2fe9_4f83;
 
 /// The bits of a product that choose a slot are the highest of these many.
 pub const HASH_BITS: u32 = 32;
