@@ -152,6 +152,10 @@ pub(crate) struct Engine {
     /// goals change workers at random.
     #[arg(long, hide = true, value_name = "SEED", require_equals = true, num_args = 0..=1)]
     pub(crate) check_heap: Option<Option<u64>>,
+    /// Lets workers reduce one after the other, in an order from this seed: then a run is the same each time (to find
+    /// bugs in Fifth).
+    #[arg(long, hide = true, value_name = "SEED", require_equals = true)]
+    pub(crate) schedule: Option<u64>,
 }
 
 impl Engine {
@@ -160,7 +164,15 @@ impl Engine {
 
     /// As without other options.
     pub(crate) const fn with(workers: Workers) -> Engine {
-        Engine { workers, stats: false, stats_file: None, trace: None, heap_limit: None, check_heap: None }
+        Engine {
+            workers,
+            stats: false,
+            stats_file: None,
+            trace: None,
+            heap_limit: None,
+            check_heap: None,
+            schedule: None,
+        }
     }
 
     /// Whether reductions must be counted.

@@ -45,6 +45,7 @@ fn new_node(engine: &Engine, own: &[Native]) -> anyhow::Result<Node> {
                 Some(Some(seed)) => Collect::AtRandom(seed),
             },
             check_heap: engine.check_heap.is_some(),
+            schedule: engine.schedule,
             trace: engine.trace.is_some(),
             ..runtime::worker::Options::alone(workers as usize)
         };

@@ -9,6 +9,7 @@ use crate::report::{displayable, harmless};
 use crate::sources::Read;
 use crate::{library, sources, timeline};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
+use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,9 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, read: Option<&Rea
     let _ = report(&outcome, Texts { lines: &file_line, callers }, &mut err);
     if engine.stats {
         let _ = statistics(&machine.node.statistics_by_worker(), started.elapsed(), &mut err);
+        if let Some(Passed { times, trace }) = machine.node.passed() {
+            let _ = writeln!(err, "{:<22}{times} turns, {trace:016x}", "schedule");
+        }
     }
     drop(err);
     if let Some(record) = record {

@@ -1,8 +1,11 @@
 //! One worker and several in disorder (`--check-heap=SEED`: collections at random safe points, goals change workers
 //! at random) do what the reference interpreter does.
 //!
+//! Threads' timing has no seed; so each program also runs with workers that take turns (`--schedule=SEED`), and what
+//! fails there fails again.
+//!
 //! `FIFTH_CASES=100000` runs more random programs, `FIFTH_SEED=7` begins with number 7; what fails is shown with its
-//! number. A failure may need many repetitions to come again: the threads' timing has no seed.
+//! number and the options.
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
@@ -20,6 +23,8 @@ const WORKERS: [&str; 4] = ["1", "2", "3", "8"];
 /// The most there can be take their time: they have a part of the cases.
 const WORKERS_MOST: &str = "64";
 const MOST_EACH: u64 = 8;
+/// Numbers of workers that take turns.
+const SCHEDULED: [&str; 2] = ["2", "5"];
 /// Cases after which it says how far it is.
 const REPORT_AFTER: u64 = 500;
 /// Failures after which it stops.
@@ -82,21 +87,114 @@ fn check(file: &Path, seed: u64) -> Result<(), String> {
     };
     let most = seed.is_multiple_of(MOST_EACH).then_some(WORKERS_MOST);
     for workers in WORKERS.into_iter().chain(most) {
-        agree(&files, workers, seed, &expected).map_err(|difference| format!("{difference}\n{text}"))?;
+        agree(&files, &disorder(workers, seed), &expected)
+            .map_err(|difference| format!("{difference}\n{text}"))?;
+    }
+    for workers in SCHEDULED {
+        let mut options = disorder(workers, seed);
+        options.push(format!("--schedule={seed}"));
+        agree(&files, &options, &expected).map_err(|difference| format!("{difference}\n{text}"))?;
     }
     Ok(())
 }
 
-fn agree(files: &[PathBuf], workers: &str, seed: u64, expected: &Execution) -> Result<(), String> {
-    let disorder = format!("--check-heap={seed}");
-    let (given, _) = execute::compiled(&["--workers", workers, &disorder], files, &[], b"")
-        .map_err(|error| format!("{workers} workers: {error}"))?;
+fn disorder(workers: &str, seed: u64) -> Vec<String> {
+    vec![format!("--workers={workers}"), format!("--check-heap={seed}")]
+}
+
+fn agree(files: &[PathBuf], options: &[String], expected: &Execution) -> Result<(), String> {
+    let words: Vec<&str> = options.iter().map(String::as_str).collect();
+    let shown = options.join(" ");
+    let (given, _) =
+        execute::compiled(&words, files, &[], b"").map_err(|error| format!("{shown}: {error}"))?;
     // A program that fails may have printed its line before or after (P3 of `oracle::fuzzing`).
     let output_counts = matches!(expected.ending, Ending::Success | Ending::Deadlock);
     if !given.ending.agrees(expected.ending) || (output_counts && given.stdout != expected.stdout) {
-        return Err(format!("{workers} workers: {given:?}\ninterpreted: {expected:?}"));
+        return Err(format!("{shown}: {given:?}\ninterpreted: {expected:?}"));
     }
     Ok(())
+}
+
+/// What has to be the same of two runs with one schedule: all that is counted, and the order in which workers took
+/// turns.
+const COUNTED: [&str; 10] = [
+    "schedule",
+    "suspensions",
+    "resumptions",
+    "words allocated",
+    "minor collections",
+    "words copied",
+    "rests",
+    "requests for goals",
+    "gifts of goals",
+    "shared writes",
+];
+
+/// Several goals that talk, and many that do not.
+const TALKING: &str = ":- module main.\n\
+    main :- tree(8, N), numbers(300, Xs), sums(Xs, 0, Ys), last(Ys, N, S), io:outstream([print(S), nl]).\n\
+    tree(0, N) :- N = 1.\n\
+    tree(D, N) :- D > 0 | D1 := D - 1, tree(D1, A), tree(D1, B), N := A + B.\n\
+    numbers(0, Xs) :- Xs = [].\n\
+    numbers(N, Xs) :- N > 0 | Xs = [N|Xs1], numbers(~(N - 1), Xs1).\n\
+    sums([], _, Ys) :- Ys = [].\n\
+    sums([X|Xs], S, Ys) :- S1 := S + X, Ys = [S1|Ys1], sums(Xs, S1, Ys1).\n\
+    last([Y], N, S) :- S := Y + N.\n\
+    last([_,Y|Ys], N, S) :- last([Y|Ys], N, S).\n";
+
+/// Seeds with which that one runs.
+const TALKING_SEEDS: u64 = 4;
+
+#[test]
+fn a_run_with_a_schedule_is_the_same_each_time() {
+    let file = std::env::temp_dir().join(format!("fifth-schedule-{}.kl1", std::process::id()));
+    let mut traces = std::collections::BTreeSet::new();
+    let (mut gifts, mut programs) = (0, 0);
+    for seed in 0..12 {
+        let random = oracle::fuzzing::program(&bytes(seed));
+        let text = if seed < TALKING_SEEDS { TALKING } else { &random };
+        std::fs::write(&file, text).expect("a temporary file");
+        let files = [file.clone()];
+        if execute::interpreted(&files, &[], b"").is_err() {
+            continue;
+        }
+        let run = |disorder: bool| {
+            let mut options =
+                vec![format!("--workers={}", 2 + seed % 3), format!("--schedule={seed}"), "--stats".into()];
+            if disorder {
+                options.push(format!("--check-heap={seed}"));
+            }
+            let words: Vec<&str> = options.iter().map(String::as_str).collect();
+            let (execution, _) = execute::compiled(&words, &files, &[], b"").expect("it runs");
+            let counted =
+                |line: &&str| COUNTED.iter().any(|name| line.starts_with(name) && !line.contains("second"));
+            let lines: Vec<String> = execution.stderr.lines().filter(counted).map(str::to_string).collect();
+            assert!(lines.len() > COUNTED.len(), "{}", execution.stderr);
+            (lines, execution)
+        };
+        for disorder in [false, true] {
+            let (lines, execution) = run(disorder);
+            for _ in 0..2 {
+                let (again, other) = run(disorder);
+                assert_eq!(
+                    (&again, &other.stdout),
+                    (&lines, &execution.stdout),
+                    "seed {seed}, {disorder}\n{text}"
+                );
+            }
+            gifts += execution.count("gifts of goals");
+            programs += 1;
+            // A short program may take its few turns in the same order with another seed.
+            let long = (seed < TALKING_SEEDS).then_some(lines).into_iter().flatten();
+            traces.extend(long.filter(|line| line.starts_with("schedule")));
+        }
+    }
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_file(&file);
+    assert!(
+        gifts > 100 && programs > 12 && traces.len() as u64 == 2 * TALKING_SEEDS,
+        "{gifts} {programs} {traces:?}"
+    );
 }
 
 /// The bytes that random program number `seed` is made of.

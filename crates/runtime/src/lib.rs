@@ -19,7 +19,7 @@ mod sharing;
 pub mod terms;
 pub mod worker;
 
-pub use coordination::waker;
+pub use coordination::{schedule, waker};
 pub use goals::{abroad, resumed_order};
 pub use memory::classes;
 pub use reports::{outcome, statistics, trace};

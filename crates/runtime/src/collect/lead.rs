@@ -3,6 +3,7 @@
 
 use crate::collect::state::{Plan, sharers};
 use crate::collect::{Collection, Part};
+use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::lock;
 use crate::coordination::team::Sharers;
 use crate::memory::ranges::at;
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 /// needs. The worker has waited for the others since `wanted`.
 pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let (crew, spaces) = (shared.crew(), &shared.spaces);
-    let start = Instant::now();
+    let start = now();
     let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
     let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
     let (nursery, expected) = {
@@ -71,7 +72,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let parts = collection.end(crew);
     let copied: usize = parts.iter().map(|part| part.words).sum();
     let took = parts.iter().map(|part| part.busy).sum();
-    let pause = start.elapsed();
+    let pause = since(start);
     spaces.set_limits(major.then(|| (before.1, crew.with(me, |worker| worker.heap_bytes()))));
     let kind = if major { Collected::Everything } else { Collected::Young };
     for part in &parts {
@@ -152,7 +153,7 @@ fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop:
         young_words += worker.heap.survivor_words();
     });
     let heap_words = young_words + old_words(shared);
-    let ended = Instant::now();
+    let ended = now();
     let shares: Vec<Share> = parts.iter().map(Part::share).collect();
     let words_copied = shares.iter().map(|share| share.words_copied).sum();
     let collection = noted::Collection {

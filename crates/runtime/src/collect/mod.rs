@@ -50,6 +50,7 @@ pub(crate) mod tests;
 #[cfg(test)]
 pub(crate) use copy::first_waiting;
 
+use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use crate::coordination::sync::{Mutex, lock};
 use crate::goals::state::Registry;
@@ -290,7 +291,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             scanned: 0,
             records: Vec::new(),
             waiting: Vec::new(),
-            started: Instant::now(),
+            started: now(),
             out_of_work: Duration::ZERO,
         }
     }
@@ -312,7 +313,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             survivor_top: self.survivor_top,
             old: self.old,
             remembered: self.remembered,
-            busy: self.started.elapsed() - self.out_of_work,
+            busy: since(self.started) - self.out_of_work,
         };
         lock(&self.common.parts).push(part);
         words

@@ -2,9 +2,9 @@
 
 use super::Collector;
 use super::share::Work;
+use crate::coordination::schedule::{now, since};
 use crate::memory::ranges::{Range, prefetch, read, write};
 use crate::memory::tuning::{FETCHED_WORDS_AHEAD, GIVEN_BYTES_MIN, SHARED_WORDS};
-use std::time::Instant;
 use term::Word;
 use term::word::{self, Tag};
 
@@ -117,9 +117,9 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
     }
     fn search(&mut self) -> Option<Work> {
-        let begin = Instant::now();
+        let begin = now();
         let work = self.common.pool.search();
-        self.out_of_work += begin.elapsed();
+        self.out_of_work += since(begin);
         work
     }
 }

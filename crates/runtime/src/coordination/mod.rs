@@ -4,6 +4,7 @@
 //! It may know: threads, locks and atomic operations (the standard library's or loom's).
 //! It never: touches a heap, a goal or a term; mail is words that it does not look at.
 
+pub mod schedule;
 pub(crate) mod sync;
 pub(crate) mod team;
 pub mod waker;

@@ -8,11 +8,22 @@ pub(crate) use loom::{
     thread::yield_now,
 };
 #[cfg(not(all(test, models)))]
-pub(crate) use std::{
-    hint::spin_loop,
-    sync::{Condvar, Mutex, MutexGuard, atomic},
-    thread::yield_now,
-};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
+
+/// What another thread does is awaited; with a schedule it goes on now.
+#[cfg(not(all(test, models)))]
+pub(crate) fn spin_loop() {
+    if !crate::coordination::schedule::step() {
+        std::hint::spin_loop();
+    }
+}
+/// The same; another thread may have the processor.
+#[cfg(not(all(test, models)))]
+pub(crate) fn yield_now() {
+    if !crate::coordination::schedule::step() {
+        std::thread::yield_now();
+    }
+}
 
 /// Locks. A panic ends the process, so nobody sees what it left behind.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,6 +10,7 @@ mod models;
 mod reduce;
 mod threads;
 
+use crate::coordination::schedule::Passed;
 use crate::goals::runtime_predicates;
 use crate::goals::state::{Goals, SystemGoals};
 use crate::memory::classes::{Classes, Contents};
@@ -148,7 +149,7 @@ impl Node {
         shared.set_crew(workers.crew());
         let (all, team) = (shared.clone(), shared.clone());
         let work = move |index| reduce::work(&all, index);
-        let threads = Threads::start(options.workers, work, move || team.team.poke_again())
+        let threads = Threads::start(options.workers, work, move || team.team.remind())
             .ok_or(Refused::Threads(options.workers))?;
         let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
         let (idle, quiescent) = (None, false);
@@ -173,6 +174,10 @@ impl Node {
     /// The counters so far, of each worker.
     pub fn statistics_by_worker(&self) -> Vec<Statistics> {
         self.workers.iter().map(|worker| worker.statistics()).collect()
+    }
+    /// How often workers took turns in all runs, and in which order; `None` unless [`Options`] asked for a schedule.
+    pub fn passed(&self) -> Option<Passed> {
+        self.shared.team.schedule().map(|schedule| schedule.passed())
     }
     /// What each worker did in the runs since this was last asked for; `None` unless [`Options`] asked for it.
     pub fn take_trace(&mut self) -> Option<Vec<Track>> {
@@ -304,6 +309,7 @@ impl Node {
             None => self.shared.team.finish(),
         }
         (self.quiescent, self.idle) = (false, None);
+        self.shared.team.schedule().iter().for_each(|schedule| schedule.leave(0));
         self.threads.end();
         self.workers.get(0).waker().set_running(false);
         self.workers.iter_mut().for_each(|worker| {

@@ -6,6 +6,7 @@
 //! collection happen, and switches to the highest priority.
 
 use crate::collect::lead;
+use crate::coordination::schedule::{Leaves, now, since, step, step_bytes};
 use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{Ticker, Waker};
@@ -63,6 +64,9 @@ const MESSAGES_BYTES: usize = 64 << 10;
 
 /// Reduces for worker `me`, which is not 0, until the run is over.
 pub(crate) fn work(shared: &Shared, me: usize) {
+    let schedule = shared.team.schedule();
+    schedule.iter().for_each(|schedule| schedule.enter(me));
+    let _leaves = schedule.map(|schedule| Leaves(schedule, me));
     let mut idle = Idle::new(shared, me);
     let turn = turn(shared, &mut idle, None);
     assert_eq!(turn, Turn::Ended, "only worker 0 is told of anything else");
@@ -106,7 +110,7 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
 
 /// If worker `me` leads from now on: since when it has waited for the others to stop.
 fn stop_others(shared: &Shared, me: usize) -> Option<Instant> {
-    let wanted = Instant::now();
+    let wanted = now();
     let stop = || shared.team.stop_others(me);
     let leads = if shared.team.len() == 1 { stop() } else { shared.noted(me, stop, |_| What::Stopping) };
     leads.then_some(wanted)
@@ -208,7 +212,7 @@ impl Idle {
             patience_max: if workers <= shared.processors { LITTLE_PATIENCE } else { PATIENCE_MAX },
             appetite: 1,
             asked: me,
-            busy_since: Instant::now(),
+            busy_since: now(),
             asking: true,
         }
     }
@@ -231,7 +235,7 @@ impl Idle {
             return shared.team.rest(self.me, None, None);
         }
         let sent_back = shared.crew().with(self.me, Worker::go_to_rest);
-        let busy = self.busy_since.elapsed();
+        let busy = since(self.busy_since);
         if busy < LITTLE_WORK && !sent_back && self.appetite < APPETITE_MAX {
             // The oldest goals are the largest only as a rule: those below may be.
             self.appetite *= 2;
@@ -273,7 +277,7 @@ impl Idle {
         // Whoever got little work waits for a while before it asks again.
         self.asking = wake == Wake::Timeout;
         if wake == Wake::Mail {
-            self.busy_since = Instant::now();
+            self.busy_since = now();
         }
         wake
     }
@@ -282,6 +286,10 @@ impl Idle {
 impl Worker {
     /// Reduces until there is nothing more to do without others.
     fn reduce(&mut self, mut home: Option<&mut Home>) -> Pause {
+        if self.shared.team.schedule().is_some() {
+            // So the first step ends soon, too.
+            self.abi.want_attention();
+        }
         loop {
             if self.abi.heap as usize > self.abi.limit()
                 && let Some(pause) = self.attend(home.as_deref_mut())
@@ -337,6 +345,7 @@ impl Worker {
 
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
     fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
+        step();
         self.abi.set_limit(self.attention.limit());
         self.abi.more_wanted = false;
         let crowd = !self.is_single();
@@ -425,6 +434,9 @@ impl Worker {
             }
             if self.sharing.is_shaken() {
                 self.shake();
+            }
+            if let Some(bytes) = step_bytes() {
+                self.attention.look_at(self.abi.heap as usize + bytes);
             }
             self.attention.look_at(self.goals.turn_due());
             self.show_looks();

@@ -17,6 +17,7 @@
 //!   worker has goals, it is left for later here. Reason: a loop that adds to a result which another worker is still
 //!   computing makes a goal that waits for each sum. One worker comes to such a loop only when the result is there.
 
+use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::lock;
 use crate::sharing::state::{Lesson, Trial};
 use crate::sharing::tuning::{
@@ -25,7 +26,6 @@ use crate::sharing::tuning::{
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
 use term::Word;
 use term::abi::PredicateId;
 
@@ -43,7 +43,7 @@ impl Worker {
             end -= 1 + self.predicates.arity(predicate);
         }
         self.count_from_now();
-        let now = Instant::now();
+        let now = now();
         self.sharing.trial = Some(Trial { predicates, begin: now, since: now, look_at: FEW + 1 });
     }
     /// B7: looks what has become of the last gift.
@@ -54,10 +54,10 @@ impl Worker {
         if count < trial.look_at {
             return;
         }
-        let elapsed = trial.since.elapsed();
+        let elapsed = since(trial.since);
         trial.look_at = count + FEW;
         if elapsed < OFTEN * u32::try_from(count).unwrap_or(u32::MAX) {
-            let at_least = trial.begin.elapsed() * AS_LONG;
+            let at_least = since(trial.begin) * AS_LONG;
             let mut known = lock(&self.shared.lessons.known);
             for &predicate in &trial.predicates {
                 let lesson = known.entry(predicate).or_insert(Lesson {
@@ -66,8 +66,8 @@ impl Worker {
                     idle: false,
                     kept: None,
                 });
-                if lesson.until <= Instant::now() {
-                    lesson.until = Instant::now() + at_least.max(REMEMBERED * (1 << lesson.level));
+                if lesson.until <= now() {
+                    lesson.until = now() + at_least.max(REMEMBERED * (1 << lesson.level));
                     lesson.level = (lesson.level + 1).min(LEVELS);
                     lesson.kept = None;
                 }
@@ -75,10 +75,10 @@ impl Worker {
             self.shared.lessons.any.store(true, Relaxed);
             drop(known);
             self.end_trial();
-        } else if trial.begin.elapsed() > TRIAL {
+        } else if since(trial.begin) > TRIAL {
             self.end_trial();
         } else if elapsed > WINDOW {
-            (trial.since, trial.look_at) = (Instant::now(), FEW + 1);
+            (trial.since, trial.look_at) = (now(), FEW + 1);
             self.waiting.restart_count();
         }
     }
@@ -153,14 +153,13 @@ impl Worker {
         if !self.shared.lessons.any.load(Relaxed) {
             return false;
         }
-        if self.ran_ahead()
-            && lock(&self.shared.lessons.order).kept_until.is_some_and(|until| Instant::now() < until)
+        if self.ran_ahead() && lock(&self.shared.lessons.order).kept_until.is_some_and(|until| now() < until)
         {
             return true;
         }
         let mut known = lock(&self.shared.lessons.known);
         let Some(lesson) = known.get_mut(&predicate) else { return false };
-        let (now, waited) = (Instant::now(), self.statistics.suspensions + self.abi.reused);
+        let (now, waited) = (now(), self.statistics.suspensions + self.abi.reused);
         let kept = *lesson.kept.get_or_insert((self.index, now, waited));
         if now < lesson.until {
             return !lesson.idle;
@@ -178,6 +177,7 @@ mod tests {
     use super::*;
     use crate::collect::tests::Builder;
     use crate::goals::state::NO_PRIORITY;
+    use std::time::Instant;
 
     /// A worker of which `waited` goals waited right after a gift of a goal of the first predicate.
     fn after_a_gift(builder: &mut Builder, waited: u64) -> &mut Worker {

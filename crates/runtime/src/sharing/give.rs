@@ -22,6 +22,7 @@
 //!   [`LOOK_AGAIN_TIME`]. So any number of pokes makes few looks, and goals that allocate nothing are shared, too. A
 //!   poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
 
+use crate::coordination::schedule::{now, since, thread_time};
 use crate::coordination::team::{AT_REST, Mail};
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
@@ -32,9 +33,7 @@ use crate::sharing::tuning::{
 };
 use crate::terms::deref;
 use crate::worker::Worker;
-use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{Ordering, fence};
-use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::PredicateId;
 use term::word::Tag;
@@ -47,7 +46,7 @@ impl Worker {
             return false;
         }
         self.publish();
-        self.sharing.fed = Some(Instant::now());
+        self.sharing.fed = Some(now());
         // What it reduces at now is no worse than that.
         self.sharing.lowest = AT_REST;
         for Mail { priority, back, gift, giver, words } in mails {
@@ -157,8 +156,7 @@ impl Worker {
     /// the time.
     #[cold]
     pub(crate) fn is_time_to_look(&mut self) -> bool {
-        let now = clock_gettime(ClockId::ThreadCPUTime);
-        let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+        let now = thread_time();
         let looks = now
             .saturating_sub(*self.sharing.looked.get_or_insert(now))
             .div_duration_f64(LOOK_AGAIN_TIME) as usize;
@@ -176,9 +174,9 @@ impl Worker {
     pub(crate) fn feed(&mut self) {
         self.judge();
         let shared = self.shared.clone();
-        let now = Instant::now();
-        let soon = now.saturating_duration_since(std::mem::replace(&mut self.sharing.fed_others, now))
-            < LOOK_AGAIN_TIME;
+        let now = now();
+        let before = self.sharing.fed_others.replace(now);
+        let soon = before.is_some_and(|before| now.saturating_duration_since(before) < LOOK_AGAIN_TIME);
         let descents = std::mem::take(&mut self.sharing.descents) * usize::from(soon);
         let mut hungry = shared.team.hungry() & !(1 << self.index);
         if hungry != 0 && self.sharing.looks_left_out > 0 {
@@ -235,10 +233,10 @@ impl Worker {
 
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
     pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
-        if self.sharing.polling.since.take().is_some_and(|since| since.elapsed() >= LITTLE_POLLED) {
+        if self.sharing.polling.since.take().is_some_and(|before| since(before) >= LITTLE_POLLED) {
             self.sharing.polling.in_vain = 0;
         }
-        let fed = self.sharing.fed.is_some_and(|fed| fed.elapsed() < LITTLE_WORK);
+        let fed = self.sharing.fed.is_some_and(|fed| since(fed) < LITTLE_WORK);
         if fed || self.sharing.polling.in_vain >= POLLS_IN_VAIN {
             return self.send_top_goal(maker);
         }
@@ -253,7 +251,7 @@ impl Worker {
         let enough = self.sharing.polling.in_vain >= POLLS_IN_VAIN;
         let ready = |variable| enough || deref(variable).tag() != Tag::Ref;
         for (priority, words) in self.goals.take_polled(ready) {
-            self.sharing.polling.since = Some(Instant::now());
+            self.sharing.polling.since = Some(now());
             self.push_goals(priority, &words[1..]);
         }
         !self.goals.has_polled()
@@ -290,6 +288,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
+    use std::time::{Duration, Instant};
 
     /// Priorities of the goals that worker 0 gives to worker 1, which shows that it reduces at this one.
     fn given(worker: &mut Worker, lowest: i64) -> Vec<i64> {
@@ -330,7 +329,7 @@ mod tests {
         }
         assert_eq!(worker.priority(), 94);
         // However long that took here.
-        worker.sharing.fed_others = Instant::now() + Duration::from_secs(9);
+        worker.sharing.fed_others = Some(Instant::now() + Duration::from_secs(9));
         assert_eq!(given(worker, 88), []);
         assert_eq!(given(worker, 88), [92]);
     }

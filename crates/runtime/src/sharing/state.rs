@@ -1,6 +1,7 @@
 //! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose` and
 //! `feedback`.
 
+use crate::coordination::schedule::now;
 use crate::coordination::sync::Mutex;
 use crate::coordination::team::AT_REST;
 use crate::memory::ranges::read;
@@ -25,7 +26,7 @@ pub(crate) struct Sharing {
     /// The lowest priority that it has reduced at since what was shown was last forgotten.
     pub(super) lowest: i64,
     /// When it last fed others, and how often it went to a lower priority since then.
-    pub(super) fed_others: Instant,
+    pub(super) fed_others: Option<Instant>,
     pub(super) descents: usize,
     pub(super) shown_looks: bool,
     pub(super) polling: Polling,
@@ -53,7 +54,7 @@ impl Sharing {
             looks_left_out: 0,
             shown: AT_REST,
             lowest: AT_REST,
-            fed_others: Instant::now(),
+            fed_others: None,
             descents: 0,
             shown_looks: false,
             polling: Polling::NEW,
@@ -187,7 +188,7 @@ pub(super) struct Order {
 impl Order {
     /// Somebody ran ahead.
     pub(super) fn keep_all(&mut self) {
-        let now = Instant::now();
+        let now = now();
         if self.kept_until.is_none_or(|until| until <= now) {
             self.kept_until = Some(now + REMEMBERED * (1 << self.level));
             self.level = (self.level + 1).min(LEVELS);

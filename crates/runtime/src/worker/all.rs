@@ -62,8 +62,13 @@ impl Shared {
     pub(crate) fn new(options: &Options, atoms: Arc<AtomTable>, spaces: Spaces) -> Shared {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         let processors = all / options.share as usize;
+        let team = Team::new(options.workers, processors);
+        let team = match options.schedule {
+            Some(seed) => team.scheduled(seed),
+            None => team,
+        };
         Shared {
-            team: Team::new(options.workers, processors),
+            team,
             atoms,
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
             work: Mutex::default(),

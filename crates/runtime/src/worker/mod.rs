@@ -135,6 +135,9 @@ pub struct Options {
     pub collect: Collect,
     /// Check the whole heap after every collection (tests).
     pub check_heap: bool,
+    /// Workers reduce one after the other, in an order from this seed: with several, a run is the same each time
+    /// (tests). See `coordination::schedule`.
+    pub schedule: Option<u64>,
     /// Note what each worker does when.
     pub trace: bool,
     /// The node's number, and how many nodes the program has.
@@ -154,6 +157,7 @@ impl Options {
             heap_bytes_max: None,
             collect: Collect::WhenFull,
             check_heap: false,
+            schedule: None,
             trace: false,
             node: 0,
             nodes: 1,

@@ -34,11 +34,13 @@ mod tests;
 
 pub(crate) use stop::{Phase, Sharers};
 
+use crate::coordination::schedule::{Schedule, now, since};
 use crate::coordination::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Release,
 };
 use crate::coordination::sync::{Condvar, Mutex, MutexGuard};
 // The limit is of the ABI, not of the models.
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize as Limit};
 use std::time::{Duration, Instant};
 use term::Word;
@@ -104,6 +106,8 @@ pub(crate) struct Team {
     world: Mutex<World>,
     /// Whether each worker can have a processor of its own.
     spins: bool,
+    /// Workers run one after the other (tests).
+    schedule: Option<Arc<Schedule>>,
 }
 
 /// What belongs to one worker. Aligned so that no two share a cache line (nor a pair that is fetched together).
@@ -205,7 +209,17 @@ impl Team {
             over: AtomicBool::new(false),
             world: Mutex::new(World::default()),
             spins: workers <= processors && cfg!(not(all(test, models))),
+            schedule: None,
         }
+    }
+    /// The same team, whose workers run one after the other, in an order from this seed.
+    pub(crate) fn scheduled(self, seed: u64) -> Team {
+        let schedule = Some(Arc::new(Schedule::new(self.len(), seed)));
+        Team { spins: false, schedule, ..self }
+    }
+    /// The order in which workers run, if there is one.
+    pub(crate) fn schedule(&self) -> Option<&Arc<Schedule>> {
+        self.schedule.as_ref()
     }
     /// Number of workers.
     #[inline(always)]
@@ -288,9 +302,11 @@ impl Team {
     }
     /// A running worker waits: until it has something to attend to, or for so long.
     pub(crate) fn pause(&self, me: usize, time: Duration) {
-        let begin = Instant::now();
-        while !self.wants(me) && begin.elapsed() < time {
-            if self.spins {
+        let begin = now();
+        while !self.wants(me) && since(begin) < time {
+            if self.schedule.is_some() {
+                crate::coordination::schedule::step();
+            } else if self.spins {
                 std::hint::spin_loop();
             } else {
                 std::thread::sleep(time);
@@ -351,10 +367,10 @@ impl Team {
         let mut spin = SPIN;
         let mut next = ask.map(|first| self.ask(&world, me, first));
         let mut pause = timeout.unwrap_or(PATIENCE_MAX);
-        let mut deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut deadline = timeout.and_then(|timeout| now().checked_add(timeout));
         let mut expired = false;
         loop {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if deadline.is_some_and(|deadline| now() >= deadline) {
                 (deadline, expired) = (None, true);
             }
             if world.stop.enter_share(me) {
@@ -371,7 +387,7 @@ impl Team {
                     // T1: to end a rest only to ask again would keep a team of many from becoming quiescent.
                     next = Some(self.ask(&world, me, first));
                     pause = (pause * 2).min(PATIENCE_MAX);
-                    (deadline, expired) = (Instant::now().checked_add(pause), false);
+                    (deadline, expired) = (now().checked_add(pause), false);
                 }
             }
             if let Some(wake) = self.reason(&world, me, expired) {
@@ -450,6 +466,7 @@ impl Team {
     /// Ends the run: every rest ends, and nobody stops any more. A stop in which all have stopped already goes on
     /// until its leader resumes the others. May be called from any thread.
     pub(crate) fn finish(&self) {
+        self.schedule.iter().for_each(|schedule| schedule.finish());
         let mut world = self.world();
         self.over.store(true, Relaxed);
         if world.stop.cancel() {
@@ -478,6 +495,14 @@ impl Team {
         self.hungry.store(0, Relaxed);
         self.solo_interrupted.store(false, Relaxed);
         self.over.store(false, Relaxed);
+        drop(world);
+        self.schedule.iter().for_each(|schedule| schedule.begin());
+    }
+    /// T7: the same from time to time, by those who have left the run. With a schedule no poke is overlooked.
+    pub(crate) fn remind(&self) {
+        if self.schedule.is_none() {
+            self.poke_again();
+        }
     }
     /// T7: pokes workers again that have mail or do not leave the run.
     pub(crate) fn poke_again(&self) {
@@ -505,6 +530,11 @@ impl Team {
         deadline: Option<Instant>,
         spin: Duration,
     ) -> MutexGuard<'a, World> {
+        if let Some(schedule) = &self.schedule {
+            drop(world);
+            schedule.wait(me, deadline);
+            return self.world();
+        }
         let seat = &self.seats[me];
         let rings = seat.rings.load(Relaxed);
         if self.spins {
@@ -531,6 +561,7 @@ impl Team {
         for worker in members(who) {
             self.seats[worker].rings.fetch_add(1, Relaxed);
         }
+        self.schedule.iter().for_each(|schedule| schedule.wake(who));
         let parked = who & world.parked;
         world.parked &= !parked;
         // Without the lock: those that wake want it.

@@ -12,8 +12,9 @@
 //!   anyone can take, and the leader does what nobody took.
 
 use super::{Relaxed, SPIN, Team, World, bit, members};
+use crate::coordination::schedule::now;
 use crate::coordination::sync::MutexGuard;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often a leader repeats its pokes (T7).
 const REPEAT: Duration = Duration::from_millis(1);
@@ -91,7 +92,7 @@ impl Team {
             for worker in members(self.running(&world) & !bit(me)) {
                 self.poke(worker);
             }
-            world = self.wait(world, me, Some(Instant::now() + REPEAT), SPIN);
+            world = self.wait(world, me, Some(now() + REPEAT), SPIN);
             if world.stop.leader != Some(me) {
                 return false;
             }

@@ -108,7 +108,8 @@ impl Abroad {
             }
         }
     }
-    /// Y2, Y3: after the trace. `moved` tells where a record is now, or `None` if it is dead, and `young` whether that is young.
+    /// Y2, Y3: after the trace. `moved` tells where a record is now, or `None` if it is dead, and `young` whether
+    /// that is young.
     pub(crate) fn sweep(
         &mut self,
         major: bool,
