@@ -6,7 +6,7 @@
 
 pub(crate) mod entry;
 #[cfg(all(test, models))]
-mod models;
+pub(crate) mod models;
 mod reduce;
 mod threads;
 
