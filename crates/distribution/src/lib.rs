@@ -11,14 +11,22 @@
 //! heap <-- Store -- With::receive <-- network
 //! ```
 
+//! The rest joins it to what sends and computes: `heap` is a [`Store`] over a runtime node's heap, `node` a program of the machine layer that
+//! owns such a node and its protocol, and [`run`] lets several of them be threads of this process.
+
 #![forbid(unsafe_code)]
 
+mod heap;
 mod message;
+mod node;
 mod protocol;
+mod run;
 mod store;
 mod tokens;
 
+pub use heap::Heap;
 pub use message::{Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
 pub use protocol::{Counters, Depth, Fault, Goal, Options, Post, Protocol, With};
+pub use run::{Run, run};
 pub use store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 pub use tokens::{Name, Packed, Reference, Token, Tokens};

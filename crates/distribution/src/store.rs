@@ -20,7 +20,7 @@ pub struct StructureId {
 
 /// A term's outside. Atoms, predicates and modules are the store's numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Seen<'a> {
+pub enum Seen {
     /// An integer of 61 bits.
     Int(i64),
     /// An atom.
@@ -36,17 +36,12 @@ pub enum Seen<'a> {
     },
     /// A vector with its elements as parts.
     Vector(usize),
-    /// A string.
-    Bytes(&'a [u8]),
+    /// A string of this length: [`Store::bytes`].
+    Bytes(usize),
     /// The bits of a double.
     Float(u64),
-    /// An integer that needs more than 61 bits: magnitude in 64-bit limbs, the lowest first, the last not 0.
-    Big {
-        /// Below zero.
-        negative: bool,
-        /// The magnitude.
-        limbs: &'a [u64],
-    },
+    /// An integer that needs more than 61 bits: [`Store::limbs`].
+    Big,
     /// A predicate.
     Predicate(u32),
     /// A module; its name is this atom.
@@ -79,7 +74,7 @@ pub enum Shape<'a, V> {
     Bytes(&'a [u8]),
     /// The bits of a double.
     Float(u64),
-    /// As in [`Seen::Big`]; always normal.
+    /// Below zero, and the magnitude as in [`Store::limbs`].
     Big(bool, &'a [u64]),
     /// A predicate.
     Predicate(u32),
@@ -102,7 +97,12 @@ pub trait Store {
     /// The term that a value leads to by way of bound variables.
     fn follow(&self, value: Self::Value) -> Self::Value;
     /// What it is; follows.
-    fn look(&self, value: Self::Value) -> Seen<'_>;
+    fn look(&self, value: Self::Value) -> Seen;
+    /// The bytes of a string.
+    fn bytes(&self, string: Self::Value) -> Vec<u8>;
+    /// Of an integer that needs more than 61 bits: whether it is below zero, and its magnitude in 64-bit limbs, the lowest first, the
+    /// last not 0.
+    fn limbs(&self, integer: Self::Value) -> (bool, Vec<u64>);
     /// A part of a cons, structure or vector.
     fn part(&self, value: Self::Value, number: usize) -> Self::Value;
     /// Makes a term, in room that was asked for. `None`: there is no such atom, predicate or module.
@@ -135,7 +135,7 @@ pub trait Store {
     fn import(&mut self, import: ImportId) -> Self::Value;
     /// That variable, whatever it has become. `None`: dead.
     fn cell(&self, import: ImportId) -> Option<Self::Value>;
-    /// The number is free. What was queued of it need not be told any more.
+    /// The number is free. What was queued of it may still be told (D5).
     fn forget(&mut self, import: ImportId);
     /// An unbound variable becomes a reference to a term. Goals that wait for it go on, or wait for the other one;
     /// for an import that was not waited for yet, that is told (`Protocol::wanted`). Tells of the variable's marks.

@@ -1,5 +1,6 @@
 //! The command line: what may be said, and the help that teaches it.
 
+use crate::nodes::Nodes;
 use crate::workers::Workers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -136,6 +137,8 @@ pub(crate) struct Run {
 pub(crate) struct Engine {
     #[command(flatten)]
     pub(crate) workers: Workers,
+    #[command(flatten)]
+    pub(crate) nodes: Nodes,
     /// Prints reductions, suspensions, collections, words and times to standard error at the end. (Executables of `fifth build` do not count reductions.)
     #[arg(long)]
     pub(crate) stats: bool,
@@ -166,6 +169,7 @@ impl Engine {
     pub(crate) const fn with(workers: Workers) -> Engine {
         Engine {
             workers,
+            nodes: Nodes::ALONE,
             stats: false,
             stats_file: None,
             trace: None,

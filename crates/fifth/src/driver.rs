@@ -26,42 +26,78 @@ pub(crate) struct Compiled {
 /// A node and what it knows, as the compiler wants to hear it.
 pub(crate) struct Machine {
     pub(crate) node: Node,
+    /// The others that run the same program.
+    pub(crate) others: Vec<Node>,
+    /// What the protocol between the nodes has done, after a run; empty of one node.
+    pub(crate) counters: Vec<distribution::Counters>,
     /// What [`Machine::builtins`] answers; empty until somebody asks.
     builtins: Rc<[Builtin]>,
     /// Code stays mapped as long as the node may run it.
     code: Vec<codegen::LoadedCode>,
 }
 
-/// The node could not be made: not the program's fault.
-fn new_node(engine: &Engine, own: &[Native]) -> anyhow::Result<Node> {
-    let mut candidates = engine.workers.candidates()?.into_iter();
-    let mut node = loop {
+/// The nodes could not be made: not the program's fault.
+fn new_nodes(engine: &Engine, own: &[Native]) -> anyhow::Result<Vec<Node>> {
+    let count = engine.nodes.count;
+    if count > 1 {
+        several_nodes(engine)?;
+    }
+    let mut natives = runtime::builtins::natives();
+    natives.extend_from_slice(own);
+    let candidates = if count > 1 { vec![1] } else { engine.workers.candidates()? };
+    let mut candidates = candidates.into_iter();
+    let first = loop {
         let workers = candidates.next().expect("the last candidate is returned or refused");
-        let options = runtime::worker::Options {
-            heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-            collect: match engine.check_heap {
-                None => Collect::WhenFull,
-                Some(None) => Collect::Always,
-                Some(Some(seed)) => Collect::AtRandom(seed),
-            },
-            check_heap: engine.check_heap.is_some(),
-            schedule: engine.schedule,
-            trace: engine.trace.is_some(),
-            ..runtime::worker::Options::alone(workers as usize)
-        };
-        let mut natives = runtime::builtins::natives();
-        natives.extend_from_slice(own);
-        match Node::new(options, Arc::default(), natives) {
+        match Node::new(node_options(engine, workers, 0), Arc::default(), natives.clone()) {
             Ok(node) => break node,
             Err(error) if candidates.len() == 0 => anyhow::bail!("{error}"),
             Err(_) => {}
         }
     };
+    let mut nodes = vec![first];
+    for number in 1..count {
+        let atoms = nodes[0].worker().atoms.clone();
+        let node = Node::new(node_options(engine, 1, number), atoms, natives.clone());
+        nodes.push(node.map_err(|error| anyhow::anyhow!("node {number} of {count}: {error}"))?);
+    }
+    let mut workers: Vec<_> = nodes.iter_mut().map(Node::worker).collect();
     // Without handlers an interrupt ends the process all the same, only less politely.
-    let _ = runtime::builtins::io::events::end_on_interrupt(&mut [node.worker()]);
-    let outside = runtime::builtins::io::events::Outside::of(node.worker());
-    node.set_events(Box::new(outside));
-    Ok(node)
+    let _ = runtime::builtins::io::events::end_on_interrupt(&mut workers);
+    let outside = runtime::builtins::io::events::Outside::of(nodes[0].worker());
+    nodes[0].set_events(Box::new(outside));
+    Ok(nodes)
+}
+
+/// What does not go with several nodes.
+fn several_nodes(engine: &Engine) -> anyhow::Result<()> {
+    let more = "one of several nodes (--nodes) has one worker: leave out --workers, or say --workers 1";
+    anyhow::ensure!(engine.workers.given.is_none_or(|workers| workers == 1), more);
+    let single = [("--stats-file", engine.stats_file.is_some()), ("--trace", engine.trace.is_some())];
+    for (option, given) in single {
+        anyhow::ensure!(!given, "{option} describes one node: it does not go with --nodes yet");
+    }
+    Ok(())
+}
+
+fn node_options(engine: &Engine, workers: u32, node: u32) -> runtime::worker::Options {
+    let nodes = engine.nodes.count;
+    // Nodes that do the same things at the same time would find less.
+    let seed = |seed: u64| seed.wrapping_add(u64::from(node).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    runtime::worker::Options {
+        heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        collect: match (engine.check_heap, engine.nodes.check) {
+            (None, None) => Collect::WhenFull,
+            (Some(None), None) => Collect::Always,
+            (Some(Some(given)), _) | (_, Some(given)) => Collect::AtRandom(seed(given)),
+        },
+        check_heap: engine.check_heap.is_some(),
+        trace: engine.trace.is_some(),
+        node,
+        nodes,
+        share: nodes,
+        schedule: engine.schedule,
+        ..runtime::worker::Options::alone(workers as usize)
+    }
 }
 
 impl Machine {
@@ -72,7 +108,10 @@ impl Machine {
 
     /// The same with more builtins.
     pub(crate) fn with_natives(engine: &Engine, natives: &[Native]) -> anyhow::Result<Machine> {
-        Ok(Machine { node: new_node(engine, natives)?, builtins: Rc::default(), code: Vec::new() })
+        let mut nodes = new_nodes(engine, natives)?;
+        let (others, counters) = (nodes.split_off(1), Vec::new());
+        let node = nodes.pop().expect("there is at least one");
+        Ok(Machine { node, others, counters, builtins: Rc::default(), code: Vec::new() })
     }
 
     /// The node's atoms, for reading program texts.
@@ -181,20 +220,32 @@ impl Machine {
     /// Adds code to the node.
     pub(crate) fn load(&mut self, compiled: &Compiled) -> anyhow::Result<()> {
         let code = codegen::load(&compiled.image).context("the system refuses memory for code")?;
-        let predicates = compiled.program.predicates.iter().map(predicate_info).collect();
-        let constants = compiled.program.constants.clone();
-        self.node.set_code(code.enter(), code.native_entry());
-        self.node.load(Load { predicates, entries: code.entries().collect(), constants });
+        for node in std::iter::once(&mut self.node).chain(&mut self.others) {
+            let predicates = compiled.program.predicates.iter().map(predicate_info).collect();
+            let constants = compiled.program.constants.clone();
+            node.set_code(code.enter(), code.native_entry());
+            node.load(Load { predicates, entries: code.entries().collect(), constants });
+        }
         self.code.push(code);
         Ok(())
     }
 
-    /// Runs `module:name/0`.
-    pub(crate) fn run(&mut self, module: &str, name: &str) -> Option<RunOutcome> {
+    /// Runs `module:name/0`; `None`: there is no such predicate.
+    pub(crate) fn run(&mut self, module: &str, name: &str) -> anyhow::Result<Option<RunOutcome>> {
         let worker = self.node.worker();
         let (module, name) = (worker.intern(module), worker.intern(name));
-        let predicate = worker.predicates.lookup(module, name, 0)?;
-        Some(self.node.run(predicate, &[]))
+        let Some(predicate) = worker.predicates.lookup(module, name, 0) else { return Ok(None) };
+        if self.others.is_empty() {
+            return Ok(Some(self.node.run(predicate, &[])));
+        }
+        let mut nodes: Vec<_> = std::iter::once(&mut self.node).chain(&mut self.others).collect();
+        let run = distribution::run(&mut nodes, predicate)?;
+        self.counters = run.counters;
+        Ok(Some(run.outcome))
+    }
+    /// The counters of all workers, those of each node behind those of the one before.
+    pub(crate) fn statistics(&self) -> Vec<runtime::statistics::Statistics> {
+        std::iter::once(&self.node).chain(&self.others).flat_map(Node::statistics_by_worker).collect()
     }
 }
 

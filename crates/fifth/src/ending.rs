@@ -46,7 +46,7 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, read: Option<&Rea
     }
     let record = figures.map(|figures| Recording::start(machine, figures));
     let started = Instant::now();
-    let outcome = machine.run("main", "main").expect("the compiler checked that main:main/0 is there");
+    let outcome = machine.run("main", "main")?.expect("the compiler checked that main:main/0 is there");
     let outcome = match runtime::builtins::io::flush(machine.node.worker()) {
         Err(error) if matches!(outcome, RunOutcome::Success | RunOutcome::Exit(_)) => {
             RunOutcome::Failed(error)
@@ -58,7 +58,8 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, read: Option<&Rea
     let callers = read.map(|read| Callers::new(read, machine.atoms()));
     let _ = report(&outcome, Texts { lines: &file_line, callers }, &mut err);
     if engine.stats {
-        let _ = statistics(&machine.node.statistics_by_worker(), started.elapsed(), &mut err);
+        let _ = statistics(&machine.statistics(), started.elapsed(), &mut err);
+        let _ = messages(machine, &mut err);
         if let Some(Passed { times, trace }) = machine.node.passed() {
             let _ = writeln!(err, "{:<22}{times} turns, {trace:016x}", "schedule");
         }
@@ -83,6 +84,7 @@ fn postmortem(machine: &mut Machine) -> bool {
     };
     // As above: a closed standard error leaves nobody to tell.
     let _ = writeln!(std::io::stderr(), "Starting postmortem processing...");
+    machine.node.leave_others();
     let outcome = machine.node.run(predicate, &args);
     let flushed = runtime::builtins::io::flush(machine.node.worker());
     let outcome = flushed.map_or_else(RunOutcome::Failed, |()| outcome);
@@ -261,6 +263,9 @@ fn deadlock(
     )?;
     for goal in goals {
         writeln!(out, "   PSUS: {}", harmless(&goal.goal))?;
+        if let Some(node) = goal.node {
+            writeln!(out, "         at node {node}")?;
+        }
         if !goal.waits_for.is_empty() {
             write!(out, "         waits for {}", harmless(&goal.waits_for.join(", ")))?;
             match goal.holder.and_then(|index| goals.get(index)) {
@@ -279,6 +284,26 @@ fn deadlock(
         out,
         "   Help: the goal that should bind these variables is missing, ended without `[]` at the end of a stream, or waits itself"
     )
+}
+
+/// `--stats` of several nodes: what each of them has sent, by kind of message, and what its tables hold at the end.
+fn messages(machine: &Machine, out: &mut impl Write) -> std::io::Result<()> {
+    let counters = &machine.counters;
+    if counters.is_empty() {
+        return Ok(());
+    }
+    let mut row = |name: &str, figure: &dyn Fn(usize) -> u64| {
+        let figures: Vec<String> = (0..counters.len()).map(|node| figure(node).to_string()).collect();
+        writeln!(out, "{name:<22}{}", figures.join(" "))
+    };
+    let statistics = machine.statistics();
+    row("reductions by node", &|node| statistics[node].reductions)?;
+    for (kind, name) in distribution::KINDS.iter().enumerate() {
+        row(&format!("sent, {name}"), &|node| counters[node].sent[kind])?;
+    }
+    row("references released", &|node| counters[node].released)?;
+    row("exports at the end", &|node| counters[node].exports as u64)?;
+    row("imports at the end", &|node| counters[node].imports as u64)
 }
 
 /// `--stats`: one figure a line, name first.

@@ -12,6 +12,7 @@ mod input;
 mod job;
 mod laboratory;
 mod library;
+mod nodes;
 mod output;
 mod recording;
 mod repl;

@@ -30,6 +30,11 @@ fn several_workers_do_what_programs_say() {
 }
 
 #[test]
+fn several_nodes_do_what_programs_say() {
+    check_corpus(directives::on_several_nodes);
+}
+
+#[test]
 fn a_printed_variable_is_no_value_and_not_another_variable() {
     for (one, other, same) in [
         ("f(_1,_2,_1)", "f(_12,_3,_12)", true),

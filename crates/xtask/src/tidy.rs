@@ -31,10 +31,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fabric", &[]),
     ("machine", &["fabric"]),
     ("explorer", &["fabric"]),
-    ("distribution", &["fabric"]),
+    ("distribution", &["term", "runtime", "fabric", "machine"]),
     ("dsm", &["fabric", "machine"]),
     ("lab", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "dsm"]),
-    ("fifth", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "lab"]),
+    (
+        "fifth",
+        &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "distribution", "lab"],
+    ),
     ("xtask", &[]),
 ];
 /// T2.

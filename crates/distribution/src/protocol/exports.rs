@@ -208,8 +208,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// Appends a term; `levels` of structures, and references below.
     pub(super) fn put(&mut self, words: &mut Vec<u64>, value: S::Value, levels: u8, way: Way) {
         let mut open = vec![(value, levels, way)];
-        let mut scratch = Vec::new();
+        let (mut scratch, mut limbs);
         while let Some((value, levels, way)) = open.pop() {
+            scratch = Vec::new();
             let seen = self.store.look(value);
             // Of what is asked for, the outside comes whatever its size.
             let fits = words.is_empty() || words.len() + size(&seen) <= ANSWER_WORDS;
@@ -218,11 +219,14 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 Seen::Int(value) => (Token::Int(value), 0),
                 Seen::Atom(atom) => (Token::Atom(name(self.store, atom, &mut scratch)), 0),
                 Seen::Float(bits) => (Token::Float(bits), 0),
-                Seen::Big { negative, limbs } => (Token::Big(negative, limbs), 0),
+                Seen::Big => {
+                    limbs = self.store.limbs(value);
+                    (Token::Big(limbs.0, &limbs.1), 0)
+                }
                 Seen::Predicate(predicate) => (Token::Predicate(predicate), 0),
                 Seen::Module(atom) => (Token::Module(name(self.store, atom, &mut scratch)), 0),
-                Seen::Bytes(bytes) if copies || bytes.len() <= SHORT_BYTES => {
-                    (Token::Bytes(Packed::new(bytes, &mut scratch)), 0)
+                Seen::Bytes(length) if copies || length <= SHORT_BYTES => {
+                    (Token::Bytes(Packed::new(&self.store.bytes(value), &mut scratch)), 0)
                 }
                 Seen::List if copies => (Token::List(1), 2),
                 Seen::Struct { name: atom, arity } if copies => {
@@ -273,12 +277,12 @@ impl<S: Store, P: Post> With<'_, S, P> {
 }
 
 /// The words of a structure or string without its parts' own; 0 of all others.
-fn size(seen: &Seen<'_>) -> usize {
+fn size(seen: &Seen) -> usize {
     match *seen {
         Seen::List => 2,
         Seen::Struct { arity, .. } => 1 + arity,
         Seen::Vector(length) => 1 + length,
-        Seen::Bytes(bytes) => 1 + bytes.len() / 8,
+        Seen::Bytes(length) => 1 + length / 8,
         _ => 0,
     }
 }

@@ -14,6 +14,8 @@
 //! | `% skip-check-heap: WHY` | it is not run with a collection at every reduction |
 //! | `% any-order: WHY` | with several workers lines may come in any order |
 //! | `% one-worker: WHY` | what it does depends on the order in which one worker reduces |
+//! | `% skip-check-nodes: WHY` | its goals are not thrown to any node |
+//! | `% one-node: WHY` | it asks for nodes that are not there, or for what only one node has |
 
 use super::execute::{self, Ending, Execution};
 use std::collections::BTreeSet;
@@ -40,6 +42,10 @@ pub(crate) struct Directives {
     pub(crate) any_order: bool,
     /// Several workers may do something else.
     pub(crate) one_worker: bool,
+    /// Its goals read too much for being thrown to any node.
+    pub(crate) skip_check_nodes: bool,
+    /// It is not run on several nodes.
+    pub(crate) one_node: bool,
     /// Too many reductions for a collection at each of them.
     pub(crate) skip_check_heap: bool,
     is_test: bool,
@@ -85,7 +91,9 @@ impl Directives {
             "skip-interpreter" => self.skip_interpreter = true,
             "any-order" => self.any_order = true,
             "one-worker" => self.one_worker = true,
+            "one-node" => self.one_node = true,
             "skip-check-heap" => self.skip_check_heap = true,
+            "skip-check-nodes" => self.skip_check_nodes = true,
             _ if !self.is_test => {}
             _ => return Err(format!("unknown directive {name}")),
         }
@@ -245,6 +253,23 @@ pub(crate) fn with_several_workers(program: &Program) -> Vec<String> {
                 Ordering::Relaxed,
             );
         }
+    }
+    wrong
+}
+
+/// On several nodes, as it is written and with goals thrown to any of them. As many as `FIFTH_NODES` says, else three.
+pub(crate) fn on_several_nodes(program: &Program) -> Vec<String> {
+    let directives = &program.directives;
+    let mut wrong = Vec::new();
+    if !directives.errors.is_empty() || directives.one_worker || directives.one_node {
+        return wrong;
+    }
+    let count = std::env::var("FIFTH_NODES").unwrap_or("3".into());
+    run(&format!("{count} nodes"), &["--nodes", &count], program, &mut wrong);
+    if !directives.skip_check_heap && !directives.skip_check_nodes {
+        let seed = std::env::var("FIFTH_SEED").unwrap_or("1".into());
+        let options = ["--nodes", &count, &format!("--check-nodes={seed}")];
+        run(&format!("{count} nodes in disorder"), &options, program, &mut wrong);
     }
     wrong
 }

@@ -21,12 +21,25 @@ fn write(worker: &mut Worker, bytes: &[u8]) -> Outcome {
     }
 }
 
-/// A term as it is now, and a newline. A guard of another worker than the one that has the console sends a goal there.
-fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    if worker.index != 0 {
-        let print = predicates::library(worker, "builtin", "print", 1);
+/// The same in a guard. Where the console is not, or the term is not all there, it becomes a goal.
+fn print_in_guard(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let abroad = worker.options.node != 0 || worker.look_abroad(inputs[0], true).is_some();
+    if !abroad && worker.index == 0 {
+        return print_line(worker, inputs, outputs);
+    }
+    let print = predicates::library(worker, "builtin", "print", 1);
+    if abroad {
+        worker.throw(0, print, &[inputs[0]]);
+    } else {
         worker.post(0, print, &[inputs[0]]);
-        return Outcome::Done;
+    }
+    Outcome::Done
+}
+
+/// A term as it is now, and a newline.
+fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    if let Some(answer) = worker.look_abroad(inputs[0], true) {
+        return Outcome::Wait(answer);
     }
     let mut text = attempt!(plain(worker, inputs[0]));
     text.push(b'\n');
@@ -35,6 +48,9 @@ fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 /// `print(X,Ok)`: without newline.
 fn print(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    if let Some(answer) = worker.look_abroad(inputs[0], true) {
+        return Outcome::Wait(answer);
+    }
     outputs[0] = Word::NIL;
     let text = attempt!(plain(worker, inputs[0]));
     write(worker, &text)
@@ -104,6 +120,6 @@ pub(super) const NATIVES: &[Row] = &[
     home(goal("builtin", "start_measure", "", start_measure)),
     home(goal("builtin", "report_measure", "o", report_measure)),
     home(goal("builtin", "idle", "", idle)),
-    guard("guard", "display_console", "i", print_line),
-    guard("guard", "put_console", "i", print_line),
+    guard("guard", "display_console", "i", print_in_guard),
+    guard("guard", "put_console", "i", print_in_guard),
 ];

@@ -13,10 +13,14 @@ use term::{Atom, Word};
 
 /// `unbound(X,R)`: `{X}` if it is bound now, `{Node,Address,X}` if not.
 fn unbound(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    if let Some(answer) = worker.look_abroad(inputs[0], false) {
+        return Outcome::Wait(answer);
+    }
     outputs[0] = match worker.view(inputs[0]) {
         View::Unbound(variable) => {
             let address = Word::small((variable.address() >> 3) as i64);
-            worker.vector(&[Word::small(0), address, variable])
+            let node = Word::small(worker.options.node.into());
+            worker.vector(&[node, address, variable])
         }
         _ => worker.vector(&[inputs[0]]),
     };
@@ -87,6 +91,9 @@ fn push_parts(worker: &Worker, term: Word, steps: &mut Stack<Step>) {
 
 /// `wrap(T,W)`.
 fn wrap(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    if let Some(answer) = worker.look_abroad(inputs[0], true) {
+        return Outcome::Wait(answer);
+    }
     let wrapped = convert(worker, inputs[0], |worker, term, steps| {
         let name = match worker.view(term) {
             View::Unbound(_) => "unknown",

@@ -33,6 +33,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn roots_of(&mut self, worker: &mut Worker) {
         debug_assert!(!worker.has_resumed(), "F5");
         worker.register();
+        let mut awaited = worker.abroad.awaited(MAJOR);
         let overflow = std::mem::take(&mut worker.heap.overflow);
         let mut slots = std::mem::take(&mut worker.heap.remembered);
         if !MAJOR {
@@ -42,6 +43,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         slots.clear();
         worker.heap.remembered = slots;
         self.roots(worker.roots.words_mut());
+        self.roots(&mut awaited);
         let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
         worker.abroad.roots(MAJOR, trace);
         let team = &worker.shared.team;

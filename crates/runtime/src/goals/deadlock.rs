@@ -82,6 +82,7 @@ impl Worker {
             file,
             line,
             holder: None,
+            node: (self.options.nodes > 1).then_some(self.options.node),
         }
     }
     /// The variables near a goal's arguments that it is hooked on.

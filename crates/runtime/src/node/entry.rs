@@ -147,8 +147,8 @@ unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Posi
     let worker = unsafe { worker_of(abi) };
     let predicate = PredicateId(predicate as u32);
     let home = worker.predicates.native(predicate).is_some_and(|code| code.home);
-    // Another worker's goal is sent home when its turn comes.
-    let outcome = if home && worker.index != 0 { Outcome::No } else { worker.call_with_operands(predicate) };
+    // Another worker's goal, or node's, is sent home when its turn comes.
+    let outcome = if home && !worker.is_home() { Outcome::No } else { worker.call_with_operands(predicate) };
     // What serves the outside world is called by the library: its place there is of no use to a reader.
     let position = if home { Position::NONE } else { position };
     match outcome {

@@ -294,6 +294,12 @@ impl Node {
         let Node { workers, home, .. } = self;
         home.has_pending(workers.get(0))
     }
+    /// Handles the events that have come from outside; nothing that was written is kept back. True if that made
+    /// something happen.
+    pub fn look_outside(&mut self) -> bool {
+        let Node { workers, home, .. } = self;
+        home.look_and_flush(workers.get(0))
+    }
     /// After [`Turn::Quiescent`]: whether goals wait, daemons not counted.
     pub fn has_waiting(&self) -> bool {
         reduce::has_waiting(&self.shared)
@@ -301,6 +307,10 @@ impl Node {
     /// After [`Turn::Quiescent`]: how a run ends in which nothing resumes a goal of this node any more.
     pub fn stuck(&mut self) -> RunOutcome {
         reduce::stuck(&self.shared)
+    }
+    /// Between runs: from now on there are no other nodes, whatever [`Options`] said.
+    pub fn leave_others(&mut self) {
+        self.workers.iter_mut().for_each(|worker| worker.options.nodes = 1);
     }
     /// Ends the run, with this outcome unless it has one. Goals that are left are forgotten.
     pub fn end(&mut self, outcome: Option<RunOutcome>) -> RunOutcome {

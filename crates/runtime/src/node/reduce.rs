@@ -62,6 +62,9 @@ pub enum Turn {
 /// Bytes that worker 0 of a node among several allocates until it looks for messages again: about 30 µs of work.
 const MESSAGES_BYTES: usize = 64 << 10;
 
+/// The shortest time to wait for events.
+const MOMENT: Duration = Duration::from_nanos(1);
+
 /// Reduces for worker `me`, which is not 0, until the run is over.
 pub(crate) fn work(shared: &Shared, me: usize) {
     let schedule = shared.team.schedule();
@@ -158,6 +161,14 @@ impl Home {
             events.poll(worker, Some(Duration::ZERO));
             self.events = Some(events);
         }
+    }
+    /// The same as if it waited for an event, but for a moment only. True if the worker has something to do then.
+    pub(crate) fn look_and_flush(&mut self, worker: &mut Worker) -> bool {
+        if let Some(mut events) = self.events.take() {
+            events.poll(worker, Some(MOMENT));
+            self.events = Some(events);
+        }
+        worker.ending.has_failed() || worker.has_resumed() || worker.has_outward()
     }
     /// Waits for an event.
     fn sleep(&mut self, worker: &mut Worker) {
@@ -457,7 +468,8 @@ impl Worker {
         self.switch_priority();
         look.then_some(Pause::Look)
     }
-    fn is_one_of_several_nodes(&self) -> bool {
+    /// Whether the program has other nodes.
+    pub(crate) fn is_one_of_several_nodes(&self) -> bool {
         self.options.nodes > 1
     }
     /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or

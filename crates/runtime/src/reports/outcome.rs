@@ -74,6 +74,8 @@ pub struct SuspendedGoal {
     pub line: u32,
     /// Which goal of the report holds a variable that it waits for, and does not wait for it itself.
     pub holder: Option<usize>,
+    /// Where it waits, if there are several nodes.
+    pub node: Option<u32>,
 }
 
 /// How a run ended.

@@ -17,6 +17,9 @@ const NURSERY_BYTES_MAX: usize = 32 << 10;
 /// Attentions between two that make disorder, at most.
 const CALM_BYTES_MAX: usize = 512;
 
+/// After this number of throws of a node, another one is half as likely.
+const THROWS: usize = 128;
+
 impl Worker {
     /// C3: the limit of an empty nursery with room for what the next reduction needs.
     pub(crate) fn first_limit(&mut self) -> usize {
@@ -31,7 +34,7 @@ impl Worker {
         }
     }
     /// At an attention of a node among several: the goal on top of the stack, if it is the program's, may go to any
-    /// node.
+    /// node. The longer a program runs, the rarer: a goal that has to read much must stay somewhere until it has.
     #[cold]
     pub(crate) fn scatter(&mut self) {
         let Some(mut shaker) = self.sharing.shaker.take() else { return };
@@ -39,7 +42,8 @@ impl Worker {
         let to = shaker.below(self.options.nodes as usize) as u32;
         let predicate = PredicateId::of_goal_word(read(top - 8));
         let of_program = !self.is_special(top) && predicate.0 >= self.first_compiled.0;
-        if of_program && to != self.options.node {
+        if of_program && to != self.options.node && shaker.one_in(1 << (shaker.thrown / THROWS).min(30)) {
+            shaker.thrown += 1;
             let words = self.pop_goal();
             self.throw(to, predicate, &words[..words.len() - 1]);
         }

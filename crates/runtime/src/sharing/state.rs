@@ -210,11 +210,13 @@ pub(super) struct Lesson {
 #[derive(Debug)]
 pub(crate) struct Shaker {
     state: u64,
+    /// Goals thrown to other nodes.
+    pub(super) thrown: usize,
 }
 
 impl Shaker {
     pub(crate) fn new(seed: u64, worker: usize) -> Shaker {
-        Shaker { state: seed ^ (worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+        Shaker { state: seed ^ (worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15), thrown: 0 }
     }
     /// A number below `n`.
     pub(super) fn below(&mut self, n: usize) -> usize {

@@ -267,6 +267,17 @@ impl Worker {
         self.waker.attach(&raw const self.abi.limit);
     }
 
+    /// Whether what belongs to the outside world is done here: by the first worker of the first node.
+    pub(crate) fn is_home(&self) -> bool {
+        self.index == 0 && self.options.node == 0
+    }
+    /// Whether goals of a predicate are the runtime's own affair: they hold what is no term.
+    pub fn is_inner_predicate(&self, predicate: PredicateId) -> bool {
+        let system = &self.system_goals;
+        predicate == BOTTOM
+            || predicate <= system.exported && predicate != system.unify
+            || predicate == system.merge
+    }
     /// The atom with this text.
     pub fn intern(&mut self, text: &str) -> Atom {
         self.atoms.intern(text.as_bytes())

@@ -241,14 +241,16 @@ impl Expander<'_, '_, '_> {
                 }
                 (Some(Key::Priority), &[level]) => self.pragma_value(scope, level).map(Pragma::Priority),
                 (Some(Key::LowerPriority), &[by]) => self.pragma_value(scope, by).map(Pragma::LowerPriority),
-                (Some(Key::Node), &[node]) => self.pragma_value(scope, node).map(Pragma::Node),
+                (Some(Key::Node | Key::Processor), &[node]) => {
+                    self.pragma_value(scope, node).map(Pragma::Node)
+                }
                 _ => None,
             };
             let Some(pragma) = pragma else {
                 let error = Diagnostic::error("illegal-pragma", span, "there is no such pragma");
                 self.report(
                     error.label("unknown pragma").help(
-                        "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`",
+                        "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`, `@processor(N)`",
                     ),
                 );
                 continue;

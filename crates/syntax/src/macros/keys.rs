@@ -36,7 +36,7 @@ keys! {
     IntExpression = "~", FloatExpression = "$~", Sharp = "#", Quote = "`", DeepQuote = "``",
     Character = "c", CharacterName = "key", Lf = "lf", Cr = "cr", String = "string", Predicate = "predicate",
     Generic = "generic", Builtin = "builtin",
-    Priority = "priority", LowerPriority = "lower_priority", Node = "node",
+    Priority = "priority", LowerPriority = "lower_priority", Node = "node", Processor = "processor",
     FloatingPointToInteger = "floating_point_to_integer",
 }
 

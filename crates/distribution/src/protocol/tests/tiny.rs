@@ -271,7 +271,7 @@ impl Store for Tiny {
     fn follow(&self, value: usize) -> usize {
         self.at(value)
     }
-    fn look(&self, value: usize) -> Seen<'_> {
+    fn look(&self, value: usize) -> Seen {
         match self.cells[self.at(value)] {
             Cell::Variable { marked, .. } => Seen::Variable { marked },
             Cell::Import { import, .. } => Seen::Import(import),
@@ -279,6 +279,12 @@ impl Store for Tiny {
             Cell::Pair(..) => Seen::List,
             Cell::Reference(_) => unreachable!("followed"),
         }
+    }
+    fn bytes(&self, _: usize) -> Vec<u8> {
+        unreachable!("there are no strings")
+    }
+    fn limbs(&self, _: usize) -> (bool, Vec<u64>) {
+        unreachable!("there are no large integers")
     }
     fn part(&self, value: usize, number: usize) -> usize {
         match self.cells[self.at(value)] {

@@ -458,6 +458,17 @@ fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Wor
     if let Some((variable, work)) = step!(find_variable(worker, work, into_vectors)) {
         return Step::Ground(variable, work);
     }
+    if worker.is_one_of_several_nodes() {
+        // What was looked at may have been the copy of another node.
+        let whole = worker.cons(args[0], Word::NIL);
+        if let Some((variable, work)) = step!(find_variable(worker, whole, into_vectors)) {
+            worker.run_generator(deref(variable).address());
+            return Step::Ground(variable, work);
+        }
+        if let Some(answer) = worker.look_abroad(args[0], true) {
+            return Step::Ground(answer, Word::NIL);
+        }
+    }
     let text = match &name[..] {
         b"print" => crate::terms::print::plain(worker, args[0]),
         b"putwt" | b"putwtq" => read::unparse(worker, place, args[0], true),

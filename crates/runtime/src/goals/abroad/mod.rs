@@ -12,13 +12,16 @@
 //! - Y2 Imports are weak: an entry has the address of its record, which only the import's cell keeps alive. After a collection's trace, and before
 //!   what was evacuated is used again, an entry whose record was not copied is dead.
 //! - Y3 An anchor that is no root is kept by its marker alone, in the same way.
+//! - Y5 Of an import that is being read, everything that waits for it is kept: daemons and markers, too, for another
+//!   node may give it a value.
 //! - Y4 What an item of the queue holds is a root. So nothing that it names dies before it was told.
 
+mod look;
 pub(crate) mod state;
 #[cfg(all(test, not(models)))]
 mod tests;
 
-use crate::goals::abroad::state::{Anchor, Import, Item, Kind, place};
+use crate::goals::abroad::state::{Abroad, Anchor, Import, Item, Kind, place};
 use crate::goals::suspend::{RESUMED, record_class};
 use crate::memory::ranges::{read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -26,7 +29,9 @@ use crate::terms::deref;
 use crate::worker::{Options, Worker};
 use term::Word;
 use term::abi::PredicateId;
-use term::layout::{self, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY};
+use term::layout::{
+    self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
+};
 use term::word::{Tag, UNBOUND};
 
 /// The priority of the two predicates' goals, below all others.
@@ -48,6 +53,11 @@ pub enum Outward {
     },
     /// A goal waits for an import that nobody waited for before.
     Wanted {
+        /// The import.
+        import: u32,
+    },
+    /// Somebody wants to know whether an import has a value, and does not wait for it.
+    Looked {
         /// The import.
         import: u32,
     },
@@ -87,6 +97,45 @@ fn number_in(mut list: Word, predicate: PredicateId) -> Option<u32> {
         list = read(record + 8 * SUSPENSION_NEXT);
     }
     None
+}
+
+/// Y5: whether anything else waits for the variable of an import's record.
+fn is_waited_for(record: usize) -> bool {
+    let variable = deref(argument(record, 0));
+    if record_class(record) != layout::SUSPENSION || variable.tag() != Tag::Ref {
+        return false;
+    }
+    let mut list = read(variable.address());
+    while list.tag() == Tag::Var && list != UNBOUND {
+        let link = list.address();
+        let hook = record_class(link) == layout::HOOK;
+        let waits = if hook { read(link + 8 * HOOK_SUSPENSION).address() } else { link };
+        if waits != record && read(waits + 8 * SUSPENSION_PREDICATE) != RESUMED {
+            return true;
+        }
+        list = read(link + 8 * SUSPENSION_NEXT);
+    }
+    false
+}
+
+impl Import {
+    /// Y5: its variable, if it is to be kept.
+    fn awaited(&self) -> Option<Word> {
+        match *self {
+            Import::Record(record) => is_waited_for(record).then(|| argument(record, 0)),
+            _ => None,
+        }
+    }
+}
+
+impl Abroad {
+    /// Y5: variables that are roots. To be asked before anything is moved.
+    pub(crate) fn awaited(&self, major: bool) -> Vec<Word> {
+        if major {
+            return self.imports.iter().filter_map(Import::awaited).collect();
+        }
+        self.young_imports.iter().filter_map(|&import| self.imports[import as usize].awaited()).collect()
+    }
 }
 
 impl Worker {
@@ -270,17 +319,15 @@ impl Worker {
             Import::Bound(word) => Some(deref(word)),
         }
     }
-    /// The number is free; the variable is one like any other, and nothing more is told of the import.
+    /// The number is free; the variable is one like any other, and nothing more is told of the import but what is queued.
     pub fn forget_import(&mut self, import: u32) {
+        self.end_look(import);
         let entry = place(&mut self.abroad.imports, import);
         if let Import::Record(record) = std::mem::take(entry)
             && record_class(record) == layout::SUSPENSION
         {
             write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
         }
-        self.abroad
-            .queue
-            .retain(|item| !matches!(item.what, Kind::Wanted(n) | Kind::Bound(n) if n == import));
     }
     /// An unbound variable becomes a reference to a term, or gets it for its value. Goals that wait for it go on, and wait for the
     /// other one if that is a variable. Nothing is told of the import that it stands for: the caller forgets it.
@@ -307,15 +354,20 @@ impl Worker {
     }
     /// The next thing that happened. Words are good until the next turn.
     pub fn next_outward(&mut self) -> Option<Outward> {
+        // Y4: until the next item, what the last one named is a root.
+        if let Some(export) = self.abroad.told.take() {
+            place(&mut self.abroad.anchors, export).queued -= 1;
+        }
         let Item { what, words } = self.abroad.queue.pop_front()?;
         Some(match what {
             Kind::Throw { node, priority, predicate } => {
                 Outward::Throw { node, priority, predicate, args: words }
             }
             Kind::Wanted(import) => Outward::Wanted { import },
+            Kind::Looked(import) => Outward::Looked { import },
             Kind::Bound(import) => Outward::Bound { import, value: deref(words[0]) },
             Kind::Marked(export) => {
-                place(&mut self.abroad.anchors, export).queued -= 1;
+                self.abroad.told = Some(export);
                 Outward::Marked { export }
             }
             Kind::Alias => Outward::Alias { a: words[0], b: words[1] },

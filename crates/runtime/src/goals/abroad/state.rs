@@ -1,6 +1,6 @@
 //! Tables of exports and imports, and the queue of what is to be told: Y1 to Y4 of the module above.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use term::Word;
 use term::abi::PredicateId;
 
@@ -50,9 +50,19 @@ pub(super) struct Item {
 pub(super) enum Kind {
     Throw { node: u32, priority: i64, predicate: PredicateId },
     Wanted(u32),
+    Looked(u32),
     Bound(u32),
     Marked(u32),
     Alias,
+}
+
+/// What is known of an import that somebody looks at.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// Its home was asked; this variable becomes `[]` when it has answered.
+    Asked(Word),
+    /// It had no value.
+    Unbound,
 }
 
 /// See the module comment.
@@ -64,9 +74,13 @@ pub(crate) struct Abroad {
     pub(super) young_anchors: Vec<u32>,
     pub(super) young_imports: Vec<u32>,
     pub(super) queue: VecDeque<Item>,
+    /// The export that the last item taken from the queue named as marked: it counts as queued until the next is taken.
+    pub(super) told: Option<u32>,
     /// What the last collections found: imports, and exports.
     pub(super) dead: Vec<u32>,
     pub(super) lost: Vec<u32>,
+    /// Imports that a term's reader looks at.
+    pub(super) looks: BTreeMap<u32, Look>,
     /// Words and entries that collections looked at.
     pub(super) scanned: u64,
 }
@@ -81,8 +95,12 @@ pub(super) fn place<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut 
 impl Abroad {
     /// Y1, Y4: the words that collections trace from; `trace` replaces a word.
     pub(crate) fn roots(&mut self, major: bool, mut trace: impl FnMut(&mut Word)) {
-        let Abroad { anchors, imports, young_anchors, queue, scanned, .. } = self;
-        for word in queue.iter_mut().flat_map(|item| &mut item.words) {
+        let Abroad { anchors, imports, young_anchors, queue, looks, scanned, .. } = self;
+        let asked = looks.values_mut().filter_map(|look| match look {
+            Look::Asked(word) => Some(word),
+            Look::Unbound => None,
+        });
+        for word in queue.iter_mut().flat_map(|item| &mut item.words).chain(asked) {
             *scanned += 1;
             trace(word);
         }
@@ -165,7 +183,11 @@ impl Abroad {
             _ => None,
         });
         let queued = self.queue.iter().flat_map(|item| item.words.iter().copied());
-        anchors.map(|anchor| anchor.word).chain(bound).chain(queued)
+        let asked = self.looks.values().filter_map(|look| match look {
+            Look::Asked(word) => Some(*word),
+            Look::Unbound => None,
+        });
+        anchors.map(|anchor| anchor.word).chain(bound).chain(queued).chain(asked)
     }
     /// Bytes that its tables take.
     pub(crate) fn bytes(&self) -> usize {

@@ -1,0 +1,185 @@
+//! A [`Store`] over a node of the runtime, between its turns.
+
+use crate::store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
+use num_bigint::{BigInt, Sign};
+use runtime::terms::{View, deref};
+use runtime::worker::Worker;
+use term::abi::PredicateId;
+use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};
+use term::word::Tag;
+use term::{Atom, Word};
+
+/// The heap of a node's first worker. All nodes share the table of atoms, so that an atom has one number everywhere.
+pub struct Heap<'a> {
+    worker: &'a mut Worker,
+    /// Exports whose variables had values when they were to be marked.
+    late: &'a mut Vec<ExportId>,
+}
+
+impl<'a> Heap<'a> {
+    /// This worker's. Exports come into `late` that are to be told as marked though no marker will.
+    pub fn new(worker: &'a mut Worker, late: &'a mut Vec<ExportId>) -> Heap<'a> {
+        Heap { worker, late }
+    }
+    fn object(&self, value: Word) -> Seen {
+        let worker = &*self.worker;
+        match worker.class_of(value) {
+            Some(VECTOR) => Seen::Vector(worker.vector_length(value).unwrap_or_default()),
+            Some(STRING) => Seen::Bytes(worker.string_length(value).unwrap_or_default()),
+            Some(FLOAT) => Seen::Float(worker.float_value(value).unwrap_or_default().to_bits()),
+            Some(BIGINT) => Seen::Big,
+            Some(PREDICATE) => Seen::Predicate(worker.predicate_value(value).map_or(0, |known| known.0)),
+            Some(MODULE) => Seen::Module(worker.module_value(value).map_or(0, |name| name.0)),
+            class => unreachable!("no term has a part of class {class:?}"),
+        }
+    }
+    fn is_atom(&self, atom: u32) -> bool {
+        (atom as usize) < self.worker.atoms.len()
+    }
+}
+
+impl Store for Heap<'_> {
+    type Value = Word;
+
+    fn follow(&self, value: Word) -> Word {
+        deref(value)
+    }
+    fn look(&self, value: Word) -> Seen {
+        match self.worker.view(value) {
+            View::Unbound(variable) => match self.worker.import_of(variable) {
+                Some(import) => Seen::Import(ImportId(import)),
+                None => Seen::Variable { marked: self.worker.marker_of(variable).is_some() },
+            },
+            View::Int(value) => Seen::Int(value),
+            View::Atom(atom) => Seen::Atom(atom.0),
+            View::Cons(..) => Seen::List,
+            View::Struct(name, arity) => Seen::Struct { name: name.0, arity },
+            View::Object(_) => self.object(value),
+        }
+    }
+    fn bytes(&self, string: Word) -> Vec<u8> {
+        self.worker.string_bytes(string).unwrap_or_default()
+    }
+    fn limbs(&self, integer: Word) -> (bool, Vec<u64>) {
+        let value = self.worker.big(integer).unwrap_or_default();
+        (value.sign() == Sign::Minus, value.iter_u64_digits().collect())
+    }
+    fn part(&self, value: Word, number: usize) -> Word {
+        match deref(value).tag() {
+            Tag::Object => self.worker.vector_element(value, number),
+            _ => self.worker.arg(value, number),
+        }
+    }
+    fn make(&mut self, shape: Shape<'_, Word>) -> Option<Word> {
+        let worker = &mut *self.worker;
+        Some(match shape {
+            Shape::Int(value) => worker.int(value),
+            Shape::Atom(atom) => Word::atom(Atom(self.is_atom(atom).then_some(atom)?)),
+            Shape::Name(text) => Word::atom(worker.atoms.intern(text)),
+            Shape::List(parts) => {
+                let (&tail, items) = parts.split_last()?;
+                worker.list(items, tail)
+            }
+            Shape::Struct(name, arguments) => {
+                if !self.is_atom(name) {
+                    return None;
+                }
+                self.worker.structure(Atom(name), arguments)
+            }
+            Shape::Vector(elements) => worker.vector(elements),
+            Shape::Bytes(bytes) => worker.string(bytes),
+            Shape::Float(bits) => worker.float(f64::from_bits(bits)),
+            Shape::Big(negative, limbs) => {
+                let digits: Vec<u32> =
+                    limbs.iter().flat_map(|&limb| [limb as u32, (limb >> 32) as u32]).collect();
+                let sign = if negative { Sign::Minus } else { Sign::Plus };
+                worker.integer(&BigInt::from_slice(sign, &digits))
+            }
+            Shape::Predicate(number) => {
+                let known = (number as usize) < worker.predicates.len();
+                worker.predicate_object(PredicateId(known.then_some(number)?))
+            }
+            Shape::Module(name) => {
+                if !self.is_atom(name) {
+                    return None;
+                }
+                self.worker.module_object(Atom(name))
+            }
+        })
+    }
+    fn room(&mut self, words: usize) -> Result<(), Full> {
+        self.worker.ensure(words).map_err(|_| Full)
+    }
+    fn text(&self, _: u32) -> Option<&[u8]> {
+        None
+    }
+    fn atom(&mut self, text: &[u8]) -> Option<u32> {
+        Some(self.worker.atoms.intern(text).0)
+    }
+
+    fn anchor(&mut self, export: ExportId, value: Word) {
+        self.worker.anchor(export.0, value);
+    }
+    fn hold(&mut self, export: ExportId, root: bool) {
+        self.worker.hold_anchor(export.0, root);
+    }
+    fn anchored(&self, export: ExportId) -> Option<Word> {
+        self.worker.anchored(export.0)
+    }
+    fn release(&mut self, export: ExportId) {
+        self.worker.release_anchor(export.0);
+    }
+    fn mark(&mut self, value: Word, export: ExportId) {
+        if deref(value).tag() != Tag::Ref {
+            // Structures have no note of their export: a second one gets another number.
+            return;
+        }
+        self.worker.mark(value, export.0);
+        if deref(value).tag() != Tag::Ref {
+            // A generator has made its value at once.
+            self.late.push(export);
+        }
+    }
+    fn exported(&self, value: Word) -> Option<ExportId> {
+        self.worker.marker_of(value).map(ExportId)
+    }
+
+    fn import(&mut self, import: ImportId) -> Word {
+        self.worker.import(import.0)
+    }
+    fn cell(&self, import: ImportId) -> Option<Word> {
+        self.worker.import_cell(import.0)
+    }
+    fn forget(&mut self, import: ImportId) {
+        self.worker.forget_import(import.0);
+    }
+    fn bind(&mut self, variable: Word, to: Word) {
+        self.worker.become_reference(variable, to);
+    }
+    fn unify(&mut self, a: Word, b: Word) {
+        self.worker.unify(a, b);
+    }
+    fn unbound(&mut self, import: ImportId) {
+        self.worker.import_is_unbound(import.0);
+    }
+    fn spawn(&mut self, priority: i64, predicate: u32, arguments: &[Word]) -> bool {
+        let predicates = &self.worker.predicates;
+        let known = (predicate as usize) < predicates.len();
+        let predicate = PredicateId(predicate);
+        let right = known
+            && predicates.arity(predicate) == arguments.len()
+            && !self.worker.is_inner_predicate(predicate);
+        if right {
+            self.worker.spawn_at(priority, predicate, arguments);
+        }
+        right
+    }
+
+    fn identity(&self, _: Word) -> Option<StructureId> {
+        None
+    }
+    fn identify(&mut self, _: Word, _: StructureId) {}
+    fn copy(&self, _: StructureId) -> Option<Word> {
+        None
+    }
+}

@@ -1,0 +1,229 @@
+//! A node of the runtime as a program of the machine layer.
+//!
+//! Reducing goals is the node's background work: a *turn* goes on until it is time to look for messages. After each turn, what happened to
+//! variables that other nodes know is told to the protocol, whose messages become the machine's. Between turns messages come in, and bind
+//! variables and make goals ready.
+//!
+//! Invariants:
+//! - J1 A node that is reducing is woken after a message for it can be seen: bells ring at the next background work, before which the machine
+//!   has polled, and so published.
+//! - J2 A node whose run has ended, by itself or because another one's has, reduces nothing more and drops what comes: so the machine finds
+//!   that nobody has anything to do.
+
+use crate::heap::Heap;
+use crate::message::Message;
+use crate::protocol::{Fault, Goal, Options, Post, Protocol};
+use crate::store::{ExportId, ImportId};
+use fabric::{Fabric, NodeId, Priority, Time};
+use machine::{Call, Context, Here, Program, Verdict, WORDS};
+use runtime::abroad::Outward;
+use runtime::node::{Node, Turn};
+use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
+use runtime::waker::Waker;
+use std::sync::Arc;
+use term::abi::PredicateId;
+
+/// A message of the protocol.
+const PROTOCOL: u32 = 0;
+/// The run is over.
+const STOP: u32 = 1;
+
+/// See the module comment.
+pub(crate) struct Reducer<'a> {
+    node: &'a mut Node,
+    /// What the run begins with: at the first node.
+    goal: Option<PredicateId>,
+    pub(crate) protocol: Protocol,
+    wakers: Arc<[Waker]>,
+    /// J1: who is to be woken.
+    bells: Vec<NodeId>,
+    /// Exports to be told as marked.
+    late: Vec<ExportId>,
+    /// The run has ended at this node.
+    over: bool,
+    /// How it ended, if it did so here, and when.
+    ended: Option<(Time, RunOutcome)>,
+}
+
+/// Sends the protocol's messages.
+struct Mail<'a, 'c, F: Fabric> {
+    context: &'a mut Context<'c, F>,
+    bells: &'a mut Vec<NodeId>,
+}
+
+impl<F: Fabric> Post for Mail<'_, '_, F> {
+    fn post(&mut self, to: NodeId, message: Message<'_>) {
+        let mut words = Vec::with_capacity(WORDS);
+        message.write(&mut words);
+        let priority = message.priority();
+        if words.len() <= WORDS {
+            self.context.send(to, priority, PROTOCOL, &words);
+        } else {
+            let payload = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            self.context.send_with(to, priority, PROTOCOL, &[], payload);
+        }
+        if to != self.context.node() && !self.bells.contains(&to) {
+            self.bells.push(to);
+        }
+    }
+}
+
+impl<'a> Reducer<'a> {
+    /// A node that is going to run, beginning with this goal if it is to have one.
+    pub(crate) fn new(
+        node: &'a mut Node,
+        goal: Option<PredicateId>,
+        id: NodeId,
+        wakers: Arc<[Waker]>,
+    ) -> Reducer<'a> {
+        let options = Options { identities: false, ..Options::new(id, wakers.len() as u32) };
+        let (bells, late, over, ended) = (Vec::new(), Vec::new(), false, None);
+        Reducer { node, goal, protocol: Protocol::new(options), wakers, bells, late, over, ended }
+    }
+
+    /// When all nodes are done: when the run ended here by itself, and how; or what waits.
+    pub(crate) fn end(&mut self) -> (Option<Time>, RunOutcome) {
+        if let Some((time, outcome)) = self.ended.take() {
+            return (Some(time), outcome);
+        }
+        if self.over {
+            return (None, RunOutcome::Success);
+        }
+        let outcome = self.node.stuck();
+        (None, self.node.end(Some(outcome)))
+    }
+
+    /// The run ends, with this outcome unless the node has one.
+    fn stop<F: Fabric>(&mut self, context: &mut Context<'_, F>, outcome: Option<RunOutcome>) {
+        if self.over {
+            return;
+        }
+        self.over = true;
+        self.ended = Some((context.now(), self.node.end(outcome)));
+        let own = context.node();
+        for to in (0..context.nodes()).map(NodeId).filter(|&to| to != own) {
+            context.send(to, Priority::High, STOP, &[]);
+            self.bells.push(to);
+        }
+    }
+
+    fn fault<F: Fabric>(&mut self, context: &mut Context<'_, F>, fault: Fault) {
+        let kind = if fault == Fault::Full { ErrorKind::HeapLimit } else { ErrorKind::Other };
+        let error = ProgramError::new(kind, fault.to_string());
+        self.stop(context, Some(RunOutcome::Failed(error)));
+    }
+
+    /// Tells the protocol what has happened; false if nothing has.
+    fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        let Reducer { node, protocol, bells, late, .. } = self;
+        let worker = node.worker();
+        let mut any = false;
+        let mut mail = Mail { context, bells };
+        while let Some(event) = worker.next_outward() {
+            any = true;
+            let awaits = match &event {
+                Outward::Throw { predicate, .. } => worker.predicates.get(*predicate).awaits,
+                _ => 0,
+            };
+            let mut heap = Heap::new(worker, late);
+            let mut with = protocol.with(&mut heap, &mut mail);
+            match event {
+                Outward::Throw { node, priority, predicate, args } => {
+                    let goal =
+                        Goal { priority, predicate: predicate.0, arguments: &args, values: awaits, white: 0 };
+                    with.throw(NodeId(node), &goal);
+                }
+                Outward::Wanted { import } => with.wanted(ImportId(import)),
+                Outward::Looked { import } => with.peek(ImportId(import)),
+                Outward::Bound { import, .. } => with.bound(ImportId(import)),
+                Outward::Marked { export } => with.marked(ExportId(export)),
+                Outward::Alias { a, b } => with.alias(a, b),
+            }
+        }
+        let (dead, lost) = (worker.take_dead(), worker.take_lost());
+        let mut told = Vec::new();
+        let mut heap = Heap::new(worker, &mut told);
+        let mut with = protocol.with(&mut heap, &mut mail);
+        dead.into_iter().for_each(|import| with.dead(ImportId(import)));
+        lost.into_iter().for_each(|export| with.lost(ExportId(export)));
+        let marked = std::mem::take(late);
+        any |= !marked.is_empty();
+        marked.into_iter().for_each(|export| with.marked(export));
+        late.append(&mut told);
+        any
+    }
+
+    /// J1.
+    fn ring(&mut self) {
+        for to in self.bells.drain(..) {
+            self.wakers[to.0 as usize].wake();
+        }
+    }
+}
+
+impl Program for Reducer<'_> {
+    fn start(&mut self, _: &Here) {
+        self.node.begin(self.goal.map(|goal| (goal, &[][..])));
+    }
+
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        match call.code {
+            _ if self.over => {}
+            STOP => {
+                self.over = true;
+                self.node.end(Some(RunOutcome::Success));
+            }
+            PROTOCOL => {
+                let mut buffer = Vec::new();
+                let words = if call.payload.is_empty() {
+                    call.words
+                } else {
+                    let (chunks, _) = call.payload.as_chunks::<8>();
+                    buffer.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
+                    &buffer
+                };
+                let Reducer { node, protocol, bells, late, .. } = self;
+                let received = Message::read(words, protocol.options().nodes)
+                    .map_err(|malformed| Fault::of(call.from, malformed))
+                    .and_then(|message| {
+                        let mut heap = Heap::new(node.worker(), late);
+                        protocol.with(&mut heap, &mut Mail { context, bells }).receive(call.from, message)
+                    });
+                if let Err(fault) = received {
+                    self.fault(context, fault);
+                }
+            }
+            _ => return Verdict::Strange,
+        }
+        Verdict::Done
+    }
+
+    fn background<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        self.ring();
+        if self.over {
+            return false;
+        }
+        let turn = self.node.turn();
+        if turn == Turn::Ended {
+            self.stop(context, None);
+            return true;
+        }
+        if self.tell(context) || turn == Turn::Look {
+            return true;
+        }
+        let Reducer { node, protocol, bells, late, .. } = self;
+        let mut heap = Heap::new(node.worker(), late);
+        protocol.with(&mut heap, &mut Mail { context, bells }).flush();
+        // What came from outside makes the node attend: then it has a turn.
+        let outside = self.node.has_events() && self.node.look_outside();
+        outside || !self.bells.is_empty()
+    }
+
+    fn holds(&mut self) -> bool {
+        !self.over && self.node.has_events()
+    }
+
+    fn waits(&mut self) -> bool {
+        !self.over && self.node.has_waiting()
+    }
+}

@@ -1,0 +1,23 @@
+//! How many nodes a program runs on, each with a heap of its own.
+
+use clap::Args;
+
+/// Most nodes of one process: more would share too little address space.
+const NODES_MAX: u32 = 1024;
+
+/// The options.
+#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nodes {
+    /// Nodes, 1 to 1024, each with a heap and a thread of its own: goals with `@node(0)` to `@node(N-1)` are reduced there. With more than one, each
+    /// has one worker, `--heap-limit` holds for each, and the first has the terminal, files and timers.
+    #[arg(long = "nodes", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    pub(crate) count: u32,
+    /// Sends goals to nodes at random (to find bugs in Fifth).
+    #[arg(long = "check-nodes", hide = true, value_name = "SEED", require_equals = true)]
+    pub(crate) check: Option<u64>,
+}
+
+impl Nodes {
+    /// No other.
+    pub(crate) const ALONE: Nodes = Nodes { count: 1, check: None };
+}
