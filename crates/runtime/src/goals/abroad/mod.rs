@@ -255,6 +255,7 @@ impl Worker {
     }
     /// The number is free. A variable keeps its marker.
     pub fn release_anchor(&mut self, export: u32) {
+        self.finish_told(Some(export));
         if let Some(anchor) = self.abroad.anchors.get_mut(export as usize) {
             let queued = anchor.queued;
             *anchor = Anchor { queued, ..Anchor::default() };
@@ -352,12 +353,15 @@ impl Worker {
         }
         self.resume(waiting);
     }
+    /// Y4: until the next item, or until it is released, what the last one named is a root.
+    fn finish_told(&mut self, export: Option<u32>) {
+        if let Some(told) = self.abroad.told.take_if(|told| Some(*told) == export) {
+            place(&mut self.abroad.anchors, told).queued -= 1;
+        }
+    }
     /// The next thing that happened. Words are good until the next turn.
     pub fn next_outward(&mut self) -> Option<Outward> {
-        // Y4: until the next item, what the last one named is a root.
-        if let Some(export) = self.abroad.told.take() {
-            place(&mut self.abroad.anchors, export).queued -= 1;
-        }
+        self.finish_told(self.abroad.told);
         let Item { what, words } = self.abroad.queue.pop_front()?;
         Some(match what {
             Kind::Throw { node, priority, predicate } => {
