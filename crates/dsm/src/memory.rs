@@ -77,6 +77,6 @@ pub trait Memory {
     fn lock(&self, lock: u32) -> impl Future<Output = ()>;
     /// Gives the lock back. A lock that the node does not have is a mistake of the program's: panics.
     fn unlock(&self, lock: u32) -> impl Future<Output = ()>;
-    /// What the program has just computed takes so many cycles, if time is simulated.
+    /// What the program has just computed takes this number of cycles, if time is simulated.
     fn spend(&self, cycles: u64);
 }

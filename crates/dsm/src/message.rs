@@ -126,7 +126,7 @@ impl Message {
             }
         }
     }
-    /// What [`Message::write`] made of a message of this kind, with pages of so many bytes.
+    /// What [`Message::write`] made of a message of this kind, with pages of this size in bytes.
     pub fn read(kind: u32, words: &[u64], bytes: &[u8], page_bytes: usize) -> Result<Message, Malformed> {
         let &[first, second] = words else { return Err(Malformed("not two words")) };
         let short = || u32::try_from(first).map_err(|_| Malformed("a number beyond all pages and locks"));

@@ -57,7 +57,7 @@ impl Runs {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
-    /// What has travelled, for a page of so many bytes.
+    /// What has travelled, for a page of this size in bytes.
     pub fn of_bytes(bytes: &[u8], page_bytes: usize) -> Result<Runs, Malformed> {
         let mut rest = bytes;
         let mut end = 0;

@@ -1,4 +1,4 @@
-//! A process has so many maps and no more. A test binary of its own, because it uses them up.
+//! A process has a limited number of maps. A test binary of its own, because it uses them up.
 
 use dsm::Memory;
 use dsm::fault::{Ended, run};

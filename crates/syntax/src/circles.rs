@@ -6,7 +6,7 @@
 pub(crate) struct Circles<T> {
     /// The term, and how much work was left when it was met.
     pub(crate) watched: Option<(T, usize)>,
-    /// So many more terms are compared with it; then another one is remembered, twice as long.
+    /// The number of further terms that are compared with it; then another one is remembered, twice as long.
     left: u64,
     patience: u64,
     /// The remembered term is among its own parts.

@@ -133,7 +133,7 @@ pub struct Column {
 pub enum At {
     /// There, for all goals.
     Line(Position),
-    /// So many lines below the position whose bits are in the row that the goal has found.
+    /// The number of lines below the position whose bits are in the row that the goal has found.
     Row(Column, u32),
 }
 

@@ -21,7 +21,7 @@ pub fn share(count: usize, node: u32, nodes: u32) -> Range<usize> {
     at(node)..at(node + 1)
 }
 
-/// Options for so many words: each node is the home of a share of their pages.
+/// Options for this number of words: each node is the home of a share of their pages.
 pub fn options(words: usize, node: NodeId, nodes: u32, mode: Mode) -> Options {
     let pages = words.div_ceil(PAGE_WORDS);
     let homes = (0..nodes).flat_map(|node| share(pages, node, nodes).map(move |_| NodeId(node))).collect();

@@ -150,7 +150,7 @@ impl Application {
         }
     }
 
-    /// Runs it on a J-Machine of so many nodes, and checks its answer.
+    /// Runs it on a J-Machine of this number of nodes, and checks its answer.
     pub(super) fn run(self, nodes: u32, sizes: &Sizes) -> Result<Ran, Error> {
         self.run_on(&simulation::network(nodes), sizes)
     }

@@ -83,7 +83,7 @@ pub(super) struct Run<P> {
     pub(super) spent: Spent,
 }
 
-/// Runs a program on a J-Machine of so many nodes.
+/// Runs a program on a J-Machine of this number of nodes.
 pub(super) fn run<P: Program>(nodes: u32, make: impl Fn(NodeId) -> P) -> Result<Run<P>, Error> {
     run_on(&network(nodes), make)
 }

@@ -143,7 +143,7 @@ impl State {
 }
 
 impl Schedule {
-    /// A schedule for so many workers.
+    /// A schedule for this number of workers.
     pub(crate) fn new(workers: usize, seed: u64) -> Schedule {
         let state = State {
             places: vec![Place::Away; workers].into(),

@@ -395,7 +395,7 @@ impl Case {
         state.nodes.iter().map(|node| node.protocol.counters()).collect()
     }
 
-    /// Programs of so many phases without races: in each phase each word is one node's, everybody's to read, or
+    /// Programs of this number of phases without races: in each phase each word is one node's, everybody's to read, or
     /// protected by a lock all the time.
     pub(super) fn random(seed: u64, nodes: u32, pages: u32, phases: u32, ops: u32) -> Case {
         let mut random = Random::new(seed);

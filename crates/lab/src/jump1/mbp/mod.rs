@@ -123,7 +123,7 @@ pub(super) struct Mbp<P> {
 }
 
 impl<P: Program> Mbp<P> {
-    /// A cluster of so many that run programs, with its part of the memory.
+    /// A cluster of this number of processors that run programs, with its part of the memory.
     pub(super) fn new(
         node: NodeId,
         clusters: u32,
