@@ -51,6 +51,36 @@ fn signals_end_a_run_and_its_output_is_kept() {
     }
 }
 
+/// Wherever they reduce, and whatever they wait for meanwhile: the first one its input, a timer, or nothing.
+#[test]
+fn signals_end_a_run_of_several_nodes_once() {
+    let waits = [
+        "true",
+        "io:instream([getc(C)]), wait_for(C)",
+        "timer:instantiate_after(time(1, 0, 0), T), wait_for(T)",
+        "loop(0), grow(0)",
+    ];
+    for (number, first) in waits.iter().enumerate() {
+        let program = format!(
+            "{STARTED}go_on(S) :- wait(S) | loop(0)@node(1), grow(0)@node(2), {first}.\n\
+             loop(N) :- N >= 0 | loop(N).\ngrow(N) :- N >= 0 | N1 := (N + 1) mod 1000, keep([N1]).\n\
+             keep([N]) :- true | grow(N).\nwait_for(a) :- true | true.\n"
+        );
+        let text = Text::new(&format!("nodes{number}"), program.as_bytes());
+        for signal in [Signal::INT, Signal::TERM] {
+            let mut child = Running::start(text.command(&["run", "--nodes", "3"]).stdin(Stdio::piped()));
+            wait_for_line(&mut child, "started");
+            wait_for_work(&mut child, Duration::from_millis(200));
+            send(&child, signal);
+            let output = end(child);
+            let told = error(&output);
+            assert_eq!(output.status.code(), Some(130), "{first}: {told}");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "kept\n", "{first}: {told}");
+            assert_eq!(told.matches("fifth: interrupted").count(), 1, "{first}: {told}");
+        }
+    }
+}
+
 /// `timeout` sends its signal twice. A multiplication of some seconds is on its way, which looks at no interrupt.
 #[test]
 fn a_signal_that_comes_twice_loses_no_output() {
