@@ -2,6 +2,7 @@
 //!
 //! Invariants:
 //! - J1 The mapping is writable only before it is executable, and belongs to one `LoadedCode` until that is dropped.
+//! - J2 An image's `enter` offset lies inside its code, where `generate` put a function of this type.
 
 use crate::image::Image;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
@@ -28,13 +29,13 @@ pub struct LoadedCode {
 
 // SAFETY: the mapping is only read and executed (J1), from any thread.
 unsafe impl Send for LoadedCode {}
-// SAFETY: as above; no method changes anything.
+// SAFETY: J1; no method changes anything.
 unsafe impl Sync for LoadedCode {}
 
 /// Maps an image executable. Running it is as trustworthy as where it came from.
 pub fn load(image: &Image) -> io::Result<LoadedCode> {
     let size = image.code.len().max(1);
-    // SAFETY: an anonymous mapping at an address that the system chooses touches nothing that exists.
+    // SAFETY: J1 - an anonymous mapping at an address that the system chooses touches nothing that exists.
     let base = unsafe {
         mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
     };
@@ -47,7 +48,7 @@ pub fn load(image: &Image) -> io::Result<LoadedCode> {
     };
     // SAFETY: `base` leads to `size` fresh writable bytes (J1), and `code` is not longer.
     unsafe { ptr::copy_nonoverlapping(image.code.as_ptr(), base.cast(), image.code.len()) };
-    // SAFETY: the range is the mapping just made; nobody holds a reference into it.
+    // SAFETY: J1 - the range is the mapping just made; nothing holds a reference into it.
     unsafe { mprotect(base, size, MprotectFlags::READ | MprotectFlags::EXEC)? };
     Ok(loaded)
 }
@@ -69,7 +70,7 @@ impl LoadedCode {
     /// The way in. It must not be called after this value was dropped.
     pub fn enter(&self) -> Enter {
         let address = self.base as usize + self.enter as usize;
-        // SAFETY: an image's `enter` offset lies inside its code, where `generate` put a function of this type.
+        // SAFETY: J2.
         unsafe { std::mem::transmute::<usize, Enter>(address) }
     }
     /// Where the code lies: for profilers' symbol files.

@@ -1,7 +1,8 @@
 //! T8: labels of invariants. A module defines one as `- B6 ...` (or `Invariant B6: ...`) in its comment, once; where
-//! another file cites it, as "B6 of `give`", a module of that name must define it.
+//! another file cites it, as "B6 of `give`", a module of that name must define it. Each `SAFETY` comment cites a label
+//! that a module of its crate defines.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The texts of this crate's tests are no citations.
 const HERE: &str = "crates/xtask/";
@@ -13,6 +14,10 @@ pub(crate) struct Labels {
     defined: HashMap<String, HashSet<String>>,
     /// File and line, label, last part of the module's path.
     cited: Vec<(String, String, String)>,
+    /// File and line of each `SAFETY` comment, and what it cites.
+    safety: Vec<(String, Vec<String>)>,
+    /// File, label, the first line of what it says.
+    index: BTreeSet<(String, String, String)>,
 }
 
 impl Labels {
@@ -22,14 +27,31 @@ impl Labels {
         let mut here = HashSet::new();
         for (number, line) in text.lines().enumerate() {
             let place = format!("{name}:{}", number + 1);
-            if let Some(label) = definition(line)
-                && !here.insert(label.to_string())
-            {
-                findings.push(format!("{place}: {label} is defined twice (T8)"));
+            if let Some((label, says)) = definition(line) {
+                self.index.insert((name.to_string(), label.to_string(), says.to_string()));
+                if !here.insert(label.to_string()) {
+                    findings.push(format!("{place}: {label} is defined twice (T8)"));
+                }
             }
             self.cited.extend(citations(line).map(|(label, module)| (place.clone(), label, module)));
         }
+        if name.contains("/src/") {
+            self.safety.extend(safety(text).map(|(line, labels)| (format!("{name}:{line}"), labels)));
+        }
         self.defined.entry(module.to_string()).or_default().extend(here);
+    }
+    /// All labels, by file: each with the first line of its definition.
+    pub(crate) fn index(&self) -> String {
+        let mut text = String::new();
+        let mut last = "";
+        for (file, label, says) in &self.index {
+            if file != last {
+                text += &format!("{file}\n");
+                last = file;
+            }
+            text += &format!("  {label:4} {says}\n");
+        }
+        text
     }
 
     /// Citations that lead nowhere. Everything was read.
@@ -37,6 +59,13 @@ impl Labels {
         for (place, label, module) in &self.cited {
             if !self.defined.get(module).is_some_and(|labels| labels.contains(label)) {
                 findings.push(format!("{place}: no module `{module}` defines {label} (T8)"));
+            }
+        }
+        for (place, labels) in &self.safety {
+            let crate_of = |file: &str| file.split('/').nth(1).map(str::to_string);
+            let mut known = self.index.iter().filter(|(file, ..)| crate_of(file) == crate_of(place));
+            if !known.any(|(_, label, _)| labels.contains(label)) {
+                findings.push(format!("{place}: SAFETY cites no invariant that its crate defines (T8)"));
             }
         }
     }
@@ -52,11 +81,28 @@ fn module(name: &str) -> Option<&str> {
     }
 }
 
-fn definition(line: &str) -> Option<&str> {
+/// The label that a line of a module's comment defines, and what the line says.
+fn definition(line: &str) -> Option<(&str, &str)> {
     let text = line.strip_prefix("//! ")?;
     let rest = text.strip_prefix("- ").or_else(|| text.strip_prefix("Invariant "))?;
-    let label = rest.split([' ', ':']).next()?;
-    is_label(label).then_some(label)
+    let (label, says) = rest.split_once([' ', ':'])?;
+    is_label(label).then_some((label, says.trim_start()))
+}
+
+/// The `SAFETY` comments of a file: the line of each, and the labels in it.
+fn safety(text: &str) -> impl Iterator<Item = (usize, Vec<String>)> {
+    let lines: Vec<&str> = text.lines().collect();
+    (0..lines.len()).filter_map(move |at| {
+        let (code, first) = lines[at].split_once("SAFETY:")?;
+        if !code.trim_start().starts_with("//") {
+            return None;
+        }
+        let more = lines[at + 1..].iter().map_while(|line| line.trim_start().strip_prefix("//"));
+        let words = std::iter::once(first)
+            .chain(more)
+            .flat_map(|line| line.split([' ', ',', '.', ':', ';', '(', ')']));
+        Some((at + 1, words.filter(|word| is_label(word)).map(str::to_string).collect()))
+    })
 }
 
 fn is_label(word: &str) -> bool {
@@ -110,5 +156,25 @@ mod tests {
         assert_eq!(findings(&[give]).len(), 1);
         let cites = ("crates/a/src/b.rs", "// B1, B2 of `give`\n/// B3 of `gone`\n");
         assert_eq!(findings(&[cites, ("crates/a/src/give.rs", "//! - B1 One.\n")]).len(), 2);
+    }
+
+    #[test]
+    fn safety_cites_an_invariant_of_its_crate() {
+        let comments =
+            |label| format!("{} {label} - because.\n{} because it\n// is so ({label}).\n", SAFETY, SAFETY);
+        let give = ("crates/a/src/give.rs", "//! - B1 One.\n");
+        assert_eq!(findings(&[give, ("crates/a/src/b.rs", &comments("B1"))]), [""; 0]);
+        assert_eq!(findings(&[give, ("crates/a/src/b.rs", &comments("B2"))]).len(), 2);
+        assert_eq!(findings(&[give, ("crates/c/src/b.rs", &comments("B1"))]).len(), 2);
+        assert_eq!(findings(&[give, ("crates/a/src/b.rs", &format!("{SAFETY} it is.\n"))]).len(), 1);
+    }
+    /// In halves, so that the lint of the compiler does not see a comment here.
+    const SAFETY: &str = concat!("// SAF", "ETY:");
+
+    #[test]
+    fn the_index_has_each_label_once() {
+        let mut labels = Labels::default();
+        labels.read("crates/a/src/give.rs", "//! - B1 One.\n//! - B2 Two.\n", &mut Vec::new());
+        assert_eq!(labels.index(), "crates/a/src/give.rs\n  B1   One.\n  B2   Two.\n");
     }
 }

@@ -21,8 +21,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Checks what no compiler checks: crate dependencies, file sizes, module comments, links.
-    Tidy,
+    /// Checks what no compiler checks: crate dependencies, file sizes, module comments, links, invariants.
+    Tidy {
+        /// Prints the label of every invariant, the file that defines it and its first line.
+        #[arg(long)]
+        index: bool,
+    },
     /// Measures the programs in benches/ against the yardstick, in turn.
     Bench(bench::Options),
     /// Runs the models of concurrent modules in every order of events (within bounds).
@@ -58,7 +62,7 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Tidy => tidy::run(&root()),
+        Command::Tidy { index } => tidy::run(&root(), index),
         Command::Bench(options) => bench::run(&root(), &options),
         Command::Loom => checkers::loom(&root()),
         Command::Miri { filter } => checkers::miri(&root(), filter.as_deref().unwrap_or_default()),

@@ -7,8 +7,8 @@
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
 //! - T7 Rooms of a crate use each other only downwards ([`rooms`]).
-//! - T8 Labels of invariants are defined once in a module, and those that are cited are defined
-//!   ([`labels`](crate::labels)).
+//! - T8 Labels of invariants are defined once in a module, those that are cited are defined, and each `SAFETY`
+//!   comment cites one ([`labels`](crate::labels)).
 //! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
 //! - T10 Documents and comments have short lines, and name the thing ([`prose`](crate::prose)).
 
@@ -65,8 +65,8 @@ const LOCAL: &[&str] = &[
 /// T6: the only registry that `Cargo.lock` may name.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Runs all checks; the error lists every finding.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+/// Runs all checks; the error lists every finding. With `index`, prints the labels of all invariants first.
+pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
     let (mut labels, mut circles, mut prose) = (Labels::default(), Circles::default(), Prose::default());
@@ -89,6 +89,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             }
             _ => {}
         }
+    }
+    if index {
+        print!("{}", labels.index());
     }
     labels.check(&mut findings);
     circles.check(&mut findings);
@@ -211,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_tree_is_tidy() {
-        run(&crate::root()).map_err(|e| e.to_string()).expect("tidy");
+        run(&crate::root(), false).map_err(|e| e.to_string()).expect("tidy");
     }
 
     #[test]

@@ -1,5 +1,11 @@
 //! The pages of a real node: one piece of memory that is mapped twice. Programs use the view, where pages are
 //! protected; the protocol uses the alias, where nothing is.
+//!
+//! Invariants:
+//! - M1 View and alias are whole mappings of `pages` pages from when a `Mapping` is made until it is dropped, which is
+//!   after the node's program has ended. All access through the alias, and to single words, is atomic.
+//! - M2 What is passed to the system was made just before: a name that ends with a zero, a descriptor, a mapping that
+//!   is not used yet; a mapping outlives its descriptor.
 
 use crate::{Access, Page, Store, Use, View, WORD};
 use std::ffi::CStr;
@@ -34,32 +40,32 @@ fn map(file: libc::c_int, bytes: usize, protection: libc::c_int) -> io::Result<*
 impl Mapping {
     /// Pages of zeros, of which the program may use nothing.
     pub(crate) fn new(pages: usize, page_bytes: usize) -> io::Result<Mapping> {
-        // SAFETY: it reads no memory.
+        // SAFETY: M2 - it reads no memory.
         let system = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         if !page_bytes.is_multiple_of(system) {
             let text = format!("pages of {page_bytes} bytes: those of this system have {system}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let bytes = (pages * page_bytes).max(system);
-        // SAFETY: the name ends with a zero.
+        // SAFETY: M2.
         let file = unsafe { libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC) };
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `file` was opened just now.
+        // SAFETY: M2.
         let sized = unsafe { libc::ftruncate(file, bytes as libc::off_t) };
         let result = if sized != 0 {
             Err(io::Error::last_os_error())
         } else {
             map(file, bytes, libc::PROT_READ | libc::PROT_WRITE).and_then(|alias| {
                 let view = map(file, bytes, libc::PROT_NONE).inspect_err(|_| {
-                    // SAFETY: it was mapped just now, and nobody has it.
+                    // SAFETY: M2.
                     unsafe { libc::munmap(alias.cast(), bytes) };
                 })?;
                 Ok(Mapping { alias, view, pages, page_bytes, refusal: None })
             })
         };
-        // SAFETY: mappings outlive the descriptor.
+        // SAFETY: M2.
         unsafe { libc::close(file) };
         result
     }
@@ -153,7 +159,7 @@ pub(crate) struct Words {
 
 // SAFETY: M1: a view may be used from any thread: pages are brought whoever touches them is, and words are atomic.
 unsafe impl Send for Words {}
-// SAFETY: as for `Send`.
+// SAFETY: M1.
 unsafe impl Sync for Words {}
 
 impl Words {

@@ -7,6 +7,9 @@
 //! - D8 The handler runs on a stack of its own, in the middle of code of the program that reads or writes the view,
 //!   and nowhere else: so what it locks and allocates is not in use by the same thread. The protocol touches the
 //!   alias only.
+//! - D12 The action that was there before is stored before the handler is installed, and is never freed. A handler is
+//!   a function of the kind that its action's flags say.
+//! - D13 A thread's gate lives until its `Faults` is dropped.
 //! - D9 What is no touch of this thread's own view goes to the handler that was there before.
 //! - D11 A page that the system does not protect ends the run with an error, as a failure elsewhere does. The touch
 //!   cannot be undone: all pages are opened, and the program goes on with whatever is there until its next step.
@@ -71,7 +74,7 @@ impl Faults {
 impl Drop for Faults {
     fn drop(&mut self) {
         PLACE.set(None);
-        // SAFETY: it is what was there before on this thread.
+        // SAFETY: D8 - it is the stack that was there before on this thread.
         unsafe { libc::sigaltstack(&self.before, null_mut()) };
         self.stack.clear();
     }
@@ -82,7 +85,7 @@ fn install() -> io::Result<()> {
     static ONCE: Once = Once::new();
     let mut failed = None;
     ONCE.call_once(|| {
-        // SAFETY: all-zero is a valid `sigaction`.
+        // SAFETY: D12 - all-zero is a valid `sigaction`.
         let (mut action, mut before): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
         action.sa_sigaction = on_fault as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
@@ -111,7 +114,7 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
     let place = PLACE.get().filter(|place| address.wrapping_sub(place.start) < place.bytes);
     let Some(place) = place else { return pass_on(signal, info, context) };
     let page = ((address - place.start) / place.page_bytes) as u32;
-    // SAFETY: `Faults::new`: the gate lives; errno is this thread's, and the program must not see it changed.
+    // SAFETY: D13 - the gate lives; errno is this thread's, and the program must not see it changed.
     unsafe {
         let errno = *libc::__errno_location();
         (*place.gate).fault(page, error & WRITE != 0);
@@ -122,8 +125,7 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
 /// D9.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let before = BEFORE.load(Ordering::Acquire);
-    // SAFETY: it was stored before the handler was installed, and is never freed. A handler is a function of the kind
-    // that its flags say; the default is restored, and the touch that comes again ends the process.
+    // SAFETY: D12 - the default is restored, and the touch that comes again ends the process.
     unsafe {
         let action = (*before).sa_sigaction;
         if action == libc::SIG_DFL || action == libc::SIG_IGN {

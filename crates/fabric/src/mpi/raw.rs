@@ -9,6 +9,9 @@
 //! - X2 Only the thread that initialised MPI calls it: a [`Channel`] and all transfers stay with their thread, for
 //!   neither is `Send`.
 //! - X3 A communicator outlives its channel's requests, and MPI is finalised after all of them.
+//! - X4 A window's part of the first process has `count` words, `APART_BYTES` apart.
+//! - X5 What the library calls a constant may be read at any time once it is initialised.
+//! - X6 A status is read only after the library has written it, or as the zeros that it was made of.
 
 use super::launch;
 use mpi::ffi::{self, MPI_Aint, MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status, MPI_Win};
@@ -82,7 +85,7 @@ impl Channel {
     pub(super) fn new(world: &SimpleCommunicator, packet_bytes: usize) -> Channel {
         let world = ManuallyDrop::new(world.duplicate());
         let raw = world.as_raw();
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         let all = unsafe { ffi::RSMPI_COMM_WORLD };
         // So that a sender of too much can be named. What is to be done about an error of a request, MPICH asks the
         // communicator of all processes.
@@ -102,7 +105,7 @@ impl Channel {
     /// Receives a packet from anybody, into a buffer of [`Channel::packet_buffer`]'s.
     pub(super) fn receive(&self, buffer: Vec<u8>, tag: i32) -> Transfer {
         assert!(buffer.len() == self.packet_bytes + BEHIND, "X1");
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         let node = unsafe { ffi::RSMPI_ANY_SOURCE };
         self.begin(buffer, Direction::Receive, Line { node, tag })
     }
@@ -115,7 +118,7 @@ impl Channel {
         self.begin(buffer, Direction::ReceiveAll, Line { node: from as c_int, tag })
     }
     fn begin(&self, buffer: Vec<u8>, direction: Direction, line: Line) -> Transfer {
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         let request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let mut transfer =
             Transfer { buffer, direction, line, moved: 0, request, active: false, _stays: PhantomData };
@@ -125,7 +128,7 @@ impl Channel {
     /// Begins to wait for all nodes; ends when all have begun.
     pub(super) fn barrier(&self) -> Transfer {
         let line = Line { node: 0, tag: 0 };
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         // SAFETY: X3; the request is written before the call returns.
         succeeded(unsafe { ffi::MPI_Ibarrier(self.raw, &mut request) });
@@ -167,7 +170,7 @@ impl Transfer {
         let Line { node, tag } = self.line;
         let (mut there, mut count): (c_int, c_int) = (0, 0);
         let mut status = MaybeUninit::<MPI_Status>::uninit();
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
         // SAFETY: all places are valid for writing; X2, X3.
         succeeded(unsafe {
@@ -176,9 +179,9 @@ impl Transfer {
         if there == 0 {
             return true;
         }
-        // SAFETY: the library has written the status, for there is a message.
+        // SAFETY: X6 - there is a message.
         let status = unsafe { status.assume_init() };
-        // SAFETY: a status of a message, and a place for the count.
+        // SAFETY: X2, X6 - a status of a message, and a place for the count.
         succeeded(unsafe { ffi::MPI_Get_count(&status, ffi::RSMPI_UINT8_T, &mut count) });
         if count != expected {
             return false;
@@ -204,7 +207,7 @@ impl Transfer {
         let mut status = MaybeUninit::<MPI_Status>::zeroed();
         // SAFETY: the request is active; both places are valid for writing; X2.
         let code = unsafe { ffi::MPI_Test(&mut self.request, &mut done, status.as_mut_ptr()) };
-        // SAFETY: numbers, which are all zero if the library has not written them.
+        // SAFETY: X6 - numbers.
         let status = unsafe { status.assume_init() };
         let from = status.MPI_SOURCE as u32;
         if is_truncated(code) {
@@ -218,7 +221,7 @@ impl Transfer {
         self.active = false;
         if self.direction == Direction::Receive {
             let mut count: c_int = 0;
-            // SAFETY: a status of a receive, and a place for the count.
+            // SAFETY: X2, X6 - a status of a receive, and a place for the count.
             succeeded(unsafe { ffi::MPI_Get_count(&status, ffi::RSMPI_UINT8_T, &mut count) });
             let bytes = count as usize;
             return Some(Complete { from, bytes: (bytes <= channel.packet_bytes).then_some(bytes) });
@@ -278,9 +281,9 @@ impl SharedWords {
     pub(super) fn new(here: &SimpleCommunicator, count: usize) -> SharedWords {
         let bytes = if here.rank() == 0 { (count * APART_BYTES) as MPI_Aint } else { 0 };
         let mut base: *mut c_void = std::ptr::null_mut();
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         let info = unsafe { ffi::RSMPI_INFO_NULL };
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         let mut window = unsafe { ffi::RSMPI_WIN_NULL };
         // SAFETY: X2; the places are valid for writing.
         succeeded(unsafe {
@@ -299,7 +302,7 @@ impl SharedWords {
     }
     pub(super) fn get(&self, index: usize) -> &AtomicU32 {
         assert!(index < self.count);
-        // SAFETY: X4 - so many words of the first process's part begin at the base, so many bytes apart.
+        // SAFETY: X4.
         unsafe { &*self.base.byte_add(index * APART_BYTES) }
     }
     /// All processes call this together.
@@ -315,11 +318,11 @@ impl SharedWords {
 /// type with a hole is slow, and they always write no more than there is room for.
 fn packet(bytes: c_int) -> (c_int, MPI_Datatype) {
     if !launch::library().contains("Open MPI") {
-        // SAFETY: a constant of the library.
+        // SAFETY: X5.
         return (bytes, unsafe { ffi::RSMPI_UINT8_T });
     }
     let (lengths, places) = ([bytes, 1], [0, bytes + 1]);
-    // SAFETY: a constant of the library.
+    // SAFETY: X5.
     let mut packet = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let place = &mut packet;
     // SAFETY: X2; there are two lengths and two places.

@@ -9,6 +9,7 @@
 //! - M3 Whoever sees a word in a cell also sees what its writer had written before: processors of the x86 family keep
 //!   the order of stores and of loads, so these accesses are ordinary instructions, and generated code needs no
 //!   others.
+//! - M4 A prefetch accesses nothing: every address will do.
 
 use crate::coordination::sync::atomic::{AtomicU64, Ordering};
 use term::Word;
@@ -134,8 +135,7 @@ pub(crate) fn prefetch(word: Word) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if !word.is_immediate() {
         // `_mm_prefetch` with a hint to write becomes one to read unless the compiler is told that the processor has
-        // the other; those that do not have it do nothing for it. SAFETY: a prefetch accesses nothing; every address
-        // will do.
+        // the other; those that do not have it do nothing for it. SAFETY: M4.
         unsafe {
             std::arch::asm!("prefetchw byte ptr [{}]", in(reg) word.address(), options(nomem, nostack, preserves_flags));
         }

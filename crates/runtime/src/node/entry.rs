@@ -1,7 +1,7 @@
 //! The functions that generated code calls (`term::abi::Helpers`). None of them unwinds: `extern "C"` turns a panic
 //! into an abort.
 //!
-//! Invariant: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
+//! Invariant E6: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
 //! meanwhile, and has stored what the helper's description says (C2).
 
 use crate::memory::ranges::{at, read};
@@ -48,7 +48,7 @@ unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
 }
 
 unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Position) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
     // The usual reason to come here: the variable is not private (C6).
@@ -59,7 +59,7 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
 }
 
 unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     // Generated code knows only that it is not in the nursery.
     worker.remember_if_old(cell, read(cell));
@@ -72,7 +72,7 @@ unsafe extern "C" fn arith_helper(
     b: Word,
     position: Position,
 ) -> Word {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let op = integers::int_op(op);
     if let Some(Ok(value)) = worker.arithmetic(op, deref(a), deref(b)) {
@@ -93,7 +93,7 @@ unsafe extern "C" fn arith_helper(
 }
 
 unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word) -> Word {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let op = integers::int_op(op);
     let (a, b) = (deref(a), if integers::is_unary(op) { Word::small(0) } else { deref(b) });
@@ -109,7 +109,7 @@ unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word)
 }
 
 unsafe extern "C" fn compare(abi: *mut WorkerAbi, cond: u64, a: Word, b: Word) -> Word {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
     match worker.compare_integers(a, b) {
@@ -129,7 +129,7 @@ fn not_integers(worker: &Worker, a: Word, b: Word) -> Option<Word> {
 }
 
 unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     match worker.call_with_operands(PredicateId(predicate as u32)) {
         Outcome::Done => answer::YES,
@@ -143,7 +143,7 @@ unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
 }
 
 unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Position) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let predicate = PredicateId(predicate as u32);
     let home = worker.predicates.native(predicate).is_some_and(|code| code.home);
@@ -220,25 +220,25 @@ impl Worker {
 }
 
 unsafe extern "C" fn pend(abi: *mut WorkerAbi, variable: Word, bytes: usize) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     worker.waiting.pend(bytes / 8 - OPERANDS_MAX, variable);
 }
 
 unsafe extern "C" fn attend(abi: *mut WorkerAbi) -> bool {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     worker.attend_to_resumed()
 }
 
 unsafe extern "C" fn suspend(abi: *mut WorkerAbi) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     worker.suspend_top();
 }
 
 unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Word) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let amount = deref(amount);
     match amount.tag() {
@@ -265,7 +265,7 @@ unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Wo
 }
 
 unsafe extern "C" fn move_to_node(abi: *mut WorkerAbi, node: Word) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let node = deref(node);
     if node.tag() == Tag::Int {
@@ -299,7 +299,7 @@ fn pop_goal(worker: &mut Worker) -> (PredicateId, Vec<Word>) {
 }
 
 unsafe extern "C" fn grow_goals(abi: *mut WorkerAbi) {
-    // SAFETY: the module's invariant.
+    // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     worker.grow_goals();
 }

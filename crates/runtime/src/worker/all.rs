@@ -120,9 +120,9 @@ pub(crate) struct Crew {
     workers: Vec<*mut Worker>,
 }
 
-// SAFETY: the addresses are used under W1 only.
+// SAFETY: W1 - the addresses are used under it only.
 unsafe impl Send for Crew {}
-// SAFETY: the same.
+// SAFETY: W1.
 unsafe impl Sync for Crew {}
 
 impl Crew {
@@ -162,11 +162,11 @@ impl Workers {
         unsafe { &mut *self.workers[index] }
     }
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
-        // SAFETY: as in `get`; the addresses differ.
+        // SAFETY: W1, as in `get`; the addresses differ.
         self.workers.iter().map(|&worker| unsafe { &mut *worker })
     }
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Worker> {
-        // SAFETY: as in `get`, and the node is borrowed, so nobody changes them.
+        // SAFETY: W1, as in `get`, and the node is borrowed, so nobody changes them.
         self.workers.iter().map(|&worker| unsafe { &*worker })
     }
 }
@@ -174,7 +174,7 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         for &worker in &self.workers {
-            // SAFETY: made by `Box::into_raw`; nobody runs any more.
+            // SAFETY: W1 - made by `Box::into_raw`; no thread runs any more.
             drop(unsafe { Box::from_raw(worker) });
         }
     }

@@ -2,6 +2,9 @@
 //!
 //! The Rust library opens /dev/null for those before `main`, and what a program writes there would be lost without a
 //! word. So they are looked at before that, among the initialisers of the executable.
+//!
+//! Invariant C1: `look` needs nothing that the Rust library sets up before `main`: it makes two system calls and stores
+//! to a static. The loader calls initialisers one after the other in the only thread.
 
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::io::{Errno, fcntl_getfd};
@@ -17,9 +20,7 @@ extern "C" fn look() {
     CLOSED.store(bits, Ordering::Relaxed);
 }
 
-// SAFETY: the section holds addresses of functions with the C convention, which the system's loader calls one after
-// the other in the only thread. `look` makes two system calls and stores to a static; it needs nothing that the Rust
-// library sets up before `main`.
+// SAFETY: C1; the section holds addresses of functions with the C convention.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;

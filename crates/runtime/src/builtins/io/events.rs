@@ -5,6 +5,7 @@
 //! - E3 Whatever starts waiting wakes the worker, so that the scheduler looks and begins to tick.
 //! - E4 While goals run, timers are looked at once per tick, however often the worker is woken: what a timer resumes
 //!   runs at once, and if it asks for another timer that is due, all other goals would wait for ever.
+//! - E5 What runs in a signal handler uses atomics only, or ends the process without running anything.
 //! - E2 `poll` answers at least once for what is ready, and waits only while nothing is.
 //!
 //! Absent on purpose: threads (`jobs` has them). Signals come through a pair of sockets that signal handlers write to.
@@ -140,8 +141,7 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
                 signal_hook::low_level::exit(130);
             }
         };
-        // SAFETY: the action only uses atomics and ends the process without running anything, which signal handlers
-        // may do.
+        // SAFETY: E5.
         unsafe { signal_hook::low_level::register(signal, action)? };
         signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
     }

@@ -2,6 +2,8 @@
 //!
 //! Invariant E1: the environment of this process is never written (other threads may be reading it); changes are
 //! kept beside it, seen by `getenv` and given to commands.
+//!
+//! Invariant E7: a process forks only while it has one thread, so no lock is held by a thread that the child lacks.
 
 use super::requests::{abnormal, open, owned, reply};
 use super::{events, flush};
@@ -88,7 +90,7 @@ pub(super) fn fork(worker: &mut Worker) -> Result<i64, Outcome> {
         return Err(error(ErrorKind::Other, message));
     }
     flush(worker).map_err(Outcome::Error)?;
-    // SAFETY: this process has one thread (tested above), so no lock is held by a thread that the child lacks.
+    // SAFETY: E7 - tested above.
     Ok(unsafe { libc::fork() }.into())
 }
 

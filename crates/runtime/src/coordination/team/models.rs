@@ -10,7 +10,7 @@ use loom::thread;
 /// Stands for the heap: workers that reduce may look at it together, a leader and worker 0 in quiescence change it.
 struct Heap(UnsafeCell<()>);
 
-// SAFETY: loom's cell checks every access, and a model fails if two are at once.
+// SAFETY: T8 - loom's cell checks it: a model fails if two accesses are at once.
 unsafe impl Sync for Heap {}
 
 struct Node {
