@@ -27,6 +27,8 @@ pub mod protocol;
 mod runs;
 mod space;
 mod store;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod sync;
 
 pub use memory::{Memory, Use, View};
 pub use message::{KINDS, Malformed, Message, Page};

@@ -88,6 +88,20 @@ fn priority(message: &Message) -> Priority {
     if message.answers() { Priority::High } else { Priority::Low }
 }
 
+/// What a program that is not a task of its node wants from it.
+pub(crate) enum Wish {
+    /// A page, to be read or, if true, to be written.
+    Touch(Page, bool),
+    /// All pages of these words.
+    Fetch(Vec<Use>),
+    /// See [`Memory::barrier`].
+    Barrier,
+    /// See [`Memory::lock`].
+    Lock(u32),
+    /// See [`Memory::unlock`].
+    Unlock(u32),
+}
+
 /// A node's memory, for its program.
 pub struct Local {
     inner: Rc<RefCell<Inner>>,
@@ -125,7 +139,9 @@ impl Local {
         }
     }
     /// All pages of these words are there.
-    pub(crate) async fn fetch(&self, uses: &[Use], page_words: usize) {
+    async fn fetch(&self, uses: &[Use]) {
+        let begin = self.here.now();
+        let page_words = self.inner.borrow().space.page_words();
         self.until(|protocol, env| {
             let mut all = true;
             for each in uses {
@@ -136,9 +152,10 @@ impl Local {
             all
         })
         .await;
+        self.inner.borrow_mut().work.fetching += self.here.now().0 - begin.0;
     }
     /// The page is there, to be read or written.
-    pub(crate) async fn touch(&self, page: Page, writes: bool) {
+    async fn touch(&self, page: Page, writes: bool) {
         let begin = self.here.now();
         self.until(|protocol, env| if writes { protocol.write(page, env) } else { protocol.read(page, env) })
             .await;
@@ -173,11 +190,9 @@ impl Memory for Local {
         self.here.nodes()
     }
     async fn with<R>(&self, uses: &[Use], f: impl FnOnce(&mut [View<'_>]) -> R) -> R {
-        let begin = self.here.now();
-        let page_words = self.inner.borrow().space.page_words();
-        self.fetch(uses, page_words).await;
+        self.fetch(uses).await;
         let mut inner = self.inner.borrow_mut();
-        inner.work.fetching += self.here.now().0 - begin.0;
+        let page_words = inner.space.page_words();
         for each in uses.iter().filter(|each| each.writes) {
             inner.written.extend(each.pages(page_words));
         }
@@ -293,17 +308,19 @@ impl Node<()> {
         own.for_each(|(page, _)| space.access(page, Access::Write));
         Node { attended: true, ..Node::without_program(options, space) }
     }
-    /// Runs a task at the next steps of the node, which has been stepped before; what it gives goes to `end`.
-    pub(crate) fn spawn<E: 'static, T: Future<Output = E> + 'static>(
-        &self,
-        end: &Rc<RefCell<Option<E>>>,
-        task: impl FnOnce(Local) -> T,
-    ) {
+    /// Does what the program wants, at the next steps of the node, which has been stepped before; then `end` is filled.
+    pub(crate) fn spawn(&self, end: &Rc<RefCell<Option<()>>>, wish: Wish) {
         let (end, here) = (end.clone(), self.here.clone().expect("it has been stepped"));
-        let task = task(Local { inner: self.inner.clone(), here: here.clone() });
+        let local = Local { inner: self.inner.clone(), here: here.clone() };
         here.spawn(async move {
-            let result = task.await;
-            *end.borrow_mut() = Some(result);
+            match wish {
+                Wish::Touch(page, writes) => local.touch(page, writes).await,
+                Wish::Fetch(uses) => local.fetch(&uses).await,
+                Wish::Barrier => local.barrier().await,
+                Wish::Lock(lock) => local.lock(lock).await,
+                Wish::Unlock(lock) => local.unlock(lock).await,
+            }
+            *end.borrow_mut() = Some(());
         });
     }
     /// The program has ended.

@@ -53,6 +53,27 @@ fn a_touch_brings_the_page() {
 }
 
 #[test]
+fn there_may_be_more_nodes_than_a_word_has_bits() {
+    let (count, words) = (70, 70 * PAGE_WORDS);
+    for mode in MODES {
+        let ends = nodes(count, words, mode, |memory| {
+            let region = memory.region::<u64>(0, words);
+            region.set(memory.node() as usize * PAGE_WORDS, u64::from(memory.node()));
+            now(memory.barrier());
+            // All have a copy of node 69's page when it is written again.
+            let before = region.get(69 * PAGE_WORDS);
+            now(memory.barrier());
+            if memory.node() == 68 {
+                region.set(69 * PAGE_WORDS, 1000);
+            }
+            now(memory.barrier());
+            before + region.get(69 * PAGE_WORDS)
+        });
+        assert!(ends.iter().all(|end| end.result == 1069), "{mode:?}");
+    }
+}
+
+#[test]
 fn a_counter_under_a_lock_loses_nothing() {
     for mode in MODES {
         for count in [1, 2, 4] {

@@ -26,6 +26,7 @@
 #![deny(unsafe_code)]
 
 pub mod conformance;
+mod drive;
 mod message;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -38,6 +39,7 @@ pub mod threads;
 #[cfg(any(test, feature = "mpi"))]
 mod wire;
 
+pub use drive::{Bell, Drive, Failed};
 pub use message::{Message, Priority, WORDS_MAX};
 pub use node_set::NodeSet;
 pub use random::Random;

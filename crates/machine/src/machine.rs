@@ -434,7 +434,8 @@ impl<P: Program> Machine<P> {
     /// X4: answers waves, and begins them at node 0 if it has nothing else to do.
     fn look_for_end<F: Fabric>(&mut self, fabric: &mut F, idle: bool) {
         let first = self.core.node == NodeId(0);
-        if first && idle && !self.core.waves.is_going_on() && fabric.now() >= self.next_wave {
+        let due = first && !self.core.waves.is_going_on() && fabric.now() >= self.next_wave;
+        if idle && due && !self.keeps_going() {
             self.core.waves.begin();
             self.core.tell_children(fabric, Kind::WaveDown, &[]);
         }
@@ -459,15 +460,19 @@ impl<P: Program> Machine<P> {
         };
         self.next_wave = Time(fabric.now().0 + patience);
     }
+    /// X6: this node alone keeps the run from its end, so a wave has nothing to find.
+    fn keeps_going(&mut self) -> bool {
+        self.program.holds() && self.program.waits()
+    }
     fn end<F: Fabric>(&mut self, fabric: &mut F, waiting: u64) {
         self.core.tell_children(fabric, Kind::End, &[waiting]);
         self.ended = Some(Ended { waiting });
     }
     /// When there will be something to do although no message comes.
-    fn next_time(&self) -> Option<Time> {
+    fn next_time(&mut self) -> Option<Time> {
         let later = self.later.first_key_value().map(|(&time, _)| time);
         let sleeping = self.here.shared().sleeping.borrow().first_key_value().map(|(&time, _)| time);
-        let waves = self.core.node == NodeId(0) && !self.core.waves.is_going_on();
+        let waves = self.core.node == NodeId(0) && !self.core.waves.is_going_on() && !self.keeps_going();
         [later, sleeping, waves.then_some(self.next_wave), self.look].into_iter().flatten().min()
     }
 }

@@ -14,14 +14,19 @@
 //! - D11 A page that the system does not protect ends the run with an error, as a failure elsewhere does. The touch
 //!   cannot be undone: all pages are opened, and the program goes on with whatever is there until its next step.
 
+mod attached;
 mod engine;
 mod mapping;
+mod run;
+mod turns;
 
-pub use engine::{Attached, Ended, Region, Word, run};
+pub use attached::{Attached, Region, Word};
 pub(crate) use mapping::Mapping;
+#[cfg(feature = "mpi")]
+pub use run::join;
+pub use run::{Ended, run};
 
 use engine::Gate;
-use mapping::Words;
 use std::cell::Cell;
 use std::io;
 use std::ptr::null_mut;
@@ -36,7 +41,7 @@ const WRITE: libc::greg_t = 2;
 /// What the handler knows of a thread.
 #[derive(Clone, Copy)]
 struct Place {
-    gate: *const Gate,
+    gate: *const dyn Gate,
     start: usize,
     bytes: usize,
     page_bytes: usize,
@@ -56,8 +61,8 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// `gate` must outlive it.
-    fn new(gate: &Gate, words: Words, page_bytes: usize) -> io::Result<Faults> {
+    /// D13.
+    fn new(gate: &dyn Gate) -> io::Result<Faults> {
         install()?;
         let mut stack = vec![0u8; STACK];
         let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
@@ -66,6 +71,10 @@ impl Faults {
         if unsafe { libc::sigaltstack(&new, &mut before) } != 0 {
             return Err(io::Error::last_os_error());
         }
+        let (words, page_words) = gate.view();
+        // SAFETY: D13: the same pointer, for longer than the reference is known to live.
+        let gate: *const dyn Gate = unsafe { std::mem::transmute::<&dyn Gate, &'static dyn Gate>(gate) };
+        let page_bytes = page_words * crate::WORD;
         PLACE.set(Some(Place { gate, start: words.start(), bytes: words.bytes(), page_bytes }));
         Ok(Faults { stack, before })
     }

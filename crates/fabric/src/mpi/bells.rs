@@ -12,6 +12,8 @@
 //!   a fence it may look too early, just when the receiver lies down. So the first sleep is short, and a node goes on
 //!   saying that it sleeps until there is something to do: before its second sleep begins, what was sent by who
 //!   looked too early has been there for long.
+//! - Where several threads step a node in turn, it says again and again that it sleeps, and that it does not. Senders
+//!   then look behind a fence, and miss nothing.
 //!
 //! All sleep at one word, which says how often somebody has been woken, each as a member of one of 32 groups: so one
 //! call of the system wakes one of them or all. A node that is rung between its last look and its sleep does not fall
@@ -32,6 +34,7 @@ use rustix::thread::futex::{self, Flags};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::num::NonZero;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
@@ -50,15 +53,23 @@ const COME: usize = 1;
 const OVER: usize = 2;
 const OTHERS: usize = 3;
 
-/// Those of this host's nodes.
-pub(super) struct Bells {
-    words: SharedWords,
-    /// Which bell is whose, by node; none if it is on another host.
-    places: Vec<Option<usize>>,
+/// The words of this host, with which this process sleeps and wakes others.
+#[derive(Clone)]
+pub(super) struct Board {
+    words: Arc<SharedWords>,
     own: usize,
     /// How many bells there are.
     here: usize,
+}
+
+/// Those of this host's nodes.
+pub(super) struct Bells {
+    board: Board,
+    /// Which bell is whose, by node; none if it is on another host.
+    places: Vec<Option<usize>>,
     counts: bool,
+    /// Senders look behind a fence whether the receiver sleeps.
+    fences: bool,
     /// For how many rings something has come.
     heard: u32,
     /// How many barriers this node has come to in this run, and whether it waits for the end of the last.
@@ -74,51 +85,13 @@ pub(super) struct Lying {
     pub(super) still: bool,
 }
 
-impl Bells {
-    /// All processes call this together; `here` are those of this host.
-    pub(super) fn new(
-        world: &SimpleCommunicator,
-        here: &SimpleCommunicator,
-        processors: Processors,
-    ) -> Bells {
-        let count = here.size() as usize;
-        let mut bells = Bells {
-            words: SharedWords::new(here, count + OTHERS),
-            places: vec![None; world.size() as usize],
-            own: here.rank() as usize,
-            here: count,
-            counts: here.size() == world.size() && processors != Processors::Enough,
-            heard: 0,
-            barriers: 0,
-            waits: false,
-        };
-        bells.bell(bells.own).store(0, Ordering::Relaxed);
-        bells.end_run();
-        // Nobody knows the others' bells before all have written their own words.
-        let mut nodes = vec![0; count];
-        here.all_gather_into(&world.rank(), &mut nodes[..]);
-        nodes.iter().enumerate().for_each(|(place, &node)| bells.places[node as usize] = Some(place));
-        bells
-    }
-
+impl Board {
     fn bell(&self, place: usize) -> &AtomicU32 {
         assert!(place < self.here);
         self.words.get(place)
     }
     fn other(&self, word: usize) -> &AtomicU32 {
         self.words.get(self.here + word)
-    }
-
-    /// Something has been sent to a node, which is woken if it sleeps.
-    pub(super) fn ring(&self, node: u32) {
-        let Some(place) = self.places[node as usize] else { return };
-        let bell = self.bell(place);
-        // Release: pairs with the Acquires in `unheard` and `lie_down`, behind which what was sent is seen.
-        let said =
-            if self.counts { bell.fetch_add(RING, Ordering::Release) } else { bell.load(Ordering::Relaxed) };
-        if said & ASLEEP != 0 {
-            self.wake(place..place + 1);
-        }
     }
     /// Wakes those of them that sleep.
     fn wake(&self, places: Range<usize>) {
@@ -134,26 +107,14 @@ impl Bells {
         }
     }
 
-    /// Something has come.
-    pub(super) fn hear(&mut self) {
-        self.heard = self.heard.wrapping_add(RING);
+    /// Wakes this node if it sleeps: some other thread of this process has something for it.
+    pub(super) fn ring_own(&self) {
+        // Pairs with the fence in `lie_down`: what it has comes before the look whether the node sleeps.
+        fence(Ordering::SeqCst);
+        self.wake(self.own..self.own + 1);
     }
-    /// Rings for which nothing has come; below zero, what came before its ring. (What else comes then may be noticed
-    /// with that ring.)
-    fn unheard(&self) -> i32 {
-        let rung = self.bell(self.own).load(Ordering::Acquire) & !ASLEEP;
-        rung.wrapping_sub(self.heard).cast_signed()
-    }
-    /// Whether it is known that there is something that has not come, and whether it is known that there is not.
-    pub(super) fn is_ringing(&self) -> bool {
-        self.counts && self.unheard() > 0
-    }
-    pub(super) fn is_silent(&self) -> bool {
-        self.counts && self.unheard() <= 0
-    }
-
-    /// Says that this node sleeps. It is then to look whether there is something to do, and to [`Bells::sleep`] or
-    /// [`Bells::get_up`].
+    /// Says that this node sleeps. It is then to look whether there is something to do, and to [`Board::sleep`] or
+    /// [`Board::get_up`].
     pub(super) fn lie_down(&self) -> Lying {
         let wakes = self.other(WAKES).load(Ordering::Relaxed);
         let said = self.bell(self.own).fetch_or(ASLEEP, Ordering::AcqRel);
@@ -172,28 +133,99 @@ impl Bells {
     pub(super) fn get_up(&self) {
         self.bell(self.own).fetch_and(!ASLEEP, Ordering::Relaxed);
     }
+}
+
+impl Bells {
+    /// All processes call this together; `here` are those of this host.
+    pub(super) fn new(
+        world: &SimpleCommunicator,
+        here: &SimpleCommunicator,
+        processors: Processors,
+    ) -> Bells {
+        let count = here.size() as usize;
+        let mut bells = Bells {
+            board: Board {
+                words: Arc::new(SharedWords::new(here, count + OTHERS)),
+                own: here.rank() as usize,
+                here: count,
+            },
+            places: vec![None; world.size() as usize],
+            counts: here.size() == world.size() && processors != Processors::Enough,
+            fences: false,
+            heard: 0,
+            barriers: 0,
+            waits: false,
+        };
+        bells.board.bell(bells.board.own).store(0, Ordering::Relaxed);
+        bells.end_run();
+        // Nobody knows the others' bells before all have written their own words.
+        let mut nodes = vec![0; count];
+        here.all_gather_into(&world.rank(), &mut nodes[..]);
+        nodes.iter().enumerate().for_each(|(place, &node)| bells.places[node as usize] = Some(place));
+        bells
+    }
+
+    /// With what this process's other threads sleep and wake.
+    pub(super) fn board(&self) -> &Board {
+        &self.board
+    }
+    /// Whether senders look behind a fence if the receiver sleeps; all nodes of a run say the same.
+    pub(super) fn set_fences(&mut self, fences: bool) {
+        self.fences = fences;
+    }
+    /// Something has been sent to a node, which is woken if it sleeps.
+    pub(super) fn ring(&self, node: u32) {
+        let Some(place) = self.places[node as usize] else { return };
+        let bell = self.board.bell(place);
+        if self.fences {
+            fence(Ordering::SeqCst);
+        }
+        // Release: pairs with the Acquires in `unheard` and `lie_down`, behind which what was sent is seen.
+        let said =
+            if self.counts { bell.fetch_add(RING, Ordering::Release) } else { bell.load(Ordering::Relaxed) };
+        if said & ASLEEP != 0 {
+            self.board.wake(place..place + 1);
+        }
+    }
+    /// Something has come.
+    pub(super) fn hear(&mut self) {
+        self.heard = self.heard.wrapping_add(RING);
+    }
+    /// Rings for which nothing has come; below zero, what came before its ring. (What else comes then may be noticed
+    /// with that ring.)
+    fn unheard(&self) -> i32 {
+        let rung = self.board.bell(self.board.own).load(Ordering::Acquire) & !ASLEEP;
+        rung.wrapping_sub(self.heard).cast_signed()
+    }
+    /// Whether it is known that there is something that has not come, and whether it is known that there is not.
+    pub(super) fn is_ringing(&self) -> bool {
+        self.counts && self.unheard() > 0
+    }
+    pub(super) fn is_silent(&self) -> bool {
+        self.counts && self.unheard() <= 0
+    }
 
     /// This node comes to the next barrier; false if not all nodes are on this host.
     pub(super) fn arrive(&mut self) -> bool {
-        if self.here < self.places.len() {
+        if self.board.here < self.places.len() {
             return false;
         }
         assert!(!self.waits, "a node comes to one barrier at a time");
         self.waits = true;
         self.barriers = self.barriers.wrapping_add(1);
         // AcqRel: the last one has seen what the others did before.
-        if self.other(COME).fetch_add(1, Ordering::AcqRel) as usize + 1 == self.here {
-            self.other(COME).store(0, Ordering::Relaxed);
+        if self.board.other(COME).fetch_add(1, Ordering::AcqRel) as usize + 1 == self.board.here {
+            self.board.other(COME).store(0, Ordering::Relaxed);
             // Release: pairs with the Acquire in `is_over`.
-            self.other(OVER).store(self.barriers, Ordering::Release);
+            self.board.other(OVER).store(self.barriers, Ordering::Release);
             fence(Ordering::SeqCst);
-            self.wake(0..self.here);
+            self.board.wake(0..self.board.here);
         }
         true
     }
     /// Whether the barrier is over for whose end this node waits.
     pub(super) fn is_over(&self) -> bool {
-        self.waits && self.other(OVER).load(Ordering::Acquire) == self.barriers
+        self.waits && self.board.other(OVER).load(Ordering::Acquire) == self.barriers
     }
     /// Whether it waits for no barrier, or no longer.
     pub(super) fn all_arrived(&mut self) -> bool {
@@ -203,15 +235,16 @@ impl Bells {
     /// A run has ended at all nodes: nobody comes to a barrier any more, even if some wait for one.
     pub(super) fn end_run(&mut self) {
         (self.barriers, self.waits) = (0, false);
-        if self.own == 0 {
-            self.other(COME).store(0, Ordering::Relaxed);
-            self.other(OVER).store(0, Ordering::Relaxed);
+        if self.board.own == 0 {
+            self.board.other(COME).store(0, Ordering::Relaxed);
+            self.board.other(OVER).store(0, Ordering::Relaxed);
         }
     }
 
     /// All processes call this together, at the end.
     pub(super) fn free(self) {
-        self.words.free();
+        let words = Arc::into_inner(self.board.words);
+        words.expect("nobody sleeps any more").free();
     }
 }
 
@@ -244,7 +277,7 @@ impl Pause {
     /// The wait is over.
     pub(super) fn end(&self, bells: &Bells) {
         if !self.is_awake {
-            bells.get_up();
+            bells.board.get_up();
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Nodes that are processes under an MPI launcher, one each.
 //!
 //! Small messages travel together in packets (`wire`); a payload above two kilobytes is announced in a packet and
-//! then received straight into its place. All of MPI is called by the thread that began the session, and no call
-//! waits for another node but the first and the last.
+//! then received straight into its place. One thread at a time calls MPI, and no call waits for another node but the
+//! first and the last.
 //!
 //! Packets leave when they are full, when a node has polled everything there is, waits or is done, and otherwise
 //! after [`HELD_BACK`] (N3).
@@ -15,6 +15,7 @@
 //! - M3 A process that leaves its session in any other way than by [`Session::finish`] ends the job.
 
 mod bells;
+mod drive;
 mod error;
 pub mod launch;
 mod peer;
@@ -22,8 +23,10 @@ mod place;
 mod ports;
 #[expect(unsafe_code)]
 mod raw;
+mod strange;
 pub mod yardstick;
 
+pub use drive::Bell;
 pub use error::Error;
 
 use crate::patience::Processors;
@@ -33,7 +36,7 @@ use bells::{Bells, Pause, QUIET_SLEEP};
 use mpi::environment::Universe;
 use mpi::traits::Communicator as _;
 use peer::{LONG_MAX, Next, PACKET_BYTES, PACKETS, Packet, Peer};
-use ports::{PACKET, PAYLOAD, POSTED, Ports};
+use ports::{PAYLOAD, POSTED, Ports};
 use raw::{Channel, Transfer};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -90,13 +93,15 @@ pub struct Mpi {
     polled: bool,
     /// It got a message back and has read none since: what it needs is that others run.
     stalled: bool,
+    /// Of several threads that step the node in turn.
+    bell: Bell,
     error: Option<Error>,
 }
 
 impl Session {
     /// Begins MPI; all processes of the job do so.
     pub fn start() -> Result<Session, Error> {
-        let (universe, _) = mpi::initialize_with_threading(mpi::Threading::Funneled).ok_or(Error::Twice)?;
+        let (universe, _) = mpi::initialize_with_threading(mpi::Threading::Serialized).ok_or(Error::Twice)?;
         let world = universe.world();
         let here = world.split_shared(world.rank());
         let channel = Channel::new(&world, PACKET_BYTES);
@@ -118,11 +123,8 @@ impl Session {
     /// Runs this process's node until all nodes of the job are done, and gives it back. All processes call it equally
     /// often. After an error the job cannot go on: say what it was, and drop the session.
     pub fn run<N: Node<Mpi>>(&mut self, make: impl FnOnce(NodeId) -> N) -> Result<N, Error> {
-        self.runs = self.runs.wrapping_add(1);
-        let (node, nodes) = (self.node(), self.nodes());
-        let ports = self.ports.take().expect("it has them between runs");
-        let mut fabric = Mpi::new(ports, node, nodes, self.runs, self.processors);
-        let mut program = make(node);
+        let mut fabric = self.begin(false);
+        let mut program = make(fabric.node);
         loop {
             let step = program.step(&mut fabric);
             if let Some(error) = fabric.error.take() {
@@ -134,8 +136,28 @@ impl Session {
                 Step::Done => break,
             }
         }
-        self.ports = Some(fabric.close()?);
+        self.close(fabric)?;
         Ok(program)
+    }
+
+    /// This process's way to the others in the next run, for a node that the caller steps. Until it is given to
+    /// [`Session::close`], only who has it calls MPI, one thread at a time.
+    pub fn open(&mut self) -> Mpi {
+        self.begin(true)
+    }
+    fn begin(&mut self, in_turn: bool) -> Mpi {
+        self.runs = self.runs.wrapping_add(1);
+        let (node, nodes) = (self.node(), self.nodes());
+        let mut ports = self.ports.take().expect("it has them between runs");
+        ports.bells.set_fences(in_turn);
+        Mpi::new(ports, node, nodes, self.runs, self.processors)
+    }
+
+    /// This process's node is done: returns when all are. After an error the job cannot go on, as with
+    /// [`Session::run`].
+    pub fn close(&mut self, fabric: Mpi) -> Result<(), Error> {
+        self.ports = Some(fabric.close()?);
+        Ok(())
     }
 
     /// Ends this process's part; all processes do so.
@@ -171,6 +193,7 @@ impl Drop for Session {
 impl Mpi {
     fn new(ports: Ports, node: NodeId, nodes: u32, run: u8, processors: Processors) -> Mpi {
         Mpi {
+            bell: Bell::new(ports.bells.board().clone(), node),
             ports,
             node,
             run,
@@ -274,13 +297,13 @@ impl Mpi {
         if pause.wait() {
             return;
         }
-        let lying = self.ports.bells.lie_down();
+        let lying = self.ports.bells.board().lie_down();
         if self.progress() || self.has_work() {
             return;
         }
         let quiet = self.ports.bells.is_silent() && self.has_sent_all();
         let sleep = if quiet { QUIET_SLEEP } else { pause.sleep(lying.still) };
-        if !self.ports.bells.sleep(&lying, limit.map_or(sleep, |limit| limit.min(sleep))) {
+        if !self.ports.bells.board().sleep(&lying, limit.map_or(sleep, |limit| limit.min(sleep))) {
             self.ports.look_anyway();
         }
         self.looked = false;
@@ -460,6 +483,7 @@ impl Mpi {
         }
         pause.end(&self.ports.bells);
         self.ports.bells.end_run();
+        drop(self.bell);
         let mut barrier = self.ports.channel.barrier();
         while barrier.test(&self.ports.channel).is_none() {
             // Without a look at the network: packets of the next run may be there already.
@@ -468,20 +492,6 @@ impl Mpi {
             }
         }
         Ok(self.ports)
-    }
-
-    /// Sends bytes that no fabric sends.
-    #[doc(hidden)]
-    pub fn send_for_test(&mut self, to: NodeId, bytes: Vec<u8>) {
-        self.ports.sending.push_back(self.ports.channel.send(bytes, to.0, PACKET));
-        self.ports.bells.ring(to.0);
-    }
-    /// Sends a payload of low priority that is not as it was announced.
-    #[doc(hidden)]
-    pub fn send_payload_for_test(&mut self, to: NodeId, bytes: Vec<u8>) {
-        let transfer = self.ports.channel.send(bytes, to.0, PAYLOAD[Priority::Low as usize]);
-        self.long_out.push((to.0, Priority::Low, transfer));
-        self.peers[to.0 as usize].outbox[Priority::Low as usize].long += 1;
     }
 }
 

@@ -6,8 +6,9 @@
 //! Invariants:
 //! - X1 While a request is active, its transfer owns the buffer, which nobody reads, writes, moves to other memory or
 //!   frees. A transfer that is dropped before its end gives up the buffer instead of freeing it.
-//! - X2 Only the thread that initialised MPI calls it: a [`Channel`] and all transfers stay with their thread, for
-//!   neither is `Send`.
+//! - X2 One thread at a time calls MPI, which was begun so (`MPI_THREAD_SERIALIZED`). A [`Channel`] and all transfers
+//!   stay with their thread, for neither is `Send`; who nevertheless moves them moves all of a fabric, under a lock,
+//!   and calls MPI in no other way meanwhile.
 //! - X3 A communicator outlives its channel's requests, and MPI is finalised after all of them.
 //! - X4 A window's part of the first process has `count` words, `APART_BYTES` apart.
 //! - X5 What the library calls a constant may be read at any time once it is initialised.
@@ -274,6 +275,11 @@ pub(super) struct SharedWords {
 
 /// Between two of them: other processors' cache lines, and pairs of lines, which are fetched together.
 const APART_BYTES: usize = 128;
+
+// SAFETY: X4: what threads share are atomic words. The window is used by who has all of it (X2).
+unsafe impl Send for SharedWords {}
+// SAFETY: X4, as for `Send`.
+unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
     /// So many, of these processes, which call this together and are on one host. What is in them is to be written

@@ -70,12 +70,12 @@ impl Doorbell {
 }
 
 #[cfg(not(all(test, models)))]
-fn park_timeout(limit: Duration) {
+pub(super) fn park_timeout(limit: Duration) {
     thread::park_timeout(limit);
 }
 
 /// Models have no time: whoever has one may wake at any moment.
 #[cfg(all(test, models))]
-fn park_timeout(_: Duration) {
+pub(super) fn park_timeout(_: Duration) {
     thread::yield_now();
 }

@@ -21,13 +21,14 @@ mod models;
 #[cfg(all(test, not(models)))]
 mod tests;
 
+pub use crate::drive::Failed;
+
 use crate::patience::{Patience, Processors};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, thread};
-use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
+use crate::{Busy, Drive, Fabric, Message, Node, NodeId, Priority, Step, Time};
 use doorbell::Doorbell;
 use lane::{Reader, Writer, lane};
 use std::any::Any;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -41,23 +42,6 @@ const BUNCH_WORDS: u64 = 64;
 const STRETCH: u32 = 16;
 /// The two of them, as indices.
 const PRIORITIES: usize = 2;
-
-/// A node did not get to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
-    /// Which: the first of them, if there are several.
-    pub node: NodeId,
-    /// What it said.
-    pub reason: String,
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}: {}", self.node.0, self.reason)
-    }
-}
-
-impl std::error::Error for Failed {}
 
 /// What all nodes share.
 struct Hub {
@@ -113,29 +97,27 @@ impl Bell {
     fn doorbell(&self) -> &Doorbell {
         &self.hub.mailboxes[self.node.0 as usize].doorbell
     }
-    /// The calling thread is the one that sleeps (by parking). Once, before anybody listens.
-    pub fn adopt(&self) {
+}
+
+impl crate::Bell for Bell {
+    type Rest = ();
+    fn adopt(&self) {
         self.doorbell().adopt();
     }
-    /// Senders wake the sleeper from now on. Who says so looks afterwards whether there is [news](Threads::has_news),
-    /// and if so rings.
-    pub fn listen(&self) {
-        self.doorbell().listen();
-    }
-    /// Senders need not wake anybody: somebody looks.
-    pub fn hush(&self) {
+    fn hush(&self) {
         self.doorbell().hush();
     }
-    /// Wakes the sleeper if the bell listens.
-    pub fn ring(&self) {
+    fn ring(&self) {
         self.doorbell().ring();
     }
-    /// The node has failed, and with it the run (H3).
-    pub fn fail(&self, reason: String) {
+    fn sleep(&self, (): (), limit: Duration) {
+        doorbell::park_timeout(limit);
+    }
+    /// H3.
+    fn fail(&self, reason: String) {
         self.hub.fail(Failed { node: self.node, reason });
     }
-    /// What failed first, if anything did.
-    pub fn failure(&self) -> Option<Failed> {
+    fn failure(&self) -> Option<Failed> {
         self.hub.failure.lock().expect("nothing panics while it holds this").clone()
     }
 }
@@ -289,9 +271,8 @@ impl Threads {
         (index, self.writers[index].as_mut().expect("just made"))
     }
 
-    /// Makes visible everything that has been sent; whether some of it went to this node itself. Whoever steps a node
-    /// does so after each step.
-    pub fn publish(&mut self) -> bool {
+    /// Makes visible everything that has been sent; whether some of it went to this node itself.
+    fn publish(&mut self) -> bool {
         let mut to_itself = false;
         while let Some(index) = self.unpublished.pop() {
             self.writers[index].as_mut().expect("it has been written to").publish();
@@ -317,24 +298,6 @@ impl Threads {
                 self.inbox[priority as usize].lanes.push((from, reader));
             }
         }
-    }
-
-    /// Whether there is a message, the end of a barrier, or a failure to look at.
-    pub fn has_news(&mut self) -> bool {
-        self.has_message() || self.is_over() || self.hub.has_failed()
-    }
-    /// Whether some node has failed: all others are to be abandoned (H3).
-    pub fn has_failed(&self) -> bool {
-        self.hub.has_failed()
-    }
-    /// The node is done: what still comes to it vanishes.
-    pub fn retire(&mut self) {
-        // Relaxed: nothing else is told by it.
-        self.mailbox(self.node).done.store(true, Ordering::Relaxed);
-    }
-    /// The node's doorbell.
-    pub fn bell(&self) -> Bell {
-        Bell { hub: self.hub.clone(), node: self.node }
     }
 
     fn has_message(&mut self) -> bool {
@@ -456,4 +419,29 @@ impl Fabric for Threads {
         Time(self.hub.begin.elapsed().as_nanos() as u64)
     }
     fn spend(&mut self, _: u64) {}
+}
+
+impl Drive for Threads {
+    type Bell = Bell;
+    fn bell(&self) -> Bell {
+        Bell { hub: self.hub.clone(), node: self.node }
+    }
+    fn settle(&mut self, step: Step) {
+        self.publish();
+        if step == Step::Done {
+            // Relaxed: nothing else is told by it.
+            self.mailbox(self.node).done.store(true, Ordering::Relaxed);
+        } else if self.stalled {
+            thread::yield_now();
+        }
+    }
+    fn lie_down(&mut self) -> Option<()> {
+        self.mailbox(self.node).doorbell.listen();
+        // B1: listening comes before looking.
+        let news = self.has_message() || self.is_over() || self.hub.has_failed();
+        (!news).then_some(())
+    }
+    fn has_failed(&self) -> bool {
+        self.hub.has_failed()
+    }
 }

@@ -1,0 +1,131 @@
+//! What the program of a real node sees: words that it reads and writes, and the steps that nodes take together.
+
+use super::engine::Gate;
+use super::mapping::Words;
+use crate::node::Wish;
+use crate::{Memory, Use, View};
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A program's way to the memory that it shares.
+pub struct Attached<'a> {
+    gate: &'a dyn Gate,
+    /// Faults are served on its own thread only.
+    stays: PhantomData<*const ()>,
+    words: Words,
+    page_words: usize,
+    node: u32,
+    nodes: u32,
+}
+
+/// A value of eight bytes.
+pub trait Word: Copy {
+    /// As bits.
+    fn to_bits(self) -> u64;
+    /// From bits.
+    fn of_bits(bits: u64) -> Self;
+}
+
+macro_rules! words {
+    ($($type:ty: $to:expr, $of:expr;)*) => {
+        $(impl Word for $type {
+            fn to_bits(self) -> u64 {
+                ($to)(self)
+            }
+            fn of_bits(bits: u64) -> $type {
+                ($of)(bits)
+            }
+        })*
+    };
+}
+
+words! {
+    u64: |word| word, |bits| bits;
+    i64: |word: i64| word as u64, |bits| bits as i64;
+    f64: f64::to_bits, f64::from_bits;
+}
+
+/// Some of the shared words, all of one type. Reading and writing may bring pages.
+#[derive(Clone, Copy)]
+pub struct Region<'a, T> {
+    attached: &'a Attached<'a>,
+    first: usize,
+    words: usize,
+    of: PhantomData<T>,
+}
+
+impl<T: Word> Region<'_, T> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.words
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.words == 0
+    }
+    fn number(&self, index: usize) -> usize {
+        assert!(index < self.words, "element {index} of {}", self.words);
+        self.first + index
+    }
+    /// What is there. An index beyond the end is a mistake of the program's: panics.
+    pub fn get(&self, index: usize) -> T {
+        T::of_bits(self.attached.words.word(self.number(index)).load(Relaxed))
+    }
+    /// Puts something there. An index beyond the end is a mistake of the program's: panics.
+    pub fn set(&self, index: usize, value: T) {
+        self.attached.words.word(self.number(index)).store(value.to_bits(), Relaxed);
+    }
+}
+
+impl<'a> Attached<'a> {
+    pub(super) fn new(gate: &'a dyn Gate, node: u32, nodes: u32) -> Attached<'a> {
+        let (words, page_words) = gate.view();
+        Attached { gate, stays: PhantomData, words, page_words, node, nodes }
+    }
+    /// The words of a page.
+    pub fn page_words(&self) -> usize {
+        self.page_words
+    }
+    /// Words of the memory. Those beyond its end are a mistake of the program's: panics.
+    pub fn region<T: Word>(&self, first: usize, words: usize) -> Region<'_, T> {
+        let end = first.checked_add(words);
+        assert!(end.is_some_and(|end| end <= self.words.len()), "{words} words from {first} on");
+        Region { attached: self, first, words, of: PhantomData }
+    }
+    /// Fetches pages of these words that are missing, all at once. A system call that is given a page that is not there
+    /// (`read(2)` into it, say) answers EFAULT: so this comes before it.
+    pub fn touch(&self, uses: &[Use]) {
+        self.drive(Wish::Fetch(uses.to_vec()));
+    }
+    /// The run has failed elsewhere: so does this node.
+    fn drive(&self, wish: Wish) {
+        if !self.gate.drive(wish) || self.gate.is_lost() {
+            panic!("another node has failed");
+        }
+    }
+}
+
+impl Memory for Attached<'_> {
+    fn node(&self) -> u32 {
+        self.node
+    }
+    fn nodes(&self) -> u32 {
+        self.nodes
+    }
+    /// Fetches all that is missing at once; page faults bring what is taken away again before `f` is there.
+    async fn with<R>(&self, uses: &[Use], f: impl FnOnce(&mut [View<'_>]) -> R) -> R {
+        self.touch(uses);
+        let mut words = self.words;
+        f(&mut words.views(uses))
+    }
+    async fn barrier(&self) {
+        self.drive(Wish::Barrier);
+    }
+    async fn lock(&self, lock: u32) {
+        self.drive(Wish::Lock(lock));
+    }
+    async fn unlock(&self, lock: u32) {
+        self.drive(Wish::Unlock(lock));
+    }
+    fn spend(&self, _: u64) {}
+}

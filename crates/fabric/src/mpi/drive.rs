@@ -1,0 +1,104 @@
+//! A process's node that several of its threads step in turn.
+
+use super::Mpi;
+use super::bells::{Board, Lying};
+use crate::{Drive, Failed, NodeId, Step};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Longest sleep: what a library has kept back is looked for then.
+const SLEEP: Duration = Duration::from_millis(5);
+/// The same while a transfer is under way, for which nothing rings.
+const BUSY_SLEEP: Duration = Duration::from_micros(50);
+
+/// The doorbell of a node that several threads of its process step in turn.
+#[derive(Clone)]
+pub struct Bell {
+    board: Board,
+    node: NodeId,
+    notice: Arc<Notice>,
+}
+
+/// Why the node has failed. The other processes learn of it by the end of the job.
+#[derive(Default)]
+struct Notice {
+    failed: AtomicBool,
+    failure: Mutex<Option<Failed>>,
+}
+
+/// A sleep that is about to begin.
+pub struct Rest {
+    lying: Lying,
+    limit: Duration,
+}
+
+impl Bell {
+    pub(super) fn new(board: Board, node: NodeId) -> Bell {
+        Bell { board, node, notice: Arc::default() }
+    }
+    fn has_failed(&self) -> bool {
+        // Relaxed: whoever has to know looks again and again, and the lock of `failure` orders the rest.
+        self.notice.failed.load(Ordering::Relaxed)
+    }
+}
+
+impl crate::Bell for Bell {
+    type Rest = Rest;
+    /// Sleepers are known by their words.
+    fn adopt(&self) {}
+    fn hush(&self) {
+        self.board.get_up();
+    }
+    fn ring(&self) {
+        self.board.ring_own();
+    }
+    fn sleep(&self, rest: Rest, limit: Duration) {
+        self.board.sleep(&rest.lying, limit.min(rest.limit));
+    }
+    fn fail(&self, reason: String) {
+        let mut failure = self.notice.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(Failed { node: self.node, reason });
+        self.notice.failed.store(true, Ordering::Relaxed);
+        self.board.ring_own();
+    }
+    fn failure(&self) -> Option<Failed> {
+        self.notice.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drive for Mpi {
+    type Bell = Bell;
+    fn bell(&self) -> Bell {
+        self.bell.clone()
+    }
+    fn settle(&mut self, step: Step) {
+        if step == Step::Again {
+            self.between();
+        } else {
+            // A step that ends with a wait has often looked just before.
+            if !std::mem::take(&mut self.looked) || self.ports.bells.is_ringing() {
+                self.progress();
+                self.looked = false;
+            }
+            self.flush();
+        }
+        if let Some(error) = &self.error {
+            crate::Bell::fail(&self.bell, error.to_string());
+        }
+    }
+    fn lie_down(&mut self) -> Option<Rest> {
+        let lying = self.ports.bells.board().lie_down();
+        if self.progress() || self.has_work() || self.bell.has_failed() {
+            return None;
+        }
+        let limit = if self.has_sent_all() { SLEEP } else { BUSY_SLEEP };
+        // What woke it may be known to MPI alone.
+        self.ports.look_anyway();
+        self.looked = false;
+        Some(Rest { lying, limit })
+    }
+    fn has_failed(&self) -> bool {
+        self.error.is_some() || self.bell.has_failed()
+    }
+}
