@@ -1,5 +1,6 @@
 //! How fast networks are simulated: flits over links in a second of processor time, best of several runs.
-//! `cargo xtask bench --network` runs it.
+//! `cargo xtask bench --network` runs it. Arguments of `cargo bench` (behind `--`) are parts of names of networks: only
+//! these are measured.
 
 use fabric::simulated::{Config, Duplex, Pattern, Source, Topology, Traffic, measure};
 use std::time::Instant;
@@ -27,6 +28,12 @@ fn mesh(what: &str, duplex: Duplex, side: u32, load: f64) {
 }
 
 fn row(what: &str, config: &Config, load: f64) {
+    let name = format!("{what} {}", config.topology.nodes());
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    if !wanted.is_empty() && !wanted.iter().any(|part| name.contains(part)) {
+        return;
+    }
     let source = Source::Open { pattern: Pattern::Uniform, flits: 8, rate: load };
     let nodes = config.topology.nodes();
     let traffic = Traffic { source, warm_up: 200, measure: 400_000 / u64::from(nodes), drain_max: 2000 };

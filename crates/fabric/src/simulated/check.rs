@@ -2,7 +2,8 @@
 //!
 //! - S1 No flit is lost or doubled: those of each packet that wait, are in buffers and have arrived are all of them.
 //! - S2 A buffer holds no more than it may, and whoever has flits is looked at.
-//! - S3 In a virtual channel one packet's flits follow another's, each packet from its first flit to its last.
+//! - S3 In a virtual channel one packet's flits follow another's: what a buffer says of its foremost flit, of its packets and of
+//!   their number agrees.
 //! - S4 A virtual channel is held by the one input whose packet has begun to pass it and has not passed it wholly; that input knows it.
 //! - S5 No place stays taken for longer than a credit takes, nor a flit in a link for longer than a hop.
 
@@ -48,31 +49,49 @@ impl Network {
         if len == 0 && !from_node && self.occupied[node] & (1 << input) != 0 {
             return Err(format!("S2: buffer {at} has no flits and is looked at"));
         }
-        let mut before: Option<u32> = None;
-        for offset in 0..self.depth {
-            let place = self.places[at * self.depth + self.ring(buffer.first, offset)];
+        for offset in (0..self.depth).filter(|_| !self.times.is_empty()) {
+            let time = self.times[self.place(at, offset)];
             let latest =
                 self.clock + if offset < len { self.config.hop_cycles } else { self.config.credit_cycles };
-            if place.time >= latest {
-                return Err(format!("S5: place {offset} of buffer {at} is busy until {}", place.time));
+            if time >= latest {
+                return Err(format!("S5: place {offset} of buffer {at} is busy until {time}"));
             }
-            if offset >= len {
-                continue;
-            }
-            found[packet_of(place.flit) as usize] += 1;
-            let follows = before.is_none_or(|before| match before & LAST {
-                0 => packet_of(before) == packet_of(place.flit) && place.flit & FIRST == 0,
-                _ => place.flit & FIRST != 0,
-            });
-            if !follows {
-                return Err(format!("S3: place {offset} of buffer {at} does not follow the one before"));
-            }
-            if offset == 0 && place.flit != buffer.flit {
-                return Err(format!("S3: the foremost flit of buffer {at} is another"));
-            }
-            before = Some(place.flit);
         }
-        Ok(())
+        if from_node { Ok(()) } else { self.packets_follow(at, found) }
+    }
+
+    /// S3 for a buffer; counts the flits of each packet.
+    fn packets_follow(&self, at: usize, found: &mut [u32]) -> Result<(), String> {
+        let buffer = &self.buffers[at];
+        let (mut number, mut rest) = (packet_of(buffer.flit), u32::from(buffer.len));
+        if rest == 0 {
+            return Ok(());
+        }
+        let flits = self.packets[number].flits;
+        let first = if buffer.left == flits { FIRST } else { 0 };
+        let last = if buffer.left == 1 { LAST } else { 0 };
+        if !(1..=flits).contains(&buffer.left) || buffer.flit != number | first | last {
+            return Err(format!("S3: the foremost flit of buffer {at} is not the one of {}", buffer.left));
+        }
+        let mut whole = buffer.left;
+        loop {
+            found[number as usize] += rest.min(whole);
+            if rest <= whole {
+                break;
+            }
+            rest -= whole;
+            number = self.packets[number].next;
+            if number == NOBODY || number as usize >= found.len() {
+                return Err(format!("S3: {rest} flits of buffer {at} are of no packet"));
+            }
+            whole = self.packets[number].flits;
+        }
+        let says = self.lasts[at];
+        if says != number {
+            Err(format!("S3: packet {number} is the last of buffer {at}, not {says}"))
+        } else {
+            Ok(())
+        }
     }
 
     /// S4 for the channel that ends in a buffer.
@@ -154,16 +173,18 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulated::network::Buffer;
     use crate::simulated::{Config, Topology};
     use crate::{NodeId, Priority};
 
     /// Some packets on their way along a row, two of them one behind the other.
     fn under_way() -> Network {
-        let mut network = Network::new(&Config::plain(Topology::mesh(&[4]), 0));
+        let config = Config { hop_cycles: 2, buffer_flits: 6, ..Config::plain(Topology::mesh(&[4]), 0) };
+        let mut network = Network::new(&config);
         for (from, flits) in [(0, 2), (0, 9), (2, 5)] {
             network.send(NodeId(from), NodeId(3), flits, Priority::Low, 0);
         }
-        (0..5).for_each(|_| network.cycle(None));
+        (0..10).for_each(|_| network.cycle(None));
         network
     }
 
@@ -189,8 +210,7 @@ mod tests {
         assert_eq!(finding(|network| network.occupied[3] |= 1), "S2");
         let foremost = |network: &mut Network, spoil: fn(&mut u32)| {
             let at = with_flits(network, 1);
-            let place = at * network.depth + usize::from(network.buffers[at].first);
-            spoil(&mut network.places[place].flit);
+            spoil(&mut network.buffers[at].flit);
         };
         assert_eq!(finding(|network| foremost(network, |flit| *flit ^= LAST)), "S3");
         assert_eq!(finding(|network| foremost(network, |flit| *flit ^= 1)), "S3");
@@ -198,6 +218,9 @@ mod tests {
             finding(|network| network.buffers.iter_mut().for_each(|buffer| buffer.owner = NONE)),
             "S4"
         );
-        assert_eq!(finding(|network| network.places[0].time += 1000), "S5");
+        assert_eq!(finding(|network| network.times[0] += 1000), "S5");
+        let all = |network: &mut Network, spoil: fn(&mut Buffer)| network.buffers.iter_mut().for_each(spoil);
+        assert_eq!(finding(|network| network.lasts.fill(NOBODY)), "S3");
+        assert_eq!(finding(|network| all(network, |buffer| buffer.left += 1)), "S3");
     }
 }

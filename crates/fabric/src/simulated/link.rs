@@ -9,7 +9,7 @@ impl Network {
     /// Of two sides that want the same wires, one gets them.
     pub(super) fn share_links(&mut self) {
         for grant in &self.grants {
-            let level = self.gates[usize::from(grant.route)].level;
+            let level = self.gate(grant.route).level;
             self.chosen[grant.port as usize] = (self.clock, level);
         }
         let mut grants = std::mem::take(&mut self.grants);
@@ -46,6 +46,7 @@ impl Network {
 
     /// Asks the rule about each packet that is about to cross a link.
     pub(super) fn judge(&mut self, rule: &mut dyn Rule) {
+        self.judged.resize(self.buffers.len(), false);
         let mut grants = std::mem::take(&mut self.grants);
         grants.retain(|grant| self.passes(*grant, rule));
         self.grants = grants;
@@ -59,7 +60,7 @@ impl Network {
             let child = self.multicasts.child(grant.from as usize, grant.route);
             (child.left == 0, child.packet, child.judged)
         } else {
-            (buffer.flit & FIRST != 0, packet_of(buffer.flit), buffer.judged)
+            (buffer.flit & FIRST != 0, packet_of(buffer.flit), self.judged[grant.from as usize])
         };
         if !first || judged || to_a_node {
             return true;
@@ -81,7 +82,7 @@ impl Network {
             Verdict::Delay(cycles) => (cycles, true),
             Verdict::Stall(cycles) => {
                 if self.stalled.is_empty() {
-                    self.stalled = vec![0; self.counters.len()];
+                    self.stalled = vec![0; self.outputs.len()];
                 }
                 self.stalled[port] = self.now() + u64::from(cycles);
                 (0, true)
@@ -96,8 +97,8 @@ impl Network {
             let child = self.multicasts.child(grant.from as usize, grant.route);
             (child.time, child.judged) = (time, judged);
         } else {
-            let buffer = &mut self.buffers[grant.from as usize];
-            (buffer.time, buffer.judged) = (time, judged);
+            self.buffers[grant.from as usize].time = time;
+            self.judged[grant.from as usize] = judged;
         }
         false
     }

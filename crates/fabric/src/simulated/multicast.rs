@@ -107,6 +107,7 @@ impl Network {
             to: from,
             flits,
             arrived: 0,
+            way: 0,
             routers: 0,
             next: NOBODY,
             tag: 0,
@@ -125,7 +126,7 @@ impl Network {
         let Routes::Rdt(ways) = &self.routes else { return };
         let rdt = ways.rdt;
         let parent = self.packets[number];
-        let Gate { port, level, class } = self.gates[input];
+        let Gate { port, level, class } = self.gate(input as u8);
         let (port, level, class) = (usize::from(port), usize::from(level), usize::from(class));
         let at = rdt.place(node as u32);
         let branches = &self.multicasts.casts[parent.cast as usize].branches;
@@ -160,10 +161,7 @@ impl Network {
         let mut wanted = 0;
         for child in &fork.children {
             let offset = (child.left - fork.passed) as usize;
-            let here = queued || {
-                let place = at * self.depth + self.ring(buffer.first, offset);
-                offset < usize::from(buffer.len) && self.places[place].time <= self.clock
-            };
+            let here = queued || (offset < usize::from(buffer.len) && self.is_past(at, offset));
             if child.left < fork.flits
                 && child.time <= self.clock
                 && here
@@ -178,7 +176,7 @@ impl Network {
 
     /// Whether a child has left already, or the next buffer has room for the whole of it.
     fn may_go(&self, node: usize, child: &Child, flits: u32) -> bool {
-        let port = usize::from(self.gates[usize::from(child.route)].port);
+        let port = usize::from(self.gate(child.route).port);
         let channel = usize::from(child.route) - port * self.channels;
         let end = self.outputs[node * self.ports + port].end as usize + channel;
         child.left > 0 || port == LINKS || usize::from(self.buffers[end].len) + flits as usize <= self.depth
@@ -191,18 +189,19 @@ impl Network {
         let child = self.multicasts.child(from, grant.route);
         let mut flit = child.packet;
         child.left += 1;
-        self.counters[port].flits += 1;
+        let output = &mut self.outputs[port];
+        output.flits += 1;
         if child.left == 1 {
             flit |= FIRST;
+            output.last_input = grant.input;
             self.counters[port].packets += 1;
             self.buffers[grant.to as usize].owner = grant.input;
-            self.outputs[port].last_input = grant.input;
         }
         if child.left == flits {
             flit |= LAST;
             self.buffers[grant.to as usize].owner = NONE;
         }
-        let gate = self.gates[usize::from(grant.route)];
+        let gate = self.gate(grant.route);
         self.outputs[port].last_class = gate.class;
         self.inside += 1;
         if self.is_own(grant.route) {

@@ -14,9 +14,10 @@
 //!
 //! Each input may give a flit to one output a cycle; inputs of the same port do not hinder each other.
 //!
-//! Only routers with flits are looked at. Nothing is allocated for a flit: buffers are rings in one vector, a flit is the number of its
-//! packet and two bits. Places of rings carry the time from when on their flit may go or, when empty, may be filled; so there
-//! are no events and no counters of credits.
+//! Only routers with flits are looked at. Nothing is allocated or stored for a flit: a buffer knows its foremost packet, how
+//! many flits of that have not left it, and how many flits it holds; behind a packet come the others in a list. Where hops
+//! or credits take more than a cycle, each place of a buffer has a time besides: from when on its flit may go or, when
+//! empty, may be filled. So there are no events and no counters of credits.
 
 use super::config::{Config, Duplex};
 use super::log::Log;
@@ -39,6 +40,8 @@ pub(super) const LAST: u32 = 1 << 30;
 const NUMBER: u32 = LAST - 1;
 /// A router's inputs are bits of a word.
 pub(super) const INPUTS_MAX: usize = 28;
+/// Entries of tables by number of an input or output: a power of two, so that a mask takes the place of a check.
+pub(super) const NUMBERS: usize = 32;
 /// Times within the network count from `base`; when they get to here, they begin anew.
 pub(super) const CLOCK_MAX: u32 = 1 << 31;
 
@@ -47,28 +50,21 @@ pub(super) fn packet_of(flit: u32) -> u32 {
     flit & NUMBER
 }
 
-/// A place of a ring: a flit and when it may go, or when the place may be filled.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Place {
-    pub(super) time: u32,
-    pub(super) flit: u32,
-}
-
-/// A virtual channel: its end at a router's input, and who holds it.
+/// A virtual channel: its end at a router's input, and who holds it. What few flits need is elsewhere, because the time of
+/// a cycle is that of the memory it touches.
 #[derive(Clone, Copy)]
 pub(super) struct Buffer {
-    /// The foremost flit and when it may go, if there is one.
+    /// The foremost flit, or the one that will be when the rest of its packet comes; when it may go.
     pub(super) flit: u32,
     pub(super) time: u32,
-    /// The ring: where it begins and how much is in it.
-    pub(super) first: u16,
+    /// Flits of its packet that have not left.
+    pub(super) left: u32,
+    /// How many flits there are.
     pub(super) len: u16,
     /// Which output (port and channel) the foremost packet takes.
     pub(super) route: u8,
     /// Which input of the router at its other end has it.
     pub(super) owner: u8,
-    /// The rule has spoken about the foremost packet.
-    pub(super) judged: bool,
 }
 
 /// Packets that a node has sent and that have not left it wholly; those of one priority.
@@ -90,9 +86,11 @@ pub(super) struct Gate {
     pub(super) class: u8,
 }
 
-/// A router's output port, and what it had last.
+/// A router's output port, what it had last, and how many flits went through.
 #[derive(Clone, Copy)]
 pub(super) struct Port {
+    /// Since the clock began anew.
+    pub(super) flits: u32,
     /// The first buffer at the other end.
     pub(super) end: u32,
     /// Who is there.
@@ -124,12 +122,20 @@ pub(super) struct Network {
     /// Ports of a router, virtual channels of a port, flits of a buffer.
     pub(super) ports: usize,
     pub(super) channels: usize,
+    /// The first input and output of a router's own node.
+    pub(super) own: usize,
     pub(super) depth: usize,
     pub(super) levels: usize,
     pub(super) classes: usize,
     /// By node, port and virtual channel.
     pub(super) buffers: Vec<Buffer>,
-    pub(super) places: Vec<Place>,
+    /// By buffer: the packet that came last.
+    pub(super) lasts: Vec<u32>,
+    /// By place of each buffer, a ring; and where each ring begins. Empty if all delays are a cycle.
+    pub(super) times: Vec<u32>,
+    pub(super) firsts: Vec<u16>,
+    /// By buffer: the rule has spoken about the foremost packet. Empty without a rule.
+    pub(super) judged: Vec<bool>,
     /// By node and level.
     pub(super) queues: Vec<Queue>,
     /// By node and level: messages that the node can still take.
@@ -140,15 +146,15 @@ pub(super) struct Network {
     pub(super) active: Vec<u64>,
     /// By node and port.
     pub(super) outputs: Vec<Port>,
+    /// By node and port: what went through; of flits, those before the clock began anew.
+    pub(super) counters: Vec<Channel>,
     /// By number of an input or output.
-    pub(super) gates: [Gate; INPUTS_MAX],
+    pub(super) gates: [Gate; NUMBERS],
     /// By node and port, of half-duplex links: when this side was chosen, and in which level; whether it had the link last.
     pub(super) chosen: Vec<(u32, u8)>,
     pub(super) had_link: Vec<bool>,
     /// By node and port: when a stall ends. Empty without one.
     pub(super) stalled: Vec<u64>,
-    /// By node and port: what went through.
-    pub(super) counters: Vec<Channel>,
     pub(super) grants: Vec<Grant>,
     /// Packets whose last flit has just left the network; they are with their nodes `hop_cycles` later.
     pub(super) arrived: Vec<u32>,
@@ -180,12 +186,12 @@ impl Network {
                 let other = config.topology.neighbour(NodeId(node as u32), port);
                 let (other, port) = other.map_or((node, ports - 1), |other| (other.0 as usize, port ^ 1));
                 let end = ((other * ports + port) * channels) as u32;
-                outputs.push(Port { end, neighbour: other as u32, last_input: 0, last_class: 0 });
+                outputs.push(Port { flits: 0, end, neighbour: other as u32, last_input: 0, last_class: 0 });
             }
         }
-        let empty = Buffer { flit: 0, time: 0, first: 0, len: 0, route: NONE, owner: NONE, judged: false };
         let queue = Queue { first: NOBODY, last: NOBODY, left: 0, len: 0 };
         let (all_ports, levels) = (nodes * ports, config.levels());
+        let timed = if config.hop_cycles > 1 || config.credit_cycles > 1 { all_ports * channels } else { 0 };
         Network {
             config: config.clone(),
             routes: Routes::new(&config.topology),
@@ -193,11 +199,16 @@ impl Network {
             multicasts: Multicasts::default(),
             ports,
             channels,
+            own: (ports - 1) * channels,
             depth,
             levels,
             classes: config.topology.classes(),
-            buffers: vec![empty; all_ports * channels],
-            places: vec![Place::default(); all_ports * channels * depth],
+            buffers: vec![Buffer::EMPTY; all_ports * channels],
+            lasts: vec![NOBODY; all_ports * channels],
+            times: vec![0; timed * depth],
+            firsts: vec![0; timed],
+            judged: Vec::new(),
+            counters: vec![Channel::default(); all_ports],
             queues: vec![queue; nodes * levels],
             room: vec![config.receive_queue; nodes * levels],
             occupied: vec![0; nodes],
@@ -207,7 +218,6 @@ impl Network {
             chosen: vec![(0, 0); all_ports],
             had_link: vec![false; all_ports],
             stalled: Vec::new(),
-            counters: vec![Channel::default(); all_ports],
             grants: Vec::new(),
             arrived: Vec::new(),
             base: 0,
@@ -225,6 +235,14 @@ impl Network {
     pub(super) fn now(&self) -> u64 {
         // The clock began at 1, so that "chosen at 0" is never now.
         self.base + u64::from(self.clock) - 1
+    }
+    /// What went out, by node and port.
+    pub(super) fn counters(&self) -> Vec<Channel> {
+        let all = |(output, counter): (&Port, &Channel)| Channel {
+            flits: counter.flits + u64::from(output.flits),
+            ..*counter
+        };
+        self.outputs.iter().zip(&self.counters).map(all).collect()
     }
     /// Whether nothing is under way.
     pub(super) fn is_empty(&self) -> bool {
@@ -252,6 +270,7 @@ impl Network {
             to,
             flits,
             arrived: 0,
+            way: self.routes.way(from, to),
             routers: 0,
             next: NOBODY,
             tag,
@@ -281,7 +300,7 @@ impl Network {
             return number;
         }
         (queue.first, queue.last, queue.left) = (number, number, 0);
-        let input = (self.ports - 1) * self.channels + level * self.classes;
+        let input = self.own + level * self.classes;
         let buffer = &mut self.buffers[node * self.ports * self.channels + input];
         (buffer.flit, buffer.time) = (first_flit(number, flits), self.clock + self.config.interface_cycles);
         self.wake(node, input);
@@ -316,10 +335,10 @@ impl Network {
         if let Some(rule) = rule {
             self.judge(rule);
         }
-        for at in 0..self.grants.len() {
-            self.pass(self.grants[at]);
-        }
-        self.moved = self.grants.len();
+        let grants = std::mem::take(&mut self.grants);
+        grants.iter().for_each(|grant| self.pass(*grant));
+        self.moved = grants.len();
+        self.grants = grants;
         self.clock += 1;
         if self.clock == CLOCK_MAX {
             self.begin_clock_anew();
@@ -347,34 +366,40 @@ impl Network {
         let past = self.clock - 1;
         self.base += u64::from(past);
         self.clock = 1;
-        for place in &mut self.places {
-            place.time = place.time.saturating_sub(past);
+        for time in &mut self.times {
+            *time = time.saturating_sub(past);
         }
         for buffer in &mut self.buffers {
             buffer.time = buffer.time.saturating_sub(past);
         }
         self.chosen.fill((0, 0));
+        self.counters = self.counters();
+        self.outputs.iter_mut().for_each(|output| output.flits = 0);
     }
 
     /// Moves a flit.
+    #[inline]
     fn pass(&mut self, grant: Grant) {
         if self.buffers[grant.from as usize].route == FORK {
             return self.pass_child(grant);
         }
         let (node, port) = (grant.node as usize, grant.port as usize);
-        let gate = self.gates[usize::from(grant.route)];
+        let gate = self.gate(grant.route);
         let flit = self.buffers[grant.from as usize].flit;
-        self.counters[port].flits += 1;
+        let output = &mut self.outputs[port];
+        output.flits += 1;
+        output.last_class = gate.class;
         if flit & FIRST != 0 {
+            output.last_input = grant.input;
             self.counters[port].packets += 1;
-            self.buffers[grant.from as usize].judged = false;
             self.buffers[grant.to as usize].owner = grant.input;
-            self.outputs[port].last_input = grant.input;
         }
-        self.outputs[port].last_class = gate.class;
         if flit & LAST != 0 {
             self.buffers[grant.from as usize].route = NONE;
             self.buffers[grant.to as usize].owner = NONE;
+            if let Some(judged) = self.judged.get_mut(grant.from as usize) {
+                *judged = false;
+            }
         }
         if self.is_own(grant.input) {
             self.leave_queue(node, grant.input, grant.from as usize);
@@ -389,7 +414,7 @@ impl Network {
     }
 
     pub(super) fn leave_queue(&mut self, node: usize, input: u8, from: usize) {
-        let level = usize::from(self.gates[usize::from(input)].level);
+        let level = usize::from(self.gate(input).level);
         let queue = &mut self.queues[node * self.levels + level];
         let packet = &self.packets[queue.first];
         self.inside += 1;
@@ -414,41 +439,66 @@ impl Network {
         buffer.time = (through + 1).saturating_sub(self.base) as u32;
     }
 
+    #[inline]
     pub(super) fn leave_buffer(&mut self, node: usize, input: u8, from: usize) {
-        let buffer = self.buffers[from];
-        let place = from * self.depth + usize::from(buffer.first);
-        self.places[place].time = self.clock + self.config.credit_cycles;
-        let first = self.ring(buffer.first, 1);
-        let next = self.places[from * self.depth + first];
+        if !self.times.is_empty() {
+            let (freed, first) = (self.place(from, 0), self.place(from, 1));
+            self.times[freed] = self.clock + self.config.credit_cycles;
+            self.firsts[from] = (first - from * self.depth) as u16;
+            self.buffers[from].time = self.times[first];
+        }
         let buffer = &mut self.buffers[from];
-        buffer.first = first as u16;
         buffer.len -= 1;
-        (buffer.flit, buffer.time) = (next.flit, next.time);
+        buffer.left -= 1;
         if buffer.len == 0 {
             self.occupied[node] &= !(1 << input);
         }
+        let packet = packet_of(buffer.flit);
+        if buffer.left > 0 {
+            buffer.flit = packet | if buffer.left == 1 { LAST } else { 0 };
+        } else if buffer.len > 0 {
+            let next = self.packets[packet].next;
+            buffer.begin(next, self.packets[next].flits);
+        }
     }
 
+    #[inline]
     pub(super) fn enter_buffer(&mut self, port: usize, to: usize, flit: u32) {
-        let time = self.clock + self.config.hop_cycles;
+        let (number, neighbour) = (packet_of(flit), self.outputs[port].neighbour as usize);
         let len = usize::from(self.buffers[to].len);
-        let place = to * self.depth + self.ring(self.buffers[to].first, len);
-        self.places[place] = Place { time, flit };
+        if !self.times.is_empty() {
+            let (time, place) = (self.clock + self.config.hop_cycles, self.place(to, len));
+            self.times[place] = time;
+            if len == 0 {
+                self.buffers[to].time = time;
+            }
+        }
         let buffer = &mut self.buffers[to];
         buffer.len += 1;
-        let neighbour = self.outputs[port].neighbour as usize;
+        if flit & FIRST != 0 {
+            if len == 0 {
+                buffer.begin(number, self.packets[number].flits);
+            } else {
+                self.packets[self.lasts[to]].next = number;
+            }
+            self.lasts[to] = number;
+        }
         if len == 0 {
-            (buffer.flit, buffer.time) = (flit, time);
             self.wake(neighbour, to - neighbour * self.inputs());
         }
         if flit & FIRST != 0 && self.log.is_on() {
-            self.log.hop(self.now(), &self.packets[packet_of(flit)], port / self.ports, neighbour);
+            self.log.hop(self.now(), &self.packets[number], port / self.ports, neighbour);
         }
     }
 
+    /// What the number of an input or output means.
+    pub(super) fn gate(&self, number: u8) -> Gate {
+        self.gates[usize::from(number) % NUMBERS]
+    }
     /// Whether an input or output is that of the router's own node.
     pub(super) fn is_own(&self, number: u8) -> bool {
-        usize::from(self.gates[usize::from(number)].port) == self.ports - 1
+        // The last port's.
+        usize::from(number) >= self.own
     }
 
     pub(super) fn arrive(&mut self, node: usize, level: usize, flit: u32) {
@@ -468,7 +518,16 @@ impl Network {
     }
 }
 
-fn gates(channels: usize, classes: usize) -> [Gate; INPUTS_MAX] {
+impl Buffer {
+    const EMPTY: Buffer = Buffer { flit: 0, time: 0, left: 0, len: 0, route: NONE, owner: NONE };
+
+    /// A packet is the foremost one from now on.
+    fn begin(&mut self, number: u32, flits: u32) {
+        (self.flit, self.left) = (first_flit(number, flits), flits);
+    }
+}
+
+fn gates(channels: usize, classes: usize) -> [Gate; NUMBERS] {
     std::array::from_fn(|number| {
         let (port, channel) = (number / channels, number % channels);
         Gate { port: port as u8, level: (channel / classes) as u8, class: (channel % classes) as u8 }

@@ -18,9 +18,11 @@ pub(super) struct Packet {
     pub(super) flits: u32,
     /// Flits that have come to its destination.
     pub(super) arrived: u32,
-    /// Routers that have told it the way, on an RDT.
-    pub(super) routers: u8,
-    /// The packet behind it, in its node's queue or among the free places.
+    /// On an RDT: where its way begins in the table of all.
+    pub(super) way: u32,
+    /// Routers that have told it the way.
+    pub(super) routers: u32,
+    /// The packet behind it, in its node's queue, in the buffer where its last flit is, or among the free places.
     pub(super) next: u32,
     /// Whatever its sender wants to know of it.
     pub(super) tag: u32,

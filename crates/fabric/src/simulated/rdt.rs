@@ -252,24 +252,22 @@ impl Ways {
         ways
     }
 
-    /// The link after `taken` of them on the way from node `from` to node `to`, from node `at`, where the packet
-    /// came by port `port` in class `class`.
-    pub(super) fn next(
-        &self,
-        ends: (usize, usize),
-        taken: u8,
-        at: usize,
-        (port, class): (usize, usize),
-    ) -> Hop {
-        let [from, to, at] = [ends.0, ends.1, at].map(|node| self.rdt.place(node as u32));
+    /// Where the way from a node to another begins.
+    pub(super) fn begin(&self, from: u32, to: u32) -> u32 {
+        let (from, to) = (self.rdt.place(from), self.rdt.place(to));
         let side = self.rdt.side;
         let (x, y) = ((to.0 - from.0) & (side - 1), (to.1 - from.1) & (side - 1));
-        let list = ((from.1 % 4 * 4 + from.0 % 4) * side * side + y * side + x) as usize;
-        let step = self.steps[self.begins[list] as usize + usize::from(taken)];
+        self.begins[((from.1 % 4 * 4 + from.0 % 4) * side * side + y * side + x) as usize]
+    }
+
+    /// The link `step` of all ways, from node `at`, where the packet came by port `port` in class `class`.
+    pub(super) fn next(&self, step: u32, at: usize, (port, class): (usize, usize)) -> Hop {
+        let step = self.steps[step as usize];
         let next = usize::from(step & !TRANSITION_BIT);
         if next == LINKS {
             return Hop { port: LINKS, class: 0 };
         }
+        let at = self.rdt.place(at as u32);
         self.rdt.hop(at, Step { port: next, transition: step & TRANSITION_BIT != 0 }, (port, class))
     }
 }

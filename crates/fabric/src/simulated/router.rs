@@ -4,16 +4,16 @@
 //! goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher priority come first, then classes in turn.
 
 use super::config::Arbitration;
-use super::network::{FIRST, FORK, Gate, Grant, INPUTS_MAX, NONE, Network, packet_of};
+use super::network::{FIRST, FORK, Gate, Grant, NONE, NUMBERS, Network, packet_of};
 use super::packet::NOBODY;
 use super::topology::Routes;
 
 impl Network {
     /// What goes out of a router, an input for each output port at most.
+    #[inline]
     pub(super) fn choose(&mut self, node: usize) {
-        let inputs = self.inputs();
-        let base = node * inputs;
-        let mut wants = [0u32; INPUTS_MAX];
+        let base = node * self.inputs();
+        let mut wants = [0u32; NUMBERS];
         let mut wanted = 0u32;
         let mut rest = self.occupied[node];
         while rest != 0 {
@@ -24,70 +24,83 @@ impl Network {
                 continue;
             }
             let mut route = buffer.route;
-            if route == NONE {
-                route = self.route(node, input, buffer.flit);
-                self.buffers[base + input].route = route;
+            if route >= FORK {
+                if route == NONE {
+                    route = self.route(node, input, buffer.flit);
+                    self.buffers[base + input].route = route;
+                }
+                if route == FORK {
+                    wanted |= self.children_want(node, input, &mut wants);
+                    continue;
+                }
             }
-            if route == FORK {
-                wanted |= self.children_want(node, input, &mut wants);
-                continue;
-            }
-            wants[usize::from(route)] |= 1 << input;
+            wants[usize::from(route) % NUMBERS] |= 1 << input;
             wanted |= 1 << route;
         }
         let of_a_port = (1u32 << self.channels) - 1;
         while wanted != 0 {
-            let port = usize::from(self.gates[wanted.trailing_zeros() as usize].port);
+            let port = usize::from(self.gate(wanted.trailing_zeros() as u8).port);
             let first = port * self.channels;
+            self.arbitrate(node, port, wanted >> first & of_a_port, &wants);
             wanted &= !(of_a_port << first);
-            self.arbitrate(node, port, &wants[first..first + self.channels]);
         }
     }
 
     /// Where a packet's first flit goes.
     fn route(&mut self, node: usize, input: usize, flit: u32) -> u8 {
         debug_assert!(flit & FIRST != 0, "the flits behind the first one go where it went");
-        let Gate { port, level, class } = self.gates[input];
+        let Gate { port, level, class } = self.gate(input as u8);
         let (port, level, class) = (usize::from(port), usize::from(level), usize::from(class));
         let hop = match &self.routes {
-            Routes::Grid(grid) => grid.next(node, self.packets[packet_of(flit)].to.0 as usize, port, class),
+            Routes::Grid(grid) => {
+                let packet = &mut self.packets[packet_of(flit)];
+                packet.routers += 1;
+                grid.next(node, packet.to.0 as usize, port, class)
+            }
             Routes::Rdt(_) if self.packets[packet_of(flit)].cast != NOBODY => {
                 self.fork(node, input, packet_of(flit));
                 return FORK;
             }
             Routes::Rdt(ways) => {
                 let packet = &mut self.packets[packet_of(flit)];
-                let ends = (packet.from.0 as usize, packet.to.0 as usize);
-                let hop = ways.next(ends, packet.routers, node, (port, class));
                 packet.routers += 1;
-                hop
+                ways.next(packet.way + packet.routers - 1, node, (port, class))
             }
         };
         (hop.port * self.channels + level * self.classes + hop.class) as u8
     }
 
-    /// Gives an output port to one of those who want one of its channels (`wants`: the inputs, for each of them).
-    fn arbitrate(&mut self, node: usize, port: usize, wants: &[u32]) {
+    /// Gives an output port to one of those who want one of its channels (`wanted`: a bit for each of these; `wants`: the
+    /// inputs, for each of the router's channels).
+    #[inline]
+    fn arbitrate(&mut self, node: usize, port: usize, wanted: u32, wants: &[u32; NUMBERS]) {
         let at = node * self.ports + port;
         if !self.stalled.is_empty() && self.stalled[at] > self.now() {
             return;
         }
-        let output = self.outputs[at];
+        let output = &self.outputs[at];
         let end = output.end as usize;
-        for level in (0..self.levels).rev() {
-            let mut class = usize::from(output.last_class);
-            for _ in 0..self.classes {
-                class = if class + 1 >= self.classes { 0 } else { class + 1 };
-                let channel = level * self.classes + class;
-                let inputs = wants[channel];
-                if inputs == 0 || !self.has_room(node, port, level, end + channel) {
+        let later = !((2 << output.last_class) - 1);
+        let mut level = self.levels;
+        while level > 0 {
+            level -= 1;
+            let first = level * self.classes;
+            let mut classes = wanted >> first & ((1 << self.classes) - 1);
+            while classes != 0 {
+                let next = if classes & later == 0 { classes } else { classes & later };
+                let class = next.trailing_zeros();
+                classes &= !(1 << class);
+                let channel = first + class as usize;
+                let to = &self.buffers[end + channel];
+                if !self.has_room(node, port, level, end + channel) {
                     continue;
                 }
-                let owner = self.buffers[end + channel].owner;
-                let input = if owner == NONE {
+                let route = port * self.channels + channel;
+                let inputs = wants[route % NUMBERS];
+                let input = if to.owner == NONE {
                     self.pick(inputs, output.last_input)
-                } else if inputs & (1 << owner) != 0 {
-                    owner
+                } else if inputs & (1 << to.owner) != 0 {
+                    to.owner
                 } else {
                     continue;
                 };
@@ -97,7 +110,7 @@ impl Network {
                     from: (node * self.inputs() + usize::from(input)) as u32,
                     to: (end + channel) as u32,
                     input,
-                    route: (port * self.channels + channel) as u8,
+                    route: route as u8,
                 });
                 return;
             }
@@ -119,12 +132,17 @@ impl Network {
             return buffer.owner != NONE || self.room[node * self.levels + level] > 0;
         }
         let len = usize::from(buffer.len);
-        len < self.depth && self.places[end * self.depth + self.ring(buffer.first, len)].time <= self.clock
+        len < self.depth && self.is_past(end, len)
     }
 
-    /// The place `offset` behind the first of a ring.
-    pub(super) fn ring(&self, first: u16, offset: usize) -> usize {
-        let place = usize::from(first) + offset;
-        if place >= self.depth { place - self.depth } else { place }
+    /// Whether the time of the place `offset` behind the first of a buffer has come.
+    pub(super) fn is_past(&self, at: usize, offset: usize) -> bool {
+        self.times.is_empty() || self.times[self.place(at, offset)] <= self.clock
+    }
+
+    /// The number, among all, of the place `offset` behind the first of a buffer. Only where there are times.
+    pub(super) fn place(&self, at: usize, offset: usize) -> usize {
+        let place = usize::from(self.firsts[at]) + offset;
+        at * self.depth + if place >= self.depth { place - self.depth } else { place }
     }
 }

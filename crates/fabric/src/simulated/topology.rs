@@ -177,6 +177,14 @@ impl Routes {
             Form::Mesh | Form::Torus => Routes::Grid(Grid::new(topology)),
         }
     }
+
+    /// Where the way of a packet begins in the table of an RDT. A grid has none.
+    pub(super) fn way(&self, from: NodeId, to: NodeId) -> u32 {
+        match self {
+            Routes::Grid(_) => 0,
+            Routes::Rdt(ways) => ways.begin(from.0, to.0),
+        }
+    }
 }
 
 /// A grid with the places of all nodes at hand.
@@ -256,9 +264,7 @@ mod tests {
             let came = (port, class);
             let hop = match routes {
                 Routes::Grid(grid) => grid.next(at as usize, to as usize, port, class),
-                Routes::Rdt(ways) => {
-                    ways.next((from as usize, to as usize), way.len() as u8, at as usize, came)
-                }
+                Routes::Rdt(ways) => ways.next(ways.begin(from, to) + way.len() as u32, at as usize, came),
             };
             if hop.port == topology.links() {
                 assert_eq!(at, to);

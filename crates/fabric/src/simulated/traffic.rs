@@ -129,11 +129,11 @@ fn run(config: &Config, traffic: &Traffic, mut rule: Option<&mut dyn Rule>) -> M
     while run.network.now() < begin {
         run.cycle(rule.as_deref_mut());
     }
-    let (before, backlog) = (run.network.counters.clone(), run.backlog());
+    let (before, backlog) = (run.network.counters(), run.backlog());
     while run.network.now() < end {
         run.cycle(rule.as_deref_mut());
     }
-    let (after, backlog) = (run.network.counters.clone(), run.backlog().saturating_sub(backlog));
+    let (after, backlog) = (run.network.counters(), run.backlog().saturating_sub(backlog));
     while run.missing > 0 && run.network.now() < end + traffic.drain_max {
         run.cycle(rule.as_deref_mut());
     }
@@ -324,7 +324,7 @@ impl<'a> Run<'a> {
             if self.window.contains(&packet.sent) {
                 self.missing -= 1;
                 self.latency.add(time - packet.sent);
-                self.hops += u64::from(self.network.config.topology.hops(packet.from, packet.to));
+                self.hops += u64::from(packet.routers) - 1;
             }
             if let Source::Closed { answer_flits, think_cycles, serve_cycles, .. } = self.source {
                 let (call, answer) = (packet.tag / 2, packet.tag % 2 == 1);
@@ -360,7 +360,7 @@ impl<'a> Run<'a> {
             .collect();
         let arrived: u64 = channels.iter().skip(links).step_by(ports).map(|channel| channel.flits).sum();
         let of_links = |(at, channel): (usize, &Channel)| if at % ports == links { 0 } else { channel.flits };
-        let flit_hops = self.network.counters.iter().enumerate().map(of_links).sum();
+        let flit_hops = self.network.counters().iter().enumerate().map(of_links).sum();
         let cycles = (self.window.end - self.window.start) as f64 * f64::from(topology.nodes());
         Measured {
             offered: self.made_flits as f64 / cycles,

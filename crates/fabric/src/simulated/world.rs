@@ -262,7 +262,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
         Ok(Outcome {
             nodes: self.nodes,
             time: Time(self.endpoints.iter().map(|endpoint| endpoint.time).max().unwrap_or_default()),
-            channels: self.network.counters,
+            channels: self.network.counters(),
             log: self.network.log.take(),
             trace: self.network.trace,
         })
