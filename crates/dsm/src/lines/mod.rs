@@ -20,9 +20,12 @@
 //!   node waited for it is asked for again: the invalidation has overtaken it.
 //! - L5 There is no clock, thread, hash map or I/O here.
 
+mod direct;
 mod home;
 #[cfg(test)]
 mod model;
+
+pub use direct::DirectMapped;
 
 use fabric::{NodeId, NodeSet};
 use home::Entry;

@@ -5,37 +5,13 @@ use explorer::{Model, breadth_first, walks};
 use fabric::Random;
 use std::collections::VecDeque;
 
-/// A memory and a direct-mapped cache of a few lines.
-#[derive(Clone, Hash, Debug)]
-struct Tiny {
-    nodes: u32,
-    memory: BTreeMap<Line, Bytes>,
-    places: Vec<Option<(Line, Held)>>,
-}
-
-impl Tiny {
-    fn place(&mut self, line: Line) -> &mut Option<(Line, Held)> {
-        let places = self.places.len();
-        &mut self.places[line.0 as usize % places]
-    }
-}
-
-impl Store for Tiny {
-    fn home(&self, line: Line) -> NodeId {
-        NodeId(line.0 % self.nodes)
-    }
-    fn memory(&mut self, line: Line) -> &mut Bytes {
-        self.memory.entry(line).or_insert([0; LINE_BYTES])
-    }
-    fn held(&mut self, line: Line) -> Option<&mut Held> {
-        self.place(line).as_mut().filter(|held| held.0 == line).map(|held| &mut held.1)
-    }
-    fn hold(&mut self, line: Line, held: Held) -> Option<(Line, Held)> {
-        self.place(line).replace((line, held)).filter(|before| before.0 != line)
-    }
-    fn forget(&mut self, line: Line) -> Option<Held> {
-        self.held(line)?;
-        self.place(line).take().map(|held| held.1)
+/// Lines have their homes in turn.
+fn homes(nodes: u32) -> fn(Line) -> NodeId {
+    match nodes {
+        2 => |line| NodeId(line.0 % 2),
+        3 => |line| NodeId(line.0 % 3),
+        4 => |line| NodeId(line.0 % 4),
+        _ => |line| NodeId(line.0 % 5),
     }
 }
 
@@ -65,7 +41,7 @@ struct Cast {
 
 #[derive(Clone, Hash, Debug)]
 struct State {
-    nodes: Vec<Node<Tiny>>,
+    nodes: Vec<Node<DirectMapped>>,
     channels: BTreeMap<(NodeId, NodeId), VecDeque<Message>>,
     casts: Vec<Cast>,
     /// What each node is about to do, and how often it will do something yet.
@@ -131,7 +107,8 @@ impl Model for Case {
     type State = State;
     type Action = Action;
     fn start(&self) -> State {
-        let store = || Tiny { nodes: self.nodes, memory: BTreeMap::new(), places: vec![None; self.places] };
+        assert!((2..=5).contains(&self.nodes), "there are homes for 2 to 5 nodes");
+        let store = || DirectMapped::new(self.places, homes(self.nodes), BTreeMap::new());
         State {
             nodes: (0..self.nodes).map(|node| Node::new(NodeId(node), store())).collect(),
             channels: BTreeMap::new(),
@@ -275,7 +252,7 @@ fn messages_out_of_order_break_it() {
 /// Nothing that a stranger sends changes anything.
 #[test]
 fn strange_messages_are_refused() {
-    let store = Tiny { nodes: 2, memory: BTreeMap::new(), places: vec![None; 2] };
+    let store = DirectMapped::new(2, homes(2), BTreeMap::new());
     let mut node = Node::new(NodeId(1), store);
     let held = Held { bytes: [1; LINE_BYTES], access: Access::Write, version: 3 };
     let mut effects = Vec::new();

@@ -16,8 +16,8 @@ mod packet;
 use super::multicasts::{COLLECT_HARDWARE, COLLECT_SOFTWARE, MULTICAST_CYCLES, UNICAST_CYCLES};
 use super::table3::{ACK_HARDWARE, ACK_SOFTWARE};
 pub(super) use caches::{ACK_ENTRIES, ACKMAP_SOURCES, NET_LINES};
-use caches::{AckCache, AckmapCache, NetCache};
-use dsm::lines::{self, Access, Bytes, Effect, Line, Store};
+use caches::{AckCache, AckmapCache};
+use dsm::lines::{self, Access, Bytes, DirectMapped, Effect, Line, Store};
 use fabric::simulated::Endpoint;
 use fabric::{Busy, Fabric, Map, NodeId, NodeSet, Refused, Step, Time};
 use packet::Packet;
@@ -105,7 +105,7 @@ pub(super) struct Mbp<P> {
     pub(super) ended: Option<u64>,
     /// Messages that no cluster sends: none, or there is a mistake.
     pub(super) strange: u64,
-    lines: lines::Node<NetCache>,
+    lines: lines::Node<DirectMapped>,
     tell: Tell,
     ackmaps: AckmapCache,
     acks: AckCache,
@@ -138,7 +138,7 @@ impl<P: Program> Mbp<P> {
             interrupts: 0,
             ended: None,
             strange: 0,
-            lines: lines::Node::new(node, NetCache::new(homes, memory)),
+            lines: lines::Node::new(node, DirectMapped::new(NET_LINES, homes, memory)),
             tell,
             ackmaps: AckmapCache::new(),
             acks: AckCache::default(),
