@@ -64,6 +64,12 @@ impl Store for Env<'_> {
     fn access(&mut self, page: Page, access: Access) {
         self.space.access(page, access);
     }
+    fn access_later(&mut self, page: Page, access: Access) {
+        self.space.access_later(page, access);
+    }
+    fn settle(&mut self) {
+        self.space.settle();
+    }
 }
 
 impl Post for Env<'_> {
@@ -114,7 +120,14 @@ impl Local {
     }
     /// Sends what the protocol wants to have sent; false if that was nothing.
     async fn send(&self) -> bool {
-        let out = std::mem::take(&mut self.inner.borrow_mut().out);
+        let out = {
+            let mut inner = self.inner.borrow_mut();
+            let out = std::mem::take(&mut inner.out);
+            if !out.is_empty() {
+                inner.space.settle();
+            }
+            out
+        };
         let any = !out.is_empty();
         for out in out {
             match out {
@@ -137,6 +150,7 @@ impl Local {
             self.inner.borrow_mut().waiting.push(changed.clone());
             changed.read().await;
         }
+        self.inner.borrow_mut().space.settle();
     }
     /// All pages of these words are there.
     async fn fetch(&self, uses: &[Use]) {
@@ -157,9 +171,14 @@ impl Local {
     /// The page is there, to be read or written.
     async fn touch(&self, page: Page, writes: bool) {
         let begin = self.here.now();
+        let before = self.inner.borrow().space.held(page);
         self.until(|protocol, env| if writes { protocol.write(page, env) } else { protocol.read(page, env) })
             .await;
-        self.inner.borrow_mut().work.fetching += self.here.now().0 - begin.0;
+        let mut inner = self.inner.borrow_mut();
+        if inner.space.held(page) == before {
+            inner.space.refresh(page);
+        }
+        inner.work.fetching += self.here.now().0 - begin.0;
     }
     async fn release(&self) {
         {
@@ -305,7 +324,8 @@ impl Node<()> {
     /// A node whose program is elsewhere. It may write at first where its home is.
     pub(crate) fn of(options: Options, mut space: Space) -> Node<()> {
         let own = (0..).zip(options.homes.iter()).filter(|&(_, &home)| home == options.node);
-        own.for_each(|(page, _)| space.access(page, Access::Write));
+        own.for_each(|(page, _)| space.access_later(page, Access::Write));
+        space.settle();
         Node { attended: true, ..Node::without_program(options, space) }
     }
     /// Does what the program wants, at the next steps of the node, which has been stepped before; then `end` is filled.
@@ -355,7 +375,12 @@ impl<R> Program for Node<R> {
         let Ok(message) = Message::read(call.code, call.words, call.payload, page_bytes) else {
             return Verdict::Strange;
         };
+        // A page that has come may wait for others: the program does.
+        let settles = !matches!(message, Message::Page { .. });
         let received = inner.ask(|protocol, env| protocol.receive(call.from, message, env));
+        if settles {
+            inner.space.settle();
+        }
         inner.tell_changed();
         let out = std::mem::take(&mut inner.out);
         drop(inner);

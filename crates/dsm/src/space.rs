@@ -19,6 +19,20 @@ impl Space {
             Space::Mapping(mapping) => mapping.page_words(),
         }
     }
+    /// What the program may do with a page.
+    pub(crate) fn held(&self, page: Page) -> Access {
+        match self {
+            Space::Frames(_) => Access::Write,
+            Space::Mapping(mapping) => mapping.held(page),
+        }
+    }
+    /// The program may do with a page what it may, and has been kept from it.
+    pub(crate) fn refresh(&mut self, page: Page) {
+        match self {
+            Space::Frames(_) => {}
+            Space::Mapping(mapping) => mapping.refresh(page),
+        }
+    }
     /// Why the system has not protected a page, if it has not.
     pub(crate) fn refusal(&self) -> Option<&str> {
         match self {
@@ -52,6 +66,18 @@ impl Store for Space {
         match self {
             Space::Frames(frames) => frames.access(page, access),
             Space::Mapping(mapping) => mapping.access(page, access),
+        }
+    }
+    fn access_later(&mut self, page: Page, access: Access) {
+        match self {
+            Space::Frames(frames) => frames.access_later(page, access),
+            Space::Mapping(mapping) => mapping.access_later(page, access),
+        }
+    }
+    fn settle(&mut self) {
+        match self {
+            Space::Frames(frames) => frames.settle(),
+            Space::Mapping(mapping) => mapping.settle(),
         }
     }
 }

@@ -24,4 +24,12 @@ pub trait Store {
     fn write(&mut self, page: Page, at: usize, bytes: &[u8]);
     /// From now on the program may do this with the page. When it returns, nothing else is under way.
     fn access(&mut self, page: Page, access: Access);
+    /// The same, but by the time of [`Store::settle`]: the program is not at the page meanwhile, or may do with it
+    /// what it could do before.
+    fn access_later(&mut self, page: Page, access: Access) {
+        self.access(page, access);
+    }
+    /// Does what [`Store::access_later`] has put off. Comes before a message is sent or acknowledged, and before the
+    /// program goes on.
+    fn settle(&mut self) {}
 }

@@ -1,6 +1,6 @@
 //! Programs on real nodes: page faults bring what they touch.
 
-use dsm::fault::{Attached, Ended, run};
+use dsm::fault::{Attached, Ended, Mechanism, Real, run};
 use dsm::kernels::fft::Fft;
 use dsm::kernels::lu::Lu;
 use dsm::kernels::matmul::{self, Matmul};
@@ -21,13 +21,21 @@ fn now<R>(future: impl Future<Output = R>) -> R {
     }
 }
 
+/// Both mechanisms if there are both; and the same memory for all.
+fn ways() -> Vec<Real> {
+    let by = |mechanism| Real { faults: Some(mechanism), direct: false };
+    Mechanism::available().into_iter().map(by).chain([Real::default()]).collect()
+}
+
+/// The ends are those of each way in turn.
 fn nodes<R: Send>(
     count: u32,
     words: usize,
     mode: Mode,
     program: impl Fn(&Attached<'_>) -> R + Sync,
-) -> Vec<Ended<R>> {
-    run(count, |node| options(words, node, count, mode), program).unwrap_or_else(|failed| panic!("{failed}"))
+) -> Vec<Vec<Ended<R>>> {
+    let run = |real: Real| real.run(count, |node| options(words, node, count, mode), &program);
+    ways().into_iter().map(|real| run(real).unwrap_or_else(|failed| panic!("{real:?}: {failed}"))).collect()
 }
 
 #[test]
@@ -35,7 +43,7 @@ fn a_touch_brings_the_page() {
     for mode in MODES {
         for count in [1, 2, 3, 4] {
             let words = 8 * PAGE_WORDS;
-            let ends = nodes(count, words, mode, |memory| {
+            let all = nodes(count, words, mode, |memory| {
                 let region = memory.region::<u64>(0, words);
                 // Neighbours in a page have different writers.
                 for index in (memory.node() as usize..words).step_by(count as usize) {
@@ -45,9 +53,11 @@ fn a_touch_brings_the_page() {
                 (0..words).map(|index| region.get(index)).sum::<u64>()
             });
             let wanted = (0..words as u64).map(|index| 3 * index + 1).sum::<u64>();
-            assert!(ends.iter().all(|end| end.result == wanted), "{count} nodes, {mode:?}");
-            let misses: u64 = ends.iter().map(|end| end.counters.misses).sum();
-            assert_eq!(misses > 0, count > 1, "{count} nodes");
+            for (ends, real) in all.iter().zip(ways()) {
+                assert!(ends.iter().all(|end| end.result == wanted), "{count} nodes, {mode:?}, {real:?}");
+                let misses: u64 = ends.iter().map(|end| end.counters.misses).sum();
+                assert_eq!(misses > 0, count > 1 && !real.direct, "{count} nodes, {real:?}");
+            }
         }
     }
 }
@@ -69,7 +79,7 @@ fn there_may_be_more_nodes_than_a_word_has_bits() {
             now(memory.barrier());
             before + region.get(69 * PAGE_WORDS)
         });
-        assert!(ends.iter().all(|end| end.result == 1069), "{mode:?}");
+        assert!(ends.iter().flatten().all(|end| end.result == 1069), "{mode:?}");
     }
 }
 
@@ -87,7 +97,10 @@ fn a_counter_under_a_lock_loses_nothing() {
                 now(memory.barrier());
                 counter.get(0)
             });
-            assert!(ends.iter().all(|end| end.result == -50 * i64::from(count)), "{count} nodes, {mode:?}");
+            assert!(
+                ends.iter().flatten().all(|end| end.result == -50 * i64::from(count)),
+                "{count} nodes, {mode:?}"
+            );
         }
     }
 }
@@ -111,7 +124,7 @@ fn a_home_that_computes_serves_others() {
         now(memory.barrier());
         right && soon
     });
-    assert!(ends.iter().all(|end| end.result));
+    assert!(ends.iter().flatten().all(|end| end.result));
 }
 
 #[test]
@@ -122,7 +135,13 @@ fn kernels_give_what_they_give_on_one_node() {
     for mode in MODES {
         for count in [1, 2, 3, 4, 8] {
             let rows = nodes(count, matmul.words(), mode, |memory| now(matmul.run(memory)));
-            assert_eq!(rows.into_iter().flat_map(|end| end.result).collect::<Vec<_>>(), product, "{count}");
+            for rows in rows {
+                assert_eq!(
+                    rows.into_iter().flat_map(|end| end.result).collect::<Vec<_>>(),
+                    product,
+                    "{count}"
+                );
+            }
             let both = nodes(count, lu.words().max(fft.words()), mode, |memory| {
                 now(lu.fill(memory));
                 now(lu.factorise(memory));
@@ -132,8 +151,8 @@ fn kernels_give_what_they_give_on_one_node() {
                 now(fft.run(memory));
                 (factors, now(memory.with(&[Use::read(0, 512)], |views| views[0].to_vec())))
             });
-            let wanted = first.get_or_insert_with(|| both[0].result.clone());
-            assert!(both.iter().all(|end| end.result == *wanted), "{count} nodes, {mode:?}");
+            let wanted = first.get_or_insert_with(|| both[0][0].result.clone());
+            assert!(both.iter().flatten().all(|end| end.result == *wanted), "{count} nodes, {mode:?}");
         }
     }
 }
@@ -162,4 +181,42 @@ fn pages_that_the_system_cannot_protect_are_refused() {
         |node| dsm::protocol::Options { page_bytes: 64, ..options(PAGE_WORDS, node, 1, Mode::Invalidate) };
     let failed = run(1, small, |_| ()).expect_err("64 bytes");
     assert!(failed.to_string().contains("pages of 64 bytes"), "{failed}");
+}
+
+#[test]
+fn what_was_touched_is_there() {
+    for mode in MODES {
+        for (ends, real) in nodes(2, 8 * PAGE_WORDS, mode, |memory| {
+            let words = Use::read(0, 8 * PAGE_WORDS);
+            memory.touch(&[words]);
+            let region = memory.region::<u64>(0, 8 * PAGE_WORDS);
+            (0..region.len()).map(|index| region.get(index)).sum::<u64>()
+        })
+        .iter()
+        .zip(ways())
+        {
+            // Half of them, each once.
+            let misses = if real.direct { 0 } else { 4 };
+            assert!(
+                ends.iter().all(|end| (end.result, end.counters.misses) == (0, misses)),
+                "{mode:?}, {real:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_is_refused() {
+    // 2^50 bytes at home at one node.
+    let homes: std::sync::Arc<[fabric::NodeId]> = vec![fabric::NodeId(0); 1 << 22].into();
+    let options = |node| dsm::protocol::Options {
+        page_bytes: 1 << 18,
+        homes: homes.clone(),
+        ..options(PAGE_WORDS, node, 1, Mode::Invalidate)
+    };
+    if Mechanism::available().contains(&Mechanism::User) {
+        let real = Real { faults: Some(Mechanism::User), direct: false };
+        let failed = real.run(1, options, |_| ()).expect_err("there is not so much");
+        assert!(failed.to_string().contains("with too little memory, use fewer pages"), "{failed}");
+    }
 }

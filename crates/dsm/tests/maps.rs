@@ -1,7 +1,7 @@
 //! A process has a limited number of maps. A test binary of its own, because it uses them up.
 
 use dsm::Memory;
-use dsm::fault::{Ended, run};
+use dsm::fault::{Ended, Mechanism, Real};
 use dsm::kernels::{PAGE_BYTES, PAGE_WORDS};
 use dsm::protocol::{Mode, Options};
 use fabric::NodeId;
@@ -27,12 +27,12 @@ fn now<R>(future: impl Future<Output = R>) -> R {
 /// Three nodes. First pages with homes in turn at two of them, each a map of its own in the views of both; then pages
 /// of node 0. Node 2 reads all of these, which takes a few maps; after that no other node than node 1 has rights to
 /// change when it reads every other one.
-fn touch(in_turn: usize) -> Result<Vec<Ended<f64>>, Failed> {
+fn touch(mechanism: Mechanism, in_turn: usize) -> Result<Vec<Ended<f64>>, Failed> {
     let home = |page| NodeId(if page < in_turn { (page % 2) as u32 } else { 0 });
     let homes: Arc<[NodeId]> = (0..in_turn + FREE).map(home).collect();
     let (page_bytes, mode) = (PAGE_BYTES, Mode::Invalidate);
     let options = |node| Options { node, nodes: 3, page_bytes, homes: homes.clone(), mode };
-    run(3, options, |memory| {
+    Real { faults: Some(mechanism), direct: false }.run(3, options, |memory| {
         let region = memory.region::<f64>(in_turn * PAGE_WORDS, FREE * PAGE_WORDS);
         let read = |step| (0..FREE).step_by(step).map(|page| region.get(page * PAGE_WORDS)).sum::<f64>();
         let mut sum = if memory.node() == 2 { read(1) } else { 0.0 };
@@ -60,10 +60,14 @@ fn without_maps_a_run_ends_with_an_error_that_says_what_to_do() {
             assert!(failed.reason.contains(part), "{failed}");
         }
     };
-    assert!(touch(0).is_ok(), "enough of them");
+    assert!(touch(Mechanism::Protections, 0).is_ok(), "enough of them");
     // Node 1 uses them up by its touches, in the handler of page faults.
-    wanted(touch((maps - LEFT) / 2), 1);
+    wanted(touch(Mechanism::Protections, (maps - LEFT) / 2), 1);
     // And before anything is touched: node 1's view comes second.
-    wanted(touch(maps * 3 / 4), 1);
-    assert!(touch(0).is_ok(), "they are free again");
+    wanted(touch(Mechanism::Protections, maps * 3 / 4), 1);
+    assert!(touch(Mechanism::Protections, 0).is_ok(), "they are free again");
+    // Rights in the page table take no maps.
+    if Mechanism::available().contains(&Mechanism::User) {
+        assert!(touch(Mechanism::User, (maps - LEFT) / 2).is_ok());
+    }
 }

@@ -1,7 +1,7 @@
 //! Programs on nodes that are processes. This program is its own node: without a launcher it starts itself under one,
 //! several times.
 
-use dsm::fault::{Attached, Ended, join};
+use dsm::fault::{Attached, Ended, Mechanism, Real};
 use dsm::kernels::fft::Fft;
 use dsm::kernels::lu::{self, Lu};
 use dsm::kernels::matmul::{self, Matmul};
@@ -19,6 +19,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 const MODES: [Mode; 2] = [Mode::Invalidate, Mode::Update];
+
+const BY_MESSAGES: Real = Real { faults: None, direct: false };
 
 fn main() -> ExitCode {
     match launch::program() {
@@ -50,10 +52,14 @@ fn node(program: &str) -> ExitCode {
     let mut session = Session::start().expect("the first session of this process");
     match program {
         "shares" => {
-            for mode in MODES {
-                touches(&mut session, mode);
-                counts(&mut session, mode);
-                computes(&mut session, mode);
+            let by = |mechanism| Real { faults: Some(mechanism), direct: false };
+            for real in Mechanism::available().into_iter().map(by).chain([Real::default()]) {
+                for mode in MODES {
+                    let mut job = Job { session: &mut session, real, mode };
+                    touches(&mut job);
+                    counts(&mut job);
+                    computes(&mut job);
+                }
             }
         }
         "answers while it computes" => answers(&mut session),
@@ -69,21 +75,26 @@ fn node(program: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run<R>(
-    session: &mut Session,
-    words: usize,
+/// How programs run.
+struct Job<'a> {
+    session: &'a mut Session,
+    real: Real,
     mode: Mode,
-    program: impl FnOnce(&Attached<'_>) -> R,
-) -> Ended<R> {
-    let nodes = session.nodes();
-    join(session, |node| options(words, node, nodes, mode), program)
-        .unwrap_or_else(|failed| panic!("{failed}"))
+}
+
+impl Job<'_> {
+    fn run<R>(&mut self, words: usize, program: impl FnOnce(&Attached<'_>) -> R) -> Ended<R> {
+        let Job { session, real, mode } = self;
+        let nodes = session.nodes();
+        let ended = real.join(session, |node| options(words, node, nodes, *mode), program);
+        ended.unwrap_or_else(|failed| panic!("{failed}"))
+    }
 }
 
 /// Neighbours in a page have different writers.
-fn touches(session: &mut Session, mode: Mode) {
+fn touches(job: &mut Job<'_>) {
     let words = 8 * PAGE_WORDS;
-    let ended = run(session, words, mode, |memory| {
+    let ended = job.run(words, |memory| {
         let region = memory.region::<u64>(0, words);
         for index in (memory.node() as usize..words).step_by(memory.nodes() as usize) {
             region.set(index, 3 * index as u64 + 1);
@@ -92,11 +103,11 @@ fn touches(session: &mut Session, mode: Mode) {
         (0..words).map(|index| region.get(index)).sum::<u64>()
     });
     assert_eq!(ended.result, (0..words as u64).map(|index| 3 * index + 1).sum::<u64>());
-    assert_eq!(ended.counters.misses > 0, session.nodes() > 1);
+    assert_eq!(ended.counters.misses > 0, job.session.nodes() > 1 && !job.real.direct);
 }
 
-fn counts(session: &mut Session, mode: Mode) {
-    let ended = run(session, PAGE_WORDS, mode, |memory| {
+fn counts(job: &mut Job<'_>) {
+    let ended = job.run(PAGE_WORDS, |memory| {
         let counter = memory.region::<i64>(7, 1);
         for _ in 0..50 {
             now(memory.lock(3));
@@ -106,25 +117,26 @@ fn counts(session: &mut Session, mode: Mode) {
         now(memory.barrier());
         counter.get(0)
     });
-    assert_eq!(ended.result, -50 * i64::from(session.nodes()));
+    assert_eq!(ended.result, -50 * i64::from(job.session.nodes()));
 }
 
-fn computes(session: &mut Session, mode: Mode) {
+fn computes(job: &mut Job<'_>) {
     let (matmul, lu, fft) = (Matmul { n: 48 }, Lu { n: 64, block: 8 }, Fft { side: 16, inverse: false });
-    let rows = run(session, matmul.words(), mode, |memory| now(matmul.run(memory))).result;
-    let band = share(48, session.node().0, session.nodes());
+    let rows = job.run(matmul.words(), |memory| now(matmul.run(memory))).result;
+    let band = share(48, job.session.node().0, job.session.nodes());
     assert_eq!(rows, matmul::sequential(48)[48 * band.start..48 * band.end]);
-    let (factors, back) = run(session, lu.words().max(fft.words()), mode, |memory| {
-        now(lu.fill(memory));
-        now(lu.factorise(memory));
-        let factors = now(lu.matrix(memory));
-        now(memory.barrier());
-        now(fft.fill(memory));
-        now(fft.run(memory));
-        now(Fft { inverse: true, ..fft }.run(memory));
-        (factors, now(memory.with(&[Use::read(0, 512)], |views| views[0].to_vec())))
-    })
-    .result;
+    let (factors, back) = job
+        .run(lu.words().max(fft.words()), |memory| {
+            now(lu.fill(memory));
+            now(lu.factorise(memory));
+            let factors = now(lu.matrix(memory));
+            now(memory.barrier());
+            now(fft.fill(memory));
+            now(fft.run(memory));
+            now(Fft { inverse: true, ..fft }.run(memory));
+            (factors, now(memory.with(&[Use::read(0, 512)], |views| views[0].to_vec())))
+        })
+        .result;
     let residual = lu::residual(&lu.original(), &factors, lu.n);
     assert!(residual < 1e-13, "{residual}");
     assert!(back.iter().zip(fft.original()).all(|(a, b)| (a - b).abs() < 1e-12));
@@ -132,7 +144,8 @@ fn computes(session: &mut Session, mode: Mode) {
 
 /// Node 0 answers no message itself while node 1 reads its page.
 fn answers(session: &mut Session) {
-    let soon = run(session, 2 * PAGE_WORDS, Mode::Invalidate, |memory| {
+    let mut job = Job { session, real: BY_MESSAGES, mode: Mode::Invalidate };
+    let soon = job.run(2 * PAGE_WORDS, |memory| {
         let region = memory.region::<f64>(0, 2 * PAGE_WORDS);
         if memory.node() == 0 {
             region.set(0, 1.5);
@@ -166,7 +179,7 @@ fn endless(session: &mut Session, program: &str) -> Result<Ended<()>, fabric::Fa
         thread::spawn(kill);
     }
     let words = 4 * PAGE_WORDS;
-    join(
+    BY_MESSAGES.join(
         session,
         |node| options(words, node, nodes, Mode::Invalidate),
         |memory| {

@@ -7,9 +7,12 @@
 //! - M2 What is passed to the system was made just before: a name that ends with a zero, a descriptor, a mapping that
 //!   is not used yet; a mapping outlives its descriptor.
 
+use super::user::{Registered, system_page};
 use crate::{Access, Page, Store, Use, View, WORD};
 use std::ffi::CStr;
 use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The system's bound, unless somebody has changed it.
@@ -22,52 +25,79 @@ const NAME: &CStr = c"fifth shared memory";
 ///   may be read and written; what the view allows, the protocol has said.
 #[derive(Debug)]
 pub(crate) struct Mapping {
+    file: OwnedFd,
     alias: *mut u8,
     view: *mut u8,
     pages: usize,
     page_bytes: usize,
+    rights: Rights,
+    /// What the program may do with each page.
+    held: Vec<Access>,
+    /// What it is to be allowed with pages, but for what it is not yet.
+    pending: Vec<(Page, Access)>,
     /// Why a page could not be protected.
     refusal: Option<String>,
 }
 
+/// How the view is protected.
+#[derive(Debug)]
+enum Rights {
+    /// Not at all: all nodes have the same memory, and the view is the alias.
+    Open,
+    /// By `mprotect`: touches get SIGSEGV.
+    Protections,
+    /// By the page table: touches get SIGBUS.
+    User(Registered),
+}
+
 /// One mapping of the file.
-fn map(file: libc::c_int, bytes: usize, protection: libc::c_int) -> io::Result<*mut u8> {
+fn map(file: &OwnedFd, bytes: usize, protection: libc::c_int) -> io::Result<*mut u8> {
     // SAFETY: a new mapping at a place that the system chooses (M1).
-    let place = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file, 0) };
+    let place =
+        unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     if place == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(place.cast()) }
 }
 
+/// Memory that can be mapped, of zeros.
+pub(crate) fn memory(bytes: usize) -> io::Result<OwnedFd> {
+    // SAFETY: M2.
+    let file = unsafe { libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC) };
+    if file < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: M2.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    // SAFETY: M2.
+    let sized = unsafe { libc::ftruncate(file.as_raw_fd(), bytes.max(1) as libc::off_t) };
+    if sized == 0 { Ok(file) } else { Err(io::Error::last_os_error()) }
+}
+
 impl Mapping {
-    /// Pages of zeros, of which the program may use nothing.
-    pub(crate) fn new(pages: usize, page_bytes: usize) -> io::Result<Mapping> {
-        // SAFETY: M2 - it reads no memory.
-        let system = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-        if !page_bytes.is_multiple_of(system) {
-            let text = format!("pages of {page_bytes} bytes: those of this system have {system}");
+    /// Pages of zeros, of which the program may use nothing. `by_user`: its touches are left to the process by
+    /// `userfaultfd`.
+    pub(crate) fn new(pages: usize, page_bytes: usize, by_user: bool) -> io::Result<Mapping> {
+        if !page_bytes.is_multiple_of(system_page()) {
+            let text = format!("pages of {page_bytes} bytes: those of this system have {}", system_page());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let bytes = (pages * page_bytes).max(system);
-        // SAFETY: M2.
-        let file = unsafe { libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: M2.
-        let sized = unsafe { libc::ftruncate(file, bytes as libc::off_t) };
-        let result = if sized != 0 {
-            Err(io::Error::last_os_error())
+        let bytes = (pages * page_bytes).max(system_page());
+        let mut mapping = Mapping::open_to_all(memory(bytes)?, pages, page_bytes)?;
+        if by_user {
+            mapping.view = map(&mapping.file, bytes, libc::PROT_READ | libc::PROT_WRITE)?;
+            mapping.rights = Rights::User(Registered::new(mapping.view, bytes)?);
         } else {
-            map(file, bytes, libc::PROT_READ | libc::PROT_WRITE).and_then(|alias| {
-                let view = map(file, bytes, libc::PROT_NONE).inspect_err(|_| {
-                    // SAFETY: M2.
-                    unsafe { libc::munmap(alias.cast(), bytes) };
-                })?;
-                Ok(Mapping { alias, view, pages, page_bytes, refusal: None })
-            })
-        };
-        // SAFETY: M2.
-        unsafe { libc::close(file) };
-        result
+            mapping.view = map(&mapping.file, bytes, libc::PROT_NONE)?;
+            mapping.rights = Rights::Protections;
+        }
+        mapping.held = vec![Access::None; pages];
+        Ok(mapping)
+    }
+    /// Pages that other nodes have mapped, too, and of which everybody may use everything.
+    pub(crate) fn open_to_all(file: OwnedFd, pages: usize, page_bytes: usize) -> io::Result<Mapping> {
+        let bytes = (pages * page_bytes).max(system_page());
+        let alias = map(&file, bytes, libc::PROT_READ | libc::PROT_WRITE)?;
+        let (rights, held, pending) = (Rights::Open, vec![Access::Write; pages], Vec::new());
+        Ok(Mapping { file, alias, view: alias, pages, page_bytes, rights, held, pending, refusal: None })
     }
     pub(crate) fn page_words(&self) -> usize {
         self.page_bytes / WORD
@@ -80,20 +110,103 @@ impl Mapping {
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
-    /// What the view allows in some pages from `first` on.
-    fn protect(&self, first: usize, pages: usize, protection: libc::c_int) -> io::Result<()> {
-        assert!(first + pages <= self.pages, "{pages} pages from {first} on, of {}", self.pages);
+    /// Where some pages of the view begin, and their bytes.
+    fn place(&self, pages: &Range<usize>) -> (*mut u8, usize) {
+        assert!(pages.start <= pages.end && pages.end <= self.pages, "{pages:?} of {} pages", self.pages);
         // SAFETY: M1: the pages are part of the view.
-        let done = unsafe {
-            libc::mprotect(self.view.add(first * self.page_bytes).cast(), pages * self.page_bytes, protection)
+        let start = unsafe { self.view.add(pages.start * self.page_bytes) };
+        (start, pages.len() * self.page_bytes)
+    }
+    fn protect(&self, pages: &Range<usize>, access: Access) -> io::Result<()> {
+        let protection = match access {
+            Access::None => libc::PROT_NONE,
+            Access::Read => libc::PROT_READ,
+            Access::Write => libc::PROT_READ | libc::PROT_WRITE,
         };
+        let (start, bytes) = self.place(pages);
+        // SAFETY: M1: the pages are part of the view.
+        let done = unsafe { libc::mprotect(start.cast(), bytes, protection) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+    /// The program may do this with some pages, with which it could do the same before.
+    fn change(&mut self, pages: Range<usize>, access: Access) {
+        if self.refusal.is_some() {
+            return;
+        }
+        let before = std::mem::replace(&mut self.held[pages.start], access);
+        self.held[pages.clone()].fill(access);
+        let done = match &self.rights {
+            Rights::Open => Ok(()),
+            _ if before == access => Ok(()),
+            Rights::Protections => self.protect(&pages, access),
+            Rights::User(registered) => {
+                let (start, bytes) = self.place(&pages);
+                match registered.change(start, bytes, before, access) {
+                    // Nobody has written some of them.
+                    Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
+                        self.reserve(&pages).and_then(|()| registered.change(start, bytes, before, access))
+                    }
+                    done => done,
+                }
+            }
+        };
+        if let Err(error) = done {
+            self.refusal = Some(self.explain(&pages, &error));
+            self.open();
+        }
+    }
+    fn explain(&self, pages: &Range<usize>, error: &io::Error) -> String {
+        let page = pages.start;
+        if matches!(self.rights, Rights::User(_)) {
+            return format!(
+                "page {page} of {} cannot be given to the program: {error}. FIFTH_DSM_FAULTS=segv does it in \
+                 another way; with too little memory, use fewer pages",
+                self.pages
+            );
+        }
+        format!(
+            "page {page} of {} cannot be protected: {error}. Neighbours with different rights are maps of their own, \
+             and a process has {MAPS}: raise vm.max_map_count (sysctl), or use pages of more than {} bytes",
+            self.pages, self.page_bytes
+        )
+    }
+    /// Gives some pages memory.
+    fn reserve(&self, pages: &Range<usize>) -> io::Result<()> {
+        let (offset, bytes) = (pages.start * self.page_bytes, pages.len() * self.page_bytes);
+        if available().is_some_and(|available| bytes > available) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        // SAFETY: M1 - the pages are part of the file.
+        let done = unsafe { libc::fallocate(self.file.as_raw_fd(), 0, offset as i64, bytes as i64) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+    /// A touch was not allowed although it is: the system has forgotten it.
+    pub(crate) fn refresh(&mut self, page: Page) {
+        let page = page as usize..page as usize + 1;
+        let (start, bytes) = self.place(&page);
+        let Rights::User(registered) = &self.rights else { return };
+        if let Err(error) = registered.refresh(start, bytes, self.held[page.start]) {
+            self.refusal = Some(self.explain(&page, &error));
+            self.open();
+        }
+    }
+    /// What the program may do with a page.
+    pub(crate) fn held(&self, page: Page) -> Access {
+        self.held[page as usize]
     }
     /// The program may do anything with all pages, whatever is in them: the run has failed (D11).
     pub(crate) fn open(&self) {
-        // Pages with equal rights are one map of the process, so this takes none. If the system refuses it all the
-        // same, the touch comes again, and with it the next attempt.
-        let _ = self.protect(0, self.pages, libc::PROT_READ | libc::PROT_WRITE);
+        let all = 0..self.pages;
+        match &self.rights {
+            Rights::Open => {}
+            // Pages with equal rights are one map of the process, so this takes none. If the system refuses it all
+            // the same, the touch comes again, and with it the next attempt.
+            Rights::Protections => _ = self.protect(&all, Access::Write),
+            Rights::User(registered) => {
+                let (start, bytes) = self.place(&all);
+                registered.open(start, bytes);
+            }
+        }
     }
     fn alias(&self, page: Page) -> &[AtomicU64] {
         assert!((page as usize) < self.pages, "page {page} of {}", self.pages);
@@ -110,11 +223,13 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        let bytes = (self.pages * self.page_bytes).max(1);
+        let bytes = (self.pages * self.page_bytes).max(system_page());
         // SAFETY: M1; the node's program has ended, and with it what has borrowed the view.
         unsafe {
             libc::munmap(self.alias.cast(), bytes);
-            libc::munmap(self.view.cast(), bytes);
+            if self.view != self.alias {
+                libc::munmap(self.view.cast(), bytes);
+            }
         }
     }
 }
@@ -131,23 +246,50 @@ impl Store for Mapping {
         });
     }
     fn access(&mut self, page: Page, access: Access) {
-        if self.refusal.is_some() {
+        self.settle();
+        self.change(page as usize..page as usize + 1, access);
+    }
+    fn access_later(&mut self, page: Page, access: Access) {
+        self.pending.push((page, access));
+    }
+    fn settle(&mut self) {
+        if self.pending.is_empty() {
             return;
         }
-        let protection = match access {
-            Access::None => libc::PROT_NONE,
-            Access::Read => libc::PROT_READ,
-            Access::Write => libc::PROT_READ | libc::PROT_WRITE,
-        };
-        if let Err(error) = self.protect(page as usize, 1, protection) {
-            self.refusal = Some(format!(
-                "page {page} of {} cannot be protected: {error}. Neighbours with different rights are maps of their \
-                 own, and a process has {MAPS}: raise vm.max_map_count (sysctl), or use pages of more than {} bytes",
-                self.pages, self.page_bytes
-            ));
-            self.open();
+        let mut pending = std::mem::take(&mut self.pending);
+        // Stable: what was said last counts.
+        pending.sort_by_key(|&(page, _)| page);
+        let mut run: Option<(Range<usize>, Access, Access)> = None;
+        for (number, &(page, access)) in pending.iter().enumerate() {
+            if pending.get(number + 1).is_some_and(|&(next, _)| next == page) {
+                continue;
+            }
+            let (page, before) = (page as usize, self.held[page as usize]);
+            match &mut run {
+                Some((pages, old, new)) if pages.end == page && (*old, *new) == (before, access) => {
+                    pages.end += 1
+                }
+                _ => {
+                    if let Some((pages, _, access)) = run.take() {
+                        self.change(pages, access);
+                    }
+                    run = Some((page..page + 1, before, access));
+                }
+            }
         }
+        if let Some((pages, _, access)) = run {
+            self.change(pages, access);
+        }
+        pending.clear();
+        self.pending = pending;
     }
+}
+
+/// The bytes of memory that can be had, where the system says it.
+fn available() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<usize>().ok()?.checked_mul(1024)
 }
 
 /// A node's view, for its program: 64-bit words, by number.

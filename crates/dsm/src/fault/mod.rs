@@ -1,8 +1,9 @@
 //! Page faults: a program reads and writes shared memory as if it were its own.
 //!
 //! Each node has a view of its pages whose protections are its own ([`mapping`]). A touch that is not allowed raises
-//! SIGSEGV; the handler makes the thread that touched drive its node until the page is there ([`engine`]), and
-//! returns: the touch is made again.
+//! SIGSEGV, or SIGBUS where the system leaves page faults to the process ([`user`]); the handler makes the thread that
+//! touched drive its node until the page is there ([`engine`]), and returns: the touch is made again. Nodes of one
+//! host may also have the same memory ([`Real::direct`]): then nothing faults, and no page travels.
 //!
 //! - D8 The handler runs on a stack of its own, in the middle of code of the program that reads or writes the view,
 //!   and nowhere else: so what it locks and allocates is not in use by the same thread. The protocol touches the
@@ -19,12 +20,11 @@ mod engine;
 mod mapping;
 mod run;
 mod turns;
+mod user;
 
 pub use attached::{Attached, Region, Word};
 pub(crate) use mapping::Mapping;
-#[cfg(feature = "mpi")]
-pub use run::join;
-pub use run::{Ended, run};
+pub use run::{Ended, Mechanism, Real, run};
 
 use engine::Gate;
 use std::cell::Cell;
@@ -51,8 +51,9 @@ thread_local! {
     static PLACE: Cell<Option<Place>> = const { Cell::new(None) };
 }
 
-/// The handler that was there before; a `sigaction`, made once and never freed.
-static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
+/// Of both signals, the handler that was there before; a `sigaction`, made once and never freed.
+static BEFORE: [(libc::c_int, AtomicPtr<libc::sigaction>); 2] =
+    [(libc::SIGSEGV, AtomicPtr::new(null_mut())), (libc::SIGBUS, AtomicPtr::new(null_mut()))];
 
 /// While it lives, faults of this thread in the view are served.
 pub(crate) struct Faults {
@@ -89,29 +90,30 @@ impl Drop for Faults {
     }
 }
 
-/// Installs the handler once in a process.
+/// Installs the handler once in a process, for both signals.
 fn install() -> io::Result<()> {
     static ONCE: Once = Once::new();
     let mut failed = None;
-    ONCE.call_once(|| {
-        // SAFETY: D12 - all-zero is a valid `sigaction`.
-        let (mut action, mut before): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
-        action.sa_sigaction = on_fault as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // SAFETY: D8; the set is this action's own. What was there is read first, because the handler needs it at
-        // once.
-        unsafe {
-            libc::sigemptyset(&mut action.sa_mask);
-            if libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut before) == 0 {
-                BEFORE.store(Box::into_raw(Box::new(before)), Ordering::Release);
-                if libc::sigaction(libc::SIGSEGV, &action, null_mut()) == 0 {
-                    return;
-                }
+    ONCE.call_once(|| failed = BEFORE.iter().find_map(|(signal, before)| install_for(*signal, before).err()));
+    failed.map_or(Ok(()), Err)
+}
+
+fn install_for(signal: libc::c_int, place: &AtomicPtr<libc::sigaction>) -> io::Result<()> {
+    // SAFETY: D12 - all-zero is a valid `sigaction`.
+    let (mut action, mut before): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_fault as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: D8; the set is this action's own. What was there is read first, because the handler needs it at once.
+    unsafe {
+        libc::sigemptyset(&mut action.sa_mask);
+        if libc::sigaction(signal, std::ptr::null(), &mut before) == 0 {
+            place.store(Box::into_raw(Box::new(before)), Ordering::Release);
+            if libc::sigaction(signal, &action, null_mut()) == 0 {
+                return Ok(());
             }
         }
-        failed = Some(io::Error::last_os_error());
-    });
-    failed.map_or(Ok(()), Err)
+    }
+    Err(io::Error::last_os_error())
 }
 
 extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -133,12 +135,13 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
 
 /// D9.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let before = BEFORE.load(Ordering::Acquire);
+    let before = BEFORE.iter().find(|(known, _)| *known == signal).map(|(_, before)| before);
+    let Some(before) = before.map(|before| before.load(Ordering::Acquire)) else { return };
     // SAFETY: D12 - the default is restored, and the touch that comes again ends the process.
     unsafe {
         let action = (*before).sa_sigaction;
         if action == libc::SIG_DFL || action == libc::SIG_IGN {
-            libc::signal(libc::SIGSEGV, libc::SIG_DFL);
+            libc::signal(signal, libc::SIG_DFL);
         } else if (*before).sa_flags & libc::SA_SIGINFO != 0 {
             let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
                 std::mem::transmute(action);

@@ -253,7 +253,7 @@ impl Protocol {
                 HomeState::Open | HomeState::Written { .. } => {}
                 HomeState::Guarded if home.has_no_copies() => {
                     home.state = HomeState::Open;
-                    env.access(page, Access::Write);
+                    env.access_later(page, Access::Write);
                 }
                 HomeState::Guarded => {
                     let twins = self.options.mode == Mode::Update;
@@ -263,7 +263,7 @@ impl Protocol {
                     home.state = HomeState::Written { twin };
                     self.counters.guarded_writes += 1;
                     self.dirty.push(page);
-                    env.access(page, Access::Write);
+                    env.access_later(page, Access::Write);
                 }
             },
             Place::Away(copy) => match copy.state {
@@ -272,7 +272,7 @@ impl Protocol {
                     copy.state = State::Dirty { version, twin: bytes(&self.options, page, env) };
                     self.counters.twins += 1;
                     self.dirty.push(page);
-                    env.access(page, Access::Write);
+                    env.access_later(page, Access::Write);
                 }
                 State::Dirty { .. } | State::DirtyStale { .. } => {}
             },
@@ -365,7 +365,7 @@ impl Protocol {
                 _ => unreachable!("page {page} is in the list of dirty ones"),
             },
         };
-        env.access(page, access);
+        env.access_later(page, access);
         let twin = twin?;
         let now = bytes(&self.options, page, env);
         #[cfg(test)]
@@ -446,7 +446,7 @@ impl Protocol {
         copy.fetching = false;
         copy.state = State::Clean { version };
         env.write(page, 0, bytes);
-        env.access(page, Access::Read);
+        env.access_later(page, Access::Read);
         Ok(())
     }
     fn invalidate<E: Store + Post>(
@@ -467,7 +467,7 @@ impl Protocol {
                 self.any_stale = true;
             }
             State::Clean { version: old } | State::Dirty { version: old, .. } if old < version => {
-                env.access(page, Access::None);
+                env.access_later(page, Access::None);
                 self.dirty.retain(|&dirty| dirty != page);
             }
             state => {

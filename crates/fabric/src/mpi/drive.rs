@@ -1,8 +1,9 @@
-//! A process's node that several of its threads step in turn.
+//! A process's node that several of its threads step in turn, and memory that it shares with those of its host.
 
-use super::Mpi;
 use super::bells::{Board, Lying};
+use super::{Error, Mpi, Session, place};
 use crate::{Drive, Failed, NodeId, Step};
+use mpi::traits::Communicator as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,6 +32,28 @@ struct Notice {
 pub struct Rest {
     lying: Lying,
     limit: Duration,
+}
+
+impl Session {
+    /// This process's way to the others in the next run, for a node that the caller steps. Until it is given to
+    /// [`Session::close`], only who has it calls MPI, one thread at a time.
+    pub fn open(&mut self) -> Mpi {
+        self.begin(true)
+    }
+
+    /// This process's node is done: returns when all are. After an error the job cannot go on, as with
+    /// [`Session::run`].
+    pub fn close(&mut self, fabric: Mpi) -> Result<(), Error> {
+        self.ports = Some(fabric.close()?);
+        Ok(())
+    }
+
+    /// Memory of so many bytes that all processes share, as a file; none if they are on several hosts or the system
+    /// keeps them apart. All processes call it together, between runs.
+    pub fn shared_file(&self, bytes: u64) -> Option<std::fs::File> {
+        let world = self.universe.world();
+        place::shared_file(&world.split_shared(world.rank()), world.size(), bytes)
+    }
 }
 
 impl Bell {

@@ -140,24 +140,12 @@ impl Session {
         Ok(program)
     }
 
-    /// This process's way to the others in the next run, for a node that the caller steps. Until it is given to
-    /// [`Session::close`], only who has it calls MPI, one thread at a time.
-    pub fn open(&mut self) -> Mpi {
-        self.begin(true)
-    }
     fn begin(&mut self, in_turn: bool) -> Mpi {
         self.runs = self.runs.wrapping_add(1);
         let (node, nodes) = (self.node(), self.nodes());
         let mut ports = self.ports.take().expect("it has them between runs");
         ports.bells.set_fences(in_turn);
         Mpi::new(ports, node, nodes, self.runs, self.processors)
-    }
-
-    /// This process's node is done: returns when all are. After an error the job cannot go on, as with
-    /// [`Session::run`].
-    pub fn close(&mut self, fabric: Mpi) -> Result<(), Error> {
-        self.ports = Some(fabric.close()?);
-        Ok(())
     }
 
     /// Ends this process's part; all processes do so.

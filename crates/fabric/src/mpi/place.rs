@@ -3,9 +3,11 @@
 use crate::patience::Processors;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, CommunicatorCollectives};
-use std::fs;
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// Bytes above which the system is asked whether there is memory; it grants more than it has, and then ends processes.
@@ -83,6 +85,34 @@ fn allowed(status: &str) -> [u64; SET_WORDS] {
         set[i / 2] |= bits << (32 * (i % 2));
     }
     set
+}
+
+/// A file in memory, of so many zeros, that all processes of this host have open; none if they are not all of the job
+/// (`all`), or cannot open each other's. All processes of the host call this together.
+pub(super) fn shared_file(here: &SimpleCommunicator, all: i32, bytes: u64) -> Option<File> {
+    if here.size() != all {
+        return None;
+    }
+    let first = here.rank() == 0;
+    let own = first.then(|| memory_file(bytes).ok()).flatten();
+    let mut place =
+        own.as_ref().map_or([0; 2], |file| [u64::from(std::process::id()), file.as_raw_fd() as u64]);
+    here.process_at_rank(0).broadcast_into(&mut place[..]);
+    let [process, number] = place;
+    let path = format!("/proc/{process}/fd/{number}");
+    let file = own.or_else(|| OpenOptions::new().read(true).write(true).open(path).ok());
+    // Not another file of this name in another name space of processes.
+    let right =
+        file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|data| data.len() == bytes.max(1)));
+    let mut everybody = false;
+    here.all_reduce_into(&right, &mut everybody, SystemOperation::logical_and());
+    file.filter(|_| everybody)
+}
+
+fn memory_file(bytes: u64) -> std::io::Result<File> {
+    let file = File::from(memfd_create("fifth shared memory", MemfdFlags::CLOEXEC)?);
+    file.set_len(bytes.max(1))?;
+    Ok(file)
 }
 
 /// A buffer of this size in bytes, if there is memory for it.
