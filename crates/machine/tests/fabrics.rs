@@ -1,9 +1,9 @@
 //! Machines on threads and on simulated networks.
 
 use fabric::simulated::{self, Config, Outcome, Topology};
-use fabric::{NodeId, threads};
+use fabric::{Fabric, NodeId, NodeSet, Priority, threads};
 use machine::conformance::{Kind, tests};
-use machine::{Costs, Machine, Program};
+use machine::{Answers, Call, Context, Costs, Ended, Here, Machine, Program, Spread, Verdict};
 
 struct Threads(u32);
 
@@ -96,4 +96,46 @@ fn machines_conform_that_take_no_time() {
 fn machines_conform_on_a_network_with_the_smallest_queues() {
     let config = Config { time_max: 1 << 30, ..Config::plain(Topology::mesh(&[2, 2]), 1) };
     conforms(Simulated(Config { buffer_flits: 1, send_queue: 1, receive_queue: 1, ..config }, COSTS));
+}
+
+/// All nodes meet, and the last one tells every third in each way.
+struct Tells(Vec<Answers>);
+
+impl Program for Tells {
+    fn start(&mut self, here: &Here) {
+        let node = here.clone();
+        here.spawn(async move {
+            node.barrier().await;
+            if node.node().0 + 1 == node.nodes() {
+                let set: NodeSet = (0..node.nodes()).step_by(3).map(NodeId).collect();
+                for spread in [Spread::Network, Spread::Levels, Spread::Tree] {
+                    let answers = node.multicast_by(spread, set.clone(), 1, &[7], Vec::new()).await;
+                    let words = [answers.done, answers.absent].map(u64::from);
+                    node.send(NodeId(0), Priority::Low, 2, &words).await;
+                }
+            }
+            node.barrier().await;
+        });
+    }
+    fn handle<F: Fabric>(&mut self, _: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        if let (2, &[done, absent]) = (call.code, call.words) {
+            self.0.push(Answers { done: done as u32, absent: absent as u32 });
+        }
+        Verdict::Done
+    }
+}
+
+/// What a node has does not grow with the number of nodes, so machines of thousands of nodes run in seconds.
+#[test]
+fn thousands_of_nodes_run() {
+    let network = Config { time_max: 1 << 30, ..Config::jump1(64, 1) };
+    let nodes = network.topology.nodes();
+    let make = |node| Machine::new(node, nodes, Tells(Vec::new()), COSTS);
+    let outcome = simulated::run(&network, make).unwrap_or_else(|stopped| panic!("{stopped}"));
+    assert!(outcome.nodes.iter().all(|machine| machine.ended() == Some(Ended { waiting: 0 })));
+    let mut told: Vec<u32> = outcome.nodes[0].program.0.iter().map(|answers| answers.done).collect();
+    told.sort_unstable();
+    // One map a level reaches all nodes; each of them does what it is told here.
+    let third = nodes.div_ceil(3);
+    assert_eq!(told, [third, third, nodes]);
 }
