@@ -1,7 +1,9 @@
 //! How a run ends, and what a program did wrong: data, which only the command line shows.
 
+use serde::{Deserialize, Serialize};
+
 /// What kind of error ended the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// No clause of a goal can commit.
     ReductionFailure,
@@ -26,7 +28,7 @@ pub enum ErrorKind {
 }
 
 /// A program error: everything a message needs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramError {
     /// What kind.
     pub kind: ErrorKind,
@@ -62,7 +64,7 @@ impl ProgramError {
 }
 
 /// A goal that nothing can resume.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SuspendedGoal {
     /// The goal as text.
     pub goal: String,
@@ -79,7 +81,7 @@ pub struct SuspendedGoal {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum RunOutcome {
     /// Nothing is ready and nothing waits.
     Success,

@@ -1,9 +1,10 @@
 //! What a worker counts.
 
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// Counters of one worker, since it was made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Statistics {
     /// Reductions, when the code counts them.
     pub reductions: u64,
@@ -118,18 +119,18 @@ const CLASSES_PER_POWER: usize = 8;
 const PAUSE_CLASSES: usize = 40 * CLASSES_PER_POWER;
 
 /// How many pauses there were, by length.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pauses {
     /// Their number.
     pub count: u64,
     /// The longest one.
     pub longest: Duration,
-    classes: [u64; PAUSE_CLASSES],
+    classes: Box<[u64]>,
 }
 
 impl Default for Pauses {
     fn default() -> Pauses {
-        Pauses { count: 0, longest: Duration::ZERO, classes: [0; PAUSE_CLASSES] }
+        Pauses { count: 0, longest: Duration::ZERO, classes: Box::new([0; PAUSE_CLASSES]) }
     }
 }
 
@@ -142,7 +143,7 @@ impl Pauses {
     fn add_all(&mut self, others: &Pauses) {
         self.count += others.count;
         self.longest = self.longest.max(others.longest);
-        for (sum, count) in self.classes.iter_mut().zip(others.classes) {
+        for (sum, count) in self.classes.iter_mut().zip(&others.classes) {
             *sum += count;
         }
     }
