@@ -9,17 +9,20 @@ use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};
 use term::word::Tag;
 use term::{Atom, Word};
 
-/// The heap of a node's first worker. All nodes share the table of atoms, so that an atom has one number everywhere.
+/// The heap of a node's first worker.
 pub struct Heap<'a> {
     worker: &'a mut Worker,
+    /// Atoms below have the same number at all nodes.
+    atoms: u32,
     /// Exports whose variables had values when they were to be marked.
     late: &'a mut Vec<ExportId>,
 }
 
 impl<'a> Heap<'a> {
-    /// This worker's. Exports come into `late` that are to be told as marked though no marker will.
-    pub fn new(worker: &'a mut Worker, late: &'a mut Vec<ExportId>) -> Heap<'a> {
-        Heap { worker, late }
+    /// This worker's, of a node that has the first `atoms` atoms in common with all others. Exports come into `late`
+    /// that are to be told as marked though no marker will.
+    pub fn new(worker: &'a mut Worker, atoms: u32, late: &'a mut Vec<ExportId>) -> Heap<'a> {
+        Heap { worker, atoms, late }
     }
     fn object(&self, value: Word) -> Seen {
         let worker = &*self.worker;
@@ -110,8 +113,8 @@ impl Store for Heap<'_> {
     fn room(&mut self, words: usize) -> Result<(), Full> {
         self.worker.ensure(words).map_err(|_| Full)
     }
-    fn text(&self, _: u32) -> Option<&[u8]> {
-        None
+    fn text(&self, atom: u32) -> Option<&[u8]> {
+        (atom >= self.atoms).then(|| self.worker.atoms.text(Atom(atom)))
     }
     fn atom(&mut self, text: &[u8]) -> Option<u32> {
         Some(self.worker.atoms.intern(text).0)

@@ -11,8 +11,9 @@
 //! heap <-- Store -- With::receive <-- network
 //! ```
 
-//! The rest joins it to what sends and computes: `heap` is a [`Store`] over a runtime node's heap, `node` a program of the machine layer that
-//! owns such a node and its protocol, and [`run`] lets several of them be threads of this process.
+//! The rest joins it to what sends and computes: `heap` is a [`Store`] over a runtime node's heap, `node` a program of
+//! the machine layer that owns such a node and its protocol, and [`run`] lets several of them be threads of this
+//! process (`run_part`: processes under MPI).
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,8 @@ mod tokens;
 pub use heap::Heap;
 pub use message::{Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
 pub use protocol::{Counters, Depth, Fault, Goal, Options, Post, Protocol, With};
-pub use run::{Run, run};
+#[cfg(feature = "mpi")]
+pub use run::run_part;
+pub use run::{Part, Run, run};
 pub use store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 pub use tokens::{Name, Packed, Reference, Token, Tokens};

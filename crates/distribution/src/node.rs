@@ -5,14 +5,16 @@
 //! variables and make goals ready.
 //!
 //! Invariants:
-//! - J1 A node that is reducing is woken after a message for it can be seen: bells ring at the next background work, before which the machine
-//!   has polled, and so published.
+//! - J1 A node of this process that is reducing is woken after a message for it can be seen: bells ring at the next
+//!   background work, before which the machine has polled, and so published. A node of another process looks by
+//!   itself.
 //! - J2 A node whose run has ended, by itself or because another one's has, reduces nothing more and drops what comes: so the machine finds
 //!   that nobody has anything to do.
 
 use crate::heap::Heap;
 use crate::message::Message;
 use crate::protocol::{Fault, Goal, Options, Post, Protocol};
+use crate::run::Part;
 use crate::store::{ExportId, ImportId};
 use fabric::{Fabric, NodeId, Priority, Time};
 use machine::{Call, Context, Here, Program, Verdict, WORDS};
@@ -34,6 +36,9 @@ pub(crate) struct Reducer<'a> {
     /// What the run begins with: at the first node.
     goal: Option<PredicateId>,
     pub(crate) protocol: Protocol,
+    /// Atoms below have the same number at all nodes.
+    atoms: u32,
+    /// Those of all nodes, if they are in this process.
     wakers: Arc<[Waker]>,
     /// J1: who is to be woken.
     bells: Vec<NodeId>,
@@ -69,28 +74,31 @@ impl<F: Fabric> Post for Mail<'_, '_, F> {
 }
 
 impl<'a> Reducer<'a> {
-    /// A node that is going to run, beginning with this goal if it is to have one.
+    /// A node that is going to run, beginning with this goal if it is to have one. The first `atoms` atoms have the
+    /// same numbers at all nodes.
     pub(crate) fn new(
         node: &'a mut Node,
         goal: Option<PredicateId>,
-        id: NodeId,
+        (id, nodes): (NodeId, u32),
+        atoms: u32,
         wakers: Arc<[Waker]>,
     ) -> Reducer<'a> {
-        let options = Options { identities: false, ..Options::new(id, wakers.len() as u32) };
+        let options = Options { identities: false, ..Options::new(id, nodes) };
         let (bells, late, over, ended) = (Vec::new(), Vec::new(), false, None);
-        Reducer { node, goal, protocol: Protocol::new(options), wakers, bells, late, over, ended }
+        Reducer { node, goal, protocol: Protocol::new(options), atoms, wakers, bells, late, over, ended }
     }
 
     /// When all nodes are done: when the run ended here by itself, and how; or what waits.
-    pub(crate) fn end(&mut self) -> (Option<Time>, RunOutcome) {
-        if let Some((time, outcome)) = self.ended.take() {
-            return (Some(time), outcome);
-        }
-        if self.over {
-            return (None, RunOutcome::Success);
-        }
-        let outcome = self.node.stuck();
-        (None, self.node.end(Some(outcome)))
+    pub(crate) fn end(&mut self) -> Part {
+        let (time, outcome) = match self.ended.take() {
+            Some((time, outcome)) => (Some(time.0), outcome),
+            None if self.over => (None, RunOutcome::Success),
+            None => {
+                let outcome = self.node.stuck();
+                (None, self.node.end(Some(outcome)))
+            }
+        };
+        Part { time, outcome, counters: self.protocol.counters() }
     }
 
     /// The run ends, with this outcome unless the node has one.
@@ -115,7 +123,7 @@ impl<'a> Reducer<'a> {
 
     /// Tells the protocol what has happened; false if nothing has.
     fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
-        let Reducer { node, protocol, bells, late, .. } = self;
+        let Reducer { node, atoms, protocol, bells, late, .. } = self;
         let worker = node.worker();
         let mut any = false;
         let mut mail = Mail { context, bells };
@@ -125,7 +133,7 @@ impl<'a> Reducer<'a> {
                 Outward::Throw { predicate, .. } => worker.predicates.get(*predicate).awaits,
                 _ => 0,
             };
-            let mut heap = Heap::new(worker, late);
+            let mut heap = Heap::new(worker, *atoms, late);
             let mut with = protocol.with(&mut heap, &mut mail);
             match event {
                 Outward::Throw { node, priority, predicate, args } => {
@@ -142,7 +150,7 @@ impl<'a> Reducer<'a> {
         }
         let (dead, lost) = (worker.take_dead(), worker.take_lost());
         let mut told = Vec::new();
-        let mut heap = Heap::new(worker, &mut told);
+        let mut heap = Heap::new(worker, *atoms, &mut told);
         let mut with = protocol.with(&mut heap, &mut mail);
         dead.into_iter().for_each(|import| with.dead(ImportId(import)));
         lost.into_iter().for_each(|export| with.lost(ExportId(export)));
@@ -156,7 +164,7 @@ impl<'a> Reducer<'a> {
     /// J1.
     fn ring(&mut self) {
         for to in self.bells.drain(..) {
-            self.wakers[to.0 as usize].wake();
+            self.wakers.get(to.0 as usize).inspect(|waker| waker.wake());
         }
     }
 }
@@ -182,11 +190,11 @@ impl Program for Reducer<'_> {
                     buffer.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
                     &buffer
                 };
-                let Reducer { node, protocol, bells, late, .. } = self;
+                let Reducer { node, atoms, protocol, bells, late, .. } = self;
                 let received = Message::read(words, protocol.options().nodes)
                     .map_err(|malformed| Fault::of(call.from, malformed))
                     .and_then(|message| {
-                        let mut heap = Heap::new(node.worker(), late);
+                        let mut heap = Heap::new(node.worker(), *atoms, late);
                         protocol.with(&mut heap, &mut Mail { context, bells }).receive(call.from, message)
                     });
                 if let Err(fault) = received {
@@ -211,8 +219,8 @@ impl Program for Reducer<'_> {
         if self.tell(context) || turn == Turn::Look {
             return true;
         }
-        let Reducer { node, protocol, bells, late, .. } = self;
-        let mut heap = Heap::new(node.worker(), late);
+        let Reducer { node, atoms, protocol, bells, late, .. } = self;
+        let mut heap = Heap::new(node.worker(), *atoms, late);
         protocol.with(&mut heap, &mut Mail { context, bells }).flush();
         // What came from outside makes the node attend: then it has a turn.
         let outside = self.node.has_events() && self.node.look_outside();

@@ -1,12 +1,13 @@
-//! Nodes that are threads of this process.
+//! Runs of a program: its nodes are threads of this process, or processes under an MPI launcher.
 
 use crate::node::Reducer;
 use crate::protocol::Counters;
-use fabric::{NodeId, Time, threads};
+use fabric::{NodeId, threads};
 use machine::{Costs, Machine};
 use runtime::node::Node;
 use runtime::outcome::RunOutcome;
 use runtime::waker::Waker;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use term::abi::PredicateId;
 
@@ -19,8 +20,25 @@ pub struct Run {
     pub counters: Vec<Counters>,
 }
 
-/// Runs a goal without arguments at the first node, and all that follows from it, to the end. The nodes are numbered in this order, have the
-/// same program, a table of atoms in common, and one worker each.
+/// What became of a run at one node.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// When the run ended here by itself, in nanoseconds since it began.
+    pub(crate) time: Option<u64>,
+    pub(crate) outcome: RunOutcome,
+    pub(crate) counters: Counters,
+}
+
+impl Run {
+    /// All parts of a run, in the order of nodes.
+    pub fn of(parts: Vec<Part>) -> Run {
+        let counters = parts.iter().map(|part| part.counters).collect();
+        Run { outcome: outcome(parts), counters }
+    }
+}
+
+/// Runs a goal without arguments at the first node, and all that follows from it, to the end. The nodes are numbered
+/// in this order, have the same program, a table of atoms in common, and one worker each.
 pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::Failed> {
     let wakers: Arc<[Waker]> = nodes.iter_mut().map(|node| node.worker().waker()).collect();
     let count = nodes.len() as u32;
@@ -30,21 +48,35 @@ pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::F
         let place = &places[id.0 as usize];
         let node = place.lock().expect("nobody panics meanwhile").take().expect("a node is made once");
         let first = (id == NodeId(0)).then_some(goal);
-        Machine::new(id, count, Reducer::new(node, first, id, wakers.clone()), Costs::REAL)
+        Machine::new(id, count, Reducer::new(node, first, (id, count), u32::MAX, wakers.clone()), Costs::REAL)
     };
-    let end =
-        |mut machine: Machine<Reducer<'_>>| (machine.program.end(), machine.program.protocol.counters());
-    let ends = threads::run(count, make, end)?;
-    let (ends, counters) = ends.into_iter().unzip();
-    Ok(Run { outcome: outcome(ends), counters })
+    let end = |mut machine: Machine<Reducer<'_>>| machine.program.end();
+    Ok(Run::of(threads::run(count, make, end)?))
+}
+
+/// The same with one node in each process of a job: this one's part. The nodes have the same program, one worker
+/// each, and the first `atoms` atoms have the same numbers at all of them. After an error the job cannot go on (see
+/// [`fabric::mpi::Session::run`]).
+#[cfg(feature = "mpi")]
+pub fn run_part(
+    session: &mut fabric::mpi::Session,
+    node: &mut Node,
+    goal: PredicateId,
+    atoms: u32,
+) -> Result<Part, fabric::mpi::Error> {
+    let count = session.nodes();
+    let machine = session.run(|id| {
+        let first = (id == NodeId(0)).then_some(goal);
+        Machine::new(id, count, Reducer::new(node, first, (id, count), atoms, Arc::default()), Costs::REAL)
+    });
+    Ok(machine?.program.end())
 }
 
 /// What the ends of all nodes are together.
-fn outcome(ends: Vec<(Option<Time>, RunOutcome)>) -> RunOutcome {
-    let several = ends.len() > 1;
-    let numbered = || ends.iter().enumerate();
-    let first = numbered().filter_map(|(node, (time, outcome))| Some((time.as_ref()?, node, outcome)));
-    if let Some((_, node, outcome)) = first.min_by_key(|&(time, node, _)| (time, node)) {
+fn outcome(parts: Vec<Part>) -> RunOutcome {
+    let several = parts.len() > 1;
+    let ended = parts.iter().enumerate().filter_map(|(node, part)| Some((part.time?, node, &part.outcome)));
+    if let Some((_, node, outcome)) = ended.min_by_key(|&(time, node, _)| (time, node)) {
         return match outcome.clone() {
             RunOutcome::Failed(error) if several => {
                 RunOutcome::Failed(error.detail(format!("at node {node}")))
@@ -53,8 +85,10 @@ fn outcome(ends: Vec<(Option<Time>, RunOutcome)>) -> RunOutcome {
         };
     }
     let (mut all, mut sum) = (Vec::new(), 0);
-    for (_, outcome) in ends {
-        if let RunOutcome::Deadlock { mut goals, count } = outcome {
+    for part in parts {
+        if let RunOutcome::Deadlock { mut goals, count } = part.outcome {
+            let before = all.len();
+            goals.iter_mut().filter_map(|goal| goal.holder.as_mut()).for_each(|holder| *holder += before);
             all.append(&mut goals);
             sum += count;
         }

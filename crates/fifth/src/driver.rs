@@ -1,12 +1,15 @@
 //! From a program's clauses to a running node.
 
 use crate::cli::{Engine, Stage};
+use crate::job::{self, Job};
+use crate::output;
 use crate::sources::Read;
 use anyhow::Context;
 use runtime::native::Native;
 use runtime::node::Node;
 use runtime::outcome::RunOutcome;
 use runtime::program::{Load, PredicateInfo};
+use runtime::statistics::Statistics;
 use runtime::worker::Collect;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -30,6 +33,12 @@ pub(crate) struct Machine {
     pub(crate) others: Vec<Node>,
     /// What the protocol between the nodes has done, after a run; empty of one node.
     pub(crate) counters: Vec<distribution::Counters>,
+    /// This process is one of several, each of which has a node.
+    pub(crate) job: Option<Job>,
+    /// Of a job: atoms that all nodes have under the same numbers.
+    atoms_in_common: u32,
+    /// Counters of the nodes of other processes, after a run.
+    elsewhere: Vec<Statistics>,
     /// What [`Machine::builtins`] answers; empty until somebody asks.
     builtins: Rc<[Builtin]>,
     /// Code stays mapped as long as the node may run it.
@@ -37,18 +46,20 @@ pub(crate) struct Machine {
 }
 
 /// The nodes could not be made: not the program's fault.
-fn new_nodes(engine: &Engine, own: &[Native]) -> anyhow::Result<Vec<Node>> {
+fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Result<Vec<Node>> {
+    // Those of this process.
     let count = engine.nodes.count;
-    if count > 1 {
-        several_nodes(engine)?;
-    }
+    let place = |node| match job {
+        Some(job) => NodePlace { node: job.node(), nodes: job.nodes(), share: job.here(), ticks: true },
+        None => NodePlace { node, nodes: count, share: count, ticks: false },
+    };
     let mut natives = runtime::builtins::natives();
     natives.extend_from_slice(own);
-    let candidates = if count > 1 { vec![1] } else { engine.workers.candidates()? };
+    let candidates = if place(0).nodes > 1 { vec![1] } else { engine.workers.candidates()? };
     let mut candidates = candidates.into_iter();
     let first = loop {
         let workers = candidates.next().expect("the last candidate is returned or refused");
-        match Node::new(node_options(engine, workers, 0), Arc::default(), natives.clone()) {
+        match Node::new(node_options(engine, workers, place(0)), Arc::default(), natives.clone()) {
             Ok(node) => break node,
             Err(error) if candidates.len() == 0 => anyhow::bail!("{error}"),
             Err(_) => {}
@@ -57,7 +68,7 @@ fn new_nodes(engine: &Engine, own: &[Native]) -> anyhow::Result<Vec<Node>> {
     let mut nodes = vec![first];
     for number in 1..count {
         let atoms = nodes[0].worker().atoms.clone();
-        let node = Node::new(node_options(engine, 1, number), atoms, natives.clone());
+        let node = Node::new(node_options(engine, 1, place(number)), atoms, natives.clone());
         nodes.push(node.map_err(|error| anyhow::anyhow!("node {number} of {count}: {error}"))?);
     }
     let mut workers: Vec<_> = nodes.iter_mut().map(Node::worker).collect();
@@ -70,17 +81,30 @@ fn new_nodes(engine: &Engine, own: &[Native]) -> anyhow::Result<Vec<Node>> {
 
 /// What does not go with several nodes.
 fn several_nodes(engine: &Engine) -> anyhow::Result<()> {
-    let more = "one of several nodes (--nodes) has one worker: leave out --workers, or say --workers 1";
-    anyhow::ensure!(engine.workers.given.is_none_or(|workers| workers == 1), more);
-    let single = [("--stats-file", engine.stats_file.is_some()), ("--trace", engine.trace.is_some())];
-    for (option, given) in single {
-        anyhow::ensure!(!given, "{option} describes one node: it does not go with --nodes yet");
+    let more = "one of several nodes has one worker: leave out --workers, or say --workers 1";
+    if engine.workers.given.is_some_and(|workers| workers > 1) {
+        return Err(job::refusal(more.into()));
     }
-    Ok(())
+    let single = [("--stats-file", engine.stats_file.is_some()), ("--trace", engine.trace.is_some())];
+    match single.iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            Err(job::refusal(format!("{option} describes one node: it does not go with several nodes yet")))
+        }
+        None => Ok(()),
+    }
 }
 
-fn node_options(engine: &Engine, workers: u32, node: u32) -> runtime::worker::Options {
-    let nodes = engine.nodes.count;
+/// Where a node is among all.
+struct NodePlace {
+    node: u32,
+    nodes: u32,
+    /// Nodes that share this host, or this process.
+    share: u32,
+    ticks: bool,
+}
+
+fn node_options(engine: &Engine, workers: u32, place: NodePlace) -> runtime::worker::Options {
+    let NodePlace { node, nodes, share, ticks } = place;
     // Nodes that do the same things at the same time would find less.
     let seed = |seed: u64| seed.wrapping_add(u64::from(node).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     runtime::worker::Options {
@@ -94,24 +118,63 @@ fn node_options(engine: &Engine, workers: u32, node: u32) -> runtime::worker::Op
         trace: engine.trace.is_some(),
         node,
         nodes,
-        share: nodes,
+        share,
+        ticks,
         schedule: engine.schedule,
         ..runtime::worker::Options::alone(workers as usize)
     }
 }
 
 impl Machine {
-    /// A node that knows the builtins only.
+    /// A node that knows the builtins only, or as many as the options say.
     pub(crate) fn new(engine: &Engine) -> anyhow::Result<Machine> {
-        Machine::with_natives(engine, &[])
+        Machine::with(engine, &[], None)
     }
 
     /// The same with more builtins.
     pub(crate) fn with_natives(engine: &Engine, natives: &[Native]) -> anyhow::Result<Machine> {
-        let mut nodes = new_nodes(engine, natives)?;
-        let (others, counters) = (nodes.split_off(1), Vec::new());
+        Machine::with(engine, natives, None)
+    }
+
+    /// The same as [`Machine::new`]; under an MPI launcher, the node of this process. All processes call it together.
+    pub(crate) fn under_launcher(engine: &Engine) -> anyhow::Result<Machine> {
+        let size = job::size();
+        if size > 1 || engine.nodes.count > 1 {
+            several_nodes(engine)?;
+        }
+        if size == 1 {
+            return Machine::new(engine);
+        }
+        if engine.nodes.count > 1 {
+            return Err(job::refusal(format!("each of these {size} processes is a node: leave out --nodes")));
+        }
+        Machine::with(engine, &[], Some(Job::join(size)?))
+    }
+
+    fn with(engine: &Engine, natives: &[Native], job: Option<Job>) -> anyhow::Result<Machine> {
+        let nodes = new_nodes(engine, natives, job.as_ref());
+        // Without the job nothing more can be said.
+        let mut nodes = if job.is_some() { nodes.inspect_err(output::error)? } else { nodes? };
+        let others = nodes.split_off(1);
         let node = nodes.pop().expect("there is at least one");
-        Ok(Machine { node, others, counters, builtins: Rc::default(), code: Vec::new() })
+        let (counters, elsewhere) = (Vec::new(), Vec::new());
+        let (builtins, code, atoms_in_common) = (Rc::default(), Vec::new(), u32::MAX);
+        Ok(Machine { node, others, counters, job, atoms_in_common, elsewhere, builtins, code })
+    }
+
+    /// Whether another process has the first node.
+    pub(crate) fn follows(&self) -> bool {
+        self.job.as_ref().is_some_and(|job| job.node() > 0)
+    }
+
+    /// All atoms that there are now have the same numbers at all nodes; those that come later may not.
+    pub(crate) fn have_atoms_in_common(&mut self) {
+        self.atoms_in_common = self.atoms().len() as u32;
+    }
+
+    /// This process goes on alone.
+    pub(crate) fn leave_job(&mut self) {
+        self.job.take().into_iter().for_each(Job::leave);
     }
 
     /// The node's atoms, for reading program texts.
@@ -235,6 +298,14 @@ impl Machine {
         let worker = self.node.worker();
         let (module, name) = (worker.intern(module), worker.intern(name));
         let Some(predicate) = worker.predicates.lookup(module, name, 0) else { return Ok(None) };
+        if let Some(job) = &mut self.job {
+            let ran = job.run(&mut self.node, predicate, self.atoms_in_common)?;
+            self.leave_job();
+            // At the others there is nothing to be said.
+            let Some((run, mut figures)) = ran else { return Ok(Some(RunOutcome::Success)) };
+            (self.counters, self.elsewhere) = (run.counters, figures.split_off(1));
+            return Ok(Some(run.outcome));
+        }
         if self.others.is_empty() {
             return Ok(Some(self.node.run(predicate, &[])));
         }
@@ -244,8 +315,9 @@ impl Machine {
         Ok(Some(run.outcome))
     }
     /// The counters of all workers, those of each node behind those of the one before.
-    pub(crate) fn statistics(&self) -> Vec<runtime::statistics::Statistics> {
-        std::iter::once(&self.node).chain(&self.others).flat_map(Node::statistics_by_worker).collect()
+    pub(crate) fn statistics(&self) -> Vec<Statistics> {
+        let here = std::iter::once(&self.node).chain(&self.others).flat_map(Node::statistics_by_worker);
+        here.chain(self.elsewhere.iter().cloned()).collect()
     }
 }
 

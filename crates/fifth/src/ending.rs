@@ -46,7 +46,11 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, read: Option<&Rea
     }
     let record = figures.map(|figures| Recording::start(machine, figures));
     let started = Instant::now();
+    let follows = machine.follows();
     let outcome = machine.run("main", "main")?.expect("the compiler checked that main:main/0 is there");
+    if follows {
+        return Ok(0);
+    }
     let outcome = match runtime::builtins::io::flush(machine.node.worker()) {
         Err(error) if matches!(outcome, RunOutcome::Success | RunOutcome::Exit(_)) => {
             RunOutcome::Failed(error)

@@ -1,50 +1,62 @@
-//! Under an MPI launcher: experiments that measure between processes do so, and then the first process goes on alone.
+//! Under an MPI launcher: this process is one of several, which run a program together, a node each, or measure between
+//! each other. The first process compiles the program and gives it to the others; it alone has the terminal.
+
+#[cfg(not(feature = "mpi"))]
+#[path = "job/without.rs"]
+mod processes;
+#[cfg(feature = "mpi")]
+mod processes;
+
+pub(crate) use processes::{Job, measure_together};
 
 use lab::report::Table;
 use lab::{Config, Experiment};
+use std::fmt;
 
-/// Launchers tell a process how many there are: that of Open MPI, and that of MPICH and its kin.
-const SIZES: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+/// Launchers tell a process how many there are, and which it is: that of Open MPI, that of MPICH and its kin, and
+/// Slurm's `srun`.
+const VARIABLES: [[&str; 2]; 3] = [
+    ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"],
+    ["PMI_SIZE", "PMI_RANK"],
+    ["SLURM_STEP_NUM_TASKS", "SLURM_PROCID"],
+];
+
+fn variable(which: usize) -> Option<u32> {
+    VARIABLES.iter().find_map(|names| std::env::var(names[which]).ok()?.parse().ok())
+}
+
+/// How many processes the job has, by the environment; 1 without a launcher.
+pub(crate) fn size() -> u32 {
+    variable(0).unwrap_or(1)
+}
+
+/// Whether this process is the one that says what all would say.
+pub(crate) fn speaks() -> bool {
+    size() == 1 || variable(1).is_none_or(|rank| rank == 0)
+}
+
+/// What is wrong is for the first process to say.
+#[derive(Debug)]
+pub(crate) struct Untold;
+
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the first process says what is wrong")
+    }
+}
+
+impl std::error::Error for Untold {}
+
+/// What is wrong with the command line that all processes have.
+pub(crate) fn refusal(text: String) -> anyhow::Error {
+    if speaks() { anyhow::Error::msg(text) } else { Untold.into() }
+}
 
 /// What these experiments measure between the processes of this job: a table each, or nothing if this process is
 /// alone. `None`: this is not the first process, and has nothing more to do.
 pub(crate) fn measure(experiments: &[&Experiment], config: &Config) -> anyhow::Result<Option<Vec<Table>>> {
-    let size = SIZES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok()).unwrap_or(1);
-    if size == 1 { Ok(Some(Vec::new())) } else { together(size, experiments, config) }
-}
-
-#[cfg(not(feature = "mpi"))]
-fn together(size: u32, _: &[&Experiment], _: &Config) -> anyhow::Result<Option<Vec<Table>>> {
-    anyhow::bail!(
-        "this is one of {size} processes, but fifth was built without its feature `mpi`: build it with `--features mpi`, \
-         or run it without the MPI launcher"
-    )
-}
-
-#[cfg(feature = "mpi")]
-fn together(size: u32, experiments: &[&Experiment], config: &Config) -> anyhow::Result<Option<Vec<Table>>> {
-    use crate::output;
-    use anyhow::{Context, ensure};
-    use fabric::{NodeId, mpi};
-
-    let parts = experiments.iter().map(|experiment| {
-        lab::between_processes(experiment.name).with_context(|| {
-            format!("{} measures nothing between processes: run it without the MPI launcher", experiment.name)
-        })
-    });
-    let parts = parts.collect::<anyhow::Result<Vec<lab::Between>>>()?;
-    let mut session = mpi::Session::start()?;
-    let first = session.node() == NodeId(0);
-    let measured = (|| {
-        let (nodes, library) = (session.nodes(), mpi::launch::library());
-        ensure!(
-            nodes == size,
-            "this is one of {size} processes, but {library}, with which fifth was built, sees {nodes}: use the launcher of that library"
-        );
-        parts.iter().map(|part| Ok(part(&mut session, config)?)).collect::<anyhow::Result<Vec<Table>>>()
-    })();
-    // Without a session the job is over, and nothing more can be said.
-    let tables = measured.inspect_err(output::error)?;
-    session.finish();
-    Ok(first.then_some(tables))
+    match size() {
+        1 => Ok(Some(Vec::new())),
+        size => measure_together(size, experiments, config),
+    }
 }

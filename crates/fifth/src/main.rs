@@ -25,7 +25,7 @@ mod workers;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command, Engine, MessageFormat, Stage};
-use driver::Machine;
+use driver::{Compiled, Machine};
 use sources::Read;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         Command::Lab { command } => laboratory::run(command),
     };
     match (result, cli.command.message_format()) {
-        (Err(error), MessageFormat::Json) => {
+        (Err(error), MessageFormat::Json) if !error.is::<job::Untold>() => {
             report::json_error(&error);
             ExitCode::from(USAGE)
         }
@@ -70,7 +70,9 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            output::error(&error);
+            if !error.is::<job::Untold>() {
+                output::error(&error);
+            }
             ExitCode::from(USAGE)
         }
     }
@@ -78,6 +80,9 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
 
 /// Help and version go to standard output; what is wrong with the command line to standard error.
 fn told(error: &clap::Error) -> anyhow::Result<u8> {
+    if !job::speaks() {
+        return Ok(if error.use_stderr() { USAGE } else { 0 });
+    }
     if error.use_stderr() {
         // A closed standard error leaves nobody to tell.
         let _ = error.print();
@@ -135,24 +140,49 @@ fn read(machine: &mut Machine, options: &cli::Sources) -> anyhow::Result<Read> {
 }
 
 fn run(options: &cli::Run) -> anyhow::Result<u8> {
-    let mut machine = Machine::new(&options.engine)?;
-    let mut read = read(&mut machine, &options.sources)?;
+    let mut machine = Machine::under_launcher(&options.engine)?;
+    let result = run_in(&mut machine, options);
+    if machine.job.is_some() {
+        // It ends with the machine, and with it all processes.
+        let _ = result.as_ref().inspect_err(|error| output::error(error));
+    }
+    result
+}
+
+fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
+    let (compiled, read) = if machine.follows() {
+        (standalone::received(machine)?, None)
+    } else {
+        let prepared = prepare(machine, options);
+        let compiled = prepared.as_ref().ok().and_then(|prepared| prepared.as_ref().ok());
+        standalone::give(machine, compiled.map(|(compiled, _)| compiled))?;
+        match prepared? {
+            Ok((compiled, read)) => (Some(compiled), Some(read)),
+            Err(code) => return Ok(code),
+        }
+    };
+    let Some(compiled) = compiled else { return Ok(0) };
+    machine.load(&compiled)?;
+    runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
+    ending::run_main(machine, &options.engine, read.as_ref())
+}
+
+/// The program as code, with its text; or the exit code if it is not to be run.
+fn prepare(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<Result<(Compiled, Read), u8>> {
+    let mut read = read(machine, &options.sources)?;
     if let Some(stage @ (Stage::Tokens | Stage::Clauses)) = options.dump {
         let errors = report::diagnostics(&read.diagnostics, &read.sources, options.sources.message_format);
-        output::write(&dump_text(&mut machine, &read, stage))?;
-        return Ok(if errors { USAGE } else { 0 });
+        output::write(&dump_text(machine, &read, stage))?;
+        return Ok(Err(if errors { USAGE } else { 0 }));
     }
-    let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
-        return Ok(USAGE);
+    let Some(program) = compile(machine, &mut read, options.sources.message_format) else {
+        return Ok(Err(USAGE));
     };
     let code = machine.code_options(&options.engine);
     if let Some(stage) = options.dump {
-        return output::write(&machine.dump(&program, stage, &code)?).map(|()| 0);
+        return output::write(&machine.dump(&program, stage, &code)?).map(|()| Err(0));
     }
-    let compiled = machine.generate(program, &code)?;
-    machine.load(&compiled)?;
-    runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
-    ending::run_main(&mut machine, &options.engine, Some(&read))
+    Ok(Ok((machine.generate(program, &code)?, read)))
 }
 
 fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {

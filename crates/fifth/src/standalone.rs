@@ -6,7 +6,7 @@
 use crate::cli::Executable;
 use crate::destination::Destination;
 use crate::driver::{Compiled, Machine};
-use crate::{ending, section};
+use crate::{ending, output, section};
 use anyhow::{Context, bail};
 use clap::Parser;
 use compiler::ir;
@@ -70,17 +70,49 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
         Ok(options) => options,
         Err(error) => return crate::told(&error),
     };
-    let bundle: Bundle = postcard::from_bytes(bytes).context("the program in this executable is damaged")?;
-    let mut machine = Machine::new(&options.engine)?;
-    for (number, text) in bundle.atoms.iter().enumerate() {
-        if machine.atoms().intern(text).0 as usize != number {
-            bail!("the program in this executable is damaged: its atoms do not fit");
-        }
+    let mut machine = Machine::under_launcher(&options.engine)?;
+    let result = start_in(&mut machine, bytes, options);
+    if machine.job.is_some() {
+        // It ends with the machine, and with it all processes.
+        let _ = result.as_ref().inspect_err(|error| output::error(error));
     }
-    let compiled = unbundle(bundle)?;
+    result
+}
+
+fn start_in(machine: &mut Machine, bytes: &[u8], options: Executable) -> anyhow::Result<u8> {
+    let compiled = unbundle(machine, bytes).context("the program in this executable is damaged")?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(options.arguments));
-    ending::run_main(&mut machine, &options.engine, None)
+    ending::run_main(machine, &options.engine, None)
+}
+
+/// The first process of a job gives the program to the others; without one, the job is over.
+pub(crate) fn give(machine: &mut Machine, compiled: Option<&Compiled>) -> anyhow::Result<()> {
+    let bytes = match compiled {
+        _ if machine.job.is_none() => return Ok(()),
+        Some(compiled) => {
+            postcard::to_stdvec(&bundle(machine, compiled)).context("cannot store the program")?
+        }
+        None => Vec::new(),
+    };
+    machine.have_atoms_in_common();
+    machine.job.as_mut().map(|job| job.broadcast(bytes)).transpose()?;
+    if compiled.is_none() {
+        machine.leave_job();
+    }
+    Ok(())
+}
+
+/// What another process gets; `None`: the job is over.
+pub(crate) fn received(machine: &mut Machine) -> anyhow::Result<Option<Compiled>> {
+    let bytes = machine.job.as_mut().map_or(Ok(Vec::new()), |job| job.broadcast(Vec::new()))?;
+    if bytes.is_empty() {
+        machine.leave_job();
+        return Ok(None);
+    }
+    unbundle(machine, &bytes)
+        .context("the first process runs another fifth: its program does not fit")
+        .map(Some)
 }
 
 fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {
@@ -94,7 +126,14 @@ fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {
     }
 }
 
-fn unbundle(bundle: Bundle) -> anyhow::Result<Compiled> {
+fn unbundle(machine: &mut Machine, bytes: &[u8]) -> anyhow::Result<Compiled> {
+    let bundle: Bundle = postcard::from_bytes(bytes)?;
+    for (number, text) in bundle.atoms.iter().enumerate() {
+        if machine.atoms().intern(text).0 as usize != number {
+            bail!("its atoms do not fit");
+        }
+    }
+    machine.have_atoms_in_common();
     let image = codegen::Image::from_bytes(&bundle.image)?;
     let predicates = (bundle.first_predicate..).zip(bundle.predicates).map(to_predicate).collect();
     let constants = bundle.constants.into_iter().map(to_constant).collect();

@@ -1,11 +1,136 @@
-//! The laboratory under an MPI launcher.
+//! Programs and the laboratory under an MPI launcher.
 
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
+use fabric::Random;
 use fabric::mpi::launch;
-use std::path::Path;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use support::directives;
+use support::process::{Running, Text, end, error, wait_for_line};
+
+/// A job of this number of processes of `fifth`.
+fn job(processes: u32) -> Command {
+    launch::processes(Path::new(env!("CARGO_BIN_EXE_fifth")), processes)
+}
+
+/// `FIFTH_CORPUS` names others, as in `programs`.
+#[test]
+fn a_tenth_of_the_corpus_does_what_it_says_in_two_and_four_processes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let filter = std::env::var("FIFTH_CORPUS").unwrap_or_default();
+    let programs = directives::programs(&root, &filter).unwrap_or_else(|error| panic!("{error}"));
+    let every = if filter.is_empty() { 10 } else { 1 };
+    let about_nodes = |path: &Path| path.parent().is_some_and(|folder| folder.ends_with("nodes"));
+    let (mut ran, mut wrong) = (0, Vec::new());
+    for (number, program) in programs.iter().enumerate() {
+        if number % every > 0 && !about_nodes(&program.path) {
+            continue;
+        }
+        ran += 1;
+        for processes in [2, 4] {
+            let found = directives::in_a_job(&format!("{processes} processes"), job(processes), program);
+            wrong.extend(found.iter().map(|what| format!("{}: {what}", program.path.display())));
+        }
+    }
+    assert!(ran > 0 && wrong.is_empty(), "of {ran} programs:\n{}", wrong.join("\n"));
+}
+
+/// It goes on for ever: a node that works alone, and a stream from it to the first one.
+const ENDLESS: &str = ":- module main.\n\
+    main :- builtin:current_node(_, Total), io:errstream([print(started), nl, flush, sync(S)]), go(S, Total).\n\
+    go(S, Total) :- wait(S) | Last := Total - 1, loop(0)@node(Last), make(L, 0)@node(Last), read(L).\n\
+    loop(N) :- N >= 0 | loop(N).\nread([_ | L]) :- true | read(L).\n\
+    make(L, N) :- true | L = [N | L1], N1 := N + 1, make(L1, N1).\n";
+
+/// The processes of a job that run this file.
+fn ranks(file: &Path) -> Vec<Pid> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let runs = |folder: PathBuf| {
+        let pid: i32 = folder.file_name()?.to_str()?.parse().ok()?;
+        let line = std::fs::read(folder.join("cmdline")).ok()?;
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        let own = words[0] == env!("CARGO_BIN_EXE_fifth").as_bytes();
+        (own && words.contains(&file.as_os_str().as_encoded_bytes())).then(|| Pid::from_raw(pid))?
+    };
+    let mut ranks: Vec<Pid> = processes.flatten().filter_map(|entry| runs(entry.path())).collect();
+    ranks.sort_unstable_by_key(|pid| pid.as_raw_nonzero());
+    ranks
+}
+
+fn start(text: &Text, processes: u32) -> Running {
+    let mut job = job(processes);
+    Running::start(job.arg("run").arg(&text.0).stdout(Stdio::piped()).stderr(Stdio::piped()))
+}
+
+#[test]
+fn a_process_that_is_killed_ends_the_job_at_once_whenever_that_is() {
+    let text = Text::new("killed", ENDLESS.as_bytes());
+    let mut random = Random::new(29);
+    for run in 0..20 {
+        let processes = 2 + run % 3;
+        let child = start(&text, processes);
+        let victims = loop {
+            let ranks = ranks(&text.0);
+            if ranks.len() == processes as usize {
+                break ranks;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        // While they find each other, compile, or run.
+        std::thread::sleep(Duration::from_micros(random.below(600_000).into()));
+        let victim = victims[random.below(processes) as usize];
+        let killed = Instant::now();
+        kill_process(victim, Signal::KILL).expect("it runs");
+        let output = end(child);
+        assert!(!output.status.success(), "run {run}: {}", error(&output));
+        assert!(killed.elapsed() < Duration::from_secs(10), "run {run} took {:?}", killed.elapsed());
+        assert_eq!(ranks(&text.0), [], "run {run}");
+    }
+}
+
+#[test]
+fn a_process_that_is_interrupted_ends_the_program_with_one_report() {
+    let text = Text::new("interrupted", ENDLESS.as_bytes());
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut child = start(&text, 3);
+        wait_for_line(&mut child, "started");
+        std::thread::sleep(Duration::from_millis(200));
+        let ranks = ranks(&text.0);
+        // The last one works.
+        kill_process(ranks[ranks.len() - 1], signal).expect("it runs");
+        let output = end(child);
+        let told = error(&output);
+        assert_eq!(
+            (output.status.code(), told.matches("fifth: interrupted").count()),
+            (Some(130), 1),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn only_the_first_process_says_what_is_wrong_with_the_command_line() {
+    for (arguments, says) in [
+        (&["run", "--frob"][..], "unexpected argument '--frob'"),
+        (&["run", "/nowhere.kl1"], "cannot read /nowhere.kl1"),
+        (&["run", "--nodes", "2", "x.kl1"], "each of these 3 processes is a node: leave out --nodes"),
+        (&["run", "-w", "2", "x.kl1"], "one of several nodes has one worker"),
+    ] {
+        let mut job = job(3);
+        job.args(arguments);
+        let output = launch::outcome(job).expect("a launcher");
+        let told = error(&output);
+        assert_eq!((output.status.code(), told.matches(says).count()), (Some(2), 1), "{arguments:?}: {told}");
+    }
+}
 
 /// `fifth lab run` in this number of processes: whether it ends well, standard output, standard error.
 fn lab(processes: u32, arguments: &[&str]) -> (bool, String, String) {
-    let mut job = launch::processes(Path::new(env!("CARGO_BIN_EXE_fifth")), processes);
+    let mut job = job(processes);
     job.args(["lab", "run", "--scale", "small", "--runs", "2"]).args(arguments);
     let output = launch::outcome(job).expect("a launcher");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

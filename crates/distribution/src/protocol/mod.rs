@@ -27,6 +27,7 @@ use crate::store::{ExportId, ImportId, Seen, Store};
 use exports::{Export, Exports};
 use fabric::NodeId;
 use imports::{Import, Imports};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -112,7 +113,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// What a node has sent, by kind ([`crate::KINDS`]), and what its tables hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Messages.
     pub sent: [u64; 8],

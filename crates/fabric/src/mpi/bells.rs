@@ -136,6 +136,10 @@ impl Board {
 }
 
 impl Bells {
+    /// How many processes are on this host.
+    pub(super) fn here(&self) -> usize {
+        self.board.here
+    }
     /// All processes call this together; `here` are those of this host.
     pub(super) fn new(
         world: &SimpleCommunicator,

@@ -17,6 +17,7 @@
 mod bells;
 mod drive;
 mod error;
+mod exchange;
 pub mod launch;
 mod peer;
 mod place;

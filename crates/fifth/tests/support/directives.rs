@@ -20,6 +20,7 @@
 use super::execute::{self, Ending, Execution};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -274,19 +275,42 @@ pub(crate) fn on_several_nodes(program: &Program) -> Vec<String> {
     wrong
 }
 
+/// On several nodes that are processes of the job that this command starts.
+pub(crate) fn in_a_job(who: &str, command: Command, program: &Program) -> Vec<String> {
+    let Program { directives, .. } = program;
+    let mut wrong = Vec::new();
+    if directives.errors.is_empty() && !directives.one_worker && !directives.one_node {
+        let ran = execute::executed(command, &[], &program.files(), &directives.arguments, &directives.stdin);
+        check(who, ran.map(|(execution, _)| execution), true, program, &mut wrong);
+    }
+    wrong
+}
+
 fn disorder() -> String {
     format!("--check-heap={}", std::env::var("FIFTH_SEED").unwrap_or("1".into()))
 }
 
 fn run(who: &str, options: &[&str], program: &Program, wrong: &mut Vec<String>) -> Option<Execution> {
     let directives = &program.directives;
-    match execute::compiled(options, &program.files(), &directives.arguments, &directives.stdin) {
+    let ran = execute::compiled(options, &program.files(), &directives.arguments, &directives.stdin);
+    check(who, ran.map(|(execution, _)| execution), options[1] != "1", program, wrong)
+}
+
+/// `several`: workers or nodes.
+fn check(
+    who: &str,
+    ran: Result<Execution, String>,
+    several: bool,
+    program: &Program,
+    wrong: &mut Vec<String>,
+) -> Option<Execution> {
+    let directives = &program.directives;
+    match ran {
         Err(error) => {
             wrong.push(format!("{who}: {error}"));
             None
         }
-        Ok((mut execution, _)) => {
-            let several = options[1] != "1";
+        Ok(mut execution) => {
             if several && directives.any_order && same_but_for_order(&directives.stdout, &execution.stdout) {
                 execution.stdout.clone_from(&directives.stdout);
             }

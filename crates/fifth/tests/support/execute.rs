@@ -92,8 +92,18 @@ pub(crate) fn compiled(
     arguments: &[String],
     stdin: &[u8],
 ) -> Result<(Execution, Vec<Message>), String> {
+    executed(Command::new(env!("CARGO_BIN_EXE_fifth")), options, files, arguments, stdin)
+}
+
+/// The same of a command that ends with the name of the executable.
+pub(crate) fn executed(
+    mut command: Command,
+    options: &[&str],
+    files: &[PathBuf],
+    arguments: &[String],
+    stdin: &[u8],
+) -> Result<(Execution, Vec<Message>), String> {
     let folder = Folder::new()?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
     command.current_dir(&folder.0).args(["run", "--message-format", "json"]).args(options).args(files);
     if !arguments.is_empty() {
         command.arg("--").args(arguments);

@@ -274,6 +274,7 @@ impl Node {
         self.shared.team.begin_run();
         self.threads.begin();
         self.idle = Some(Idle::new(&self.shared, 0));
+        self.home.tick(self.workers.get(0), true);
     }
     /// Worker 0's share of the run. Panics before `begin`.
     pub fn turn(&mut self) -> Turn {
@@ -322,6 +323,7 @@ impl Node {
         self.shared.team.schedule().iter().for_each(|schedule| schedule.leave(0));
         self.threads.end();
         self.workers.get(0).waker().set_running(false);
+        self.home.tick(self.workers.get(0), false);
         self.workers.iter_mut().for_each(|worker| {
             worker.note_figures(true);
             worker.clear_goals();

@@ -170,6 +170,12 @@ impl Home {
         }
         worker.ending.has_failed() || worker.has_resumed() || worker.has_outward()
     }
+    /// A run begins or has ended: ticks if that is wanted all the time.
+    pub(crate) fn tick(&mut self, worker: &Worker, runs: bool) {
+        if worker.options.ticks {
+            self.ticker.set(runs, &worker.waker());
+        }
+    }
     /// Waits for an event.
     fn sleep(&mut self, worker: &mut Worker) {
         if let Some(mut events) = self.events.take() {
@@ -186,7 +192,7 @@ impl Home {
             return;
         }
         let pending = self.has_pending(worker);
-        self.ticker.set(pending, &worker.waker());
+        self.ticker.set(pending || worker.options.ticks, &worker.waker());
         if pending {
             self.look(worker);
         }

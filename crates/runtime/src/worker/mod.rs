@@ -147,6 +147,8 @@ pub struct Options {
     /// How many of them share this process: each gets that part of the address space, of the machine's memory and of
     /// its processors.
     pub share: u32,
+    /// Of a node among several: nobody wakes its first worker for a message, so it looks every 5 ms at least.
+    pub ticks: bool,
 }
 
 impl Options {
@@ -162,6 +164,7 @@ impl Options {
             node: 0,
             nodes: 1,
             share: 1,
+            ticks: false,
         }
     }
 }

@@ -1,0 +1,105 @@
+//! Built with the feature `mpi`. After an error the job cannot go on: whoever has a [`Job`] says what it was before it
+//! drops that, for then the job is over.
+
+use crate::output;
+use anyhow::{Context, ensure};
+use distribution::{Part, Run};
+use fabric::{NodeId, mpi};
+use lab::report::Table;
+use lab::{Config, Experiment};
+use runtime::node::Node;
+use runtime::statistics::Statistics;
+use term::abi::PredicateId;
+
+/// This process's part in a job.
+pub(crate) struct Job {
+    session: mpi::Session,
+}
+
+impl Job {
+    /// All processes of the job, of which the launcher says that there are `size`, call it together.
+    pub(crate) fn join(size: u32) -> anyhow::Result<Job> {
+        let session = mpi::Session::start()?;
+        let sees = session.nodes();
+        if sees != size {
+            // Each of them is alone.
+            session.finish();
+            return Err(super::refusal(others(size, sees)));
+        }
+        Ok(Job { session })
+    }
+    /// Which of its processes this is.
+    pub(crate) fn node(&self) -> u32 {
+        self.session.node().0
+    }
+    /// How many there are.
+    pub(crate) fn nodes(&self) -> u32 {
+        self.session.nodes()
+    }
+    /// How many of them are on this host.
+    pub(crate) fn here(&self) -> u32 {
+        self.session.here()
+    }
+    /// What the first process gives; all call it together.
+    pub(crate) fn broadcast(&mut self, bytes: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+        Ok(self.session.broadcast(bytes)?)
+    }
+    /// Runs a goal at the first node, and all that follows from it at all nodes; all call it together. At the first
+    /// process: what became of it, and what each node counted.
+    pub(crate) fn run(
+        &mut self,
+        node: &mut Node,
+        goal: PredicateId,
+        atoms: u32,
+    ) -> anyhow::Result<Option<(Run, Vec<Statistics>)>> {
+        let part = distribution::run_part(&mut self.session, node, goal, atoms)?;
+        let bytes =
+            postcard::to_stdvec(&(part, node.statistics())).context("cannot store how the run ended")?;
+        let ends = self.session.gather(bytes)?;
+        if ends.is_empty() {
+            return Ok(None);
+        }
+        let ends = ends.iter().enumerate().map(|(node, bytes)| {
+            postcard::from_bytes(bytes)
+                .with_context(|| format!("what node {node} says of its end makes no sense"))
+        });
+        let (parts, figures) = ends.collect::<anyhow::Result<Vec<(Part, Statistics)>>>()?.into_iter().unzip();
+        Ok(Some((Run::of(parts), figures)))
+    }
+    /// This process goes on alone; all call it together.
+    pub(crate) fn leave(self) {
+        self.session.finish();
+    }
+}
+
+fn others(size: u32, sees: u32) -> String {
+    let library = mpi::launch::library();
+    format!(
+        "this is one of {size} processes, but {library}, with which fifth was built, sees {sees}: use the launcher of that library"
+    )
+}
+
+/// See [`super::measure`].
+pub(crate) fn measure_together(
+    size: u32,
+    experiments: &[&Experiment],
+    config: &Config,
+) -> anyhow::Result<Option<Vec<Table>>> {
+    let parts = experiments.iter().map(|experiment| {
+        lab::between_processes(experiment.name).with_context(|| {
+            format!("{} measures nothing between processes: run it without the MPI launcher", experiment.name)
+        })
+    });
+    let parts = parts.collect::<anyhow::Result<Vec<lab::Between>>>()?;
+    let mut session = mpi::Session::start()?;
+    let first = session.node() == NodeId(0);
+    let measured = (|| {
+        let sees = session.nodes();
+        ensure!(sees == size, others(size, sees));
+        parts.iter().map(|part| Ok(part(&mut session, config)?)).collect::<anyhow::Result<Vec<Table>>>()
+    })();
+    // Without a session the job is over, and nothing more can be said.
+    let tables = measured.inspect_err(output::error)?;
+    session.finish();
+    Ok(first.then_some(tables))
+}
