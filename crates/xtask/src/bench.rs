@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the
-//! simulated network, with `--messages`, what goes between threads and processes.
+//! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
@@ -31,6 +31,9 @@ pub(crate) struct Options {
     /// programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json", "network"])]
     messages: bool,
+    /// What shared memory costs between processes, for each MPI library that is there, instead of programs.
+    #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json", "network", "messages"])]
+    dsm: bool,
     /// How fast networks are simulated, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json"])]
     network: bool,
@@ -60,6 +63,10 @@ pub(crate) fn measure(command: &[String]) -> anyhow::Result<()> {
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.messages {
         return messages(root);
+    }
+    if options.dsm {
+        println!("machine: {}", machine());
+        return between_processes(root, &["bench", "--quiet", "--package", "dsm", "--bench", "memory"]);
     }
     if options.network {
         return network(root);
@@ -161,6 +168,11 @@ fn messages(root: &Path) -> anyhow::Result<()> {
     const BENCH: [&str; 6] = ["bench", "--quiet", "--package", "machine", "--bench", "messages"];
     println!("machine: {}", machine());
     finished(cargo().args(BENCH).current_dir(root))?;
+    between_processes(root, &BENCH)
+}
+
+/// A benchmark with each MPI library that is there.
+fn between_processes(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     for library in ["openmpi", "mpich"] {
         let compiler = format!("mpicc.{library}");
         if Command::new(&compiler).arg("--version").output().is_err() {
@@ -168,7 +180,7 @@ fn messages(root: &Path) -> anyhow::Result<()> {
             continue;
         }
         let mut bench = cargo();
-        bench.args(BENCH).args(["--features", "mpi", "--target-dir", &format!("target/{library}")]);
+        bench.args(arguments).args(["--features", "mpi", "--target-dir", &format!("target/{library}")]);
         finished(bench.env("MPICC", compiler).current_dir(root))?;
     }
     Ok(())

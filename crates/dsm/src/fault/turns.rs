@@ -99,6 +99,8 @@ impl<W: Wheel> Turns<W> {
                 break Some(result);
             }
             if step == Step::Again {
+                // Where something comes, more may.
+                turns = 0;
                 continue;
             }
             if turns < TURNS {
@@ -109,7 +111,11 @@ impl<W: Wheel> Turns<W> {
             state.program_waits = true;
             self.leave(&mut state);
             let waited = self.changed.wait_timeout(state, SLEEP);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let (back, ended) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = back;
+            if !ended.timed_out() {
+                turns = 0;
+            }
             state.program_waits = false;
             if state.service_sleeps {
                 self.bell.hush();

@@ -1,0 +1,252 @@
+//! What shared memory costs between two processes, by messages and with the same pages, beside what MPI, `memcpy` and
+//! one node take in the same run: medians of ten. This program is its own node: without a launcher it starts itself
+//! under one.
+
+use dsm::fault::{Attached, Real};
+use dsm::kernels::fft::Fft;
+use dsm::kernels::lu::Lu;
+use dsm::kernels::matmul::Matmul;
+use dsm::kernels::{PAGE_BYTES, PAGE_WORDS, options};
+use dsm::protocol::{Mode, Options};
+use dsm::{Memory, Use};
+use fabric::NodeId;
+use fabric::mpi::{Session, launch, yardstick};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::hint::black_box;
+use std::pin::pin;
+use std::process::ExitCode;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 10;
+/// Pages that are missed one by one in a round.
+const PAGES: usize = 256;
+/// Pages of 64 MB, and those of a stream.
+const MANY: usize = 16_384;
+const STREAM: usize = 4096;
+const MEGABYTES: f64 = (STREAM * PAGE_BYTES) as f64 / 1e6;
+
+type Rows = BTreeMap<&'static str, Vec<f64>>;
+
+fn main() -> ExitCode {
+    if launch::program().is_some() {
+        return node();
+    }
+    let status = launch::job("measures", 2).and_then(|mut job| job.status());
+    ExitCode::from(u8::from(!status.is_ok_and(|status| status.success())))
+}
+
+/// Of a real node, which waits inside: a future that is ready at once.
+fn now<R>(future: impl Future<Output = R>) -> R {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => panic!("a real node waits inside"),
+    }
+}
+
+fn micros(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1e6
+}
+
+fn node() -> ExitCode {
+    let mut session = Session::start().expect("the first session of this process");
+    let first = session.node() == NodeId(0);
+    let mut yard = Rows::new();
+    for _ in 0..ROUNDS {
+        let ping = yardstick::ping(&session, 1000).as_secs_f64() * 1e6 / 1000.0;
+        yard.entry("MPI ping-pong of 8 bytes, us").or_default().push(ping);
+        if first {
+            serial(&mut yard);
+        }
+    }
+    let mut tables = vec![("alone", yard)];
+    for (name, direct) in [("by messages", false), ("the same pages", true)] {
+        let real = Real { faults: None, direct };
+        let mut rows = Rows::new();
+        for measure in [misses, steps, streams, kernels] {
+            let of_one = |_| Options {
+                homes: vec![NodeId(0); MANY].into(),
+                ..options(0, NodeId(0), 2, Mode::Invalidate)
+            };
+            let options = |node| Options { node, ..of_one(node) };
+            let ended = real.join(&mut session, options, measure).unwrap_or_else(|failed| panic!("{failed}"));
+            rows.extend(ended.result);
+        }
+        tables.push((name, rows));
+    }
+    // Most is measured by node 1, which has no page at home.
+    for (name, rows) in tables {
+        for (row, mut values) in rows {
+            values.sort_by(f64::total_cmp);
+            let at_first = name == "alone" || row.starts_with("barrier") || row.ends_with("ms");
+            if first == at_first {
+                let low = values[0];
+                println!(
+                    "{}, {name}: {row}: {:.2} (least {low:.2})",
+                    launch::library(),
+                    values[values.len() / 2]
+                );
+            }
+        }
+    }
+    session.finish();
+    ExitCode::SUCCESS
+}
+
+/// Copies, and the programs on one node.
+fn serial(rows: &mut Rows) {
+    let (from, mut to) = (vec![1.5f64; STREAM * PAGE_WORDS], vec![0.0; STREAM * PAGE_WORDS]);
+    // The first copy brings the memory.
+    to.copy_from_slice(black_box(&from));
+    let begin = Instant::now();
+    black_box(&mut to).copy_from_slice(black_box(&from));
+    black_box(&to);
+    rows.entry("memcpy, MB/s").or_default().push(MEGABYTES / begin.elapsed().as_secs_f64());
+    let one = |node| Options { homes: vec![node; MANY].into(), ..options(0, node, 1, Mode::Invalidate) };
+    let ended = Real::default().run(1, one, kernels).unwrap_or_else(|failed| panic!("{failed}"));
+    ended.into_iter().for_each(|ended| {
+        ended.result.into_iter().for_each(|(row, mut values)| {
+            values.sort_by(f64::total_cmp);
+            rows.entry(row).or_default().push(values[values.len() / 2]);
+        })
+    });
+}
+
+/// Node 1 reads pages of node 0, writes them, and writes pages that it does not have; then the same while node 0
+/// computes.
+fn misses(memory: &Attached<'_>) -> Rows {
+    let region = memory.region::<u64>(0, PAGES * PAGE_WORDS);
+    let touch = |write: bool, round: usize| {
+        let begin = Instant::now();
+        for page in 0..PAGES {
+            let at = page * PAGE_WORDS + memory.node() as usize;
+            if write { region.set(at, round as u64 + 1) } else { _ = black_box(region.get(at)) }
+        }
+        micros(begin) / PAGES as f64
+    };
+    let mut rows = Rows::new();
+    for round in 0..ROUNDS {
+        for (row, write) in [("read miss, us", false), ("write upgrade, us", true), ("write miss, us", true)]
+        {
+            // An upgrade needs what was read before it.
+            if memory.node() == 0 && row != "write upgrade, us" {
+                touch(true, round);
+            }
+            if row != "write upgrade, us" {
+                now(memory.barrier());
+            }
+            if memory.node() == 1 {
+                rows.entry(row).or_default().push(touch(write, round));
+            }
+            if row != "read miss, us" {
+                now(memory.barrier());
+            }
+        }
+        if memory.node() == 0 {
+            touch(true, round);
+        }
+        now(memory.barrier());
+        let begin = Instant::now();
+        if memory.node() == 0 {
+            while begin.elapsed() < Duration::from_millis(100) {}
+        } else {
+            for page in 0..8 {
+                let begin = Instant::now();
+                black_box(region.get(page * PAGE_WORDS));
+                rows.entry("a miss while the home computes, us").or_default().push(micros(begin));
+            }
+        }
+        now(memory.barrier());
+    }
+    rows
+}
+
+/// Barriers, locks and a release.
+fn steps(memory: &Attached<'_>) -> Rows {
+    let region = memory.region::<u64>(0, MANY * PAGE_WORDS);
+    let mut rows = Rows::new();
+    for round in 0..ROUNDS {
+        let begin = Instant::now();
+        (0..500).for_each(|_| now(memory.barrier()));
+        rows.entry("barrier, nothing dirty, us").or_default().push(micros(begin) / 500.0);
+        let begin = Instant::now();
+        for _ in 0..200 {
+            now(memory.lock(0));
+            now(memory.unlock(0));
+        }
+        rows.entry("lock hand-off, us").or_default().push(micros(begin) / 400.0);
+        now(memory.barrier());
+        // Lock 1 is at home at node 1.
+        if memory.node() == 1 {
+            for page in 0..32 {
+                now(memory.lock(1));
+                region.set(page * PAGE_WORDS, round as u64 + 7);
+                let begin = Instant::now();
+                now(memory.unlock(1));
+                rows.entry("release of one page, us").or_default().push(micros(begin));
+            }
+        }
+        now(memory.barrier());
+        if memory.node() == 1 {
+            memory.touch(&[Use::read(0, MANY * PAGE_WORDS)]);
+        }
+        now(memory.barrier());
+        if memory.node() == 0 {
+            (0..MANY).for_each(|page| region.set(page * PAGE_WORDS + 1, round as u64 + 1));
+        }
+        let begin = Instant::now();
+        now(memory.barrier());
+        rows.entry("barrier that invalidates 64 MB, ms").or_default().push(micros(begin) / 1e3);
+    }
+    rows
+}
+
+/// Node 1 reads 16 MB of node 0, and writes them.
+fn streams(memory: &Attached<'_>) -> Rows {
+    let words = STREAM * PAGE_WORDS;
+    let mut rows = Rows::new();
+    for round in 0..ROUNDS {
+        if memory.node() == 0 {
+            now(memory.with(&[Use::write(0, words)], |views| views[0].fill(round as f64)));
+        }
+        now(memory.barrier());
+        if memory.node() == 1 {
+            let begin = Instant::now();
+            now(memory.with(&[Use::read(0, words)], |views| black_box(views[0].iter().sum::<f64>())));
+            rows.entry("stream read, MB/s").or_default().push(MEGABYTES / begin.elapsed().as_secs_f64());
+        }
+        now(memory.barrier());
+        let begin = Instant::now();
+        if memory.node() == 1 {
+            now(memory.with(&[Use::write(0, words)], |views| views[0].fill(round as f64 + 0.5)));
+        }
+        now(memory.barrier());
+        rows.entry("stream write and release, MB/s")
+            .or_default()
+            .push(MEGABYTES / begin.elapsed().as_secs_f64());
+    }
+    rows
+}
+
+/// All pages are at home at node 0; the first rounds bring what stays.
+fn kernels(memory: &Attached<'_>) -> Rows {
+    let (lu, fft, matmul) = (Lu { n: 512, block: 16 }, Fft { side: 256, inverse: false }, Matmul { n: 512 });
+    let mut rows = Rows::new();
+    let mut note = |row, begin| rows.entry(row).or_insert_with(Vec::new).push(micros(begin) / 1e3);
+    for _ in 0..ROUNDS {
+        now(lu.fill(memory));
+        let begin = Instant::now();
+        now(lu.factorise(memory));
+        note("LU 512, rows of blocks, ms", begin);
+        now(fft.fill(memory));
+        let begin = Instant::now();
+        now(fft.run(memory));
+        note("FFT 65,536, ms", begin);
+        let begin = Instant::now();
+        black_box(now(matmul.run(memory)));
+        note("matmul 512 with filling, ms", begin);
+        now(memory.barrier());
+    }
+    rows
+}
