@@ -42,6 +42,16 @@ enum Command {
         /// Only tests whose path contains this.
         filter: Option<String>,
     },
+    /// Runs the programs of the corpus on nodes of one process, as they are written and with goals thrown to random
+    /// nodes. `FIFTH_CORPUS` of the environment names some of them.
+    Corpus {
+        /// How many nodes.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(2..=1024))]
+        nodes: u32,
+        /// What chooses the nodes.
+        #[arg(long, value_name = "SEED", default_value_t = 1)]
+        check_nodes: u64,
+    },
     /// Runs the protocols' models along random ways, and prints the seed of one that breaks a rule.
     Simulate {
         /// How many seeds.
@@ -67,6 +77,7 @@ fn main() -> anyhow::Result<()> {
         Command::Loom => checkers::loom(&root()),
         Command::Miri { filter } => checkers::miri(&root(), filter.as_deref().unwrap_or_default()),
         Command::Tsan { filter } => checkers::tsan(&root(), filter.as_deref().unwrap_or_default()),
+        Command::Corpus { nodes, check_nodes } => checkers::corpus(&root(), nodes, check_nodes),
         Command::Simulate { seeds, from } => checkers::simulate(&root(), from..from.saturating_add(seeds)),
         Command::Measure { command } => bench::measure(&command),
     }
