@@ -233,7 +233,7 @@ fn streams(memory: &Attached<'_>) -> Rows {
 fn kernels(memory: &Attached<'_>) -> Rows {
     let (lu, fft, matmul) = (Lu { n: 512, block: 16 }, Fft { side: 256, inverse: false }, Matmul { n: 512 });
     let mut rows = Rows::new();
-    let mut note = |row, begin| rows.entry(row).or_insert_with(Vec::new).push(micros(begin) / 1e3);
+    let mut note = |row, begin| rows.entry(row).or_default().push(micros(begin) / 1e3);
     for _ in 0..ROUNDS {
         now(lu.fill(memory));
         let begin = Instant::now();
