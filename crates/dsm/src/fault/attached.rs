@@ -4,6 +4,7 @@ use super::engine::Gate;
 use super::mapping::Words;
 use crate::node::Wish;
 use crate::{Memory, Use, View};
+use std::fmt::{self, Debug, Display, Formatter};
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -77,6 +78,37 @@ impl<T: Word> Region<'_, T> {
     }
 }
 
+/// A step that fails if the run does: what [`Memory`] has as functions that panic then.
+#[derive(Clone, Copy, Debug)]
+pub enum Attempt<'a> {
+    /// [`Memory::barrier`].
+    Barrier,
+    /// [`Memory::lock`].
+    Lock(u32),
+    /// [`Memory::unlock`].
+    Unlock(u32),
+    /// [`Attached::touch`].
+    Touch(&'a [Use]),
+}
+
+/// The run has failed elsewhere: so does this node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lost;
+
+impl Display for Lost {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("another node has failed")
+    }
+}
+
+impl std::error::Error for Lost {}
+
+impl Debug for Attached<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "node {} of {}", self.node, self.nodes)
+    }
+}
+
 impl<'a> Attached<'a> {
     pub(super) fn new(gate: &'a dyn Gate, node: u32, nodes: u32) -> Attached<'a> {
         let (words, page_words) = gate.view();
@@ -95,12 +127,26 @@ impl<'a> Attached<'a> {
     /// Fetches pages of these words that are missing, all at once. A system call that is given a page that is not there
     /// (`read(2)` into it, say) answers EFAULT: so this comes before it.
     pub fn touch(&self, uses: &[Use]) {
-        self.drive(Wish::Fetch(uses.to_vec()));
+        self.step(Attempt::Touch(uses));
     }
-    /// The run has failed elsewhere: so does this node.
-    fn drive(&self, wish: Wish) {
-        if !self.gate.drive(wish) || self.gate.is_lost() {
-            panic!("another node has failed");
+    /// The address of the first word: loads and stores of this thread may use it, as long as the program runs.
+    pub fn address(&self) -> usize {
+        self.words.start()
+    }
+    /// Takes a step; an error if the run has failed. A lock that the node does not have, and words that do not exist,
+    /// are mistakes of the program's: panics.
+    pub fn attempt(&self, step: Attempt<'_>) -> Result<(), Lost> {
+        let wish = match step {
+            Attempt::Barrier => Wish::Barrier,
+            Attempt::Lock(lock) => Wish::Lock(lock),
+            Attempt::Unlock(lock) => Wish::Unlock(lock),
+            Attempt::Touch(uses) => Wish::Fetch(uses.to_vec()),
+        };
+        if self.gate.drive(wish) && !self.gate.is_lost() { Ok(()) } else { Err(Lost) }
+    }
+    fn step(&self, step: Attempt<'_>) {
+        if let Err(lost) = self.attempt(step) {
+            panic!("{lost}");
         }
     }
 }
@@ -119,13 +165,13 @@ impl Memory for Attached<'_> {
         f(&mut words.views(uses))
     }
     async fn barrier(&self) {
-        self.drive(Wish::Barrier);
+        self.step(Attempt::Barrier);
     }
     async fn lock(&self, lock: u32) {
-        self.drive(Wish::Lock(lock));
+        self.step(Attempt::Lock(lock));
     }
     async fn unlock(&self, lock: u32) {
-        self.drive(Wish::Unlock(lock));
+        self.step(Attempt::Unlock(lock));
     }
     fn spend(&self, _: u64) {}
 }

@@ -22,7 +22,7 @@ mod run;
 mod turns;
 mod user;
 
-pub use attached::{Attached, Region, Word};
+pub use attached::{Attached, Attempt, Lost, Region, Word};
 pub(crate) use mapping::Mapping;
 pub use run::{Ended, Mechanism, Real, run};
 

@@ -1,0 +1,80 @@
+/* What the header promises: each check that fails ends the program with its line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fifth_dsm.h"
+
+#define CHECK(condition)                                                         \
+    do {                                                                         \
+        if (!(condition)) {                                                      \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
+            abort();                                                             \
+        }                                                                        \
+    } while (0)
+
+enum { NODES = 3, ROUNDS = 100 };
+
+static int counts(fifth_dsm_node *node, void *argument) {
+    (void)argument;
+    uint64_t *count = fifth_dsm_alloc(node, sizeof *count);
+    double *far = fifth_dsm_alloc(node, 5 * 4096);
+    CHECK(count == fifth_dsm_memory(node) && (char *)far == (char *)count + 4096);
+    CHECK(fifth_dsm_bytes(node) == 6 * 4096 && fifth_dsm_nodes(node) == NODES);
+    CHECK(fifth_dsm_alloc(node, 1) == NULL && strstr(fifth_dsm_error(), "no room for 1 bytes"));
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK(fifth_dsm_lock(node, 7) == 0);
+        *count += 1;
+        CHECK(fifth_dsm_unlock(node, 7) == 0);
+    }
+    far[fifth_dsm_rank(node)] = 0.5;
+    CHECK(fifth_dsm_barrier(node) == 0);
+    CHECK(*count == NODES * ROUNDS);
+    CHECK(fifth_dsm_touch(node, far, 5 * 4096, 0) == 0);
+    CHECK(far[0] + far[1] + far[2] == 1.5);
+    CHECK(fifth_dsm_touch(node, far, 5 * 4096 + 1, 0) == FIFTH_DSM_FAILED);
+    CHECK(fifth_dsm_touch(node, argument, 8, 0) == FIFTH_DSM_FAILED);
+    CHECK(fifth_dsm_unlock(node, 7) == FIFTH_DSM_FAILED && strstr(fifth_dsm_error(), "does not have lock 7"));
+    CHECK(fifth_dsm_lock(node, 8 + fifth_dsm_rank(node)) == 0);
+    CHECK(fifth_dsm_lock(node, 8 + fifth_dsm_rank(node)) == FIFTH_DSM_FAILED);
+    return 0;
+}
+
+/* Node 1 gives up; the others wait at a barrier, and hear of it. */
+static int gives_up(fifth_dsm_node *node, void *argument) {
+    (void)argument;
+    if (fifth_dsm_rank(node) == 1) return 42;
+    CHECK(fifth_dsm_barrier(node) == FIFTH_DSM_FAILED && strstr(fifth_dsm_error(), "another node has failed"));
+    return 1;
+}
+
+static int nothing(fifth_dsm_node *node, void *argument) { return node == NULL || argument != NULL; }
+static uint32_t last(uint32_t page, uint32_t nodes, void *argument) { return page + (argument ? nodes : 1); }
+
+int main(void) {
+    for (int kind = 0; kind < 4; kind++) {
+        fifth_dsm_options options = {.bytes = 5 * 4096 + 1, .mode = kind % 2, .messages = kind / 2};
+        if (fifth_dsm_run(NODES, &options, counts, NULL) != 0) {
+            fprintf(stderr, "%s\n", fifth_dsm_error());
+            return 1;
+        }
+        CHECK(fifth_dsm_run(NODES, &options, gives_up, NULL) == FIFTH_DSM_FAILED);
+        CHECK(strstr(fifth_dsm_error(), "node 1: its program returned 42"));
+    }
+    fifth_dsm_options homes = {.bytes = 2 * 4096, .home = last};
+    CHECK(fifth_dsm_run(NODES, &homes, nothing, NULL) == 0);
+    CHECK(fifth_dsm_run(2, &homes, nothing, NULL) == FIFTH_DSM_FAILED);
+    CHECK(strstr(fifth_dsm_error(), "home at node 2 of 2"));
+    fifth_dsm_options wrong[] = {{0}, {.bytes = 8, .page_bytes = 100}, {.bytes = 8, .page_bytes = 72, .messages = 1},
+                                 {.bytes = 8, .mode = 2}, {.bytes = (size_t)1 << 60}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK(fifth_dsm_run(1, &wrong[i], nothing, NULL) == FIFTH_DSM_FAILED);
+        CHECK(strlen(fifth_dsm_error()) > 10);
+    }
+    CHECK(fifth_dsm_run(0, &homes, nothing, NULL) == FIFTH_DSM_FAILED);
+    CHECK(fifth_dsm_run(1, NULL, nothing, NULL) == FIFTH_DSM_FAILED);
+    CHECK(fifth_dsm_run(1, &homes, NULL, NULL) == FIFTH_DSM_FAILED);
+    CHECK(fifth_dsm_barrier(NULL) == FIFTH_DSM_FAILED);
+    puts("all checks passed");
+    return 0;
+}
