@@ -60,6 +60,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jump1::DISTANCES,
     jump1::DIRECTORIES,
     jmachine::RDT,
+    staff::TABLE1,
     staff::TABLE3,
     networks::BOOKSIM,
 ];

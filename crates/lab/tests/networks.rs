@@ -212,6 +212,15 @@ fn inputs_of_jump1_are_no_results() {
     assert_eq!(cells.filter(|cell| matches!(cell, Cell::Published(..))).count(), 2);
 }
 
+/// What follows from the boards' stages by arithmetic is no result.
+#[test]
+fn stages_of_the_staff_link_are_no_results() {
+    let report = run("staff/table1", Scale::Small);
+    let cells = report.tables.iter().flat_map(|table| table.rows.iter().flatten());
+    assert!(cells.clone().all(|cell| !matches!(cell, Cell::Measured(..))));
+    assert!(cells.clone().any(|cell| *cell == Cell::Text("2,842".into())));
+}
+
 /// Table III of the STAFF-Link paper: exactly what is printed there, with the initialisation as an input.
 #[test]
 fn update_requests_of_the_staff_link() {

@@ -1,7 +1,9 @@
 //! The STAFF-Link cluster: workstations that share memory by pages, with several writers a page.
 
+mod table1;
 mod table3;
 
+pub(crate) use table1::EXPERIMENT as TABLE1;
 pub(crate) use table3::EXPERIMENT as TABLE3;
 
 const SOURCE: &str = "H. Nakajo, A. Ichikawa, Y. Kaneda: A Distributed Shared-Memory System on a Workstation Cluster \
