@@ -1,13 +1,13 @@
 //! Where a program calls what failed or waits: the user's goals that lead to it, through the library if need be.
 
-use crate::sources::Read;
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 use syntax::program::{Goal, GoalKind, Predicate, Program, TermKind};
-use syntax::source::{SourceMap, Span};
+use syntax::source::SourceMap;
 use term::{Atom, AtomTable};
 
 /// A goal of the program's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Site {
     pub(crate) file: String,
     pub(crate) line: u32,
@@ -17,71 +17,91 @@ pub(crate) struct Site {
     pub(crate) names: Vec<Option<String>>,
 }
 
-/// The text of the program that runs.
-#[derive(Clone, Copy)]
-pub(crate) struct Callers<'a> {
-    program: &'a Program,
-    sources: &'a SourceMap,
-    atoms: &'a AtomTable,
+/// Module and name of a predicate, as numbers of atoms.
+type Name = (u32, u32);
+
+#[derive(Serialize, Deserialize)]
+struct Call {
+    caller: Name,
+    callee: Name,
+    /// None in the library.
+    site: Option<Site>,
 }
 
-impl<'a> Callers<'a> {
-    pub(crate) fn new(read: &'a Read, atoms: &'a AtomTable) -> Callers<'a> {
-        Callers { program: &read.program, sources: &read.sources, atoms }
+/// The calls of a program: executables keep them without its text.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Calls {
+    all: Vec<Call>,
+}
+
+/// What leads to what in the program that runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Callers<'a> {
+    pub(crate) calls: &'a Calls,
+    pub(crate) atoms: &'a AtomTable,
+}
+
+impl Calls {
+    /// Those of a text.
+    pub(crate) fn of(program: &Program, sources: &SourceMap) -> Calls {
+        let mut all = Vec::new();
+        for module in &program.modules {
+            for predicate in &module.predicates {
+                let is_library = sources.file(predicate.span.file).name.starts_with("library/");
+                for goal in goals(predicate) {
+                    let (caller, (of, name)) = ((module.name.0, predicate.name.0), callee(module.name, goal));
+                    let site = (!is_library).then(|| site(sources, predicate, goal));
+                    all.push(Call { caller, callee: (of.0, name.0), site });
+                }
+            }
+        }
+        Calls { all }
     }
+}
+
+impl Callers<'_> {
     /// The user's goals that lead to a goal, which is given as it is shown: `io:outstream(_1)`. What a predicate
     /// calls itself is left out.
     pub(crate) fn of(&self, goal: &str) -> Vec<Site> {
         let Some((module, name)) = predicate_of(goal) else { return Vec::new() };
         let atom = |text: &str| self.atoms.lookup(text.as_bytes());
         let (Some(module), Some(name)) = (atom(module), atom(name)) else { return Vec::new() };
-        let mut wanted = FxHashSet::from_iter([(module, name)]);
+        let mut wanted = FxHashSet::from_iter([(module.0, name.0)]);
         // What the library calls on the way.
         loop {
             let before = wanted.len();
-            for (module, predicate) in self.predicates().filter(|(_, p)| self.is_library(p.span)) {
-                if goals(predicate).any(|goal| wanted.contains(&callee(module, goal))) {
-                    wanted.insert((module, predicate.name));
+            for call in self.calls.all.iter().filter(|call| call.site.is_none()) {
+                if wanted.contains(&call.callee) {
+                    wanted.insert(call.caller);
                 }
             }
             if wanted.len() == before {
                 break;
             }
         }
-        let mut sites = Vec::new();
-        for (module, predicate) in self.predicates().filter(|(_, p)| !self.is_library(p.span)) {
-            for goal in goals(predicate) {
-                let callee = callee(module, goal);
-                if wanted.contains(&callee) && callee != (module, predicate.name) {
-                    sites.push(self.site(predicate, goal));
-                }
-            }
-        }
+        let leads = |call: &&Call| wanted.contains(&call.callee) && call.callee != call.caller;
+        let mut sites: Vec<Site> =
+            self.calls.all.iter().filter(leads).filter_map(|call| call.site.clone()).collect();
         sites.dedup();
         sites
     }
-    fn predicates(&self) -> impl Iterator<Item = (Atom, &Predicate)> {
-        self.program.modules.iter().flat_map(|module| module.predicates.iter().map(|p| (module.name, p)))
-    }
-    fn is_library(&self, span: Span) -> bool {
-        self.sources.file(span.file).name.starts_with("library/")
-    }
-    fn site(&self, predicate: &Predicate, goal: &Goal) -> Site {
-        let file = self.sources.file(goal.span.file);
-        let clause = predicate.clauses.iter().find(|c| c.body.iter().any(|other| std::ptr::eq(other, goal)));
-        let name = |kind: &TermKind| match (kind, clause) {
-            (TermKind::Var(variable), Some(clause)) => {
-                clause.variables.get(variable.0 as usize).map(|variable| variable.name.clone())
-            }
-            _ => None,
-        };
-        let GoalKind::Call(call) = &goal.kind else { unreachable!("only calls are looked for") };
-        Site {
-            file: file.name.clone(),
-            line: self.sources.line(goal.span.file, goal.span.start),
-            text: crate::report::displayable(&file.text[goal.span.start as usize..goal.span.end as usize]),
-            names: call.arguments.iter().map(|argument| name(&argument.kind)).collect(),
+}
+
+fn site(sources: &SourceMap, predicate: &Predicate, goal: &Goal) -> Site {
+    let file = sources.file(goal.span.file);
+    let clause = predicate.clauses.iter().find(|c| c.body.iter().any(|other| std::ptr::eq(other, goal)));
+    let name = |kind: &TermKind| match (kind, clause) {
+        (TermKind::Var(variable), Some(clause)) => {
+            clause.variables.get(variable.0 as usize).map(|variable| variable.name.clone())
         }
+        _ => None,
+    };
+    let GoalKind::Call(call) = &goal.kind else { unreachable!("only calls are looked for") };
+    Site {
+        file: file.name.clone(),
+        line: sources.line(goal.span.file, goal.span.start),
+        text: crate::report::displayable(&file.text[goal.span.start as usize..goal.span.end as usize]),
+        names: call.arguments.iter().map(|argument| name(&argument.kind)).collect(),
     }
 }
 
@@ -147,7 +167,8 @@ mod tests {
         let files =
             [sources.add("u.kl1".into(), user.into()), sources.add("library/io.kl1".into(), library.into())];
         let (program, _) = syntax::read_program(&sources, &files, &atoms);
-        let callers = Callers { program: &program, sources: &sources, atoms: &atoms };
+        let calls = Calls::of(&program, &sources);
+        let callers = Callers { calls: &calls, atoms: &atoms };
         let shown = |goal| -> Vec<String> {
             callers
                 .of(goal)

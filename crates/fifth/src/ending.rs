@@ -1,12 +1,11 @@
 //! How a run ends: exit codes, and what is said about a program that failed.
 
-use crate::callers::{Callers, arguments};
+use crate::callers::{Callers, Calls, arguments};
 use crate::cli::Engine;
 use crate::destination::Destination;
 use crate::driver::Machine;
 use crate::recording::Recording;
 use crate::report::{displayable, harmless};
-use crate::sources::Read;
 use crate::{library, sources, timeline};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::schedule::Passed;
@@ -32,9 +31,22 @@ pub(crate) fn on_panic() {
     }));
 }
 
-/// Runs `main:main`, reports its end, and gives the exit code. `read` is the program's text, if that is at hand.
-pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, read: Option<&Read>) -> anyhow::Result<u8> {
-    let inputs = &sources::inputs(read);
+/// The system refuses memory for something that cannot do with less: a compilation, for one.
+pub(crate) fn on_refused_memory() {
+    let message =
+        "fifth: the system refuses more memory\n   Help: `ulimit -v` shows what this shell allows (in KiB)\n";
+    // Where the signal cannot be caught, the process ends by it.
+    let _ = runtime::refused::exit_when_refused(message, FAILED.into());
+}
+
+/// Runs `main:main`, reports its end, and gives the exit code. `inputs` must not be written over; `calls` says what the
+/// program calls, if somebody asks.
+pub(crate) fn run_main(
+    machine: &mut Machine,
+    engine: &Engine,
+    inputs: &[PathBuf],
+    calls: &dyn Fn() -> Calls,
+) -> anyhow::Result<u8> {
     // A name that cannot be written should not cost a run.
     let destination =
         |path: &Option<PathBuf>| path.as_deref().map(|path| Destination::new(path, inputs)).transpose();
@@ -59,7 +71,9 @@ pub(crate) fn run_main(machine: &mut Machine, engine: &Engine, read: Option<&Rea
     };
     let mut err = std::io::stderr().lock();
     // A closed standard error leaves nobody to tell.
-    let callers = read.map(|read| Callers::new(read, machine.atoms()));
+    let failed = matches!(outcome, RunOutcome::Failed(_) | RunOutcome::Deadlock { .. });
+    let calls = if failed { calls() } else { Calls::default() };
+    let callers = Some(Callers { calls: &calls, atoms: machine.atoms() });
     let _ = report(&outcome, Texts { lines: &file_line, callers }, &mut err);
     if engine.stats {
         let _ = statistics(&machine.statistics(), started.elapsed(), &mut err);

@@ -36,8 +36,13 @@ use syntax::program::{Call, GoalKind, TermKind};
 /// Wrong usage, an unreadable file, errors in the program text.
 const USAGE: u8 = 2;
 
+#[global_allocator]
+static ALLOCATOR: runtime::refused::Allocator = runtime::refused::Allocator;
+
 fn main() -> ExitCode {
     ending::on_panic();
+    ending::on_refused_memory();
+    allow_descriptors();
     if let Some(result) = standalone::run_own() {
         return finish(result);
     }
@@ -64,6 +69,14 @@ fn main() -> ExitCode {
         }
         (result, _) => finish(result),
     }
+}
+
+/// A program may have as many connections as the system allows it.
+fn allow_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where that is refused there are fewer.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 fn finish(result: anyhow::Result<u8>) -> ExitCode {
@@ -164,7 +177,11 @@ fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
     let Some(compiled) = compiled else { return Ok(0) };
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
-    ending::run_main(machine, &options.engine, read.as_ref())
+    let calls = || match &read {
+        Some(read) => callers::Calls::of(&read.program, &read.sources),
+        None => callers::Calls::default(),
+    };
+    ending::run_main(machine, &options.engine, &sources::inputs(read.as_ref()), &calls)
 }
 
 /// The program as code, with its text; or the exit code if it is not to be run.
@@ -214,7 +231,8 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let waker = machine.node.worker().waker();
     // An interrupt must leave neither half an executable nor its parts.
     waker.hold_interrupts();
-    let written = standalone::write(&mut machine, &compiled, output);
+    let calls = callers::Calls::of(&read.program, &read.sources);
+    let written = standalone::write(&mut machine, &compiled, &calls, output);
     let interrupted = waker.release_interrupts();
     written?;
     Ok(if interrupted { ending::INTERRUPTED } else { 0 })

@@ -5,6 +5,7 @@
 //! - Q1 A definition that could never be compiled is refused when it is typed, so that it cannot spoil later queries.
 //! - Q2 A query that fails, waits for ever or is interrupted leaves nothing behind.
 
+use crate::callers::{Callers, Calls};
 use crate::cli::{self, Engine, MessageFormat};
 use crate::driver::Machine;
 use crate::input::Input;
@@ -300,7 +301,7 @@ fn query(
     let code = machine.code_options(&Engine::PLAIN);
     let compiled = machine.generate(program, &code)?;
     machine.load(&compiled)?;
-    run_query(machine, key, &variables, &read.sources)
+    run_query(machine, key, &variables, &read)
 }
 
 /// Compiles a query: with all definitions, or only with those that it reaches. Warnings were shown before.
@@ -360,7 +361,7 @@ fn run_query(
     machine: &mut Machine,
     (module, name, arity): compiler::PredicateKey,
     variables: &[String],
-    sources: &SourceMap,
+    read: &sources::Read,
 ) -> anyhow::Result<Option<u8>> {
     let worker = machine.node.worker();
     worker.state::<Shown>().0.clear();
@@ -370,10 +371,12 @@ fn run_query(
     let outcome = machine.node.run(predicate, &arguments);
     // A closed standard error leaves nobody to tell, here and below.
     let lines = |file: &str, line: u32| {
-        let known = sources.files().iter().find(|known| known.name == file);
+        let known = read.sources.files().iter().find(|known| known.name == file);
         known.map_or_else(|| ending::file_line(file, line), |known| ending::nth_line(&known.text, line))
     };
-    let texts = ending::Texts { lines: &lines, callers: None };
+    let calls = Calls::of(&read.program, &read.sources);
+    let atoms = machine.node.worker().atoms.clone();
+    let texts = ending::Texts { lines: &lines, callers: Some(Callers { calls: &calls, atoms: &atoms }) };
     if let Err(error) = runtime::builtins::io::flush(machine.node.worker()) {
         let _ = ending::report(&RunOutcome::Failed(error), texts, &mut std::io::stderr());
     }

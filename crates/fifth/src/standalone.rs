@@ -3,10 +3,11 @@
 //! An executable with a program runs it and is nothing else. The copy is the same build of Fifth, so the numbers of
 //! builtins and their atoms are the same; the bundle has the atoms of the program, in order, and they are checked.
 
+use crate::callers::Calls;
 use crate::cli::Executable;
 use crate::destination::Destination;
 use crate::driver::{Compiled, Machine};
-use crate::{ending, output, section};
+use crate::{ending, output, section, sources};
 use anyhow::{Context, bail};
 use clap::Parser;
 use compiler::ir;
@@ -24,6 +25,8 @@ struct Bundle {
     predicates: Vec<Predicate>,
     constants: Vec<Constant>,
     image: Vec<u8>,
+    /// [`Calls`], read only when the program fails.
+    calls: Vec<u8>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -54,8 +57,15 @@ enum Constant {
 }
 
 /// Writes the executable.
-pub(crate) fn write(machine: &mut Machine, compiled: &Compiled, output: Destination) -> anyhow::Result<()> {
-    let bundle = postcard::to_stdvec(&bundle(machine, compiled)).context("cannot store the program")?;
+pub(crate) fn write(
+    machine: &mut Machine,
+    compiled: &Compiled,
+    calls: &Calls,
+    output: Destination,
+) -> anyhow::Result<()> {
+    let calls = postcard::to_stdvec(calls).context("cannot store the program")?;
+    let bundle = Bundle { calls, ..bundle(machine, compiled) };
+    let bundle = postcard::to_stdvec(&bundle).context("cannot store the program")?;
     let executable = section::with_program(&bundle)?;
     output.write(0o777, |out| out.write_all(&executable))
 }
@@ -80,10 +90,16 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
 }
 
 fn start_in(machine: &mut Machine, bytes: &[u8], options: Executable) -> anyhow::Result<u8> {
-    let compiled = unbundle(machine, bytes).context("the program in this executable is damaged")?;
+    let damaged = "the program in this executable is damaged";
+    let compiled = unbundle(machine, bytes).context(damaged)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(options.arguments));
-    ending::run_main(machine, &options.engine, None)
+    let calls = || {
+        // A damaged bundle was refused above.
+        let bundle = postcard::from_bytes::<Bundle>(bytes).map(|bundle| bundle.calls).unwrap_or_default();
+        postcard::from_bytes(&bundle).unwrap_or_default()
+    };
+    ending::run_main(machine, &options.engine, &sources::inputs(None), &calls)
 }
 
 /// The first process of a job gives the program to the others; without one, the job is over.
@@ -123,6 +139,7 @@ fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {
         predicates: compiled.program.predicates.iter().map(from_predicate).collect(),
         constants: compiled.program.constants.iter().map(from_constant).collect(),
         image: compiled.image.to_bytes(),
+        calls: Vec::new(),
     }
 }
 

@@ -247,11 +247,16 @@ fn a_report_of_very_many_goals_that_wait_for_one_variable_has_an_end() {
 const FINE: &str = ":- module main.\nmain :- tree(12, N), io:outstream([print(N), nl]).\n\
     tree(0, N) :- N = 1.\ntree(D, N) :- D > 0 | D1 := D - 1, tree(D1, A), tree(D1, B), N := A + B.\n";
 
-/// The command under `ulimit -v`.
+/// A run under `ulimit -v`.
 fn limited(kibibytes: u32, text: &Text, options: &[&str]) -> Output {
+    limited_command(kibibytes, text, &[&["run"], options].concat())
+}
+
+/// The command under `ulimit -v`.
+fn limited_command(kibibytes: u32, text: &Text, options: &[&str]) -> Output {
     let script = format!("ulimit -v {kibibytes} && exec \"$@\"");
     let mut command = Command::new("sh");
-    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fifth"), "run"]).args(options).arg(&text.0);
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fifth")]).args(options).arg(&text.0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     end(Running::start(&mut command))
 }
@@ -277,6 +282,33 @@ fn less_address_space_is_a_smaller_heap_and_fewer_workers() {
         assert!(error(&output).contains("ulimit -v"), "{}", error(&output));
         assert_eq!(error(&output).contains("--workers N"), !options.is_empty(), "{}", error(&output));
     }
+}
+
+/// The command, and a program whose text takes the compiler hundreds of megabytes.
+#[test]
+fn no_limit_of_address_space_ends_in_a_signal() {
+    let large = format!(":- module main.\nmain :- p([{}1]).\np(_).\n", "f(X,1),".repeat(150_000));
+    let (large, small) =
+        (Text::new("large-text", large.as_bytes()), Text::new("small-text", FINE.as_bytes()));
+    let mut refused = 0;
+    for mebibytes in (20..760).step_by(20).chain((760..1300).step_by(20)) {
+        let all = [
+            (&small, &["run"][..]),
+            (&small, &["run", "-w", "2"]),
+            (&large, &["check"]),
+            (&large, &["run", "-w", "1"]),
+        ];
+        let some = if mebibytes < 800 || mebibytes % 160 == 0 { 4 } else { 2 };
+        for (text, options) in &all[..some] {
+            let output = limited_command(mebibytes << 10, text, options);
+            let (code, told) = (output.status.code(), error(&output));
+            assert!(matches!(code, Some(0 | 2 | 255)), "{mebibytes} {options:?}: {:?} {told}", output.status);
+            assert_eq!(code == Some(0), told.is_empty(), "{mebibytes} {options:?}: {told}");
+            assert!(told.is_empty() || told.contains("refuse"), "{mebibytes} {options:?}: {told}");
+            refused += u32::from(code == Some(255) && told.contains("the system refuses more memory"));
+        }
+    }
+    assert!(refused >= 2, "{refused}");
 }
 
 #[test]

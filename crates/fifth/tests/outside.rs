@@ -81,7 +81,7 @@ fn signals_end_a_run_of_several_nodes_once() {
     }
 }
 
-/// `timeout` sends its signal twice. A multiplication of some seconds is on its way, which looks at no interrupt.
+/// `timeout` sends its signal twice. A multiplication of some seconds is on its way.
 #[test]
 fn a_signal_that_comes_twice_loses_no_output() {
     let program = format!(
@@ -89,16 +89,78 @@ fn a_signal_that_comes_twice_loses_no_output() {
          square(X) :- Y := X * X, more(Y).\nmore(Y) :- Y > 0 | square(Y).\n"
     );
     let text = Text::new("twice", program.as_bytes());
-    for (pause, kept) in [(1, &b"kept\n"[..]), (700, b"")] {
+    for pause in [1, 700] {
         let mut child = text.start(&["run", "-w", "2"]);
         wait_for_line(&mut child, "started");
         wait_for_work(&mut child, Duration::from_millis(200));
         send(&child, Signal::TERM);
         std::thread::sleep(Duration::from_millis(pause));
+        // Unless the first one has ended it by now.
         send(&child, Signal::TERM);
         let output = end(child);
-        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(130), kept), "{}", error(&output));
-        assert_eq!(error(&output).contains("interrupted"), !kept.is_empty(), "{}", error(&output));
+        assert_eq!(
+            (output.status.code(), &output.stdout[..]),
+            (Some(130), &b"kept\n"[..]),
+            "{}",
+            error(&output)
+        );
+        assert!(error(&output).contains("interrupted"), "{}", error(&output));
+    }
+}
+
+/// Nothing reads what the program writes, so the first signal cannot end it: what it has written would be lost.
+#[test]
+fn a_second_signal_ends_what_the_first_cannot() {
+    let program = format!(
+        "{STARTED}go_on(S) :- wait(S) | io:outstream(L), lines(L).\n\
+         lines(L) :- true | L = [puts(\"a line that nothing reads\"), nl|L1], lines(L1).\n"
+    );
+    let text = Text::new("blocked", program.as_bytes());
+    let mut child = text.start(&["run", "-w", "1"]);
+    wait_for_line(&mut child, "started");
+    std::thread::sleep(Duration::from_millis(500));
+    send(&child, Signal::TERM);
+    std::thread::sleep(Duration::from_millis(700));
+    send(&child, Signal::TERM);
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130), "{}", error(&output));
+    assert!(output.stdout.starts_with(b"kept\na line") && output.stdout.len() < 1 << 20);
+    assert!(!error(&output).contains("interrupted"), "{}", error(&output));
+}
+
+/// As `fifth run` does.
+#[test]
+fn executables_name_the_goal_that_leads_to_a_failure_in_the_library() {
+    let text = Text::new("callers", b":- module main.\nmain :- io:outstream([prnt(1)]).\n");
+    let executable = text.0.with_extension("exe");
+    let build = text.command(&["build", "-o", executable.to_str().expect("a plain path")]).output();
+    assert_eq!(build.expect("it starts").status.code(), Some(0));
+    let built = Command::new(&executable).output().expect("it starts");
+    std::fs::remove_file(executable).expect("it was built");
+    assert_eq!(built.status.code(), Some(255));
+    assert!(error(&built).contains("from: io:outstream([prnt(1)])"), "{}", error(&built));
+    assert_eq!(error(&built), error(&end(text.start(&["run"]))));
+}
+
+/// Each of these takes minutes or more.
+#[test]
+fn operations_on_huge_integers_are_interrupted() {
+    let square = "X := 1 << 800000000, Y := X - 1, Z := Y * Y, show(Z)";
+    let quotient = "X := 1 << 800000000, Y := (1 << 400000000) + 1, Z := X / Y, show(Z)";
+    let text = "X := 1 << 1600000000, io:outstream([print(X)])";
+    let program =
+        |goals| format!(":- module main.\nmain :- {goals}.\nshow(Z) :- Z > 0 | io:outstream([print(ok)]).\n");
+    for (name, goals) in [("square", square), ("quotient", quotient), ("text", text)] {
+        let text = Text::new(&format!("huge-{name}"), program(goals).as_bytes());
+        for signal in [Signal::INT, Signal::TERM] {
+            let mut child = text.start(&["run", "-w", "1"]);
+            wait_for_work(&mut child, Duration::from_millis(2500));
+            send(&child, signal);
+            let sent = Instant::now();
+            let output = end(child);
+            assert_eq!(output.status.code(), Some(130), "{name}: {}", error(&output));
+            assert!(sent.elapsed() < Duration::from_secs(20), "{name}: {:?}", sent.elapsed());
+        }
     }
 }
 
@@ -301,14 +363,14 @@ fn a_mistaken_name_gets_a_hint() {
     assert!(error(&output).contains("fifth run"), "{}", error(&output));
 }
 
-/// The example on a port that was free a moment ago, with so many descriptors at most.
-fn echo_server(name: &str, workers: &str, descriptors: u32) -> (Text, Running, u16) {
+/// The example on a port that was free a moment ago; `limit` is what `ulimit` is told.
+fn echo_server(name: &str, workers: &str, limit: &str) -> (Text, Running, u16) {
     let text = Text::new(name, include_bytes!("../../../examples/echo.kl1"));
     let probe = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = probe.local_addr().expect("bound").port();
     drop(probe);
     let mut command = Command::new("sh");
-    let script = format!("ulimit -n {descriptors} && exec \"$0\" run -w {workers} \"$1\" -- {port}");
+    let script = format!("ulimit {limit} && exec \"$0\" run -w {workers} \"$1\" -- {port}");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_fifth")]).arg(&text.0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut server = Running::start(&mut command);
@@ -341,7 +403,7 @@ fn end_of_server(server: Running) {
 #[test]
 fn connections_that_break_end_nothing_but_themselves() {
     for workers in ["1", "4"] {
-        let (_text, server, port) = echo_server(&format!("reset-{workers}"), workers, 1024);
+        let (_text, server, port) = echo_server(&format!("reset-{workers}"), workers, "-n 1024");
         let mut innocent = client(port);
         for pieces in [0, 1, 4, 16, 64] {
             for waits in [false, true] {
@@ -366,7 +428,7 @@ fn connections_that_break_end_nothing_but_themselves() {
 
 #[test]
 fn all_clients_that_wait_are_served() {
-    let (_text, server, port) = echo_server("many", "2", 1024);
+    let (_text, server, port) = echo_server("many", "2", "-n 1024");
     let mut clients: Vec<TcpStream> = (0..400).map(|_| client(port)).collect();
     for round in 0..5 {
         let text = format!("round {round}");
@@ -385,13 +447,28 @@ fn all_clients_that_wait_are_served() {
 /// Those that find no descriptor wait until others have left.
 #[test]
 fn a_server_without_descriptors_goes_on_accepting() {
-    let (_text, server, port) = echo_server("few", "2", 40);
+    let (_text, server, port) = echo_server("few", "2", "-n 40");
     let mut clients: Vec<TcpStream> = (0..100).map(|_| client(port)).collect();
     for client in &mut clients {
         client.write_all(b"x").expect("it is sent");
     }
     for mut client in clients {
         client.read_exact(&mut [0]).expect("it comes back");
+    }
+    end_of_server(server);
+}
+
+/// The soft limit of descriptors is no limit: what the system allows is.
+#[test]
+fn more_than_a_thousand_clients_are_served_at_once() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    assert!(limit.maximum.is_none_or(|most| most >= 2048), "this test needs 2,048 descriptors: ulimit -Hn");
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).expect("a soft limit");
+    let (_text, server, port) = echo_server("thousand", "2", "-S -n 256");
+    let mut clients: Vec<TcpStream> = (0..1100).map(|_| client(port)).collect();
+    for client in &mut clients {
+        echo(client, b"hello");
     }
     end_of_server(server);
 }

@@ -22,6 +22,7 @@ pub mod worker;
 pub use coordination::{schedule, waker};
 pub use goals::{abroad, resumed_order};
 pub use memory::classes;
+pub use memory::refused;
 pub use reports::{outcome, statistics, trace};
 pub use terms::order;
 pub use worker::{events, native, program};

@@ -19,7 +19,7 @@ fn run(worker: &mut Worker, op: IntOp, inputs: &[Word], outputs: &mut [Word]) ->
             Outcome::Done
         }
         Some(Err(ArithError::ZeroDivision)) => error(ErrorKind::ZeroDivision, "division by zero"),
-        Some(Err(ArithError::TooLarge(error))) => Outcome::Error(error),
+        Some(Err(ArithError::Ended(error))) => Outcome::Error(error),
         Some(Err(ArithError::ShiftRange)) => {
             error(ErrorKind::Range, format!("the shift count {} is too large", worker.term_text(second)))
         }
@@ -37,7 +37,7 @@ fn run_guard(worker: &mut Worker, op: IntOp, inputs: &[Word], outputs: &mut [Wor
             outputs[0] = value;
             Outcome::Done
         }
-        Some(Err(ArithError::TooLarge(error))) => Outcome::Error(error),
+        Some(Err(ArithError::Ended(error))) => Outcome::Error(error),
         _ => Outcome::No,
     }
 }

@@ -21,7 +21,7 @@ use term::layout::{self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSP
 use term::word::{self, Tag, UNBOUND};
 
 /// Goals shown at most.
-const SHOWN: usize = 20;
+const SHOWN: usize = 100;
 /// A root and those that wait for it, at most.
 const GROUP: usize = 4;
 /// So many words of what a goal holds are looked at to say what it waits for, and so many goals that wait for a

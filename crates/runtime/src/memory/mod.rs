@@ -9,6 +9,7 @@ pub mod classes;
 pub(crate) mod constants;
 pub(crate) mod nursery;
 pub(crate) mod ranges;
+pub mod refused;
 pub(crate) mod spaces;
 pub(crate) mod tuning;
 pub(crate) mod wanted;

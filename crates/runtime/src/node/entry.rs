@@ -99,7 +99,7 @@ unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word)
     let (a, b) = (deref(a), if integers::is_unary(op) { Word::small(0) } else { deref(b) });
     match worker.guard_arithmetic(op, a, b) {
         Some(Ok(value)) => value,
-        Some(Err(ArithError::TooLarge(error))) => {
+        Some(Err(ArithError::Ended(error))) => {
             worker.end_with(error);
             GUARD_FAILS
         }

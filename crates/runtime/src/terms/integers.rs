@@ -2,6 +2,8 @@
 //! their operands arrive (they are builtins).
 
 use crate::reports::outcome::ProgramError;
+use crate::terms::large::Pieces;
+use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use num_bigint::BigInt;
 use num_bigint::Sign;
@@ -16,6 +18,13 @@ const SHIFT_MAX: i64 = 1 << 32;
 /// Bits of a result up to which it is computed without asking whether they fit into the heap.
 const SMALL_BITS: u64 = 1 << 16;
 
+/// Words beside the heap for each word of a result: copies of the operands, the result before it is in the heap, and
+/// what a product or quotient of halves needs.
+const SCRATCH: usize = 4;
+
+/// Bytes of scratch that the heap limit never refuses, beside as much as the limit itself, which collections need.
+const SCRATCH_BYTES_MIN: usize = 16 << 20;
+
 /// True if the result may be longer than both operands together.
 fn grows(op: IntOp, a: &BigInt, count: &BigInt) -> bool {
     let left = (op == IntOp::Shl) != (count.sign() == Sign::Minus);
@@ -28,8 +37,8 @@ pub(crate) enum ArithError {
     ZeroDivision,
     /// A shift count that no result can have.
     ShiftRange,
-    /// The result does not fit into the heap.
-    TooLarge(Box<ProgramError>),
+    /// The result does not fit into the heap, or an interrupt came.
+    Ended(Box<ProgramError>),
 }
 
 /// True for operations with one operand.
@@ -105,15 +114,17 @@ fn small(op: IntOp, a: i64, b: i64) -> Option<i64> {
     (INT_MIN..=INT_MAX).contains(&value).then_some(value)
 }
 
-fn big(op: IntOp, a: &BigInt, b: &BigInt) -> Result<BigInt, ArithError> {
+/// `go_on` is asked from time to time where an operation takes long.
+fn big(op: IntOp, a: &BigInt, b: &BigInt, go_on: &dyn Fn() -> bool) -> Result<BigInt, ArithError> {
+    let ended = || ArithError::Ended(interrupted());
     let zero = b.sign() == Sign::NoSign;
     Ok(match op {
         IntOp::Add => a + b,
         IntOp::Sub => a - b,
-        IntOp::Mul => a * b,
+        IntOp::Mul => Pieces::new(go_on).multiply(a, b).ok_or_else(ended)?,
         IntOp::Div | IntOp::Mod if zero => return Err(ArithError::ZeroDivision),
-        IntOp::Div => a / b,
-        IntOp::Mod => a % b,
+        IntOp::Div => Pieces::new(go_on).divide(a, b).ok_or_else(ended)?.0,
+        IntOp::Mod => Pieces::new(go_on).divide(a, b).ok_or_else(ended)?.1,
         IntOp::And => a & b,
         IntOp::Or => a | b,
         IntOp::Xor => a ^ b,
@@ -181,15 +192,28 @@ impl Worker {
             IntOp::Shl | IntOp::Shr => {
                 a.bits().saturating_add(u64::try_from(b.magnitude()).unwrap_or(u64::MAX))
             }
-            _ => 0,
+            _ => a.bits().max(b.bits()),
         };
-        if bits > SMALL_BITS
-            && grows(op, &a, &b)
-            && let Err(error) = ensure(self, (bits / 64) as usize)
-        {
-            return Some(Err(ArithError::TooLarge(error)));
+        let words = (bits / 64) as usize;
+        if bits > SMALL_BITS {
+            let room = if grows(op, &a, &b) { ensure(self, words) } else { Ok(()) };
+            if let Err(error) = room.and_then(|()| self.ensure_scratch(words)) {
+                return Some(Err(ArithError::Ended(error)));
+            }
         }
-        Some(big(op, &a, &b).map(|value| self.integer(&value)))
+        let worker: &Worker = self;
+        let value = big(op, &a, &b, &|| !worker.is_interrupted());
+        Some(value.map(|value| self.integer(&value)))
+    }
+    /// Whether an operation on integers of so many words may take what it needs beside the heap. That is free again
+    /// before the next collection, so it may use what the collection needs.
+    fn ensure_scratch(&self, words: usize) -> Result<(), Box<ProgramError>> {
+        let free = self.heap.spaces.bytes_max() + SCRATCH_BYTES_MIN;
+        self.may_go_on(words.saturating_mul(8 * SCRATCH).saturating_sub(free))
+    }
+    /// The decimal digits of an integer; none after an interrupt.
+    pub(crate) fn digits(&self, value: &BigInt) -> Option<String> {
+        Pieces::new(&|| !self.is_interrupted()).text(value)
     }
     /// Compares two bound integers; `None` if one is not an integer.
     pub(crate) fn compare_integers(&self, a: Word, b: Word) -> Option<Ordering> {

@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod infinite_tests;
 pub(crate) mod integers;
+pub(crate) mod large;
 pub mod order;
 pub(crate) mod pairs;
 pub(crate) mod print;

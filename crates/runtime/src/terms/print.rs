@@ -65,7 +65,8 @@ impl<'w> Terms<'w> {
                     bits if self.message && bits > MESSAGE_BITS => {
                         View::Other(format!("#<an integer of {bits} bits>"))
                     }
-                    _ => View::BigInt(value.to_string()),
+                    _ if self.message => View::BigInt(value.to_string()),
+                    _ => worker.digits(&value).map_or(View::Wait, View::BigInt),
                 }
             }
             _ => {

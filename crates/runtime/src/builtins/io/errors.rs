@@ -39,3 +39,16 @@ pub(super) fn reason(error: Errno) -> String {
 pub(super) fn breaks(error: Errno) -> bool {
     BROKEN.contains(&error)
 }
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_is_lost_in_any_way_is_broken_and_a_full_disk_is_not() {
+        assert!([Errno::TIMEDOUT, Errno::CONNRESET, Errno::PIPE, Errno::HOSTUNREACH].into_iter().all(breaks));
+        assert!(
+            ![Errno::NOSPC, Errno::IO, Errno::ACCESS, Errno::MFILE, Errno::AGAIN].into_iter().any(breaks)
+        );
+    }
+}
