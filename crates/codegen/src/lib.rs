@@ -33,4 +33,4 @@ mod tables;
 
 pub use image::{BadImage, Image};
 pub use jit::{Enter, LoadedCode, load};
-pub use program::{Dump, GenerateError, Options, Workers, dump, generate};
+pub use program::{Dump, GenerateError, Options, Reductions, Workers, dump, generate};

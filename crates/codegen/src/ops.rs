@@ -1,6 +1,7 @@
 //! Straight-line operations: the poll, goals, unification, builtins.
 
 use crate::lower::{Lower, field};
+use crate::program::Reductions;
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -37,10 +38,8 @@ impl Lower<'_, '_> {
 
     /// C3, C4.
     fn poll(&mut self, goal: &GoalCall, need: u32) {
-        if self.env.options.count_reductions {
-            let count = self.worker_field(field!(reductions));
-            let more = self.b.ins().iadd_imm_s(count, 1);
-            self.set_worker_field(field!(reductions), more);
+        if self.env.options.reductions == Reductions::Counted {
+            self.count_reduction();
         }
         let (cold, go) = (self.cold_block(), self.b.create_block());
         let heap = self.heap_now();
@@ -55,6 +54,15 @@ impl Lower<'_, '_> {
         } else {
             self.b.ins().icmp(IntCC::UnsignedGreaterThan, heap, limit)
         };
+        let metered = self.env.options.reductions == Reductions::Metered;
+        let above = if metered {
+            let count = self.worker_field(field!(reductions));
+            let limit = self.worker_field(field!(reductions_limit));
+            let used_up = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, count, limit);
+            self.b.ins().bor(above, used_up)
+        } else {
+            above
+        };
         self.b.ins().brif(above, cold, &[], go, &[]);
         self.enter_block(cold);
         if large {
@@ -66,8 +74,17 @@ impl Lower<'_, '_> {
         self.leave(Leave::Poll);
         self.goals_offset = offset;
         self.enter_block(go);
+        if metered {
+            self.count_reduction();
+        }
         let zero = self.b.ins().iconst(I64, 0);
         self.b.def_var(self.pending, zero);
+    }
+
+    fn count_reduction(&mut self) {
+        let count = self.worker_field(field!(reductions));
+        let more = self.b.ins().iadd_imm_s(count, 1);
+        self.set_worker_field(field!(reductions), more);
     }
 
     /// Writes a goal's record on top of the goal stack, where there is room (C5).

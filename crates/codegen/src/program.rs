@@ -29,11 +29,23 @@ pub enum Workers {
     Several,
 }
 
+/// What code does about the number of reductions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reductions {
+    /// Nothing.
+    #[default]
+    Uncounted,
+    /// Counts them in `WorkerAbi::reductions`.
+    Counted,
+    /// Counts them, and leaves when there were as many as `WorkerAbi::reductions_limit`.
+    Metered,
+}
+
 /// Choices of code generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Count reductions in `WorkerAbi::reductions`.
-    pub count_reductions: bool,
+    /// Whether reductions are counted.
+    pub reductions: Reductions,
     /// Spend time on better code where that has been seen to help.
     pub optimise: bool,
     /// What will run it.
@@ -44,7 +56,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { count_reductions: false, optimise: true, workers: Workers::One, portable: false }
+        Options { reductions: Reductions::Uncounted, optimise: true, workers: Workers::One, portable: false }
     }
 }
 

@@ -19,17 +19,21 @@
 
 mod heap;
 mod message;
+mod model;
 mod node;
 mod protocol;
 mod run;
+mod simulate;
 mod store;
 mod tokens;
 
 pub use heap::Heap;
 pub use message::{Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
+pub use model::{Model, Work};
 pub use protocol::{Counters, Depth, Fault, Goal, Options, Post, Protocol, With};
 #[cfg(feature = "mpi")]
 pub use run::run_part;
 pub use run::{Part, Run, run};
+pub use simulate::{Simulated, Stopped, simulate};
 pub use store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 pub use tokens::{Name, Packed, Reference, Token, Tokens};

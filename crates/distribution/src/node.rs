@@ -10,9 +10,12 @@
 //!   itself.
 //! - J2 A node whose run has ended, by itself or because another one's has, reduces nothing more and drops what comes: so the machine finds
 //!   that nobody has anything to do.
+//! - J3 A node with a meter is simulated: its turns are slices of reductions, and virtual time passes with each
+//!   reduction and message, before what follows from it is sent.
 
 use crate::heap::Heap;
 use crate::message::Message;
+use crate::model::Meter;
 use crate::protocol::{Fault, Goal, Options, Post, Protocol};
 use crate::run::Part;
 use crate::store::{ExportId, ImportId};
@@ -38,8 +41,10 @@ pub(crate) struct Reducer<'a> {
     pub(crate) protocol: Protocol,
     /// Atoms below have the same number at all nodes.
     atoms: u32,
-    /// Those of all nodes, if they are in this process.
+    /// Those of all nodes, if they are threads of this process.
     wakers: Arc<[Waker]>,
+    /// J3.
+    pub(crate) meter: Option<Meter>,
     /// J1: who is to be woken.
     bells: Vec<NodeId>,
     /// Exports to be told as marked.
@@ -54,6 +59,7 @@ pub(crate) struct Reducer<'a> {
 struct Mail<'a, 'c, F: Fabric> {
     context: &'a mut Context<'c, F>,
     bells: &'a mut Vec<NodeId>,
+    meter: Option<&'a mut Meter>,
 }
 
 impl<F: Fabric> Post for Mail<'_, '_, F> {
@@ -61,6 +67,9 @@ impl<F: Fabric> Post for Mail<'_, '_, F> {
         let mut words = Vec::with_capacity(WORDS);
         message.write(&mut words);
         let priority = message.priority();
+        if let Some(meter) = &mut self.meter {
+            self.context.spend(meter.send(message.kind(), words.len()));
+        }
         if words.len() <= WORDS {
             self.context.send(to, priority, PROTOCOL, &words);
         } else {
@@ -79,13 +88,14 @@ impl<'a> Reducer<'a> {
     pub(crate) fn new(
         node: &'a mut Node,
         goal: Option<PredicateId>,
-        (id, nodes): (NodeId, u32),
+        options: Options,
         atoms: u32,
         wakers: Arc<[Waker]>,
+        meter: Option<Meter>,
     ) -> Reducer<'a> {
-        let options = Options { identities: false, ..Options::new(id, nodes) };
         let (bells, late, over, ended) = (Vec::new(), Vec::new(), false, None);
-        Reducer { node, goal, protocol: Protocol::new(options), atoms, wakers, bells, late, over, ended }
+        let protocol = Protocol::new(options);
+        Reducer { node, goal, protocol, atoms, wakers, meter, bells, late, over, ended }
     }
 
     /// When all nodes are done: when the run ended here by itself, and how; or what waits.
@@ -123,10 +133,10 @@ impl<'a> Reducer<'a> {
 
     /// Tells the protocol what has happened; false if nothing has.
     fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
-        let Reducer { node, atoms, protocol, bells, late, .. } = self;
+        let Reducer { node, atoms, protocol, bells, late, meter, .. } = self;
         let worker = node.worker();
         let mut any = false;
-        let mut mail = Mail { context, bells };
+        let mut mail = Mail { context, bells, meter: meter.as_mut() };
         while let Some(event) = worker.next_outward() {
             any = true;
             let awaits = match &event {
@@ -190,12 +200,16 @@ impl Program for Reducer<'_> {
                     buffer.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
                     &buffer
                 };
-                let Reducer { node, atoms, protocol, bells, late, .. } = self;
+                let Reducer { node, atoms, protocol, bells, late, meter, .. } = self;
                 let received = Message::read(words, protocol.options().nodes)
                     .map_err(|malformed| Fault::of(call.from, malformed))
                     .and_then(|message| {
+                        if let Some(meter) = meter {
+                            context.spend(meter.receive(message.kind()));
+                        }
                         let mut heap = Heap::new(node.worker(), *atoms, late);
-                        protocol.with(&mut heap, &mut Mail { context, bells }).receive(call.from, message)
+                        let mut mail = Mail { context, bells, meter: meter.as_mut() };
+                        protocol.with(&mut heap, &mut mail).receive(call.from, message)
                     });
                 if let Err(fault) = received {
                     self.fault(context, fault);
@@ -211,7 +225,14 @@ impl Program for Reducer<'_> {
         if self.over {
             return false;
         }
-        let turn = self.node.turn();
+        let turn = match &mut self.meter {
+            None => self.node.turn(),
+            Some(meter) => {
+                let (turn, reductions) = self.node.turn_within(meter.slice());
+                context.spend(meter.reduce(reductions));
+                turn
+            }
+        };
         if turn == Turn::Ended {
             self.stop(context, None);
             return true;
@@ -219,9 +240,9 @@ impl Program for Reducer<'_> {
         if self.tell(context) || turn == Turn::Look {
             return true;
         }
-        let Reducer { node, atoms, protocol, bells, late, .. } = self;
+        let Reducer { node, atoms, protocol, bells, late, meter, .. } = self;
         let mut heap = Heap::new(node.worker(), *atoms, late);
-        protocol.with(&mut heap, &mut Mail { context, bells }).flush();
+        protocol.with(&mut heap, &mut Mail { context, bells, meter: meter.as_mut() }).flush();
         // What came from outside makes the node attend: then it has a turn.
         let outside = self.node.has_events() && self.node.look_outside();
         outside || !self.bells.is_empty()

@@ -1,7 +1,7 @@
 //! Runs of a program: its nodes are threads of this process, or processes under an MPI launcher.
 
 use crate::node::Reducer;
-use crate::protocol::Counters;
+use crate::protocol::{Counters, Options};
 use fabric::{NodeId, threads};
 use machine::{Costs, Machine};
 use runtime::node::Node;
@@ -37,6 +37,11 @@ impl Run {
     }
 }
 
+/// Of a node that is a thread or a process.
+fn options(id: NodeId, count: u32) -> Options {
+    Options { identities: false, ..Options::new(id, count) }
+}
+
 /// Runs a goal without arguments at the first node, and all that follows from it, to the end. The nodes are numbered
 /// in this order, have the same program, a table of atoms in common, and one worker each.
 pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::Failed> {
@@ -48,7 +53,8 @@ pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::F
         let place = &places[id.0 as usize];
         let node = place.lock().expect("nobody panics meanwhile").take().expect("a node is made once");
         let first = (id == NodeId(0)).then_some(goal);
-        Machine::new(id, count, Reducer::new(node, first, (id, count), u32::MAX, wakers.clone()), Costs::REAL)
+        let reducer = Reducer::new(node, first, options(id, count), u32::MAX, wakers.clone(), None);
+        Machine::new(id, count, reducer, Costs::REAL)
     };
     let end = |mut machine: Machine<Reducer<'_>>| machine.program.end();
     Ok(Run::of(threads::run(count, make, end)?))
@@ -67,7 +73,8 @@ pub fn run_part(
     let count = session.nodes();
     let machine = session.run(|id| {
         let first = (id == NodeId(0)).then_some(goal);
-        Machine::new(id, count, Reducer::new(node, first, (id, count), atoms, Arc::default()), Costs::REAL)
+        let reducer = Reducer::new(node, first, options(id, count), atoms, Arc::default(), None);
+        Machine::new(id, count, reducer, Costs::REAL)
     });
     Ok(machine?.program.end())
 }

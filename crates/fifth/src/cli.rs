@@ -1,6 +1,7 @@
 //! The command line: what may be said, and the help that teaches it.
 
 use crate::nodes::Nodes;
+use crate::simulated::Simulate;
 use crate::workers::Workers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -139,6 +140,11 @@ pub(crate) struct Engine {
     pub(crate) workers: Workers,
     #[command(flatten)]
     pub(crate) nodes: Nodes,
+    /// Runs the program on the nodes of a simulated machine, in virtual time: `multipsi:16` is the Multi-PSI with 16
+    /// nodes (any square up to 1600), `pim:16` one of faster processors and channels. With --stats: what each node and
+    /// the network did, the same each time.
+    #[arg(long, value_name = "MACHINE", conflicts_with_all = ["count", "stats_file", "trace", "schedule"])]
+    pub(crate) simulate: Option<Simulate>,
     /// Prints reductions, suspensions, collections, words and times to standard error at the end. (Executables of `fifth build` do not count reductions.)
     #[arg(long)]
     pub(crate) stats: bool,
@@ -170,6 +176,7 @@ impl Engine {
         Engine {
             workers,
             nodes: Nodes::ALONE,
+            simulate: None,
             stats: false,
             stats_file: None,
             trace: None,
@@ -177,6 +184,11 @@ impl Engine {
             check_heap: None,
             schedule: None,
         }
+    }
+
+    /// How many nodes run the program.
+    pub(crate) fn node_count(&self) -> u32 {
+        self.simulate.map_or(self.nodes.count, |machine| machine.nodes)
     }
 
     /// Whether reductions must be counted.

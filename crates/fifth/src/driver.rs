@@ -3,6 +3,7 @@
 use crate::cli::{Engine, Stage};
 use crate::job::{self, Job};
 use crate::output;
+use crate::simulated::Simulate;
 use crate::sources::Read;
 use anyhow::Context;
 use runtime::native::Native;
@@ -39,6 +40,9 @@ pub(crate) struct Machine {
     atoms_in_common: u32,
     /// Counters of the nodes of other processes, after a run.
     elsewhere: Vec<Statistics>,
+    /// The machine that runs the program, if it is simulated, and after a run what it has done.
+    model: Option<distribution::Model>,
+    pub(crate) simulated: Option<distribution::Simulated>,
     /// What [`Machine::builtins`] answers; empty until somebody asks.
     builtins: Rc<[Builtin]>,
     /// Code stays mapped as long as the node may run it.
@@ -48,7 +52,7 @@ pub(crate) struct Machine {
 /// The nodes could not be made: not the program's fault.
 fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Result<Vec<Node>> {
     // Those of this process.
-    let count = engine.nodes.count;
+    let count = engine.node_count();
     let place = |node| match job {
         Some(job) => NodePlace { node: job.node(), nodes: job.nodes(), share: job.here(), ticks: true },
         None => NodePlace { node, nodes: count, share: count, ticks: false },
@@ -139,14 +143,17 @@ impl Machine {
     /// The same as [`Machine::new`]; under an MPI launcher, the node of this process. All processes call it together.
     pub(crate) fn under_launcher(engine: &Engine) -> anyhow::Result<Machine> {
         let size = job::size();
-        if size > 1 || engine.nodes.count > 1 {
+        if size > 1 || engine.node_count() > 1 {
             several_nodes(engine)?;
         }
         if size == 1 {
             return Machine::new(engine);
         }
-        if engine.nodes.count > 1 {
-            return Err(job::refusal(format!("each of these {size} processes is a node: leave out --nodes")));
+        if engine.node_count() > 1 {
+            let option = if engine.simulate.is_some() { "--simulate" } else { "--nodes" };
+            return Err(job::refusal(format!(
+                "each of these {size} processes is a node: leave out {option}"
+            )));
         }
         Machine::with(engine, &[], Some(Job::join(size)?))
     }
@@ -159,7 +166,19 @@ impl Machine {
         let node = nodes.pop().expect("there is at least one");
         let (counters, elsewhere) = (Vec::new(), Vec::new());
         let (builtins, code, atoms_in_common) = (Rc::default(), Vec::new(), u32::MAX);
-        Ok(Machine { node, others, counters, job, atoms_in_common, elsewhere, builtins, code })
+        let (model, simulated) = (engine.simulate.and_then(Simulate::model), None);
+        Ok(Machine {
+            node,
+            others,
+            counters,
+            job,
+            atoms_in_common,
+            elsewhere,
+            model,
+            simulated,
+            builtins,
+            code,
+        })
     }
 
     /// Whether another process has the first node.
@@ -250,7 +269,12 @@ impl Machine {
     pub(crate) fn code_options(&self, engine: &Engine) -> codegen::Options {
         let workers =
             if self.node.worker_count() == 1 { codegen::Workers::One } else { codegen::Workers::Several };
-        codegen::Options { count_reductions: engine.counts(), workers, ..codegen::Options::default() }
+        let reductions = match engine.simulate {
+            Some(_) => codegen::Reductions::Metered,
+            None if engine.counts() => codegen::Reductions::Counted,
+            None => codegen::Reductions::Uncounted,
+        };
+        codegen::Options { reductions, workers, ..codegen::Options::default() }
     }
 
     /// IR to machine code.
@@ -310,6 +334,13 @@ impl Machine {
             return Ok(Some(self.node.run(predicate, &[])));
         }
         let mut nodes: Vec<_> = std::iter::once(&mut self.node).chain(&mut self.others).collect();
+        if let Some(model) = &self.model {
+            let mut done = distribution::simulate(&mut nodes, predicate, model)?;
+            self.counters = std::mem::take(&mut done.run.counters);
+            let outcome = std::mem::replace(&mut done.run.outcome, RunOutcome::Success);
+            self.simulated = Some(done);
+            return Ok(Some(outcome));
+        }
         let run = distribution::run(&mut nodes, predicate)?;
         self.counters = run.counters;
         Ok(Some(run.outcome))

@@ -75,7 +75,9 @@ pub(crate) fn run_main(
     let calls = if failed { calls() } else { Calls::default() };
     let callers = Some(Callers { calls: &calls, atoms: machine.atoms() });
     let _ = report(&outcome, Texts { lines: &file_line, callers }, &mut err);
-    if engine.stats {
+    if let Some(simulate) = engine.simulate.filter(|_| engine.stats) {
+        let _ = crate::simulated::statistics(machine, simulate, &mut err);
+    } else if engine.stats {
         let _ = statistics(&machine.statistics(), started.elapsed(), &mut err);
         let _ = messages(machine, &mut err);
         if let Some(Passed { times, trace }) = machine.node.passed() {

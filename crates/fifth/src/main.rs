@@ -18,6 +18,7 @@ mod recording;
 mod repl;
 mod report;
 mod section;
+mod simulated;
 mod sources;
 mod standalone;
 mod timeline;

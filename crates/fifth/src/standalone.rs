@@ -80,6 +80,10 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
         Ok(options) => options,
         Err(error) => return crate::told(&error),
     };
+    anyhow::ensure!(
+        options.engine.simulate.is_none(),
+        "--simulate needs code that counts reductions, which an executable has not: use `fifth run --simulate`"
+    );
     let mut machine = Machine::under_launcher(&options.engine)?;
     let result = start_in(&mut machine, bytes, options);
     if machine.job.is_some() {

@@ -35,6 +35,30 @@ fn several_nodes_do_what_programs_say() {
 }
 
 #[test]
+fn simulated_machines_do_what_programs_say() {
+    check_corpus(directives::on_a_simulated_machine);
+}
+
+#[test]
+fn a_simulated_run_is_the_same_each_time() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/nodes_search.kl1");
+    let run = |machine: &str, seed: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fifth"));
+        command.args(["run", "--simulate", machine, "--stats", seed]).arg(&program);
+        let output = command.output().expect("the command starts");
+        assert!(output.status.success(), "{output:?}");
+        (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let first = run("multipsi:4", "--check-nodes=1");
+    assert_eq!(first, run("multipsi:4", "--check-nodes=1"));
+    assert_eq!(first.0, run("pim:9", "--check-nodes=2").0);
+    assert_ne!(first.1, run("multipsi:4", "--check-nodes=2").1);
+    for figure in ["virtual time", "sent, throw_goal", "  node 3", "load of channels"] {
+        assert!(first.1.contains(figure), "no {figure} in\n{}", first.1);
+    }
+}
+
+#[test]
 fn a_printed_variable_is_no_value_and_not_another_variable() {
     for (one, other, same) in [
         ("f(_1,_2,_1)", "f(_12,_3,_12)", true),

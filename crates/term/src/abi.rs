@@ -243,6 +243,8 @@ pub struct WorkerAbi {
     pub spent: [usize; SPENT_ARITIES],
     /// The runtime's functions that generated code calls.
     pub helpers: Helpers,
+    /// At this number of `reductions` no reduction starts: metered code leaves as at the limit (C3).
+    pub reductions_limit: u64,
     /// A worker is used through `&mut` while other threads store to `limit`: so its references must not count as the
     /// only ones, as those to what may move do.
     pub pinned: PhantomPinned,

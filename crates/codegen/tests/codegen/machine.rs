@@ -216,6 +216,7 @@ impl Machine {
             spent: [0; SPENT_ARITIES],
             need: 0,
             reductions: 0,
+            reductions_limit: u64::MAX,
             priority: 0,
             pending_count: 0,
             pending: [Word(0); OPERANDS_MAX],

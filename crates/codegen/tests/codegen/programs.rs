@@ -1,7 +1,7 @@
 //! Whole little programs, written as IR by hand.
 
 use crate::machine::*;
-use codegen::{Dump, Options, dump};
+use codegen::{Dump, Options, Reductions, dump};
 use compiler::ir::{Block, Component, End, Op, Operand, Pattern, Slot};
 use term::symbol::NIL;
 use term::word::{UNBOUND, Word};
@@ -102,7 +102,7 @@ fn nrev() -> Component {
 
 #[test]
 fn naive_reverse_reverses() {
-    let options = Options { count_reductions: true, ..Options::default() };
+    let options = Options { reductions: Reductions::Counted, ..Options::default() };
     let mut machine = Machine::new(vec![append(), nrev()], &options);
     let items: Vec<i64> = (0..30).collect();
     let list = machine.list(&items);
@@ -113,6 +113,28 @@ fn naive_reverse_reverses() {
     assert_eq!(machine.worker.reductions, 496);
     assert_eq!(machine.log(), Vec::<String>::new());
     assert_eq!(machine.depth(), 1);
+}
+
+#[test]
+fn metered_code_stops_after_a_number_of_reductions_and_goes_on_later() {
+    let options = Options { reductions: Reductions::Metered, ..Options::default() };
+    let mut machine = Machine::new(vec![append(), nrev()], &options);
+    let list = machine.list(&[1, 2, 3, 4, 5]);
+    let result = machine.variable();
+    machine.push(STOP.0, &[]);
+    machine.push(NREV, &[list, result]);
+    let mut slices = 0;
+    loop {
+        let limit = machine.worker.reductions + 4;
+        machine.worker.reductions_limit = limit;
+        if machine.run() != 0 {
+            break;
+        }
+        assert_eq!(machine.worker.reductions, limit);
+        slices += 1;
+    }
+    assert_eq!((slices, machine.worker.reductions), (5, 21));
+    assert_eq!(machine.items(result), [5, 4, 3, 2, 1]);
 }
 
 #[test]

@@ -286,6 +286,27 @@ pub(crate) fn in_a_job(who: &str, command: Command, program: &Program) -> Vec<St
     wrong
 }
 
+/// A tenth of the programs on a simulated machine of 9 nodes, as they are written and with goals thrown to any of them.
+/// `FIFTH_MACHINE=multipsi:16` runs all of them, on that machine.
+pub(crate) fn on_a_simulated_machine(program: &Program) -> Vec<String> {
+    let directives = &program.directives;
+    let mut wrong = Vec::new();
+    let name = program.path.file_name().unwrap_or_default().to_string_lossy();
+    let machine = std::env::var("FIFTH_MACHINE").ok();
+    let chosen = machine.is_some() || name.bytes().map(u32::from).sum::<u32>() % 10 == 0;
+    if !chosen || !directives.errors.is_empty() || directives.one_worker || directives.one_node {
+        return wrong;
+    }
+    let machine = machine.unwrap_or("multipsi:9".into());
+    run(&machine, &["--simulate", &machine], program, &mut wrong);
+    if !directives.skip_check_heap && !directives.skip_check_nodes {
+        let seed = std::env::var("FIFTH_SEED").unwrap_or("1".into());
+        let options = ["--simulate", &machine, &format!("--check-nodes={seed}")];
+        run(&format!("{machine} in disorder"), &options, program, &mut wrong);
+    }
+    wrong
+}
+
 fn disorder() -> String {
     format!("--check-heap={}", std::env::var("FIFTH_SEED").unwrap_or("1".into()))
 }

@@ -286,6 +286,15 @@ impl Node {
         self.quiescent = turn == Turn::Quiescent;
         turn
     }
+    /// The same for a node among several with metered code: after this number of reductions at the latest it is time to
+    /// look for messages. Answers how many there were, too.
+    pub fn turn_within(&mut self, reductions: u64) -> (Turn, u64) {
+        let abi = &mut self.workers.get(0).abi;
+        let before = abi.reductions;
+        abi.reductions_limit = before.saturating_add(reductions);
+        let turn = self.turn();
+        (turn, self.workers.get(0).abi.reductions - before)
+    }
     /// After [`Turn::Quiescent`]: whether goals wait that events from outside may resume.
     pub fn awaits_events(&self) -> bool {
         reduce::awaits_events(&self.shared, &self.home)

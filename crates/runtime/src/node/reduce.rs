@@ -422,7 +422,7 @@ impl Worker {
             if self.sharing.is_shaken() {
                 self.scatter();
             }
-            look |= due || self.has_outward();
+            look |= due || self.has_outward() || self.abi.reductions >= self.abi.reductions_limit;
         }
         if crowd {
             self.look_at_others();

@@ -225,6 +225,7 @@ impl Worker {
             reused: 0,
             need: 0,
             reductions: 0,
+            reductions_limit: u64::MAX,
             priority: PRIORITY_START,
             pending_count: 0,
             pending: [Word(0); OPERANDS_MAX],
