@@ -1,8 +1,8 @@
 //! Integer arithmetic and comparison on tagged words.
 //!
-//! INT has tag 0, so `a + b`, `a - b`, `a < b`, `a /\ b` are what they are for the numbers. Operands that are bound references
-//! are followed off the hot path and the operation starts again; whatever is not a small integer then, or does not fit,
-//! is the helper's.
+//! INT has tag 0, so `a + b`, `a - b`, `a < b`, `a /\ b` are what they are for the numbers. Operands that are bound
+//! references are followed off the hot path and the operation starts again; whatever is not a small integer then, or
+//! does not fit, is the helper's.
 
 use crate::flow::Exits;
 use crate::lower::{Kind, Lower};
@@ -22,8 +22,8 @@ pub(crate) struct Integers {
 }
 
 impl Lower<'_, '_> {
-    /// Begins an operation: in the current block both values are integers; a reference is followed first. `waiting` is where an unbound
-    /// variable goes (with `wait` set), else to `slow`.
+    /// Begins an operation: in the current block both values are integers; a reference is followed first. `waiting`
+    /// is where an unbound variable goes (with `wait` set), else to `slow`.
     fn integers(&mut self, a: Operand, b: Operand, waiting: Option<Exits>) -> Integers {
         let slow = self.cold_block();
         self.integers_or(a, b, waiting, slow)

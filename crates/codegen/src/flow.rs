@@ -147,8 +147,8 @@ impl Lower<'_, '_> {
         self.leave(Leave::Suspend);
     }
 
-    /// The goal waits for one variable: if its cell is private and no other goal waits for it, makes the record (`term::layout`) here
-    /// and starts the next goal; otherwise goes on.
+    /// The goal waits for one variable: if its cell is private and no other goal waits for it, makes the record
+    /// (`term::layout`) here and starts the next goal; otherwise goes on.
     fn suspend_on(&mut self, goal: &GoalCall, variable: Value) {
         let arguments: Vec<_> = goal.arguments.iter().map(|&argument| self.operand(argument)).collect();
         let other = self.cold_block();
@@ -177,7 +177,8 @@ impl Lower<'_, '_> {
         self.proceed_from(heap);
         self.enter_block(other);
     }
-    /// Ends the block: to `tail`, with the address of a record for a goal of so many arguments, and the allocation pointer.
+    /// Ends the block: to `tail`, with the address of a record for a goal of so many arguments, and the allocation
+    /// pointer.
     fn record(&mut self, arity: usize, tail: ir::Block) {
         let heap = self.heap_now();
         if arity < SPENT_ARITIES {

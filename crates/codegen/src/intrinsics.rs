@@ -120,7 +120,8 @@ impl Lower<'_, '_> {
         true
     }
 
-    /// The term looked at must be in a register (a constant vector is not worth the code); no register is lazy afterwards.
+    /// The term looked at must be in a register (a constant vector is not worth the code); no register is lazy
+    /// afterwards.
     fn in_registers(&mut self, intrinsic: Intrinsic, inputs: &[Operand]) -> Option<Vec<Operand>> {
         let term = usize::from(intrinsic == Intrinsic::Argument);
         let Some(Operand::Reg(_)) = inputs.get(term) else { return None };
@@ -293,9 +294,9 @@ impl Lower<'_, '_> {
         (slot, self.b.ins().ishl_imm_u(byte, 3))
     }
 
-    /// In place: the old handle becomes a difference, a new one leads to the store. Only for a private handle (C6) and with room
-    /// for the new one, which the clause's need does not count. Other workers may read the old one meanwhile: so the order of the
-    /// stores matters (V2 of the runtime's `versions`).
+    /// In place: the old handle becomes a difference, a new one leads to the store. Only for a private handle (C6)
+    /// and with room for the new one, which the clause's need does not count. Other workers may read the old one
+    /// meanwhile: so the order of the stores matters (V2 of the runtime's `versions`).
     fn set_element(&mut self, inputs: &[Operand], class: ClassId, outputs: usize, slow: Block) -> Vec<Value> {
         let code = if class == STRING { Some(self.character(inputs[2], slow)) } else { None };
         let element = self.element(inputs, class, slow);

@@ -1,16 +1,17 @@
 //! IR to native code with Cranelift.
 //!
-//! [`generate`] makes one position-independent blob of machine code, the [`Image`], from a program's components. The blob refers to
-//! nothing but itself and the worker whose address every function gets, so the same bytes run wherever they are put:
-//! `fifth run` maps them with [`load`], `fifth build` appends them to an executable.
+//! [`generate`] makes one position-independent blob of machine code, the [`Image`], from a program's components. The
+//! blob refers to nothing but itself and the worker whose address every function gets, so the same bytes run wherever
+//! they are put: `fifth run` maps them with [`load`], `fifth build` appends them to an executable.
 //!
 //! ```text
 //! Image::code   [shared routines][entry stubs][component][component]..
 //! ```
 //! Invariants:
-//! - G1 An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that `enter` made (`frame`).
-//! - G2 Only components with floats hold vector registers across a call, and only their low 64 bits: theirs are other thunks (`stubs`)
-//!   than those of all others, which save general registers only.
+//! - G1 An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that
+//!   `enter` made (`frame`).
+//! - G2 Only components with floats hold vector registers across a call, and only their low 64 bits: theirs are other
+//!   thunks (`stubs`) than those of all others, which save general registers only.
 //! - G3 Nothing in the blob is written after it was mapped.
 //!
 //! Absent on purpose: names of the runtime's functions (helpers are reached through the worker), stack maps (collection

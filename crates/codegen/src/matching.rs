@@ -218,8 +218,8 @@ impl Lower<'_, '_> {
         self.enter_block(other);
     }
 
-    /// What no case accepts. Only the word that came from the cell itself can say "unbound": contents of references were
-    /// tested for that.
+    /// What no case accepts. Only the word that came from the cell itself can say "unbound": contents of references
+    /// were tested for that.
     fn not_matched(&mut self, reg: Reg, word: Value, lazy: Option<Lazy>, unbound: BlockId, default: BlockId) {
         let (unbound, default) = (self.edge(unbound, None), self.edge(default, None));
         let Some(lazy) = lazy else {

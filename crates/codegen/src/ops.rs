@@ -10,8 +10,8 @@ use term::abi::{PRIVATE_BYTES, PredicateId, SLACK_WORDS};
 use term::layout::GENERATOR;
 use term::word::{TAG_BITS, Tag, UNBOUND, Word};
 
-/// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that is pushed
-/// back or passed on (at most 256 words).
+/// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that
+/// is pushed back or passed on (at most 256 words).
 const PUSHED_MAX: usize = term::abi::GOAL_SLACK_WORDS / 2;
 
 impl Lower<'_, '_> {
@@ -130,8 +130,8 @@ impl Lower<'_, '_> {
         self.enter_block(go);
     }
 
-    /// Moves the goal on top of the stack. The node comes first: what goes to another priority is no longer on top. A helper that
-    /// took the goal away ends it.
+    /// Moves the goal on top of the stack. The node comes first: what goes to another priority is no longer on top. A
+    /// helper that took the goal away ends it.
     fn place(&mut self, places: &[Place]) {
         let nodes = places.iter().filter(|place| matches!(place, Place::Node(_)));
         let priorities = places.iter().filter(|place| !matches!(place, Place::Node(_)));
@@ -203,7 +203,8 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a store does it.
+    /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a
+    /// store does it.
     fn unify_variable(&mut self, var: Reg, other: Operand, at: At) {
         let kind = self.kind(other);
         let other_reg = match other {
@@ -244,7 +245,8 @@ impl Lower<'_, '_> {
             let differs = self.tag_differs(waiting_value, Tag::Ref);
             let (no_reference, reference) = (self.cold_block(), self.cold_block());
             self.b.ins().brif(differs, no_reference, &[], reference, &[]);
-            // A private variable that nobody waits for becomes a reference to this one, whichever is the later (U3 of the runtime's `unify`).
+            // A private variable that nobody waits for becomes a reference to this one, whichever is the later (U3 of
+            // the runtime's `unify`).
             self.enter_block(reference);
             let content = self.load(waiting_value, -(Tag::Ref as i64));
             let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
@@ -273,8 +275,8 @@ impl Lower<'_, '_> {
         self.enter_block(done);
     }
 
-    /// A plain store if the register is a reference to a private unbound cell that nobody waits for; then the block `done`, else
-    /// `other`.
+    /// A plain store if the register is a reference to a private unbound cell that nobody waits for; then the block
+    /// `done`, else `other`.
     pub(crate) fn try_bind(&mut self, var: Reg, value: Operand, done: BlockId, other: BlockId) {
         let (word, cell) = (self.operand(value), self.read(var));
         self.flush();
@@ -287,8 +289,8 @@ impl Lower<'_, '_> {
         self.b.ins().jump(done, &[]);
     }
 
-    /// Binds a private variable that goals wait for, and makes the next poll attend to them (`WorkerAbi::resumed`); to `slow` if
-    /// that is not all. `content` is the cell's: VAR and the address of a record.
+    /// Binds a private variable that goals wait for, and makes the next poll attend to them (`WorkerAbi::resumed`);
+    /// to `slow` if that is not all. `content` is the cell's: VAR and the address of a record.
     fn bind_and_resume(&mut self, cell: Value, content: Value, value: Value, slow: Block) {
         let others = self.worker_field(field!(resumed));
         self.unless(others, slow);
@@ -314,8 +316,9 @@ impl Lower<'_, '_> {
         self.unless(public, other);
     }
 
-    /// C6: goes on if a word is a REF to a cell that may be written, else to `other`. One comparison for both: without the tag of a
-    /// REF the distance is a multiple of 8, and the low bits of any other are rotated to where they make it far too great.
+    /// C6: goes on if a word is a REF to a cell that may be written, else to `other`. One comparison for both:
+    /// without the tag of a REF the distance is a multiple of 8, and the low bits of any other are rotated to where
+    /// they make it far too great.
     fn unless_private_reference(&mut self, word: Value, other: Block) {
         let address = self.offset(word, -(Tag::Ref as i64));
         let base = self.worker_field(field!(private_base));
@@ -326,8 +329,9 @@ impl Lower<'_, '_> {
         self.unless(differs, other);
     }
 
-    /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`; of two unbound
-    /// variables one becomes a reference to the other; else to `slow`. The cell is private. Answers what `bind` stores.
+    /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`; of
+    /// two unbound variables one becomes a reference to the other; else to `slow`. The cell is private. Answers what
+    /// `bind` stores.
     fn value_to_bind(&mut self, reg: Reg, cell: Value, [start, slow, bind, done]: [Block; 4]) -> Value {
         let value = self.read_raw(reg);
         let (odd, reference, follow, variable) =
@@ -351,7 +355,8 @@ impl Lower<'_, '_> {
         self.unless(hooked, slow);
         let same = self.b.ins().icmp(IntCC::Equal, value, cell);
         self.unless(same, slow);
-        // Of two private variables the later one is bound. Any other must have the lower address (U3 of the runtime's `unify`).
+        // Of two private variables the later one is bound. Any other must have the lower address (U3 of the runtime's
+        // `unify`).
         let other = self.cold_block();
         self.unless_public(value, other);
         let (later, earlier) = (self.b.ins().umax(cell, value), self.b.ins().umin(cell, value));
@@ -363,8 +368,9 @@ impl Lower<'_, '_> {
         value
     }
 
-    /// `var` is not a private variable. If it is one that is not, and the register leads to a private variable that nobody waits
-    /// for, that one becomes a reference to it: outputs that are passed on are often older than those of the goals between.
+    /// `var` is not a private variable. If it is one that is not, and the register leads to a private variable that
+    /// nobody waits for, that one becomes a reference to it: outputs that are passed on are often older than those of
+    /// the goals between.
     fn bind_to_public(&mut self, reg: Reg, var: Reg, [start, slow, done]: [Block; 3]) {
         let variable = self.cold_block();
         self.follow_reference(var, start, variable, None);

@@ -1,8 +1,8 @@
 //! Clauses to decision trees to IR.
 //!
 //! [`compile`] checks a program and turns it into [`ir::Program`]: `program` makes each head and guard a sequence of
-//! tests, `tree` merges those of a predicate into one decision tree, `plan` orders bodies and says which predicates become one
-//! native function, `emit` writes the bodies. [`verify`] checks the result.
+//! tests, `tree` merges those of a predicate into one decision tree, `plan` orders bodies and says which predicates
+//! become one native function, `emit` writes the bodies. [`verify`] checks the result.
 //!
 //! Invariants:
 //! - K1 A program with an error diagnostic gives no code.

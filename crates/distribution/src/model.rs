@@ -110,7 +110,7 @@ impl Meter {
         self.owed -= whole as f64;
         whole
     }
-    /// Cycles of so many reductions.
+    /// The cycles that this number of reductions takes.
     pub(crate) fn reduce(&mut self, reductions: u64) -> u64 {
         let time = self.spend(reductions as f64 * self.model.reduction);
         self.work.reductions += reductions;

@@ -1,15 +1,15 @@
 //! A node of the runtime as a program of the machine layer.
 //!
-//! Reducing goals is the node's background work: a *turn* goes on until it is time to look for messages. After each turn, what happened to
-//! variables that other nodes know is told to the protocol, whose messages become the machine's. Between turns messages come in, and bind
-//! variables and make goals ready.
+//! Reducing goals is the node's background work: a *turn* goes on until it is time to look for messages. After each
+//! turn, what happened to variables that other nodes know is told to the protocol, whose messages become the
+//! machine's. Between turns messages come in, and bind variables and make goals ready.
 //!
 //! Invariants:
 //! - J1 A node of this process that is reducing is woken after a message for it can be seen: bells ring at the next
 //!   background work, before which the machine has polled, and so published. A node of another process looks by
 //!   itself.
-//! - J2 A node whose run has ended, by itself or because another one's has, reduces nothing more and drops what comes: so the machine finds
-//!   that nobody has anything to do.
+//! - J2 A node whose run has ended, by itself or because another one's has, reduces nothing more and drops what
+//!   comes: so the machine finds that nobody has anything to do.
 //! - J3 A node with a meter is simulated: its turns are slices of reductions, and virtual time passes with each
 //!   reduction and message, before what follows from it is sent.
 

@@ -100,8 +100,8 @@ pub trait Store {
     fn look(&self, value: Self::Value) -> Seen;
     /// The bytes of a string.
     fn bytes(&self, string: Self::Value) -> Vec<u8>;
-    /// Of an integer that needs more than 61 bits: whether it is below zero, and its magnitude in 64-bit limbs, the lowest first, the
-    /// last not 0.
+    /// Of an integer that needs more than 61 bits: whether it is below zero, and its magnitude in 64-bit limbs, the
+    /// lowest first, the last not 0.
     fn limbs(&self, integer: Self::Value) -> (bool, Vec<u64>);
     /// A part of a cons, structure or vector.
     fn part(&self, value: Self::Value, number: usize) -> Self::Value;

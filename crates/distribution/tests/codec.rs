@@ -113,7 +113,8 @@ fn messages_survive_the_way_through_words() {
     arbtest(|u| message(u).map(|_| ())).budget_ms(2_000);
 }
 
-/// Whatever the words: an error, or a message that writes just these words, and needs no more of a heap than they justify.
+/// Whatever the words: an error, or a message that writes just these words, and needs no more of a heap than they
+/// justify.
 fn total(words: &[u64]) {
     let Ok(message) = Message::read(words, NODES) else { return };
     let mut again = Vec::new();

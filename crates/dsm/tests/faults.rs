@@ -216,7 +216,7 @@ fn memory_that_is_not_there_is_refused() {
     };
     if Mechanism::available().contains(&Mechanism::User) {
         let real = Real { faults: Some(Mechanism::User), direct: false };
-        let failed = real.run(1, options, |_| ()).expect_err("there is not so much");
+        let failed = real.run(1, options, |_| ()).expect_err("there is not that much memory");
         assert!(failed.to_string().contains("with too little memory, use fewer pages"), "{failed}");
     }
 }

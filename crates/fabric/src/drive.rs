@@ -47,7 +47,7 @@ pub trait Bell: Clone + Send + Sync {
     fn hush(&self);
     /// Wakes the sleeper if somebody has lain down since the bell was hushed.
     fn ring(&self);
-    /// Sleeps until the bell is rung, at most so long; it may return for no reason. Without the lock.
+    /// Sleeps until the bell is rung, at most for `limit`; it may return for no reason. Without the lock.
     fn sleep(&self, rest: Self::Rest, limit: Duration);
     /// The node has failed, and with it the run.
     fn fail(&self, reason: String);

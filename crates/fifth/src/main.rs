@@ -125,7 +125,8 @@ fn compile(machine: &mut Machine, read: &mut Read, format: MessageFormat) -> Opt
     if errors { None } else { program }
 }
 
-/// What must be compiled: `main:main/0`, and all of the user's predicates if the program looks some up by name while it runs.
+/// What must be compiled: `main:main/0`, and all of the user's predicates if the program looks some up by name while
+/// it runs.
 fn roots(machine: &mut Machine, read: &Read) -> Vec<compiler::PredicateKey> {
     let main = machine.atoms().intern(b"main");
     let mut roots = vec![(main, main, 0)];

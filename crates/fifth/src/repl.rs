@@ -1,5 +1,5 @@
-//! The REPL: clauses are collected in a module of their own; a query is compiled with those that it reaches and run on one
-//! node, which keeps running as long as the REPL does.
+//! The REPL: clauses are collected in a module of their own; a query is compiled with those that it reaches and run
+//! on one node, which keeps running as long as the REPL does.
 //!
 //! Invariants:
 //! - Q1 A definition that could never be compiled is refused when it is typed, so that it cannot spoil later queries.

@@ -1,7 +1,8 @@
 //! `--trace`: what each worker did when, in the trace event format that Perfetto and Chrome show.
 //!
-//! The node is a process and each worker a thread of it. What takes time is a complete event (`X`), a moment an instant (`i`), goals that were
-//! given away are a flow (`s` to `f`), figures are counters (`C`). Times are microseconds.
+//! The node is a process and each worker a thread of it. What takes time is a complete event (`X`), a moment an
+//! instant (`i`), goals that were given away are a flow (`s` to `f`), figures are counters (`C`). Times are
+//! microseconds.
 
 use crate::destination::Destination;
 use crate::driver::Machine;
@@ -18,8 +19,8 @@ pub(crate) fn write(machine: &mut Machine, destination: Destination) -> anyhow::
 /// So many bytes are written at once.
 const PIECE: usize = 1 << 16;
 
-/// The events of a file, one a line. They are formatted as text: to make a tree of values of each would take longer than all else that a
-/// trace costs. No name of ours has to be escaped.
+/// The events of a file, one a line. They are formatted as text: to make a tree of values of each would take longer
+/// than all else that a trace costs. No name of ours has to be escaped.
 struct Lines<W> {
     out: W,
     /// What is not written yet.

@@ -49,7 +49,7 @@ typedef struct {
 /* A program of a node. It returns 0; anything else fails the run. It must not leave by longjmp or an exception. */
 typedef int (*fifth_dsm_program)(fifth_dsm_node *node, void *argument);
 
-/* Runs a program on so many nodes of this process, two threads each, and waits for all of them. `argument` is handed to
+/* Runs a program on `nodes` nodes of this process, two threads each, and waits for all of them. `argument` is handed to
  * each node's program and to `home`. */
 int fifth_dsm_run(uint32_t nodes, const fifth_dsm_options *options, fifth_dsm_program program, void *argument);
 /* Runs this process's node, and waits until all nodes of the job are done: all processes of an MPI job call it

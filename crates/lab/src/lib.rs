@@ -1,7 +1,9 @@
-//! The laboratory: each published table or figure is an experiment, whose report has the published values beside the measured ones.
+//! The laboratory: each published table or figure is an experiment, whose report has the published values beside the
+//! measured ones.
 //!
-//! An experiment ([`Experiment`]) asks a [`Host`] to run programs, and makes a [`report::Report`] of what was measured; `text`,
-//! `csv`, `svg` and `html` are ways to write one. A number in a report was measured in that run, or is marked as published.
+//! An experiment ([`Experiment`]) asks a [`Host`] to run programs, and makes a [`report::Report`] of what was
+//! measured; `text`, `csv`, `svg` and `html` are ways to write one. A number in a report was measured in that run, or
+//! is marked as published.
 //!
 //! Absent on purpose: files, terminals and processes. The host (the command) has them.
 

@@ -145,7 +145,8 @@ fn time_of_the_j_machine() {
         let sum: f64 = parts.iter().map(|part| part[program]).sum();
         assert!(near(sum, 100.0, 1e-9) && parts.iter().all(|part| part[program] >= 0.0), "{parts:?}");
     }
-    // With so short a second string, a fifth of the time goes by before the last node has its first character: without that it would be 0.94.
+    // With so short a second string, a fifth of the time goes by before the last node has its first character:
+    // without that it would be 0.94.
     assert!(near(column(&report.tables[1], "times the published")[0], 0.94 * 256.0 / (256.0 + 63.0), 0.03));
 }
 
@@ -196,7 +197,8 @@ fn decomposition_on_jump1() {
     let told = column(table, "invalidations sent");
     assert_eq!(told.len(), 60);
     assert!(told.chunks(3).all(|ways| ways[0] <= ways[1]), "{told:?}");
-    // The home gets an acknowledgement for each invalidation that it sends. It sends some if others have read what a cluster writes.
+    // The home gets an acknowledgement for each invalidation that it sends. It sends some if others have read what a
+    // cluster writes.
     assert_eq!(told, column(table, "acknowledgements received"));
     assert!(told.chunks(6).all(|layout| layout[3] > 0.0), "{told:?}");
     assert!(column(table, "others sent").iter().all(|count| *count > 0.0));

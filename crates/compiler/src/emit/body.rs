@@ -116,8 +116,8 @@ impl<'a> Emitter<'_, '_, 'a> {
             _ => (ops, end),
         }
     }
-    /// Unifications that may be plain stores. Those that make new variables for the leftmost goal are better done last, so that
-    /// nothing can undo what is known of them; the others first, for the same reason.
+    /// Unifications that may be plain stores. Those that make new variables for the leftmost goal are better done
+    /// last, so that nothing can undo what is known of them; the others first, for the same reason.
     fn stores(&self) -> (Vec<usize>, Vec<usize>) {
         let plan = self.plan;
         let (mut early, mut late) = (Vec::new(), Vec::new());
@@ -272,8 +272,8 @@ impl<'a> Emitter<'_, '_, 'a> {
             }
         }
     }
-    /// The goals: arguments in textual order, then pushed from the right; the leftmost goes on at once. Of many goals each
-    /// gets its arguments when it is pushed: registers for all of them take the code generator quadratic time.
+    /// The goals: arguments in textual order, then pushed from the right; the leftmost goes on at once. Of many goals
+    /// each gets its arguments when it is pushed: registers for all of them take the code generator quadratic time.
     fn goals(&mut self) -> End {
         let plan = self.plan;
         let mut end = End::Proceed;

@@ -1,11 +1,13 @@
-//! Which arguments a predicate's goal waits for before it does much: the scheduler does not give a goal away that would wait soon.
+//! Which arguments a predicate's goal waits for before it does much: the scheduler does not give a goal away that
+//! would wait soon.
 //!
-//! A goal waits for an argument if no clause commits without its value, and, so to speak, if the first goal of each clause's body
-//! waits for it: what else there is mostly needs what that one makes. Clauses that end at once (`p([],..)`) say nothing about what
-//! the others need, unless the goal waits for one of several arguments, like a process for messages or for the sign to stop.
+//! A goal waits for an argument if no clause commits without its value, and, so to speak, if the first goal of each
+//! clause's body waits for it: what else there is mostly needs what that one makes. Clauses that end at once
+//! (`p([],..)`) say nothing about what the others need, unless the goal waits for one of several arguments, like a
+//! process for messages or for the sign to stop.
 //!
-//! What arithmetic and other builtins of a body compute is not there without their operands: a goal that waits for the result waits for
-//! them, and if the body has one goal at most, so does its predicate in any case.
+//! What arithmetic and other builtins of a body compute is not there without their operands: a goal that waits for
+//! the result waits for them, and if the body has one goal at most, so does its predicate in any case.
 
 use crate::ir::{BlockId, Component, End, Op, Operand, Reg};
 use rustc_hash::FxHashMap;
@@ -16,7 +18,8 @@ use term::abi::{Builtin, PredicateId};
 /// What goals give to each other is followed through so many goals.
 const ROUNDS: usize = 8;
 
-/// For the predicates of these components, the arguments (a bit each, of the first 64) without whose values they do not do much.
+/// For the predicates of these components, the arguments (a bit each, of the first 64) without whose values they do
+/// not do much.
 pub(crate) fn awaits(components: &[Component], builtins: &[Builtin]) -> FxHashMap<PredicateId, u64> {
     let mut all: FxHashMap<PredicateId, u64> = FxHashMap::default();
     for _ in 0..ROUNDS {
@@ -188,7 +191,8 @@ impl Paths<'_> {
         let Operand::Reg(register) = operand else { return 0 };
         self.needs.get(&register).copied().unwrap_or(0)
     }
-    /// A test of these operands, behind which nothing commits without `common`; `unbound` is where it goes if one has no value.
+    /// A test of these operands, behind which nothing commits without `common`; `unbound` is where it goes if one has
+    /// no value.
     fn unless(&mut self, unbound: BlockId, common: Awaited, tested: &[Operand], depth: usize) -> Awaited {
         let unbound = self.from(unbound, depth + 1);
         if unbound == Awaited::NEVER {

@@ -10,10 +10,11 @@
 //! Invariants (the verifier checks them):
 //! - I1 Every register is assigned on every path before it is read.
 //! - I2 A register holds a value (term::word W1): `Car`, `Cdr`, `Arg` turn an unbound cell into a REF to it.
-//! - I3 Each entry block starts with `Poll`, the only place where a goal may be interrupted; nothing else in a reduction
-//!   gives up control before `Push`ed goals and the block's end.
+//! - I3 Each entry block starts with `Poll`, the only place where a goal may be interrupted; nothing else in a
+//!   reduction gives up control before `Push`ed goals and the block's end.
 //! - I4 Between `Poll` and the end of the reduction the build operations (`Cons`, `Struct`, `Var`) take at most
-//!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall` follows.
+//!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall`
+//!   follows.
 //! - I5 The row of a `Column` and the node of a `Lookup` were found in the same table, or the node is 0.
 
 pub(crate) mod awaits;
@@ -170,8 +171,8 @@ pub struct GoalCall {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant's comment names its fields")]
 pub enum Op {
-    /// First operation of a reduction: counts it; if the worker wants attention or fewer than `need` words are left, pushes
-    /// `goal` back and returns to the scheduler.
+    /// First operation of a reduction: counts it; if the worker wants attention or fewer than `need` words are left,
+    /// pushes `goal` back and returns to the scheduler.
     Poll { goal: GoalCall, need: u32 },
     /// `dst := src`.
     Move { dst: Reg, src: Operand },
@@ -203,8 +204,8 @@ pub enum Op {
     /// A goal onto the goal stack; with places, it is moved there.
     Push { goal: GoalCall, places: Vec<Place> },
     /// The variable in this register blocks a clause: noted for `SuspendOrFail`. A reduction may still commit after
-    /// that: `Poll` forgets what an earlier one noted (in components that have a `Pend`). A variable may be noted twice.
-    /// Rare: only predicates with many clauses, or beyond the decision tree's size budget, need it.
+    /// that: `Poll` forgets what an earlier one noted (in components that have a `Pend`). A variable may be noted
+    /// twice. Rare: only predicates with many clauses, or beyond the decision tree's size budget, need it.
     Pend { var: Reg },
 }
 
@@ -235,8 +236,8 @@ pub enum Pattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant's comment names its fields")]
 pub enum End {
-    /// Follows references from `reg` (and stores the result back in `reg`), then goes where the first matching case says. `unbound`:
-    /// `reg` is then a REF to an unbound cell. A block that no case can reach is `default`.
+    /// Follows references from `reg` (and stores the result back in `reg`), then goes where the first matching case
+    /// says. `unbound`: `reg` is then a REF to an unbound cell. A block that no case can reach is `default`.
     Match { reg: Reg, cases: Vec<(Pattern, BlockId)>, unbound: BlockId, default: BlockId },
     /// Guard comparison. `wait` gets the unbound variable on the `unbound` edge. Operands that are not integers: `no`.
     Compare { cond: Cond, a: Operand, b: Operand, yes: BlockId, no: BlockId, unbound: BlockId, wait: Reg },
@@ -262,7 +263,8 @@ pub enum End {
         wait: Reg,
     },
     /// Follows references from `key` (and stores the result back), and looks for it in a node of the table (0: the
-    /// first). `yes`: the row or next node is in `next`, as a small integer. `unbound`: `key` is then a REF to an unbound cell.
+    /// first). `yes`: the row or next node is in `next`, as a small integer. `unbound`: `key` is then a REF to an
+    /// unbound cell.
     Lookup {
         table: ConstantId,
         node: Operand,
@@ -272,12 +274,13 @@ pub enum End {
         no: BlockId,
         unbound: BlockId,
     },
-    /// If `var` is a REF to a private cell (C6 of `term::abi`) that holds `UNBOUND` (nobody waits for it): stores `value` there and
-    /// goes to `done`; in all other cases changes nothing and goes to `other`, which unifies.
+    /// If `var` is a REF to a private cell (C6 of `term::abi`) that holds `UNBOUND` (nobody waits for it): stores
+    /// `value` there and goes to `done`; in all other cases changes nothing and goes to `other`, which unifies.
     TryBind { var: Reg, value: Operand, done: BlockId, other: BlockId },
     /// To another block.
     Goto(BlockId),
-    /// Next reduction, of a predicate of this component: parallel assignment of its parameters, then its block (which polls).
+    /// Next reduction, of a predicate of this component: parallel assignment of its parameters, then its block (which
+    /// polls).
     Jump { block: BlockId, moves: Vec<(Reg, Operand)> },
     /// Next reduction, of a predicate elsewhere.
     Call(GoalCall),

@@ -405,7 +405,8 @@ impl<'a> Planner<'_, 'a> {
         }
         self.builtin(id, builtin, arguments);
     }
-    /// An update that also gives the old element: reads and writes apart, so that the new one may depend on the old one.
+    /// An update that also gives the old element: reads and writes apart, so that the new one may depend on the old
+    /// one.
     fn replace(&mut self, call: &syntax::program::Call, name: &[u8], arguments: [Side<'a>; 5]) -> bool {
         let read: &[u8] = match name {
             b"set_vector_element" => b"vector_element",

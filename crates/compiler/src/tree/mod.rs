@@ -4,18 +4,20 @@
 //! It may know: the tests of `program`, and blocks of IR.
 //! It never: looks at a body: its caller makes those.
 //!
-//! A *state* is the clauses that may still commit (*rows*, in textual order, each with the tests that are left) and what
-//! is known. A step takes the first row's first test, asks it once for all rows, and goes on with a state per outcome.
+//! A *state* is the clauses that may still commit (*rows*, in textual order, each with the tests that are left) and
+//! what is known. A step takes the first row's first test, asks it once for all rows, and goes on with a state per
+//! outcome.
 //!
 //! Invariants:
 //! - T1 The first row whose tests all succeed commits.
-//! - T2 A row that blocks on a variable before it failed puts that variable into `pending`; if no row commits, the goal
-//!   suspends on all of them, and fails if there are none. A row behind an `otherwise` is only looked at when no row before that
-//!   is pending.
-//! - T3 Code size is linear in the number of tests: equal states are built once, and beyond a budget states are
-//!   split into a first part and a shared *rest*; variables that block the first part are then noted at run time (`Pend`).
-//! - T4 States of a predicate with many clauses do not differ in which variables are pending: they are noted where they are met. Else
-//!   clauses that each wait for a variable of their own would make a state for each set of such variables.
+//! - T2 A row that blocks on a variable before it failed puts that variable into `pending`; if no row commits, the
+//!   goal suspends on all of them, and fails if there are none. A row behind an `otherwise` is only looked at when no
+//!   row before that is pending.
+//! - T3 Code size is linear in the number of tests: equal states are built once, and beyond a budget states are split
+//!   into a first part and a shared *rest*; variables that block the first part are then noted at run time (`Pend`).
+//! - T4 States of a predicate with many clauses do not differ in which variables are pending: they are noted where
+//!   they are met. Else clauses that each wait for a variable of their own would make a state for each set of such
+//!   variables.
 //!
 //! Absent on purpose: choosing tests by statistics. The program's order is what programmers expect.
 
@@ -317,7 +319,8 @@ impl Tree<'_> {
     fn notes_at_once(&self) -> bool {
         self.candidates.len() > PENDING_CLAUSES_MAX
     }
-    /// Forgets what no row asks for, so that more states are equal. With many rows, only what none behind the first asks for.
+    /// Forgets what no row asks for, so that more states are equal. With many rows, only what none behind the first
+    /// asks for.
     fn forget(&self, state: &mut State) {
         let rows = &state.rows;
         if rows.len() > 8 {

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-/// So often, in nanoseconds, somebody looks whether a run has ended: while programs compute, that costs them time.
+/// Nanoseconds between two looks at whether a run has ended: while programs compute, that costs them time.
 const PATIENCE: u64 = 200_000;
 
 /// What a node's program gave, and what the node has counted.
@@ -116,7 +116,7 @@ pub fn run<R: Send>(
 }
 
 impl Real {
-    /// Runs a program on so many nodes that share memory, two threads each. The results come in the order of the
+    /// Runs a program on `nodes` nodes that share memory, two threads each. The results come in the order of the
     /// nodes. An error if there is no memory or thread for one, or one panics. Options that make no sense are a
     /// mistake of the caller's: panics.
     pub fn run<R: Send>(

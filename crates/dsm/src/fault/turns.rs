@@ -16,7 +16,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
 use fabric::{Bell, Step};
 use std::time::Duration;
 
-/// So often a thread that drives lets others run before it leaves that to the service.
+/// How many times a thread that drives lets others run before it leaves that to the service.
 const TURNS: u32 = if cfg!(all(test, models)) { 1 } else { 200 };
 /// Longest sleep: so that a failure is seen.
 const SLEEP: Duration = Duration::from_millis(20);

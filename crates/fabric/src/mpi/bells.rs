@@ -123,7 +123,7 @@ impl Board {
         fence(Ordering::SeqCst);
         Lying { wakes, still: said & ASLEEP != 0 }
     }
-    /// Sleeps until it is woken, at most so long. Whether it was woken.
+    /// Sleeps until it is woken, at most for `limit`. Whether it was woken.
     pub(super) fn sleep(&self, lying: &Lying, limit: Duration) -> bool {
         let limit: Timespec = limit.try_into().expect("it is short");
         let end = clock_gettime(ClockId::Monotonic) + limit;

@@ -48,7 +48,7 @@ impl Session {
         Ok(())
     }
 
-    /// Memory of so many bytes that all processes share, as a file; none if they are on several hosts or the system
+    /// Memory of `bytes` bytes that all processes share, as a file; none if they are on several hosts or the system
     /// keeps them apart. All processes call it together, between runs.
     pub fn shared_file(&self, bytes: u64) -> Option<std::fs::File> {
         let world = self.universe.world();

@@ -87,7 +87,7 @@ fn allowed(status: &str) -> [u64; SET_WORDS] {
     set
 }
 
-/// A file in memory, of so many zeros, that all processes of this host have open; none if they are not all of the job
+/// A file in memory, of `bytes` zeros, that all processes of this host have open; none if they are not all of the job
 /// (`all`), or cannot open each other's. All processes of the host call this together.
 pub(super) fn shared_file(here: &SimpleCommunicator, all: i32, bytes: u64) -> Option<File> {
     if here.size() != all {

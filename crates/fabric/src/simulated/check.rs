@@ -2,9 +2,10 @@
 //!
 //! - S1 No flit is lost or doubled: those of each packet that wait, are in buffers and have arrived are all of them.
 //! - S2 A buffer holds no more than it may, and whoever has flits is looked at.
-//! - S3 In a virtual channel one packet's flits follow another's: what a buffer says of its foremost flit, of its packets and of
-//!   their number agrees.
-//! - S4 A virtual channel is held by the one input whose packet has begun to pass it and has not passed it wholly; that input knows it.
+//! - S3 In a virtual channel one packet's flits follow another's: what a buffer says of its foremost flit, of its
+//!   packets and of their number agrees.
+//! - S4 A virtual channel is held by the one input whose packet has begun to pass it and has not passed it wholly;
+//!   that input knows it.
 //! - S5 No place stays taken for longer than a credit takes, nor a flit in a link for longer than a hop.
 
 use super::network::{FIRST, LAST, NONE, Network, packet_of};

@@ -1,23 +1,24 @@
 //! The network itself: routers, links and the packets in them, one cycle at a time.
 //!
-//! A router has a buffer for each virtual channel of each input port. A packet is a row of flits; the first one finds the way and takes
-//! each channel for the packet, the last one gives it back (wormhole routing). The input of a router's own node is no buffer but the queue
-//! of packets that the node has sent.
+//! A router has a buffer for each virtual channel of each input port. A packet is a row of flits; the first one finds
+//! the way and takes each channel for the packet, the last one gives it back (wormhole routing). The input of a
+//! router's own node is no buffer but the queue of packets that the node has sent.
 //!
 //! What a cycle does, in this order:
-//! 1. *choose* ([`super::router`]): each router with flits takes for each output port one input whose foremost flit wants it, may have its
-//!    channel and finds room behind it. Nothing changes meanwhile, so the order of routers does not matter.
+//! 1. *choose* ([`super::router`]): each router with flits takes for each output port one input whose foremost flit
+//!    wants it, may have its channel and finds room behind it. Nothing changes meanwhile, so the order of routers
+//!    does not matter.
 //! 2. *share* ([`super::link`]): of the two directions of a half-duplex link one loses.
 //! 3. *judge* ([`Network::judge`]): the rule holds back what it likes to.
-//! 4. *move* ([`Network::pass`]): each flit that is left goes to the next buffer, where it may be chosen `hop_cycles` later, or to its node.
-//!    Its place may be chosen `credit_cycles` later by the router before.
+//! 4. *move* ([`Network::pass`]): each flit that is left goes to the next buffer, where it may be chosen `hop_cycles`
+//!    later, or to its node. Its place may be chosen `credit_cycles` later by the router before.
 //!
 //! Each input may give a flit to one output a cycle; inputs of the same port do not hinder each other.
 //!
-//! Only routers with flits are looked at. Nothing is allocated or stored for a flit: a buffer knows its foremost packet, how
-//! many flits of that have not left it, and how many flits it holds; behind a packet come the others in a list. Where hops
-//! or credits take more than a cycle, each place of a buffer has a time besides: from when on its flit may go or, when
-//! empty, may be filled. So there are no events and no counters of credits.
+//! Only routers with flits are looked at. Nothing is allocated or stored for a flit: a buffer knows its foremost
+//! packet, how many flits of that have not left it, and how many flits it holds; behind a packet come the others in a
+//! list. Where hops or credits take more than a cycle, each place of a buffer has a time besides: from when on its
+//! flit may go or, when empty, may be filled. So there are no events and no counters of credits.
 
 use super::config::{Config, Duplex};
 use super::log::Log;
@@ -50,8 +51,8 @@ pub(super) fn packet_of(flit: u32) -> u32 {
     flit & NUMBER
 }
 
-/// A virtual channel: its end at a router's input, and who holds it. What few flits need is elsewhere, because the time of
-/// a cycle is that of the memory it touches.
+/// A virtual channel: its end at a router's input, and who holds it. What few flits need is elsewhere, because the
+/// time of a cycle is that of the memory it touches.
 #[derive(Clone, Copy)]
 pub(super) struct Buffer {
     /// The foremost flit, or the one that will be when the rest of its packet comes; when it may go.
@@ -150,7 +151,8 @@ pub(super) struct Network {
     pub(super) counters: Vec<Channel>,
     /// By number of an input or output.
     pub(super) gates: [Gate; NUMBERS],
-    /// By node and port, of half-duplex links: when this side was chosen, and in which level; whether it had the link last.
+    /// By node and port, of half-duplex links: when this side was chosen, and in which level; whether it had the link
+    /// last.
     pub(super) chosen: Vec<(u32, u8)>,
     pub(super) had_link: Vec<bool>,
     /// By node and port: when a stall ends. Empty without one.

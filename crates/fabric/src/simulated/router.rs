@@ -1,7 +1,8 @@
 //! A router's part of a cycle: which flit goes out by each of its ports.
 //!
-//! The foremost flit of each input wants one virtual channel of one output. A channel that a packet has goes on with that packet; a free one
-//! goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher priority come first, then classes in turn.
+//! The foremost flit of each input wants one virtual channel of one output. A channel that a packet has goes on with
+//! that packet; a free one goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher
+//! priority come first, then classes in turn.
 
 use super::config::Arbitration;
 use super::network::{FIRST, FORK, Gate, Grant, NONE, NUMBERS, Network, packet_of};
@@ -70,8 +71,8 @@ impl Network {
         (hop.port * self.channels + level * self.classes + hop.class) as u8
     }
 
-    /// Gives an output port to one of those who want one of its channels (`wanted`: a bit for each of these; `wants`: the
-    /// inputs, for each of the router's channels).
+    /// Gives an output port to one of those who want one of its channels (`wanted`: a bit for each of these; `wants`:
+    /// the inputs, for each of the router's channels).
     #[inline]
     fn arbitrate(&mut self, node: usize, port: usize, wanted: u32, wants: &[u32; NUMBERS]) {
         let at = node * self.ports + port;
@@ -125,7 +126,8 @@ impl Network {
         (if later == 0 { inputs } else { later }).trailing_zeros() as u8
     }
 
-    /// Whether the other end of a channel can take a flit. A node takes all flits of a message that it has begun to take.
+    /// Whether the other end of a channel can take a flit. A node takes all flits of a message that it has begun to
+    /// take.
     fn has_room(&self, node: usize, port: usize, level: usize, end: usize) -> bool {
         let buffer = &self.buffers[end];
         if port == self.ports - 1 {

@@ -12,14 +12,16 @@ use std::fmt::Debug;
 /// Cycles of an instruction, on the average: an operand in the chip's memory costs one more.
 const CYCLES_AN_INSTRUCTION: u64 = 2;
 
-/// LCS: 232 instructions are printed for a character on 64 nodes, where a node has 16 letters of the first string, and the shares of `entry` on 64, 256
-/// and 512 nodes. Whole instructions that come near to all four: 20 + 16 * 13 = 228.
+/// LCS: 232 instructions are printed for a character on 64 nodes, where a node has 16 letters of the first string,
+/// and the shares of `entry` on 64, 256 and 512 nodes. Whole instructions that come near to all four: 20 + 16 * 13 =
+/// 228.
 const LCS_CYCLES: lcs::Cycles =
     lcs::Cycles { entry: 20 * CYCLES_AN_INSTRUCTION, character: 13 * CYCLES_AN_INSTRUCTION };
 /// N-Queens: 1,030 threads of 296,000 instructions, and 4,674,890 boards; 21 instructions for an answer.
 const QUEENS_CYCLES: queens::Cycles =
     queens::Cycles { board: 65 * CYCLES_AN_INSTRUCTION, answer: 21 * CYCLES_AN_INSTRUCTION };
-/// Radix sort: 276,000 instructions on each of 64 nodes that count and send 1,024 keys in 7 passes; 4 for a key that is written.
+/// Radix sort: 276,000 instructions on each of 64 nodes that count and send 1,024 keys in 7 passes; 4 for a key that
+/// is written.
 const SORT_CYCLES: radix_sort::Cycles =
     radix_sort::Cycles { key: 19 * CYCLES_AN_INSTRUCTION, write: 4 * CYCLES_AN_INSTRUCTION };
 /// TSP: 26,300 ms of 64 nodes for 9.1 million threads.
@@ -209,7 +211,8 @@ impl Application {
     }
 }
 
-/// What an experiment with these shows: what they compute, its tables, what the nodes of this network were told, and its charts.
+/// What an experiment with these shows: what they compute, its tables, what the nodes of this network were told, and
+/// its charts.
 pub(super) fn report(
     experiment: &Experiment,
     (applications, scale): (&[Application], Scale),

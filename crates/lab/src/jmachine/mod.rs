@@ -1,7 +1,8 @@
 //! M. Noakes, D. Wallach, W. Dally: "The J-Machine Multicomputer: An Architectural Evaluation", ISCA 1993.
 //!
-//! 512 nodes, a mesh of 8 x 8 x 8, 12.5 MHz. The experiments run the paper's programs on a simulated network of this form. What the paper
-//! does not print about network and handlers was chosen so that the ping of figure 2 comes out; each report lists these inputs.
+//! 512 nodes, a mesh of 8 x 8 x 8, 12.5 MHz. The experiments run the paper's programs on a simulated network of this
+//! form. What the paper does not print about network and handlers was chosen so that the ping of figure 2 comes out;
+//! each report lists these inputs.
 
 mod applications;
 mod fig2;

@@ -34,8 +34,8 @@ fn stage_us(bytes: usize, mbit_s: f64) -> f64 {
     bytes as f64 * 8.0 / mbit_s
 }
 
-/// One way to a neighbour, us: two boards are accessed, and each stage begins when the one before has ended, or, if they
-/// overlap, all go on at the pace of the slowest.
+/// One way to a neighbour, us: two boards are accessed, and each stage begins when the one before has ended, or, if
+/// they overlap, all go on at the pace of the slowest.
 fn way_us(bytes: usize, overlap: bool) -> f64 {
     let times = STAGES.map(|(_, rate)| stage_us(bytes, rate));
     let stages = if overlap { times.into_iter().fold(0.0, f64::max) } else { times.iter().sum() };

@@ -205,8 +205,8 @@ impl Worker {
         let value = big(op, &a, &b, &|| !worker.is_interrupted());
         Some(value.map(|value| self.integer(&value)))
     }
-    /// Whether an operation on integers of so many words may take what it needs beside the heap. That is free again
-    /// before the next collection, so it may use what the collection needs.
+    /// Whether an operation on integers of this number of words may take what it needs beside the heap. That is free
+    /// again before the next collection, so it may use what the collection needs.
     fn ensure_scratch(&self, words: usize) -> Result<(), Box<ProgramError>> {
         let free = self.heap.spaces.bytes_max() + SCRATCH_BYTES_MIN;
         self.may_go_on(words.saturating_mul(8 * SCRATCH).saturating_sub(free))

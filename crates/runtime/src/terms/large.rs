@@ -109,7 +109,7 @@ impl<'a> Pieces<'a> {
         }
         Some((quotient, rest >> shift))
     }
-    /// The same where `b` has just so many bits and `a` is below b * 2^bits.
+    /// The same where `b` has just `bits` bits and `a` is below b * 2^bits.
     fn two_by_one(&self, a: &BigUint, b: &BigUint, bits: u64) -> Option<(BigUint, BigUint)> {
         if bits <= self.quotient_bits || bits % 2 == 1 {
             return Some((a / b, a % b)).filter(|_| (self.go_on)());
@@ -119,7 +119,7 @@ impl<'a> Pieces<'a> {
         let (digit, rest) = self.three_by_two(&((rest << half) | low(a, half)), b, half)?;
         Some(((high << half) | digit, rest))
     }
-    /// The same where `b` has twice so many bits and `a` is below b * 2^bits.
+    /// The same where `b` has twice as many bits as `bits` says and `a` is below b * 2^bits.
     fn three_by_two(&self, a: &BigUint, b: &BigUint, bits: u64) -> Option<(BigUint, BigUint)> {
         let (high, b_high, b_low) = (a >> bits, b >> bits, low(b, bits));
         let (mut quotient, rest) = if &high >> bits < b_high {

@@ -1,5 +1,5 @@
-//! Looking at terms of other nodes without waiting for values: whoever shows a term as it is now has to know which of its parts elsewhere are
-//! unbound.
+//! Looking at terms of other nodes without waiting for values: whoever shows a term as it is now has to know which of
+//! its parts elsewhere are unbound.
 
 use super::state::{Kind, Look};
 use crate::terms::{View, deref};
@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 use term::Word;
 
 impl Worker {
-    /// Asks the homes of the terms of other nodes that a term has parts of (that it is, if not `deep`) for values. `Some`: the caller waits for this
-    /// variable, and asks again. `None`: all that had a value is here.
+    /// Asks the homes of the terms of other nodes that a term has parts of (that it is, if not `deep`) for values.
+    /// `Some`: the caller waits for this variable, and asks again. `None`: all that had a value is here.
     pub(crate) fn look_abroad(&mut self, term: Word, deep: bool) -> Option<Word> {
         if self.options.nodes == 1 {
             return None;

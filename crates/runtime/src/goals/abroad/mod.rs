@@ -1,16 +1,18 @@
-//! Terms of other nodes and for other nodes, as worker 0's heap knows them (Nakajima et al., ICOT TR-486, 1989, section 3). What they mean, and
-//! what is said about them between nodes, is somebody else's business: this module keeps words alive and tells what happens to them.
+//! Terms of other nodes and for other nodes, as worker 0's heap knows them (Nakajima et al., ICOT TR-486, 1989,
+//! section 3). What they mean, and what is said about them between nodes, is somebody else's business: this module
+//! keeps words alive and tells what happens to them.
 //!
-//! An *import* is an unbound cell that stands for a term elsewhere. While nobody reads it, its content is a GENERATOR record of
-//! `fifth:external(Cell, Import)`; once a goal waits for it, the record is a goal of that predicate, a daemon, which waits first. An *export* is
-//! an *anchored* word; a variable that is one has a goal `fifth:exported(Cell, Export)` that waits for it, its *marker*. Both goals have
-//! the priority [`OUTWARD`]: they are never reduced, but become [`Outward`] items when they are resumed.
+//! An *import* is an unbound cell that stands for a term elsewhere. While nobody reads it, its content is a GENERATOR
+//! record of `fifth:external(Cell, Import)`; once a goal waits for it, the record is a goal of that predicate, a
+//! daemon, which waits first. An *export* is an *anchored* word; a variable that is one has a goal
+//! `fifth:exported(Cell, Export)` that waits for it, its *marker*. Both goals have the priority [`OUTWARD`]: they are
+//! never reduced, but become [`Outward`] items when they are resumed.
 //!
 //! Invariants:
-//! - Y1 A minor collection looks at those anchors, imports and markers only that lead to young objects: they are in the `young` lists. So its cost
-//!   does not grow with what was exported long ago.
-//! - Y2 Imports are weak: an entry has the address of its record, which only the import's cell keeps alive. After a collection's trace, and before
-//!   what was evacuated is used again, an entry whose record was not copied is dead.
+//! - Y1 A minor collection looks at those anchors, imports and markers only that lead to young objects: they are in
+//!   the `young` lists. So its cost does not grow with what was exported long ago.
+//! - Y2 Imports are weak: an entry has the address of its record, which only the import's cell keeps alive. After a
+//!   collection's trace, and before what was evacuated is used again, an entry whose record was not copied is dead.
 //! - Y3 An anchor that is no root is kept by its marker alone, in the same way.
 //! - Y5 Of an import that is being read, everything that waits for it is kept: daemons and markers, too, for another
 //!   node may give it a value.
@@ -147,7 +149,8 @@ impl Worker {
     pub fn has_outward(&self) -> bool {
         !self.abroad.queue.is_empty()
     }
-    /// The node that a number means, unless it is this one; an error if there is none. A node that is alone stands for all.
+    /// The node that a number means, unless it is this one; an error if there is none. A node that is alone stands
+    /// for all.
     pub(crate) fn other_node(&self, node: i64) -> Result<Option<u32>, Box<ProgramError>> {
         let Options { node: own, nodes, .. } = self.options;
         if nodes == 1 || node == own.into() {
@@ -187,7 +190,8 @@ impl Worker {
         self.set_import(import, Import::Record(record));
         self.tell(Kind::Wanted(import), vec![Word::pointer(Tag::Ref, cell)]);
     }
-    /// Unifies an import that nobody reads with a value, or leaves to others what that means. False: it is to be read, or is none.
+    /// Unifies an import that nobody reads with a value, or leaves to others what that means. False: it is to be
+    /// read, or is none.
     pub(crate) fn unify_unread(&mut self, variable: Word, other: Word) -> bool {
         let generator = read(variable.address()).address();
         if read(generator + 8 * SUSPENSION_PREDICATE) != self.system_goals.external.goal_word() {
@@ -205,7 +209,8 @@ impl Worker {
         }
         true
     }
-    /// Two variables that goals wait for are to be one: that one first which is an import or marked. `None`: both are, and it is left to others.
+    /// Two variables that goals wait for are to be one: that one first which is an import or marked. `None`: both
+    /// are, and it is left to others.
     pub(crate) fn alias_abroad(&mut self, a: Word, b: Word) -> Option<[Word; 2]> {
         match (self.is_abroad(a), self.is_abroad(b)) {
             (true, true) => {
@@ -261,7 +266,8 @@ impl Worker {
             *anchor = Anchor { queued, ..Anchor::default() };
         }
     }
-    /// An unbound variable gets a marker of this export: [`Outward::Marked`] comes when it is bound or becomes a reference. An import is read.
+    /// An unbound variable gets a marker of this export: [`Outward::Marked`] comes when it is bound or becomes a
+    /// reference. An import is read.
     pub fn mark(&mut self, variable: Word, export: u32) {
         let mut variable = deref(variable);
         if variable.tag() == Tag::Ref && self.has_generator(read(variable.address())) {
@@ -320,7 +326,8 @@ impl Worker {
             Import::Bound(word) => Some(deref(word)),
         }
     }
-    /// The number is free; the variable is one like any other, and nothing more is told of the import but what is queued.
+    /// The number is free; the variable is one like any other, and nothing more is told of the import but what is
+    /// queued.
     pub fn forget_import(&mut self, import: u32) {
         self.end_look(import);
         let entry = place(&mut self.abroad.imports, import);
@@ -330,8 +337,9 @@ impl Worker {
             write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
         }
     }
-    /// An unbound variable becomes a reference to a term, or gets it for its value. Goals that wait for it go on, and wait for the
-    /// other one if that is a variable. Nothing is told of the import that it stands for: the caller forgets it.
+    /// An unbound variable becomes a reference to a term, or gets it for its value. Goals that wait for it go on, and
+    /// wait for the other one if that is a variable. Nothing is told of the import that it stands for: the caller
+    /// forgets it.
     pub fn become_reference(&mut self, variable: Word, to: Word) {
         let (variable, to) = (deref(variable), deref(to));
         if variable == to || variable.tag() != Tag::Ref {
