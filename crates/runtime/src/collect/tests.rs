@@ -537,6 +537,19 @@ fn a_long_list_survives_and_is_contiguous() {
     assert!(breaks <= LONG as usize * 16 / crate::memory::tuning::BLOCK_BYTES + 2, "{breaks} breaks");
 }
 
+/// Where nothing but builtins and helpers allocates, the heap pointer never passes the limit of such a nursery.
+#[test]
+fn the_largest_nursery_is_collected_when_it_is_full() {
+    let mut builder = Builder::with(1, None);
+    let worker = builder.node.worker();
+    worker.empty_nursery(crate::memory::tuning::NURSERY_RANGE);
+    worker.abi.heap = at(worker.heap.nursery_end() - 16);
+    let last = worker.cons(Word::NIL, Word::NIL);
+    assert!(worker.heap.nursery_of(last.address()).is_some() && !worker.wanted.is_soon());
+    let next = worker.cons(Word::NIL, Word::NIL);
+    assert!(worker.heap.nursery_of(next.address()).is_none() && worker.wanted.is_soon());
+}
+
 #[test]
 fn a_deep_term_is_collected_unified_and_compared_without_recursion() {
     let mut builder = Builder::new();

@@ -91,6 +91,8 @@ impl Worker {
             }
             return address;
         }
+        // The heap pointer stays below the end of the nursery, so it would not tell that the nursery is full.
+        self.wanted.collect();
         self.abi.want_attention();
         self.heap.allocate_overflow(words)
     }
