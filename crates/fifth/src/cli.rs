@@ -103,6 +103,20 @@ pub(crate) enum MessageFormat {
     Json,
 }
 
+/// Whether a command line that is wrong in some other place asks for JSON.
+pub(crate) fn wants_json(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    let arguments: Vec<_> = arguments.take_while(|argument| argument != "--").collect();
+    arguments.iter().any(|argument| argument == "--message-format=json")
+        || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
+}
+
+/// What is wrong with a command line, in one line and without the usage.
+pub(crate) fn message(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Tokens of the first file.

@@ -97,6 +97,10 @@ fn told(error: &clap::Error) -> anyhow::Result<u8> {
     if !job::speaks() {
         return Ok(if error.use_stderr() { USAGE } else { 0 });
     }
+    if error.use_stderr() && cli::wants_json(std::env::args_os()) {
+        report::json_error(&anyhow::anyhow!(cli::message(error)));
+        return Ok(USAGE);
+    }
     if error.use_stderr() {
         // A closed standard error leaves nobody to tell.
         let _ = error.print();

@@ -1,6 +1,7 @@
 //! Leading a collection: what is in use before it, which workers take part, and what every worker gets afterwards.
 //! The rules are in `state`.
 
+use crate::collect::room::InUse;
 use crate::collect::state::{Plan, sharers};
 use crate::collect::{Collection, Part};
 use crate::coordination::schedule::{now, since};
@@ -8,16 +9,14 @@ use crate::coordination::sync::lock;
 use crate::coordination::team::Sharers;
 use crate::memory::ranges::at;
 use crate::memory::tuning::{
-    IDLE_NURSERY_PART, LARGE_WORDS, MAJOR_MIN, NURSERIES_PAYING_MAX, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE,
-    RECORD_BYTES, ROOT_BYTES, STAYS_YOUNG_PART,
+    IDLE_NURSERY_PART, MAJOR_MIN, NURSERIES_PAYING_MAX, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE,
+    RECORD_BYTES, STAYS_YOUNG_PART,
 };
-use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::reports::statistics::{self as noted, Collected, Share};
 use crate::reports::trace::What;
 use crate::worker::Worker;
 use crate::worker::all::{Shared, SharedWork};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it
@@ -44,6 +43,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         busy += usize::from(bytes >= nursery / IDLE_NURSERY_PART);
         major |= worker.wanted.begin_collection();
     });
+    let limit = spaces.bytes_max();
+    major |= InUse::now(shared, used).is_tight(limit);
     // What is young is copied each time, which is compared with the work done meanwhile; records that were used again
     // are part of that.
     let work = used + reused * RECORD_BYTES;
@@ -107,13 +108,21 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     };
     if major {
         crew.each(Worker::give_goals_back);
-        crew.with(me, Worker::check_heap_limit);
+    }
+    let in_use = InUse::now(shared, 0);
+    let share = in_use.share(limit, crew.len());
+    if major {
+        crew.with(me, |worker| worker.check_heap_limit(in_use));
+        if share < NURSERY_RANGE {
+            spaces.give_fragments_back();
+        }
     }
     crew.each(|worker| {
         // A worker that allocates little gets no more than it may need: many workers shall not take much memory for
         // nothing.
         let enough = if worker.index == me { nursery } else { worker.nursery_used() * IDLE_NURSERY_PART };
-        worker.empty_nursery(enough.clamp(NURSERY_MIN, nursery));
+        worker.empty_nursery(enough.clamp(NURSERY_MIN, nursery).min(share), share);
+        worker.heap.give_survivors_back(share);
     });
     if crew.with(0, |worker| worker.collections.is_some()) {
         note(shared, kind, &parts, pause, stop);
@@ -175,14 +184,12 @@ impl Worker {
     pub(crate) fn nursery_used(&self) -> usize {
         self.abi.heap as usize - self.heap.nursery()
     }
-    /// After a collection: the nursery is empty, and holds what the next reduction needs.
-    pub(crate) fn empty_nursery(&mut self, bytes: usize) {
+    /// After a collection: the nursery is empty, and holds `bytes` and what the next reduction needs. It keeps the
+    /// pages of a larger one for later, but of no more than `share` bytes.
+    pub(crate) fn empty_nursery(&mut self, bytes: usize, share: usize) {
         self.heap.settle_promise(usize::MAX);
-        let (base, keep) = (self.heap.nursery(), bytes.max(NURSERY_MAX));
-        if self.nursery_used().max(self.heap.nursery_bytes) > keep {
-            self.heap.spaces.discard(base + keep, base + NURSERY_RANGE);
-        }
-        self.heap.nursery_bytes = bytes;
+        let (base, used) = (self.heap.nursery(), self.nursery_used());
+        self.heap.empty_nursery(bytes, used, bytes.max(NURSERY_MAX.min(share)));
         self.abi.heap = at(base);
         let limit = self.first_limit();
         self.attention.collected(limit);
@@ -191,64 +198,10 @@ impl Worker {
         self.abi.want_attention();
         self.set_private_base(base);
     }
-    /// After a major collection: ends the program if there is less than a tenth to spare. Collections would take
-    /// nearly all the time.
-    fn check_heap_limit(&mut self) {
-        let (bytes, most) = (self.bytes_in_use(), self.heap.spaces.bytes_max());
-        if bytes <= most - most / 10 {
-            return;
-        }
-        let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
-        let mut message = format!(
-            "the heap limit of {} MiB is reached: {} MiB are in use",
-            mebibytes(most),
-            mebibytes(bytes)
-        );
-        let goals = self.shared.goal_bytes.load(Relaxed);
-        if goals >= most / 10 {
-            message += &format!(", {} MiB of them by goals that are ready", mebibytes(goals));
-        }
-        self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
-    }
-    /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an
-    /// object whose size a program chooses. Nobody else is promised the same room.
-    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
-        self.heap.settle_promise(usize::MAX);
-        let bytes = words.saturating_mul(8);
-        if bytes <= self.room() {
-            if words <= LARGE_WORDS {
-                return Ok(());
-            }
-            let by_others = self.heap.promise(bytes);
-            if self.bytes_in_use() + by_others + bytes <= self.heap.spaces.bytes_max() {
-                return Ok(());
-            }
-            self.heap.settle_promise(bytes);
-        }
-        self.wanted.refuse(bytes <= self.heap.spaces.bytes_max());
-        let limit = self.heap.spaces.bytes_max() >> 20;
-        let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
-        Err(ProgramError::new(ErrorKind::HeapLimit, message))
-    }
     /// Words that a minor collection looks at because they are still young, or lead to something that is.
     fn kept_words(&self) -> usize {
         let goals = (self.abi.goals as usize - self.goals.clean()) / 8;
         self.heap.survivor_words() + self.heap.remembered.len() + self.waiting.registry.young_count() + goals
-    }
-    /// Bytes that are left until the heap limit is reached.
-    pub(crate) fn room(&self) -> usize {
-        let spaces = &self.heap.spaces;
-        spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
-    }
-    /// Bytes that count against the heap limit.
-    fn bytes_in_use(&self) -> usize {
-        self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
-    }
-    /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program
-    /// wants it kept.
-    fn heap_bytes(&self) -> usize {
-        let kept = self.shared.kept.load(Relaxed) + self.roots.words().len() * ROOT_BYTES;
-        self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
     }
     /// Makes the next collection a major one, and soon.
     pub fn collect_soon(&mut self) {

@@ -40,6 +40,7 @@ mod copy;
 pub(crate) mod lead;
 #[cfg(all(test, models))]
 mod models;
+mod room;
 mod roots;
 mod scan;
 mod share;

@@ -5,8 +5,8 @@ use super::{BUSY, Collector, forwards_all, target};
 use crate::coordination::sync::atomic::Ordering;
 use crate::goals::state::Registry;
 use crate::goals::suspend::RESUMED;
-use crate::memory::ranges::{Range, read};
-use crate::memory::tuning::SHARED_WORDS;
+use crate::memory::ranges::{Range, prefetch, read};
+use crate::memory::tuning::{FETCHED_ROOTS_AHEAD, SHARED_ROOTS, SHARED_WORDS};
 use crate::worker::Worker;
 use term::Word;
 use term::abi::PredicateId;
@@ -54,8 +54,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         for goals in worker.goals.buckets_mut() {
             self.roots(goals);
         }
-        let records = worker.waiting.registry.take(MAJOR);
-        self.records.push((worker.index, records));
+        self.records.extend(worker.waiting.registry.take(MAJOR).map(|records| (worker.index, records)));
     }
     pub(super) fn slots(&mut self, slots: &[usize]) {
         self.in_pieces(slots, Work::Slots, |this, slot| {
@@ -99,44 +98,65 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// The records of its workers. Most of them were copied by then, near what leads to them.
     pub(super) fn own_records(&mut self) {
         for (of, records) in std::mem::take(&mut self.records) {
-            self.records_of(of, &records);
+            self.records_of(of, records);
         }
     }
     /// Goals that wait are kept even if nothing leads to them: they are reported at the end. Only daemons may vanish.
-    pub(super) fn records_of(&mut self, of: usize, records: &[usize]) {
-        let mut waiting = Waiting { of, registry: Registry::default(), daemons: Vec::new() };
-        let more = |records| Work::Records { of, records };
-        self.in_pieces(records, more, |this, record| {
-            // A record that was copied keeps its predicate word, so nearly all are passed over with one look.
-            let goal = read(record + 8 * SUSPENSION_PREDICATE);
-            if goal == RESUMED {
-                return;
+    pub(super) fn records_of(&mut self, of: usize, mut records: Vec<usize>) {
+        let (mut young, mut daemons) = (Vec::new(), Vec::new());
+        // Old ones take the places of those before them: a second list of all would be as much memory again.
+        let (mut next, mut old) = (0, 0);
+        while next < records.len() {
+            if let Some(&later) = records.get(next + FETCHED_ROOTS_AHEAD) {
+                prefetch(Word::pointer(Tag::Ref, later));
             }
-            let to = if this.in_from(record) {
-                let header = read(record);
-                if forwards_all(header) && header != BUSY {
-                    target(header)
-                } else if this.common.predicates.get(PredicateId::of_goal_word(goal)).daemon {
-                    return waiting.daemons.push(record);
-                } else {
-                    this.evacuate_headed(Word::pointer(Tag::Object, record)).address()
+            let record = records[next];
+            next += 1;
+            match self.record(record) {
+                Some(to) if self.is_young(to) => young.push(to),
+                Some(to) => {
+                    records[old] = to;
+                    old += 1;
                 }
-            } else {
-                record
-            };
-            this.enter(&mut waiting.registry, to);
-        });
-        self.waiting.push(waiting);
+                // It was resumed.
+                None if read(record + 8 * SUSPENSION_PREDICATE) == RESUMED => {}
+                None => daemons.push(record),
+            }
+            let left = records.len() - next;
+            if SHARED && next.is_multiple_of(SHARED_ROOTS) && left > SHARED_ROOTS && self.somebody_searches()
+            {
+                let far = records.split_off(next + left / 2);
+                self.give(Work::Records { of, records: far });
+            }
+        }
+        records.truncate(old);
+        self.waiting.push(Waiting { of, registry: Registry { young, old: records }, daemons });
     }
-    fn enter(&self, registry: &mut Registry, record: usize) {
-        registry.enter(record, !self.is_young(record));
+    /// Where a record is that waits; `None` if it was resumed, or is a daemon to which nothing has led yet.
+    #[inline(always)]
+    fn record(&mut self, record: usize) -> Option<usize> {
+        // A record that was copied keeps its predicate word, so nearly all are passed over with one look.
+        let goal = read(record + 8 * SUSPENSION_PREDICATE);
+        if goal == RESUMED {
+            return None;
+        }
+        if !self.in_from(record) {
+            return Some(record);
+        }
+        let header = read(record);
+        if forwards_all(header) && header != BUSY {
+            return Some(target(header));
+        }
+        let daemon = self.common.predicates.get(PredicateId::of_goal_word(goal)).daemon;
+        (!daemon).then(|| self.evacuate_headed(Word::pointer(Tag::Object, record)).address())
     }
     /// After the trace: the new addresses of the records that were met, of those it has seen.
     pub(super) fn survivors(&mut self) -> Vec<(usize, Registry)> {
         let waiting = std::mem::take(&mut self.waiting);
         let with_daemons = |Waiting { of, mut registry, daemons }| {
             for header in daemons.into_iter().map(read).filter(|&header| forwards_all(header)) {
-                self.enter(&mut registry, target(header));
+                let record = target(header);
+                if self.is_young(record) { &mut registry.young } else { &mut registry.old }.push(record);
             }
             (of, registry)
         };

@@ -134,7 +134,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             Work::Grey(range) => self.grey.push(range),
             Work::List { from, ahead } => self.list_ahead(from, ahead),
             Work::Goals { words, stack_of } => self.goals(words, stack_of),
-            Work::Records { of, records } => self.records_of(of, &records),
+            Work::Records { of, records } => self.records_of(of, records),
             Work::Slots(slots) => self.slots(&slots),
         }
     }

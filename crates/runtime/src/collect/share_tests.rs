@@ -87,7 +87,7 @@ fn collect(builder: &mut Builder, major: bool) -> Vec<Part> {
         }
     });
     let parts = collection.end(crew);
-    crew.each(|worker| worker.empty_nursery(NURSERY_MIN));
+    crew.each(|worker| worker.empty_nursery(NURSERY_MIN, NURSERY_MIN));
     crew.with(0, |worker| crate::collect::check::check_heap(crew, worker));
     parts
 }

@@ -542,7 +542,8 @@ fn a_long_list_survives_and_is_contiguous() {
 fn the_largest_nursery_is_collected_when_it_is_full() {
     let mut builder = Builder::with(1, None);
     let worker = builder.node.worker();
-    worker.empty_nursery(crate::memory::tuning::NURSERY_RANGE);
+    let largest = crate::memory::tuning::NURSERY_RANGE;
+    worker.empty_nursery(largest, largest);
     worker.abi.heap = at(worker.heap.nursery_end() - 16);
     let last = worker.cons(Word::NIL, Word::NIL);
     assert!(worker.heap.nursery_of(last.address()).is_some() && !worker.wanted.is_soon());

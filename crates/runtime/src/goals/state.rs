@@ -270,23 +270,16 @@ impl Turns {
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     /// Not in old space when it was entered here.
-    pub(super) young: Vec<usize>,
+    pub(crate) young: Vec<usize>,
     /// In old space.
-    pub(super) old: Vec<usize>,
+    pub(crate) old: Vec<usize>,
 }
 
 impl Registry {
-    /// Enters a record that is in old space or is not.
-    pub(crate) fn enter(&mut self, record: usize, old: bool) {
-        if old { &mut self.old } else { &mut self.young }.push(record);
-    }
     /// Takes the records that a collection looks at: the young ones, or all.
-    pub(crate) fn take(&mut self, all: bool) -> Vec<usize> {
-        let mut records = std::mem::take(&mut self.young);
-        if all {
-            records.append(&mut self.old);
-        }
-        records
+    pub(crate) fn take(&mut self, all: bool) -> impl Iterator<Item = Vec<usize>> + use<> {
+        let old = if all { std::mem::take(&mut self.old) } else { Vec::new() };
+        [old, std::mem::take(&mut self.young)].into_iter().filter(|records| !records.is_empty())
     }
     /// All records.
     pub(crate) fn records(&self) -> impl Iterator<Item = usize> {
@@ -296,9 +289,19 @@ impl Registry {
     pub(crate) fn young_count(&self) -> usize {
         self.young.len()
     }
-    pub(crate) fn append(&mut self, mut others: Registry) {
-        self.young.append(&mut others.young);
-        self.old.append(&mut others.old);
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+    /// Adds those of another registry. What is large is not copied: there are as many as there are goals that wait.
+    pub(crate) fn append(&mut self, others: Registry) {
+        for (mine, mut others) in [(&mut self.young, others.young), (&mut self.old, others.old)] {
+            if mine.is_empty() {
+                *mine = others;
+            } else {
+                mine.append(&mut others);
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 use crate::memory::ranges::Range;
 use crate::memory::spaces::Spaces;
 use crate::memory::tuning::{
-    GOAL_BYTES, HALVINGS_MAX, LANE_BYTES, NURSERY_MIN, NURSERY_RANGE, OTHER_BYTES, SPACE_BYTES,
+    GOAL_BYTES, HALVINGS_MAX, LANE_BYTES, NURSERY_MIN, NURSERY_RANGE, OTHER_BYTES, SHARE_MIN, SPACE_BYTES,
     SURVIVOR_RANGE, THREAD_BYTES,
 };
 use std::sync::Arc;
@@ -35,7 +35,10 @@ pub(crate) struct Heap {
     /// The young region of all workers.
     young: Range,
     /// Bytes of the nursery that generated code fills before a collection.
-    pub(crate) nursery_bytes: usize,
+    nursery_bytes: usize,
+    /// Bytes of the nursery, and of each survivor area, whose pages may cost memory.
+    nursery_touched: usize,
+    survivors_touched: [usize; 2],
     /// One past the last word of the lane's survivor area in use.
     pub(crate) survivor_top: usize,
     /// What is left of the block of old space that it fills.
@@ -54,9 +57,11 @@ impl Heap {
         let lane = spaces.lane(worker);
         Heap {
             young: spaces.young,
-            spaces,
             lane,
-            nursery_bytes: NURSERY_MIN,
+            nursery_bytes: NURSERY_MIN.min(spaces.bytes_max() / 2 / spaces.workers()).max(SHARE_MIN),
+            nursery_touched: 0,
+            survivors_touched: [0; 2],
+            spaces,
             survivor_top: lane,
             old: Range::default(),
             remembered: Vec::new(),
@@ -106,6 +111,27 @@ impl Heap {
     pub(crate) fn nursery_of(&self, address: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.young.start);
         (self.is_young(address) && offset % LANE_BYTES >= 2 * SURVIVOR_RANGE).then_some(offset / LANE_BYTES)
+    }
+    /// The nursery is empty; it had `used` bytes, and has `bytes` from now on. Pages beyond `kept` bytes cost nothing.
+    pub(crate) fn empty_nursery(&mut self, bytes: usize, used: usize, kept: usize) {
+        let touched = self.nursery_touched.max(used);
+        if touched > kept {
+            self.spaces.discard(self.nursery() + kept, self.nursery() + NURSERY_RANGE);
+        }
+        self.nursery_touched = touched.min(kept);
+        self.nursery_bytes = bytes;
+    }
+    /// After a collection: of the survivor area that is not in use, pages beyond `kept` bytes cost nothing.
+    pub(crate) fn give_survivors_back(&mut self, kept: usize) {
+        let area = self.spaces.area();
+        let touched = &mut self.survivors_touched;
+        touched[area] = touched[area].max(self.survivor_top - (self.lane + area * SURVIVOR_RANGE));
+        let unused = 1 - area;
+        if touched[unused] > kept {
+            touched[unused] = kept;
+            let base = self.survivor_base(unused);
+            self.spaces.discard(base + kept, base + SURVIVOR_RANGE);
+        }
     }
     /// Words in the survivor area in use.
     pub(crate) fn survivor_words(&self) -> usize {

@@ -86,6 +86,10 @@ impl Spaces {
             bytes_max: AtomicUsize::new(bytes_max),
         })
     }
+    /// How many workers share it.
+    pub(crate) fn workers(&self) -> usize {
+        (self.young.end - self.young.start) / LANE_BYTES
+    }
     /// The first address of a lane.
     pub(crate) fn lane(&self, worker: usize) -> usize {
         self.young.start + worker * LANE_BYTES
@@ -156,7 +160,11 @@ impl Spaces {
     }
     /// Blocks that were evacuated become free.
     pub(crate) fn free_blocks(&self, from: &Blocks) {
-        self.old.free_blocks(&self.memory, from);
+        self.old.free_blocks(&self.memory, from, self.bytes_max());
+    }
+    /// Free pages between large objects cost nothing.
+    pub(crate) fn give_fragments_back(&self) {
+        lock(&self.large).free.iter().for_each(|range| self.memory.discard(range.start, range.end));
     }
     /// Gives pages back to the system.
     pub(crate) fn discard(&self, from: usize, to: usize) {
@@ -181,7 +189,7 @@ fn machine_share() -> usize {
 /// What a block of old space holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
-    /// Nothing; its pages may cost memory.
+    /// Nothing.
     Free,
     /// Objects.
     Used,
@@ -197,7 +205,9 @@ pub(crate) struct OldSpace {
 #[derive(Default)]
 struct Table {
     blocks: Vec<Block>,
+    /// Free blocks: those whose pages may cost memory, and others.
     free: Vec<usize>,
+    clean: Vec<usize>,
 }
 
 impl OldSpace {
@@ -214,10 +224,10 @@ impl OldSpace {
     pub(crate) fn take_block(&self, bytes: usize) -> Range {
         let count = bytes.div_ceil(BLOCK_BYTES);
         let mut table = lock(&self.table);
-        let first = match (count, table.free.pop()) {
-            (1, Some(block)) => block,
-            (_, unused) => {
-                table.free.extend(unused);
+        let one = if count == 1 { table.free.pop().or_else(|| table.clean.pop()) } else { None };
+        let first = match one {
+            Some(block) => block,
+            None => {
                 let first = table.blocks.len();
                 table.blocks.resize(first + count, Block::Free);
                 assert!(
@@ -242,23 +252,28 @@ impl OldSpace {
         let block = (address - self.range.start) / BLOCK_BYTES;
         lock(&self.table).blocks.get(block) == Some(&Block::Used)
     }
-    /// Blocks that were evacuated become free. Twice as many free ones as are in use keep their pages: old space will
-    /// double, and be copied.
-    fn free_blocks(&self, memory: &Region, from: &Blocks) {
+    /// Blocks that were evacuated become free. Twice as many free ones as are in use keep their pages, since old space
+    /// will double and be copied. They are no more than those in use, or than fill half of the heap limit with them.
+    fn free_blocks(&self, memory: &Region, from: &Blocks, limit: usize) {
         let mut table = lock(&self.table);
         let freed: Vec<usize> = (0..from.used.len()).filter(|&block| from.used[block]).collect();
         for &block in &freed {
             table.blocks[block] = Block::Free;
         }
         let used = self.used.fetch_sub(freed.len(), Relaxed) - freed.len();
-        let unused = freed.get((2 * used).max(MAJOR_MIN / BLOCK_BYTES)..).unwrap_or_default();
+        // Those that are taken first lie last.
+        table.free.extend(freed.into_iter().rev());
+        let kept = (2 * used).max(MAJOR_MIN / BLOCK_BYTES);
+        let kept = kept.min(used.max((limit / 2 / BLOCK_BYTES).saturating_sub(used)));
+        let unused = table.free.len().saturating_sub(kept);
+        let mut unused: Vec<usize> = table.free.drain(..unused).collect();
+        unused.sort_unstable();
         // Neighbours together, so that large pages stay whole.
         for blocks in unused.chunk_by(|&block, &next| block + 1 == next) {
             let start = self.range.start + blocks[0] * BLOCK_BYTES;
             memory.discard(start, start + blocks.len() * BLOCK_BYTES);
         }
-        // The blocks that kept their pages are taken first.
-        table.free.extend(freed.into_iter().rev());
+        table.clean.extend(unused.into_iter().rev());
     }
 }
 

@@ -112,6 +112,16 @@ pub(crate) const RECORD_BYTES: usize = 64;
 /// Bytes that a root stands for: its word, and the timer or descriptor that somebody waits for.
 pub(crate) const ROOT_BYTES: usize = 64;
 
+// How little room the heap limit may leave (`collect::room`).
+
+/// Part of the heap limit below which the room makes a collection a major one. While all that is new lives, each
+/// minor collection halves the room, so there are few before it comes to this.
+pub(crate) const ROOM_PART_MIN: usize = 64;
+/// Part of the heap limit below which the room that a major collection leaves ends the program.
+pub(crate) const ROOM_PART_LEFT: usize = 32;
+/// Bytes of a worker's nursery however little room there is.
+pub(crate) const SHARE_MIN: usize = 64 << 10;
+
 // Which workers take part in a collection (`collect::state`), and how collectors share (`collect::share`, `scan`).
 // The effect shows with two workers or more, in `--stats` as words scanned by each.
 

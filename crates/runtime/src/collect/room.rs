@@ -1,0 +1,115 @@
+//! What the heap limit bounds: resident memory stays below twice the limit, but for what the process needs anyway
+//! (code, the compiler). A major collection has what it copies twice, so bytes in use count as often as they may be
+//! there:
+//!
+//! | what | counts |
+//! |---|---|
+//! | old objects, survivors, nurseries | twice |
+//! | large objects, ready goals, lists of records and of remembered slots, what builtins keep beside the heap | once |
+//!
+//! Half of what is left of twice the limit is the *room* for what is young. Invariant:
+//! - F9 After a collection all nurseries together have half of the room, and so have pages of survivor areas that are
+//!   kept for the next one. A collection that begins without room is a major one, and one that leaves none ends the
+//!   program.
+
+use crate::memory::tuning::{LARGE_WORDS, ROOM_PART_LEFT, ROOM_PART_MIN, ROOT_BYTES, SHARE_MIN};
+use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::worker::Worker;
+use crate::worker::all::Shared;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Bytes in use by all workers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InUse {
+    /// Of what a major collection copies, if it is alive.
+    copied: usize,
+    /// Of everything else.
+    stays: usize,
+}
+
+impl InUse {
+    /// What is in use now, while no worker reduces, and `nurseries` bytes of nurseries.
+    pub(super) fn now(shared: &Shared, nurseries: usize) -> InUse {
+        let (mut young, mut listed) = (nurseries, 0);
+        shared.crew().each(|worker| {
+            young += 8 * worker.heap.survivor_words();
+            listed += worker.listed_bytes();
+        });
+        let old = shared.spaces.old.used_bytes();
+        let counted = shared.crew().with(0, |worker| worker.bytes_in_use());
+        InUse { copied: old + young, stays: counted - old + listed }
+    }
+    /// Bytes that may be allocated and stay alive until there is no room for copies.
+    pub(super) fn room(self, limit: usize) -> usize {
+        (2 * limit).saturating_sub(2 * self.copied + self.stays) / 2
+    }
+    /// F9: there is so little room that only a major collection can help.
+    pub(super) fn is_tight(self, limit: usize) -> bool {
+        self.room(limit) < limit / ROOM_PART_MIN
+    }
+    /// F9: bytes that each of these workers may have for its nursery.
+    pub(super) fn share(self, limit: usize, workers: usize) -> usize {
+        (self.room(limit) / 2 / workers).max(SHARE_MIN)
+    }
+}
+
+impl Worker {
+    /// After a major collection: ends the program if there is less than a tenth to spare, or no room. Collections
+    /// would take nearly all the time.
+    pub(super) fn check_heap_limit(&mut self, in_use: InUse) {
+        let most = self.heap.spaces.bytes_max();
+        if self.bytes_in_use() <= most - most / 10 && in_use.room(most) >= most / ROOM_PART_LEFT {
+            return;
+        }
+        let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
+        let mut message = format!(
+            "the heap limit of {} MiB is reached: {} MiB are in use",
+            mebibytes(most),
+            mebibytes(in_use.copied + in_use.stays)
+        );
+        let goals = self.shared.goal_bytes.load(Relaxed);
+        if goals >= most / 10 {
+            message += &format!(", {} MiB of them by goals that are ready", mebibytes(goals));
+        }
+        self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
+    }
+    /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an
+    /// object whose size a program chooses. Nobody else is promised the same room.
+    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        self.heap.settle_promise(usize::MAX);
+        let bytes = words.saturating_mul(8);
+        if bytes <= self.room() {
+            if words <= LARGE_WORDS {
+                return Ok(());
+            }
+            let by_others = self.heap.promise(bytes);
+            if self.bytes_in_use() + by_others + bytes <= self.heap.spaces.bytes_max() {
+                return Ok(());
+            }
+            self.heap.settle_promise(bytes);
+        }
+        self.wanted.refuse(bytes <= self.heap.spaces.bytes_max());
+        let limit = self.heap.spaces.bytes_max() >> 20;
+        let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
+        Err(ProgramError::new(ErrorKind::HeapLimit, message))
+    }
+    /// Bytes that are left until the heap limit is reached.
+    pub(crate) fn room(&self) -> usize {
+        let spaces = &self.heap.spaces;
+        spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
+    }
+    /// Bytes that count against the heap limit at once.
+    fn bytes_in_use(&self) -> usize {
+        self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
+    }
+    /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program
+    /// wants it kept.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let kept = self.shared.kept.load(Relaxed) + self.roots.words().len() * ROOT_BYTES;
+        self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
+    }
+    /// Bytes of its lists of records that wait and of remembered slots. The latter are written anew by a collection.
+    fn listed_bytes(&self) -> usize {
+        8 * (self.waiting.registry.count() + 2 * self.heap.remembered.len())
+    }
+}
