@@ -6,6 +6,7 @@ use crate::output;
 use crate::simulated::Simulate;
 use crate::sources::Read;
 use anyhow::Context;
+use arrays::Arrays;
 use runtime::native::Native;
 use runtime::node::Node;
 use runtime::outcome::RunOutcome;
@@ -58,6 +59,7 @@ fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Resu
         None => NodePlace { node, nodes: count, share: count, ticks: false },
     };
     let mut natives = runtime::builtins::natives();
+    natives.extend(arrays::natives());
     natives.extend_from_slice(own);
     let candidates = if place(0).nodes > 1 { vec![1] } else { engine.workers.candidates()? };
     let mut candidates = candidates.into_iter();
@@ -162,6 +164,12 @@ impl Machine {
         let nodes = new_nodes(engine, natives, job.as_ref());
         // Without the job nothing more can be said.
         let mut nodes = if job.is_some() { nodes.inspect_err(output::error)? } else { nodes? };
+        let arrays = match (&job, engine.simulate) {
+            (Some(job), _) => job.arrays(),
+            (None, Some(_)) => Arrays::none("they are not simulated: leave out --simulate"),
+            (None, None) => Arrays::default(),
+        };
+        nodes.iter_mut().for_each(|node| arrays.give(node));
         let others = nodes.split_off(1);
         let node = nodes.pop().expect("there is at least one");
         let (counters, elsewhere) = (Vec::new(), Vec::new());

@@ -34,10 +34,22 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("distribution", &["term", "runtime", "fabric", "machine"]),
     ("dsm", &["fabric", "machine"]),
     ("fifth_dsm", &["dsm", "fabric"]),
+    ("arrays", &["term", "runtime", "dsm"]),
     ("lab", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "dsm"]),
     (
         "fifth",
-        &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "distribution", "lab"],
+        &[
+            "term",
+            "syntax",
+            "compiler",
+            "codegen",
+            "runtime",
+            "fabric",
+            "machine",
+            "distribution",
+            "arrays",
+            "lab",
+        ],
     ),
     ("xtask", &[]),
 ];

@@ -171,7 +171,7 @@ impl Mapping {
         )
     }
     /// Gives some pages memory.
-    fn reserve(&self, pages: &Range<usize>) -> io::Result<()> {
+    pub(super) fn reserve(&self, pages: &Range<usize>) -> io::Result<()> {
         let (offset, bytes) = (pages.start * self.page_bytes, pages.len() * self.page_bytes);
         if available().is_some_and(|available| bytes > available) {
             return Err(io::ErrorKind::OutOfMemory.into());
@@ -321,18 +321,23 @@ impl Words {
         // here is atomic.
         unsafe { &*self.view.cast::<AtomicU64>().add(number) }
     }
-    /// The words of these uses, in their order; uses that overlap panic.
+    /// The words of these uses, in their order. What one of them writes must not overlap another: panics.
     pub(crate) fn views(&mut self, uses: &[Use]) -> Vec<View<'_>> {
         let mut order: Vec<&Use> = uses.iter().collect();
         order.sort_by_key(|each| (each.first, each.words));
-        for pair in order.windows(2) {
-            assert!(pair[0].first + pair[0].words <= pair[1].first, "{:?} overlaps another use", pair[1]);
+        // The ends of all uses before, and of those that write.
+        let (mut end, mut written) = (0, 0);
+        for each in order {
+            let free = if each.writes { end } else { written };
+            assert!(free <= each.first, "{each:?} overlaps another use");
+            end = end.max(each.first.saturating_add(each.words));
+            written = if each.writes { end } else { written };
         }
         let view = |each: &Use| {
             let end = each.first.checked_add(each.words);
             assert!(end.is_some_and(|end| end <= self.words), "{each:?} is beyond the end of the memory");
             let first = self.view.cast::<f64>();
-            // SAFETY: M1: words of the view that no other use has. That the protocol writes none of them meanwhile is
+            // SAFETY: M1: words of the view; what one use writes, no other has. That the protocol writes none of them meanwhile is
             // what the program promises: it has no races.
             unsafe {
                 let first = first.add(each.first);

@@ -16,6 +16,7 @@
 //!   cannot be undone: all pages are opened, and the program goes on with whatever is there until its next step.
 
 mod attached;
+mod common;
 mod engine;
 mod mapping;
 mod run;
@@ -23,6 +24,7 @@ mod turns;
 mod user;
 
 pub use attached::{Attached, Attempt, Lost, Region, Word};
+pub use common::Common;
 pub(crate) use mapping::Mapping;
 pub use run::{Ended, Mechanism, Real, run};
 

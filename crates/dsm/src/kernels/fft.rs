@@ -16,7 +16,8 @@ pub struct Fft {
 }
 
 impl Fft {
-    fn array(&self, number: usize) -> usize {
+    /// Where the numbers are (0), and the room to transpose them (1): each takes 2 `side`^2 words.
+    pub fn array(&self, number: usize) -> usize {
         number * (2 * self.side * self.side).next_multiple_of(PAGE_WORDS)
     }
     /// Words of both arrays: the numbers, and room to transpose them.
@@ -43,27 +44,36 @@ impl Fft {
     }
     /// Every node calls it: the transform takes the place of the numbers.
     pub async fn run<M: Memory>(&self, memory: &M) {
+        for number in 0..Self::PHASES {
+            self.phase(memory, number).await;
+            memory.barrier().await;
+        }
+    }
+    /// Stretches of a transform without a barrier.
+    pub const PHASES: usize = 6;
+    /// A node's part of one of them. A number that is too large does nothing.
+    pub async fn phase<M: Memory>(&self, memory: &M, number: usize) {
         let (here, room) = (self.array(0), self.array(1));
-        self.transpose(memory, here, room).await;
-        memory.barrier().await;
-        self.rows(memory, room, true).await;
-        memory.barrier().await;
-        self.transpose(memory, room, here).await;
-        memory.barrier().await;
-        self.rows(memory, here, false).await;
-        memory.barrier().await;
-        self.transpose(memory, here, room).await;
-        memory.barrier().await;
+        match number {
+            0 | 4 => self.transpose(memory, here, room).await,
+            1 => self.rows(memory, room, true).await,
+            2 => self.transpose(memory, room, here).await,
+            3 => self.rows(memory, here, false).await,
+            5 => self.copy(memory, room, here).await,
+            _ => {}
+        }
+    }
+    /// The node's rows of `from` become those of `to`.
+    async fn copy<M: Memory>(&self, memory: &M, from: usize, to: usize) {
         let band = self.band(memory);
         let (first, words) = (2 * self.side * band.start, 2 * self.side * band.len());
-        let uses = [Use::read(room + first, words), Use::write(here + first, words)];
+        let uses = [Use::read(from + first, words), Use::write(to + first, words)];
         memory
             .with(&uses, |views| {
                 let [from, to] = views else { unreachable!("two uses") };
                 to.copy_from_slice(from);
             })
             .await;
-        memory.barrier().await;
     }
     /// The node's rows of `to` become columns of `from`.
     async fn transpose<M: Memory>(&self, memory: &M, from: usize, to: usize) {

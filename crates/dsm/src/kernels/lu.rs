@@ -65,47 +65,69 @@ impl Lu {
     }
     /// Every node calls it: factorises what [`Lu::fill`] has made.
     pub async fn factorise<M: Memory>(&self, memory: &M) {
-        let (blocks, size) = (self.blocks(), self.block);
-        let cube = (size * size * size) as u64;
-        for k in 0..blocks {
-            for (i, j) in self.own(memory, k..k + 1, k..k + 1) {
-                memory.with(&[self.write(i, j)], |views| diagonal(&mut views[0], size)).await;
-                memory.spend(cube * 2 / 3);
-            }
-            memory.barrier().await;
-            for (i, _) in self.own(memory, k + 1..blocks, k..k + 1) {
-                let uses = [self.read(k, k), self.write(i, k)];
-                memory
-                    .with(&uses, |views| {
-                        let [diagonal, block] = views else { unreachable!("two uses") };
-                        divide(block, diagonal, size);
-                    })
-                    .await;
-                memory.spend(cube);
-            }
-            for (_, j) in self.own(memory, k..k + 1, k + 1..blocks) {
-                let uses = [self.read(k, k), self.write(k, j)];
-                memory
-                    .with(&uses, |views| {
-                        let [diagonal, block] = views else { unreachable!("two uses") };
-                        modify(block, diagonal, size);
-                    })
-                    .await;
-                memory.spend(cube);
-            }
-            memory.barrier().await;
-            for (i, j) in self.own(memory, k + 1..blocks, k + 1..blocks) {
-                let uses = [self.read(i, k), self.read(k, j), self.write(i, j)];
-                memory
-                    .with(&uses, |views| {
-                        let [left, above, block] = views else { unreachable!("three uses") };
-                        subtract(block, left, above, size);
-                    })
-                    .await;
-                memory.spend(2 * cube);
-            }
+        for number in 0..self.phases() {
+            self.phase(memory, number).await;
             memory.barrier().await;
         }
+    }
+    /// Stretches of a factorisation without a barrier: three for each block of the diagonal.
+    pub fn phases(&self) -> usize {
+        3 * self.blocks()
+    }
+    /// A node's part of one of them. A number that is too large does nothing.
+    pub async fn phase<M: Memory>(&self, memory: &M, number: usize) {
+        let (k, blocks, size) = (number / 3, self.blocks(), self.block);
+        if k >= blocks {
+            return;
+        }
+        match number % 3 {
+            0 => {
+                for (i, j) in self.own(memory, k..k + 1, k..k + 1) {
+                    memory.with(&[self.write(i, j)], |views| diagonal(&mut views[0], size)).await;
+                    memory.spend(self.cube() * 2 / 3);
+                }
+            }
+            1 => {
+                for (i, _) in self.own(memory, k + 1..blocks, k..k + 1) {
+                    self.by_diagonal(memory, k, (i, k), divide).await;
+                }
+                for (_, j) in self.own(memory, k..k + 1, k + 1..blocks) {
+                    self.by_diagonal(memory, k, (k, j), modify).await;
+                }
+            }
+            _ => {
+                for (i, j) in self.own(memory, k + 1..blocks, k + 1..blocks) {
+                    let uses = [self.read(i, k), self.read(k, j), self.write(i, j)];
+                    memory
+                        .with(&uses, |views| {
+                            let [left, above, block] = views else { unreachable!("three uses") };
+                            subtract(block, left, above, size);
+                        })
+                        .await;
+                    memory.spend(2 * self.cube());
+                }
+            }
+        }
+    }
+    fn cube(&self) -> u64 {
+        (self.block * self.block * self.block) as u64
+    }
+    /// Changes a block by the `k`th one of the diagonal.
+    async fn by_diagonal<M: Memory>(
+        &self,
+        memory: &M,
+        k: usize,
+        (i, j): (usize, usize),
+        change: fn(&mut [f64], &[f64], usize),
+    ) {
+        let uses = [self.read(k, k), self.write(i, j)];
+        memory
+            .with(&uses, |views| {
+                let [diagonal, block] = views else { unreachable!("two uses") };
+                change(block, diagonal, self.block);
+            })
+            .await;
+        memory.spend(self.cube());
     }
     /// The node reads the whole matrix, row by row of elements.
     pub async fn matrix<M: Memory>(&self, memory: &M) -> Vec<f64> {

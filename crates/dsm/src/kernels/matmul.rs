@@ -14,7 +14,8 @@ pub struct Matmul {
 }
 
 impl Matmul {
-    fn matrix(&self, number: usize) -> usize {
+    /// Where A (0), B (1) and C (2) are: each takes `n`^2 words.
+    pub fn matrix(&self, number: usize) -> usize {
         number * (self.n * self.n).next_multiple_of(PAGE_WORDS)
     }
     /// Words of all matrices.
@@ -23,9 +24,8 @@ impl Matmul {
     }
     /// Every node calls it: fills A and B, multiplies, and gives the node's rows of C.
     pub async fn run<M: Memory>(&self, memory: &M) -> Vec<f64> {
-        let (n, a, b, c) = (self.n, self.matrix(0), self.matrix(1), self.matrix(2));
-        let band = share(n, memory.node(), memory.nodes());
-        for matrix in [a, b] {
+        let (n, band) = (self.n, share(self.n, memory.node(), memory.nodes()));
+        for matrix in [0, 1].map(|number| self.matrix(number)) {
             let own = matrix + band.start * n;
             let fill = |at: usize, words: &mut [f64]| {
                 (at..).zip(words).for_each(|(place, word)| *word = element(place));
@@ -33,6 +33,15 @@ impl Matmul {
             memory.with(&[Use::write(own, band.len() * n)], |views| fill(own, &mut views[0])).await;
         }
         memory.barrier().await;
+        self.multiply(memory).await;
+        memory.barrier().await;
+        let own = self.matrix(2) + band.start * n;
+        memory.with(&[Use::read(own, band.len() * n)], |views| views[0].to_vec()).await
+    }
+    /// A node's rows of C, without a barrier.
+    pub async fn multiply<M: Memory>(&self, memory: &M) {
+        let (n, a, b, c) = (self.n, self.matrix(0), self.matrix(1), self.matrix(2));
+        let band = share(n, memory.node(), memory.nodes());
         for first in band.clone().step_by(ROWS) {
             let rows = ROWS.min(band.end - first);
             let (own, words) = (first * n, rows * n);
@@ -45,8 +54,6 @@ impl Matmul {
                 .await;
             memory.spend(2 * (words * n) as u64);
         }
-        memory.barrier().await;
-        memory.with(&[Use::read(c + band.start * n, band.len() * n)], |views| views[0].to_vec()).await
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::output;
 use anyhow::{Context, ensure};
+use arrays::{Arrays, FILE_BYTES};
 use distribution::{Part, Run};
 use fabric::{NodeId, mpi};
 use lab::report::Table;
@@ -39,6 +40,15 @@ impl Job {
     /// How many of them are on this host.
     pub(crate) fn here(&self) -> u32 {
         self.session.here()
+    }
+    /// The arrays of all processes; all call it together.
+    pub(crate) fn arrays(&self) -> Arrays {
+        match self.session.shared_file(FILE_BYTES) {
+            Some(file) => Arrays::of(file.into()),
+            None => Arrays::none(
+                "the processes of this run are on several hosts, or cannot open each other's memory: run them on one host",
+            ),
+        }
     }
     /// What the first process gives; all call it together.
     pub(crate) fn broadcast(&mut self, bytes: Vec<u8>) -> anyhow::Result<Vec<u8>> {

@@ -16,6 +16,7 @@
 //! | `% one-worker: WHY` | what it does depends on the order in which one worker reduces |
 //! | `% skip-check-nodes: WHY` | its goals are not thrown to any node |
 //! | `% one-node: WHY` | it asks for nodes that are not there, or for what only one node has |
+//! | `% real-nodes: WHY` | it is not run on a simulated machine |
 
 use super::execute::{self, Ending, Execution};
 use std::collections::BTreeSet;
@@ -45,6 +46,8 @@ pub(crate) struct Directives {
     pub(crate) one_worker: bool,
     /// Its goals read too much for being thrown to any node.
     pub(crate) skip_check_nodes: bool,
+    /// It is not run on a simulated machine.
+    pub(crate) real_nodes: bool,
     /// It is not run on several nodes.
     pub(crate) one_node: bool,
     /// Too many reductions for a collection at each of them.
@@ -92,6 +95,7 @@ impl Directives {
             "skip-interpreter" => self.skip_interpreter = true,
             "any-order" => self.any_order = true,
             "one-worker" => self.one_worker = true,
+            "real-nodes" => self.real_nodes = true,
             "one-node" => self.one_node = true,
             "skip-check-heap" => self.skip_check_heap = true,
             "skip-check-nodes" => self.skip_check_nodes = true,
@@ -294,7 +298,8 @@ pub(crate) fn on_a_simulated_machine(program: &Program) -> Vec<String> {
     let name = program.path.file_name().unwrap_or_default().to_string_lossy();
     let machine = std::env::var("FIFTH_MACHINE").ok();
     let chosen = machine.is_some() || name.bytes().map(u32::from).sum::<u32>() % 10 == 0;
-    if !chosen || !directives.errors.is_empty() || directives.one_worker || directives.one_node {
+    let real = directives.one_worker || directives.one_node || directives.real_nodes;
+    if !chosen || !directives.errors.is_empty() || real {
         return wrong;
     }
     let machine = machine.unwrap_or("multipsi:9".into());

@@ -140,19 +140,19 @@ fn decide(yes: bool) -> Outcome {
 }
 
 /// An error of the program.
-fn error(kind: ErrorKind, message: impl Into<String>) -> Outcome {
+pub fn error(kind: ErrorKind, message: impl Into<String>) -> Outcome {
     Outcome::Error(ProgramError::new(kind, message))
 }
 
 /// What an argument is, which has a value from here on: it waits for that. Another worker may give it one at any
 /// time, so a builtin that asks twice what it is may get two answers.
-fn known(word: Word) -> Result<Word, Outcome> {
+pub fn known(word: Word) -> Result<Word, Outcome> {
     let word = crate::terms::deref(word);
     if word.tag() == term::word::Tag::Ref { Err(Outcome::Wait(word)) } else { Ok(word) }
 }
 
 /// Argument `position` (from 1) is not what it must be; an unbound one is waited for.
-fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Outcome {
+pub fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Outcome {
     match worker.view(got) {
         View::Unbound(variable) => Outcome::Wait(variable),
         _ => error(
@@ -163,12 +163,12 @@ fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Outcome
 }
 
 /// A number is out of range.
-fn out_of_range(position: usize, expected: &str, got: impl std::fmt::Display) -> Outcome {
+pub fn out_of_range(position: usize, expected: &str, got: impl std::fmt::Display) -> Outcome {
     error(ErrorKind::Range, format!("argument {position} is out of range: it must be {expected}, not {got}"))
 }
 
 /// A term in a few words, for messages.
-fn describe(worker: &Worker, word: Word) -> String {
+pub fn describe(worker: &Worker, word: Word) -> String {
     match worker.view(word) {
         View::Unbound(_) => "an unbound variable".into(),
         View::Int(value) => format!("the integer {value}"),
@@ -192,7 +192,7 @@ macro_rules! attempt {
 use attempt;
 
 /// A small integer in a range.
-fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<usize, Outcome> {
+pub fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<usize, Outcome> {
     let value = integer(worker, position, word)?;
     match usize::try_from(value) {
         Ok(index) if index < below => Ok(index),
@@ -202,7 +202,7 @@ fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<u
 }
 
 /// An integer argument of 64 bits.
-fn integer(worker: &Worker, position: usize, word: Word) -> Result<i64, Outcome> {
+pub fn integer(worker: &Worker, position: usize, word: Word) -> Result<i64, Outcome> {
     let word = known(word)?;
     worker.small(word).ok_or_else(|| match worker.view(word) {
         View::Object(layout::BIGINT) => {
@@ -219,7 +219,7 @@ fn bytes(worker: &Worker, position: usize, word: Word) -> Result<Vec<u8>, Outcom
 }
 
 /// The elements of a list that is complete so far as needed; waits for an unbound tail.
-fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>, Outcome> {
+pub fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>, Outcome> {
     let mut items = Stack::new();
     let mut rest = word;
     loop {

@@ -187,6 +187,10 @@ impl Node {
     pub fn set_events(&mut self, events: Box<dyn Events>) {
         self.home.events = Some(events);
     }
+    /// Gives each worker a state of its own for a group of builtins: what [`Worker::state`] answers.
+    pub fn give<T: std::any::Any + Default + Send>(&mut self, make: impl Fn() -> T) {
+        self.workers.iter_mut().for_each(|worker| *worker.state::<T>() = make());
+    }
     /// Adds a class of objects.
     pub fn add_class(&mut self, name: &'static str, contents: Contents) -> term::layout::ClassId {
         let mut classes = Classes::clone(&self.worker().classes);

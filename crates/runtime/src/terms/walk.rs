@@ -96,8 +96,9 @@ impl<T: Copy + Eq + Hash> Stack<T> {
 }
 
 impl Worker {
-    /// Whether a walk that keeps this number of bytes outside the heap may go on.
-    pub(crate) fn may_go_on(&self, bytes: usize) -> Result<(), Box<ProgramError>> {
+    /// Whether a walk, or another long stretch of a builtin, that keeps this number of bytes outside the heap may go
+    /// on.
+    pub fn may_go_on(&self, bytes: usize) -> Result<(), Box<ProgramError>> {
         if self.is_interrupted() {
             return Err(interrupted());
         }

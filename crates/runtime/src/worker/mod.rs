@@ -43,7 +43,7 @@ use term::abi::{BOTTOM, Helpers, OPERANDS_MAX, PredicateId, SPENT_ARITIES, Worke
 use term::symbol::{Atom, AtomTable};
 
 /// Bytes that a builtin keeps outside the heap: they count against the heap limit until this is dropped.
-pub(crate) struct Kept {
+pub struct Kept {
     bytes: usize,
     all: Arc<Shared>,
 }
@@ -345,7 +345,7 @@ impl Worker {
         self.abi.want_attention();
     }
     /// Counts bytes that a builtin is going to keep outside the heap; it asks [`Worker::ensure`] first.
-    pub(crate) fn keep(&self, bytes: usize) -> Kept {
+    pub fn keep(&self, bytes: usize) -> Kept {
         let mut kept = Kept { bytes: 0, all: self.shared.clone() };
         kept.add(bytes);
         kept
