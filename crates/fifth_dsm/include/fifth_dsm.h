@@ -12,7 +12,9 @@
  * a program the run is lost: the program returns, and fifth_dsm_run fails with the node and the cause.
  *
  * A system call that is given a page that is not there (read(2) into it, say) answers EFAULT: call fifth_dsm_touch
- * before it. FIFTH_DSM_FAULTS in the environment forces how touches are noticed: userfaultfd or segv.
+ * before it. A pointer that leads outside the shared memory is named on standard error before the signal ends the
+ * process, unless the process handles that itself. FIFTH_DSM_FAULTS in the environment forces how touches are noticed:
+ * userfaultfd or segv.
  *
  * Linux on x86-64 only. Link with -lfifth_dsm. */
 #ifndef FIFTH_DSM_H

@@ -1,6 +1,7 @@
 //! Programs in C against the header and the library, compiled by `cc`.
 
 use std::env::{current_exe, temp_dir};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -33,6 +34,18 @@ fn the_header_keeps_its_promises() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "all checks passed\n");
+}
+
+#[test]
+fn a_pointer_that_leads_nowhere_is_named_before_the_process_ends() {
+    let output = run("tests/stray.c", &[]);
+    assert_eq!(output.status.signal(), Some(11), "SIGSEGV");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    for part in
+        ["node 1 tries to write at 0x10", "outside the shared memory (0x", "index of the program is wrong\n"]
+    {
+        assert!(errors.contains(part), "{errors}");
+    }
 }
 
 #[test]

@@ -1,7 +1,11 @@
 /* What the header promises: each check that fails ends the program with its line. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fifth_dsm.h"
 
@@ -40,6 +44,19 @@ static int counts(fifth_dsm_node *node, void *argument) {
     return 0;
 }
 
+/* A system call does not bring pages. The only page has its home at the last node. */
+static int system_calls(fifth_dsm_node *node, void *argument) {
+    (void)argument;
+    char *page = fifth_dsm_alloc(node, 4096);
+    if (fifth_dsm_rank(node) == 0) {
+        int file = open("/dev/zero", O_RDONLY);
+        CHECK(file >= 0 && read(file, page, 4096) == -1 && errno == EFAULT);
+        CHECK(fifth_dsm_touch(node, page, 4096, 1) == 0 && read(file, page, 4096) == 4096);
+        close(file);
+    }
+    return 0;
+}
+
 /* Node 1 gives up; the others wait at a barrier, and hear of it. */
 static int gives_up(fifth_dsm_node *node, void *argument) {
     (void)argument;
@@ -61,6 +78,8 @@ int main(void) {
         CHECK(fifth_dsm_run(NODES, &options, gives_up, NULL) == FIFTH_DSM_FAILED);
         CHECK(strstr(fifth_dsm_error(), "node 1: its program returned 42"));
     }
+    fifth_dsm_options messages = {.bytes = 4096, .messages = 1};
+    CHECK(fifth_dsm_run(2, &messages, system_calls, NULL) == 0);
     fifth_dsm_options homes = {.bytes = 2 * 4096, .home = last};
     CHECK(fifth_dsm_run(NODES, &homes, nothing, NULL) == 0);
     CHECK(fifth_dsm_run(2, &homes, nothing, NULL) == FIFTH_DSM_FAILED);

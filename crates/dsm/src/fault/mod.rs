@@ -20,6 +20,7 @@ mod common;
 mod engine;
 mod mapping;
 mod run;
+mod stray;
 mod turns;
 mod user;
 
@@ -43,6 +44,7 @@ const WRITE: libc::greg_t = 2;
 /// What the handler knows of a thread.
 #[derive(Clone, Copy)]
 struct Place {
+    node: u32,
     gate: *const dyn Gate,
     start: usize,
     bytes: usize,
@@ -65,7 +67,7 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// D13.
-    fn new(gate: &dyn Gate) -> io::Result<Faults> {
+    fn new(gate: &dyn Gate, node: u32) -> io::Result<Faults> {
         install()?;
         let mut stack = vec![0u8; STACK];
         let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
@@ -78,7 +80,7 @@ impl Faults {
         // SAFETY: D13: the same pointer, for longer than the reference is known to live.
         let gate: *const dyn Gate = unsafe { std::mem::transmute::<&dyn Gate, &'static dyn Gate>(gate) };
         let page_bytes = page_words * crate::WORD;
-        PLACE.set(Some(Place { gate, start: words.start(), bytes: words.bytes(), page_bytes }));
+        PLACE.set(Some(Place { node, gate, start: words.start(), bytes: words.bytes(), page_bytes }));
         Ok(Faults { stack, before })
     }
 }
@@ -124,8 +126,17 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
         let context = &*context.cast::<libc::ucontext_t>();
         ((*info).si_addr() as usize, context.uc_mcontext.gregs[libc::REG_ERR as usize])
     };
-    let place = PLACE.get().filter(|place| address.wrapping_sub(place.start) < place.bytes);
-    let Some(place) = place else { return pass_on(signal, info, context) };
+    let own = PLACE.get();
+    let place = own.filter(|place| address.wrapping_sub(place.start) < place.bytes);
+    let Some(place) = place else {
+        let stray = || {
+            let say = |own: Place| {
+                stray::say(own.node, address, error & WRITE != 0, own.start..own.start + own.bytes);
+            };
+            own.into_iter().for_each(say);
+        };
+        return pass_on(signal, info, context, stray);
+    };
     let page = ((address - place.start) / place.page_bytes) as u32;
     // SAFETY: D13 - the gate lives; errno is this thread's, and the program must not see it changed.
     unsafe {
@@ -135,14 +146,15 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
     }
 }
 
-/// D9.
-fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+/// D9. `last` comes before the end of the process, if nobody has asked for this signal.
+fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void, last: impl FnOnce()) {
     let before = BEFORE.iter().find(|(known, _)| *known == signal).map(|(_, before)| before);
     let Some(before) = before.map(|before| before.load(Ordering::Acquire)) else { return };
     // SAFETY: D12 - the default is restored, and the touch that comes again ends the process.
     unsafe {
         let action = (*before).sa_sigaction;
         if action == libc::SIG_DFL || action == libc::SIG_IGN {
+            last();
             libc::signal(signal, libc::SIG_DFL);
         } else if (*before).sa_flags & libc::SA_SIGINFO != 0 {
             let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =

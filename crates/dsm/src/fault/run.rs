@@ -208,7 +208,7 @@ fn live<F: Drive, R>(
     program: impl FnOnce(&Attached<'_>) -> R,
 ) -> Option<R> {
     let attached = Attached::new(gate, node, nodes);
-    let faults = match Faults::new(gate) {
+    let faults = match Faults::new(gate, node) {
         Ok(faults) => faults,
         Err(error) => {
             gate.fail(format!("page faults cannot be served: {error}"));
