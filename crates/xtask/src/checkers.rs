@@ -15,7 +15,7 @@ pub(crate) fn loom(root: &Path) -> anyhow::Result<()> {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
         .env("RUSTFLAGS", "--cfg models")
-        .args(["test", "--package", "runtime", "--package", "fabric", "--lib"])
+        .args(["test", "--package", "runtime", "--package", "fabric", "--package", "dsm", "--lib"])
         .args(["--target-dir", "target/loom", "models::"])
         .status()
         .context("cargo")?;

@@ -12,6 +12,9 @@
 //! - D10 Before the program gives the lock back to a sleeping service, it makes the doorbell listen and looks for
 //!   messages a last time ([`Wheel::lie_down`]): so no message waits for nobody.
 
+#[cfg(all(test, models))]
+mod models;
+
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
 use fabric::{Bell, Step};
 use std::time::Duration;
