@@ -99,16 +99,16 @@ impl Message {
         matches!(self, Message::Page { .. } | Message::Done { .. } | Message::Grant { .. })
     }
     /// The message without its kind: two words and bytes.
-    pub fn write(&self) -> ([u64; 2], Vec<u8>) {
+    pub fn write(self) -> ([u64; 2], Vec<u8>) {
         match self {
-            Message::Fetch { page } => ([u64::from(*page), 0], Vec::new()),
-            Message::Page { page, version, bytes } => ([u64::from(*page), *version], bytes.clone()),
-            Message::Diffs { batch, diffs } => ([*batch, 0], {
+            Message::Fetch { page } => ([u64::from(page), 0], Vec::new()),
+            Message::Page { page, version, bytes } => ([u64::from(page), version], bytes),
+            Message::Diffs { batch, diffs } => ([batch, 0], {
                 let mut bytes = Vec::new();
                 diffs.iter().for_each(|(page, runs)| push(&mut bytes, *page, None, runs.as_bytes()));
                 bytes
             }),
-            Message::Done { batch } => ([*batch, 0], Vec::new()),
+            Message::Done { batch } => ([batch, 0], Vec::new()),
             Message::Invalidate { pages } => ([0, 0], {
                 let mut bytes = Vec::new();
                 pages.iter().for_each(|&(page, version)| push(&mut bytes, page, Some(version), &[]));
@@ -117,12 +117,12 @@ impl Message {
             Message::Update { diffs } => ([0, 0], {
                 let mut bytes = Vec::new();
                 for (page, version, runs) in diffs {
-                    push(&mut bytes, *page, Some(*version), runs.as_bytes());
+                    push(&mut bytes, page, Some(version), runs.as_bytes());
                 }
                 bytes
             }),
             Message::Lock { lock } | Message::Grant { lock } | Message::Unlock { lock } => {
-                ([u64::from(*lock), 0], Vec::new())
+                ([u64::from(lock), 0], Vec::new())
             }
         }
     }
@@ -229,7 +229,7 @@ mod tests {
         ];
         assert_eq!(all.len(), KINDS);
         for (kind, message) in (0..).zip(all) {
-            let (words, bytes) = message.write();
+            let (words, bytes) = message.clone().write();
             assert_eq!((message.kind(), Message::read(kind, &words, &bytes, 16)), (kind, Ok(message)));
             if !bytes.is_empty() {
                 assert!(Message::read(kind, &words, &bytes[..bytes.len() - 1], 16).is_err());

@@ -132,10 +132,11 @@ impl Local {
         for out in out {
             match out {
                 Out::One(to, message) => {
+                    let (priority, kind) = (priority(&message), message.kind());
                     let (words, bytes) = message.write();
-                    self.here.send_with(to, priority(&message), message.kind(), &words, bytes).await;
+                    self.here.send_with(to, priority, kind, &words, bytes).await;
                 }
-                Out::Many(to, tag, message) => multicast(&self.inner, &self.here, to, tag, &message),
+                Out::Many(to, tag, message) => multicast(&self.inner, &self.here, to, tag, message),
             }
         }
         any
@@ -156,14 +157,27 @@ impl Local {
     async fn fetch(&self, uses: &[Use]) {
         let begin = self.here.now();
         let page_words = self.inner.borrow().space.page_words();
+        let pages = uses.iter().flat_map(|each| each.pages(page_words).map(|page| (page, each.writes)));
+        let pages: Vec<(Page, bool)> = pages.collect();
+        // Looks at all pages: what is missing is asked for. Then the first one that was missing is waited for, and each
+        // behind it, so that a page that comes costs no look at all others. Meanwhile one may have gone again.
+        let mut missing = None;
         self.until(|protocol, env| {
-            let mut all = true;
-            for each in uses {
-                for page in each.pages(page_words) {
-                    all &= if each.writes { protocol.write(page, env) } else { protocol.read(page, env) };
+            let mut have = |&(page, writes): &(Page, bool)| {
+                if writes { protocol.write(page, env) } else { protocol.read(page, env) }
+            };
+            if let Some(first) = missing {
+                missing = pages[first..].iter().position(|each| !have(each)).map(|more| first + more);
+                if missing.is_some() {
+                    return false;
                 }
             }
-            all
+            for (number, each) in pages.iter().enumerate() {
+                if !have(each) {
+                    missing.get_or_insert(number);
+                }
+            }
+            missing.is_none()
         })
         .await;
         self.inner.borrow_mut().work.fetching += self.here.now().0 - begin.0;
@@ -245,7 +259,7 @@ impl Memory for Local {
 }
 
 /// Sends a message to several nodes, and tells the protocol when all of them have it.
-fn multicast(inner: &Rc<RefCell<Inner>>, here: &Here, to: NodeSet, tag: u64, message: &Message) {
+fn multicast(inner: &Rc<RefCell<Inner>>, here: &Here, to: NodeSet, tag: u64, message: Message) {
     let (local, kind) = (Local { inner: inner.clone(), here: here.clone() }, message.kind());
     let (words, bytes) = message.write();
     here.spawn(async move {
@@ -387,10 +401,11 @@ impl<R> Program for Node<R> {
         for out in out {
             match out {
                 Out::One(to, message) => {
+                    let (priority, kind) = (priority(&message), message.kind());
                     let (words, bytes) = message.write();
-                    context.send_with(to, priority(&message), message.kind(), &words, bytes);
+                    context.send_with(to, priority, kind, &words, bytes);
                 }
-                Out::Many(to, tag, message) => multicast(&self.inner, context.here(), to, tag, &message),
+                Out::Many(to, tag, message) => multicast(&self.inner, context.here(), to, tag, message),
             }
         }
         if received.is_ok() { Verdict::Done } else { Verdict::Strange }

@@ -466,7 +466,8 @@ impl Protocol {
                 copy.state = State::DirtyStale { twin };
                 self.any_stale = true;
             }
-            State::Clean { version: old } | State::Dirty { version: old, .. } if old < version => {
+            State::Clean { version: old } if old < version => env.access_later(page, Access::None),
+            State::Dirty { version: old, .. } if old < version => {
                 env.access_later(page, Access::None);
                 self.dirty.retain(|&dirty| dirty != page);
             }

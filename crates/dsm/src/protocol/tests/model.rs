@@ -103,7 +103,7 @@ struct Env<'a> {
 impl Post for Env<'_> {
     fn post(&mut self, to: NodeId, message: Message) {
         // As it travels.
-        let (words, bytes) = message.write();
+        let (words, bytes) = message.clone().write();
         let message = Message::read(message.kind(), &words, &bytes, WORDS * WORD).expect("as it was written");
         let way = (self.from * self.nodes + to.0) * 2 + u32::from(message.answers());
         self.ways[way as usize].push_back(message);
