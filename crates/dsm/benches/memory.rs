@@ -6,6 +6,7 @@ use dsm::fault::{Attached, Real};
 use dsm::kernels::fft::Fft;
 use dsm::kernels::lu::Lu;
 use dsm::kernels::matmul::Matmul;
+use dsm::kernels::owned::ByOwner;
 use dsm::kernels::{PAGE_BYTES, PAGE_WORDS, options};
 use dsm::protocol::{Mode, Options};
 use dsm::{Memory, Use};
@@ -26,6 +27,15 @@ const PAGES: usize = 256;
 const MANY: usize = 16_384;
 const STREAM: usize = 4096;
 const MEGABYTES: f64 = (STREAM * PAGE_BYTES) as f64 / 1e6;
+
+const LU: Lu = Lu { n: 512, block: 16 };
+// Rows that others are compared with.
+const PAGE_PING: &str = "MPI ping-pong of 8 bytes and 4 KB, us";
+const MEMCPY: &str = "memcpy, MB/s";
+const HOME_FAULT: &str = "a fault without messages, us";
+const LU_ROWS: &str = "LU 512, rows of blocks, ms";
+const FFT: &str = "FFT 65,536, ms";
+const MATMUL: &str = "matmul 512 with filling, ms";
 
 type Rows = BTreeMap<&'static str, Vec<f64>>;
 
@@ -56,6 +66,8 @@ fn node() -> ExitCode {
     for _ in 0..ROUNDS {
         let ping = yardstick::ping(&session, 1000).as_secs_f64() * 1e6 / 1000.0;
         yard.entry("MPI ping-pong of 8 bytes, us").or_default().push(ping);
+        let page = yardstick::ask(&session, 1000, PAGE_WORDS).as_secs_f64() * 1e6 / 1000.0;
+        yard.entry(PAGE_PING).or_default().push(page);
         if first {
             serial(&mut yard);
         }
@@ -73,28 +85,88 @@ fn node() -> ExitCode {
             let ended = real.join(&mut session, options, measure).unwrap_or_else(|failed| panic!("{failed}"));
             rows.extend(ended.result);
         }
+        let layout = ByOwner::new(&LU, 2);
+        let by_owner = |node| layout.options(node, 2, Mode::Invalidate);
+        let ended = real.join(&mut session, by_owner, |memory| owned(memory, &layout));
+        rows.extend(ended.unwrap_or_else(|failed| panic!("{failed}")).result);
         tables.push((name, rows));
     }
     // Most is measured by node 1, which has no page at home.
-    for (name, rows) in tables {
-        for (row, mut values) in rows {
-            values.sort_by(f64::total_cmp);
-            let at_first = name == "alone" || row.starts_with("barrier") || row.ends_with("ms");
-            if first == at_first {
-                let low = values[0];
-                println!(
-                    "{}, {name}: {row}: {:.2} (least {low:.2})",
-                    launch::library(),
-                    values[values.len() / 2]
-                );
-            }
-        }
+    let bytes = session.gather(text(&tables)).expect("all processes are there");
+    if let [first, second] = &bytes[..] {
+        let [first, second] = [first, second].map(|bytes| read(&String::from_utf8_lossy(bytes)));
+        report(&first, &second);
     }
     session.finish();
     ExitCode::SUCCESS
 }
 
-/// Copies, and the programs on one node.
+/// A table's name, a row, its median and its least value.
+type Figure = (String, String, f64, f64);
+
+fn text(tables: &[(&str, Rows)]) -> Vec<u8> {
+    let mut text = String::new();
+    for (name, rows) in tables {
+        for (row, values) in rows {
+            let mut values = values.clone();
+            values.sort_by(f64::total_cmp);
+            text += &format!("{name}\t{row}\t{}\t{}\n", values[values.len() / 2], values[0]);
+        }
+    }
+    text.into_bytes()
+}
+
+fn read(text: &str) -> Vec<Figure> {
+    let figure = |line: &str| {
+        let parts: Vec<&str> = line.split('\t').collect();
+        let [name, row, median, least] = parts[..] else { panic!("{line}") };
+        let [median, least] = [median, least].map(|number| number.parse().expect("a number"));
+        (name.to_string(), row.to_string(), median, least)
+    };
+    text.lines().map(figure).collect()
+}
+
+/// What a figure is compared with, of the same run.
+fn yardsticks(row: &str) -> &'static [&'static str] {
+    match row {
+        "read miss, us" | "write miss, us" => &[HOME_FAULT, PAGE_PING],
+        "write upgrade, us" => &[HOME_FAULT],
+        row if row.starts_with("stream") => &[MEMCPY],
+        row if row.starts_with("LU") => &[LU_ROWS],
+        FFT => &[FFT],
+        MATMUL => &[MATMUL],
+        _ => &[],
+    }
+}
+
+fn report(first: &[Figure], second: &[Figure]) {
+    let at_first = |(name, row, ..): &&Figure| {
+        name == "alone" || row == HOME_FAULT || row.starts_with("barrier") || row.ends_with("ms")
+    };
+    let all = || first.iter().filter(at_first).chain(second.iter().filter(|figure| !at_first(figure)));
+    let find = |row: &str, tables: [&str; 2]| {
+        let mut all = all();
+        all.find(|(name, other, ..)| other == row && tables.contains(&name.as_str())).map(|figure| figure.2)
+    };
+    for (name, row, median, least) in all() {
+        let mut line = format!("{}, {name}: {row}: {median:.2} (least {least:.2}", launch::library());
+        let beside = if name == "alone" { &[][..] } else { yardsticks(row) };
+        let known: Vec<f64> =
+            beside.iter().filter_map(|other| find(other, ["alone", "by messages"])).collect();
+        for (other, value) in beside.iter().zip(&known) {
+            line += &format!("; {other}: {value:.2}");
+        }
+        let sum: f64 = known.iter().sum();
+        if row.ends_with(", us") && !known.is_empty() {
+            line += &format!("; more than these: {:.2}", median - sum);
+        } else if let [one] = known[..] {
+            line += &format!("; ratio {:.2}", median / one);
+        }
+        println!("{line})");
+    }
+}
+
+/// The programs on one node, and copies.
 fn serial(rows: &mut Rows) {
     let (from, mut to) = (vec![1.5f64; STREAM * PAGE_WORDS], vec![0.0; STREAM * PAGE_WORDS]);
     // The first copy brings the memory.
@@ -102,7 +174,7 @@ fn serial(rows: &mut Rows) {
     let begin = Instant::now();
     black_box(&mut to).copy_from_slice(black_box(&from));
     black_box(&to);
-    rows.entry("memcpy, MB/s").or_default().push(MEGABYTES / begin.elapsed().as_secs_f64());
+    rows.entry(MEMCPY).or_default().push(MEGABYTES / begin.elapsed().as_secs_f64());
     let one = |node| Options { homes: vec![node; MANY].into(), ..options(0, node, 1, Mode::Invalidate) };
     let ended = Real::default().run(1, one, kernels).unwrap_or_else(|failed| panic!("{failed}"));
     ended.into_iter().for_each(|ended| {
@@ -143,8 +215,13 @@ fn misses(memory: &Attached<'_>) -> Rows {
                 now(memory.barrier());
             }
         }
+        // The home writes pages of which node 1 has copies.
+        if memory.node() == 1 {
+            touch(false, round);
+        }
+        now(memory.barrier());
         if memory.node() == 0 {
-            touch(true, round);
+            rows.entry(HOME_FAULT).or_default().push(touch(true, round));
         }
         now(memory.barrier());
         let begin = Instant::now();
@@ -231,21 +308,35 @@ fn streams(memory: &Attached<'_>) -> Rows {
 
 /// All pages are at home at node 0; the first rounds bring what stays.
 fn kernels(memory: &Attached<'_>) -> Rows {
-    let (lu, fft, matmul) = (Lu { n: 512, block: 16 }, Fft { side: 256, inverse: false }, Matmul { n: 512 });
+    let (lu, fft, matmul) = (LU, Fft { side: 256, inverse: false }, Matmul { n: 512 });
     let mut rows = Rows::new();
     let mut note = |row, begin| rows.entry(row).or_default().push(micros(begin) / 1e3);
     for _ in 0..ROUNDS {
         now(lu.fill(memory));
         let begin = Instant::now();
         now(lu.factorise(memory));
-        note("LU 512, rows of blocks, ms", begin);
+        note(LU_ROWS, begin);
         now(fft.fill(memory));
         let begin = Instant::now();
         now(fft.run(memory));
-        note("FFT 65,536, ms", begin);
+        note(FFT, begin);
         let begin = Instant::now();
         black_box(now(matmul.run(memory)));
-        note("matmul 512 with filling, ms", begin);
+        note(MATMUL, begin);
+        now(memory.barrier());
+    }
+    rows
+}
+
+/// The same with the blocks of each node in pages of its own.
+fn owned(memory: &Attached<'_>, layout: &ByOwner) -> Rows {
+    let mut rows = Rows::new();
+    let memory = layout.over(memory);
+    for _ in 0..ROUNDS {
+        now(LU.fill(&memory));
+        let begin = Instant::now();
+        now(LU.factorise(&memory));
+        rows.entry("LU 512, blocks by owner, ms").or_default().push(micros(begin) / 1e3);
         now(memory.barrier());
     }
     rows

@@ -3,6 +3,7 @@
 use dsm::kernels::fft::{self, Fft};
 use dsm::kernels::lu::{self, Lu};
 use dsm::kernels::matmul::{self, Matmul};
+use dsm::kernels::owned::ByOwner;
 use dsm::kernels::{PAGE_BYTES, options, share};
 use dsm::protocol::{Counters, Mode, Options};
 use dsm::{Local, Memory, Node, Use, WORD, Work};
@@ -108,6 +109,28 @@ fn factors_are_those_of_the_matrix() {
         let ends = simulated(&ring(4, 2), |node| options(plan.words(), node, 4, mode), program);
         assert!(ends.iter().all(|end| end.result == one[0].result), "{mode:?}, simulated");
         assert!(sum(&ends, |counters| counters.diffs) > 0);
+    }
+}
+
+#[test]
+fn factors_of_a_matrix_laid_by_owner_are_the_same_without_a_diff() {
+    let plan = Lu { n: 64, block: 8 };
+    let program = |nodes| {
+        move |memory: Local| async move {
+            let layout = ByOwner::new(&plan, nodes);
+            let memory = layout.over(&memory);
+            plan.fill(&memory).await;
+            plan.factorise(&memory).await;
+            plan.matrix(&memory).await
+        }
+    };
+    let one = on_threads(1, |node| options(plan.words(), node, 1, Mode::Invalidate), program(1));
+    for nodes in [2, 3, 4, 8] {
+        let options = |node| ByOwner::new(&plan, nodes).options(node, nodes, Mode::Invalidate);
+        let ends = on_threads(nodes, options, program(nodes));
+        assert!(ends.iter().all(|end| end.result == one[0].result), "{nodes} nodes");
+        assert_eq!(sum(&ends, |counters| counters.diffs), 0, "{nodes} nodes");
+        assert!(sum(&ends, |counters| counters.misses) > 0, "{nodes} nodes");
     }
 }
 

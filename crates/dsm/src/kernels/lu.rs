@@ -2,7 +2,7 @@
 //! which lie row by row, and each block by its own rows. A grid of nodes owns them in turn; three barriers a step.
 
 use super::{PAGE_WORDS, element};
-use crate::{Memory, Use};
+use crate::{Memory, Use, View};
 
 /// A matrix and its blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,7 +131,11 @@ impl Lu {
     }
     /// The node reads the whole matrix, row by row of elements.
     pub async fn matrix<M: Memory>(&self, memory: &M) -> Vec<f64> {
-        let blocks = memory.with(&[Use::read(0, self.words())], |views| views[0].to_vec()).await;
+        let all = (0..self.blocks()).flat_map(|i| (0..self.blocks()).map(move |j| self.read(i, j)));
+        let all: Vec<Use> = all.collect();
+        let join =
+            |views: &mut [View<'_>]| views.iter().flat_map(|view| view.iter().copied()).collect::<Vec<_>>();
+        let blocks = memory.with(&all, join).await;
         self.rows(&blocks)
     }
     fn rows(&self, blocks: &[f64]) -> Vec<f64> {

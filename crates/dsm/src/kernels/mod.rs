@@ -4,6 +4,7 @@
 pub mod fft;
 pub mod lu;
 pub mod matmul;
+pub mod owned;
 
 use crate::WORD;
 use crate::protocol::{Mode, Options};

@@ -7,8 +7,13 @@ use std::time::{Duration, Instant};
 
 /// Nodes 0 and 1 send eight bytes back and forth, so often.
 pub fn ping(session: &Session, count: u64) -> Duration {
+    ask(session, count, 1)
+}
+
+/// Node 0 sends eight bytes, and node 1 answers with so many words, so often.
+pub fn ask(session: &Session, count: u64, words: usize) -> Duration {
     let world = session.universe.world();
-    let mut word = [0u64];
+    let (mut word, mut answer) = ([0u64], vec![0u64; words]);
     world.barrier();
     let begin = Instant::now();
     if world.rank() < 2 {
@@ -16,10 +21,10 @@ pub fn ping(session: &Session, count: u64) -> Duration {
         for _ in 0..count {
             if world.rank() == 0 {
                 partner.send(&word[..]);
-                partner.receive_into(&mut word[..]);
+                partner.receive_into(&mut answer[..]);
             } else {
                 partner.receive_into(&mut word[..]);
-                partner.send(&word[..]);
+                partner.send(&answer[..]);
             }
         }
     }
