@@ -44,7 +44,7 @@ static int counts(fifth_dsm_node *node, void *argument) {
     return 0;
 }
 
-/* A system call does not bring pages. The only page has its home at the last node. */
+/* A system call does not bring pages. The only page has its home at node 1. */
 static int system_calls(fifth_dsm_node *node, void *argument) {
     (void)argument;
     char *page = fifth_dsm_alloc(node, 4096);
@@ -78,7 +78,7 @@ int main(void) {
         CHECK(fifth_dsm_run(NODES, &options, gives_up, NULL) == FIFTH_DSM_FAILED);
         CHECK(strstr(fifth_dsm_error(), "node 1: its program returned 42"));
     }
-    fifth_dsm_options messages = {.bytes = 4096, .messages = 1};
+    fifth_dsm_options messages = {.bytes = 4096, .messages = 1, .home = last};
     CHECK(fifth_dsm_run(2, &messages, system_calls, NULL) == 0);
     fifth_dsm_options homes = {.bytes = 2 * 4096, .home = last};
     CHECK(fifth_dsm_run(NODES, &homes, nothing, NULL) == 0);
