@@ -20,7 +20,7 @@ impl Worker {
             if !self.abroad.looks.contains_key(&import) {
                 let answered = self.new_variable();
                 self.abroad.looks.insert(import, Look::Asked(answered));
-                self.tell(Kind::Looked(import), Vec::new());
+                self.tell(Kind::Looked(import), &[]);
             }
             if let (None, Some(&Look::Asked(answered))) = (wait, self.abroad.looks.get(&import)) {
                 wait = Some(answered);

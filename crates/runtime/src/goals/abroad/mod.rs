@@ -23,7 +23,9 @@ pub(crate) mod state;
 #[cfg(all(test, not(models)))]
 mod tests;
 
-use crate::goals::abroad::state::{Abroad, Anchor, Import, Item, Kind, place};
+pub use crate::goals::abroad::state::Words;
+
+use crate::goals::abroad::state::{Import, Item, Kind, place};
 use crate::goals::suspend::{RESUMED, record_class};
 use crate::memory::ranges::{read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -51,7 +53,7 @@ pub enum Outward {
         /// Its predicate.
         predicate: PredicateId,
         /// Its arguments.
-        args: Vec<Word>,
+        args: Words,
     },
     /// A goal waits for an import that nobody waited for before.
     Wanted {
@@ -122,27 +124,17 @@ fn is_waited_for(record: usize) -> bool {
 
 impl Import {
     /// Y5: its variable, if it is to be kept.
-    fn awaited(&self) -> Option<Word> {
-        match *self {
+    fn awaited(self) -> Option<Word> {
+        match self {
             Import::Record(record) => is_waited_for(record).then(|| argument(record, 0)),
             _ => None,
         }
     }
 }
 
-impl Abroad {
-    /// Y5: variables that are roots. To be asked before anything is moved.
-    pub(crate) fn awaited(&self, major: bool) -> Vec<Word> {
-        if major {
-            return self.imports.iter().filter_map(Import::awaited).collect();
-        }
-        self.young_imports.iter().filter_map(|&import| self.imports[import as usize].awaited()).collect()
-    }
-}
-
 impl Worker {
-    fn tell(&mut self, what: Kind, words: Vec<Word>) {
-        self.abroad.queue.push_back(Item { what, words });
+    fn tell(&mut self, what: Kind, words: &[Word]) {
+        self.abroad.queue.push_back(Item { what, words: Words::from_slice(words) });
         self.abi.want_attention();
     }
     /// Whether something happened that was not told yet.
@@ -165,30 +157,29 @@ impl Worker {
     /// A goal is for another node.
     pub(crate) fn throw(&mut self, node: u32, predicate: PredicateId, args: &[Word]) {
         let priority = self.abi.priority;
-        self.tell(Kind::Throw { node, priority, predicate }, args.to_vec());
+        self.tell(Kind::Throw { node, priority, predicate }, args);
     }
     /// A daemon of this module was resumed; `args` is the address of its arguments.
     #[cold]
     pub(crate) fn resumed_outward(&mut self, goal: Word, args: usize) {
         let (cell, number) = (read(args), read(args + 8).as_int() as u32);
         if PredicateId::of_goal_word(goal) == self.system_goals.external {
-            self.set_import(number, Import::Bound(cell));
-            return self.tell(Kind::Bound(number), vec![cell]);
+            self.abroad.set_import(number, Import::Bound(cell));
+            return self.tell(Kind::Bound(number), &[cell]);
         }
-        let anchor = place(&mut self.abroad.anchors, number);
+        let anchor = self.abroad.young_anchor(number);
         anchor.queued += 1;
         // Another one may be of an export that had this number before.
         if anchor.marker == args - 8 * SUSPENSION_ARGS {
             (anchor.marker, anchor.word) = (0, cell);
         }
-        self.abroad.young_anchors.push(number);
-        self.tell(Kind::Marked(number), vec![cell]);
+        self.tell(Kind::Marked(number), &[cell]);
     }
     /// The generator of an unread import runs: its cell is empty now.
     pub(crate) fn want_import(&mut self, cell: usize, import: u32) {
         let record = self.hook_outward(cell, self.system_goals.external, import);
-        self.set_import(import, Import::Record(record));
-        self.tell(Kind::Wanted(import), vec![Word::pointer(Tag::Ref, cell)]);
+        self.abroad.set_import(import, Import::Record(record));
+        self.tell(Kind::Wanted(import), &[Word::pointer(Tag::Ref, cell)]);
     }
     /// Unifies an import that nobody reads with a value, or leaves to others what that means. False: it is to be
     /// read, or is none.
@@ -200,10 +191,10 @@ impl Worker {
         if other.tag() != Tag::Ref {
             let import = argument(generator, 1).as_int() as u32;
             self.store(variable.address(), other);
-            self.set_import(import, Import::Bound(variable));
-            self.tell(Kind::Bound(import), vec![variable]);
+            self.abroad.set_import(import, Import::Bound(variable));
+            self.tell(Kind::Bound(import), &[variable]);
         } else if self.is_abroad(other) {
-            self.tell(Kind::Alias, vec![variable, other]);
+            self.tell(Kind::Alias, &[variable, other]);
         } else {
             return false;
         }
@@ -214,7 +205,7 @@ impl Worker {
     pub(crate) fn alias_abroad(&mut self, a: Word, b: Word) -> Option<[Word; 2]> {
         match (self.is_abroad(a), self.is_abroad(b)) {
             (true, true) => {
-                self.tell(Kind::Alias, vec![a, b]);
+                self.tell(Kind::Alias, &[a, b]);
                 None
             }
             (false, true) => Some([b, a]),
@@ -236,19 +227,19 @@ impl Worker {
     /// Keeps a word alive under this number, until [`Worker::release_anchor`].
     pub fn anchor(&mut self, export: u32, word: Word) {
         let word = deref(word);
-        let anchor = place(&mut self.abroad.anchors, export);
+        let anchor = if word.is_immediate() {
+            place(&mut self.abroad.anchors, export)
+        } else {
+            self.abroad.young_anchor(export)
+        };
         (anchor.word, anchor.root) = (word, true);
-        if !word.is_immediate() {
-            self.abroad.young_anchors.push(export);
-        }
     }
     /// Whether an anchored word is a root. If it is none, it lives as long as its marker or something else keeps it;
     /// [`Worker::take_lost`] tells the end of the marker.
     pub fn hold_anchor(&mut self, export: u32, root: bool) {
         let Some(word) = self.anchored(export) else { return };
-        let anchor = place(&mut self.abroad.anchors, export);
+        let anchor = self.abroad.young_anchor(export);
         (anchor.word, anchor.root) = (word, root);
-        self.abroad.young_anchors.push(export);
     }
     /// The anchored word; `None` if it is no root and has no marker.
     pub fn anchored(&self, export: u32) -> Option<Word> {
@@ -262,8 +253,7 @@ impl Worker {
     pub fn release_anchor(&mut self, export: u32) {
         self.finish_told(Some(export));
         if let Some(anchor) = self.abroad.anchors.get_mut(export as usize) {
-            let queued = anchor.queued;
-            *anchor = Anchor { queued, ..Anchor::default() };
+            anchor.clear();
         }
     }
     /// An unbound variable gets a marker of this export: [`Outward::Marked`] comes when it is bound or becomes a
@@ -278,8 +268,7 @@ impl Worker {
             return;
         }
         let record = self.hook_outward(variable.address(), self.system_goals.exported, export);
-        place(&mut self.abroad.anchors, export).marker = record;
-        self.abroad.young_anchors.push(export);
+        self.abroad.young_anchor(export).marker = record;
     }
     /// The export of the newest marker of a variable.
     pub fn marker_of(&self, variable: Word) -> Option<u32> {
@@ -311,16 +300,12 @@ impl Worker {
     pub fn import(&mut self, import: u32) -> Word {
         let variable = self.new_variable();
         self.set_generator(variable, self.system_goals.external, &[variable, Word::small(import.into())]);
-        self.set_import(import, Import::Record(read(deref(variable).address()).address()));
+        self.abroad.set_import(import, Import::Record(read(deref(variable).address()).address()));
         variable
-    }
-    fn set_import(&mut self, import: u32, to: Import) {
-        *place(&mut self.abroad.imports, import) = to;
-        self.abroad.young_imports.push(import);
     }
     /// What an import's variable has become; `None`: it is dead, or was forgotten.
     pub fn import_cell(&self, import: u32) -> Option<Word> {
-        match *self.abroad.imports.get(import as usize)? {
+        match self.abroad.import(import) {
             Import::Free => None,
             Import::Record(record) => Some(deref(argument(record, 0))),
             Import::Bound(word) => Some(deref(word)),
@@ -331,7 +316,7 @@ impl Worker {
     pub fn forget_import(&mut self, import: u32) {
         self.end_look(import);
         let entry = place(&mut self.abroad.imports, import);
-        if let Import::Record(record) = std::mem::take(entry)
+        if let Import::Record(record) = std::mem::take(&mut entry.import)
             && record_class(record) == layout::SUSPENSION
         {
             write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
@@ -355,7 +340,7 @@ impl Worker {
             return;
         }
         if let Some(import) = number_in(waiting, self.system_goals.external)
-            && let Import::Record(record) = *place(&mut self.abroad.imports, import)
+            && let Import::Record(record) = self.abroad.import(import)
         {
             write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
         }

@@ -1,8 +1,12 @@
 //! Tables of exports and imports, and the queue of what is to be told: Y1 to Y4 of the module above.
 
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 use term::Word;
 use term::abi::PredicateId;
+
+/// Those of an item of the queue; most have few.
+pub type Words = SmallVec<[Word; 4]>;
 
 /// An export.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +14,8 @@ pub(super) struct Anchor {
     /// Good while it is a root; otherwise its marker has it.
     pub(super) word: Word,
     pub(super) root: bool,
+    /// Y1: the list of young ones has it.
+    listed: bool,
     /// Items of the queue that name it.
     pub(super) queued: u32,
     /// The record of its marker, or 0.
@@ -18,13 +24,17 @@ pub(super) struct Anchor {
 
 impl Default for Anchor {
     fn default() -> Anchor {
-        Anchor { word: Word(0), root: false, queued: 0, marker: 0 }
+        Anchor { word: Word(0), root: false, listed: false, queued: 0, marker: 0 }
     }
 }
 
 impl Anchor {
     pub(super) fn is_root(&self) -> bool {
         self.root || self.queued > 0
+    }
+    /// The number is free, but for items of the queue that name it.
+    pub(super) fn clear(&mut self) {
+        *self = Anchor { listed: self.listed, queued: self.queued, ..Anchor::default() };
     }
 }
 
@@ -39,11 +49,18 @@ pub(super) enum Import {
     Bound(Word),
 }
 
+/// An import, and whether the list of young ones has it (Y1).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listed {
+    pub(super) import: Import,
+    listed: bool,
+}
+
 /// An item of the queue.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) what: Kind,
-    pub(super) words: Vec<Word>,
+    pub(super) words: Words,
 }
 
 #[derive(Debug)]
@@ -69,10 +86,10 @@ pub(super) enum Look {
 #[derive(Debug, Default)]
 pub(crate) struct Abroad {
     pub(super) anchors: Vec<Anchor>,
-    pub(super) imports: Vec<Import>,
+    pub(super) imports: Vec<Listed>,
     /// Y1.
-    pub(super) young_anchors: Vec<u32>,
-    pub(super) young_imports: Vec<u32>,
+    young_anchors: Vec<u32>,
+    young_imports: Vec<u32>,
     pub(super) queue: VecDeque<Item>,
     /// The export that the last item taken from the queue named as marked: it counts as queued until the next is taken.
     pub(super) told: Option<u32>,
@@ -93,6 +110,32 @@ pub(super) fn place<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut 
 }
 
 impl Abroad {
+    /// An anchor whose word or marker may be young.
+    pub(super) fn young_anchor(&mut self, export: u32) -> &mut Anchor {
+        let anchor = place(&mut self.anchors, export);
+        if !std::mem::replace(&mut anchor.listed, true) {
+            self.young_anchors.push(export);
+        }
+        anchor
+    }
+    /// An import is this from now on.
+    pub(super) fn set_import(&mut self, import: u32, to: Import) {
+        let entry = place(&mut self.imports, import);
+        entry.import = to;
+        if !std::mem::replace(&mut entry.listed, true) {
+            self.young_imports.push(import);
+        }
+    }
+    pub(super) fn import(&self, import: u32) -> Import {
+        self.imports.get(import as usize).map_or(Import::Free, |entry| entry.import)
+    }
+    /// Y5: variables that are roots. To be asked before anything is moved.
+    pub(crate) fn awaited(&self, major: bool) -> Vec<Word> {
+        if major {
+            return self.imports.iter().filter_map(|entry| entry.import.awaited()).collect();
+        }
+        self.young_imports.iter().filter_map(|&import| self.import(import).awaited()).collect()
+    }
     /// Y1, Y4: the words that collections trace from; `trace` replaces a word.
     pub(crate) fn roots(&mut self, major: bool, mut trace: impl FnMut(&mut Word)) {
         let Abroad { anchors, imports, young_anchors, queue, looks, scanned, .. } = self;
@@ -106,14 +149,14 @@ impl Abroad {
         }
         if major {
             *young_anchors = (0..anchors.len() as u32).collect();
-            for import in imports.iter_mut() {
-                if let Import::Bound(word) = import {
+            for entry in imports.iter_mut() {
+                if let Import::Bound(word) = &mut entry.import {
                     trace(word);
                 }
             }
         } else {
             for &import in &self.young_imports {
-                if let Import::Bound(word) = &mut imports[import as usize] {
+                if let Import::Bound(word) = &mut imports[import as usize].import {
                     trace(word);
                 }
             }
@@ -138,12 +181,10 @@ impl Abroad {
         if major {
             *young_imports = (0..imports.len() as u32).collect();
         }
-        young_imports.sort_unstable();
-        young_imports.dedup();
         young_imports.retain(|&number| {
             *scanned += 1;
-            let import = &mut imports[number as usize];
-            match *import {
+            let Listed { import, listed } = &mut imports[number as usize];
+            *listed = match *import {
                 Import::Free => false,
                 Import::Bound(_) => true,
                 Import::Record(record) => match moved(record) {
@@ -157,10 +198,9 @@ impl Abroad {
                         false
                     }
                 },
-            }
+            };
+            *listed
         });
-        young_anchors.sort_unstable();
-        young_anchors.dedup();
         young_anchors.retain(|&number| {
             *scanned += 1;
             let anchor = &mut anchors[number as usize];
@@ -171,15 +211,16 @@ impl Abroad {
                 }
             }
             let word = anchor.word;
-            anchor.marker != 0 && young(anchor.marker)
-                || anchor.is_root() && !word.is_immediate() && young(word.address())
+            anchor.listed = anchor.marker != 0 && young(anchor.marker)
+                || anchor.is_root() && !word.is_immediate() && young(word.address());
+            anchor.listed
         });
     }
     /// All words that it keeps alive, for the check of the heap.
     pub(crate) fn words(&self) -> impl Iterator<Item = Word> {
         let anchors = self.anchors.iter().filter(|anchor| anchor.is_root());
-        let bound = self.imports.iter().filter_map(|import| match import {
-            Import::Bound(word) => Some(*word),
+        let bound = self.imports.iter().filter_map(|entry| match entry.import {
+            Import::Bound(word) => Some(word),
             _ => None,
         });
         let queued = self.queue.iter().flat_map(|item| item.words.iter().copied());
@@ -192,7 +233,7 @@ impl Abroad {
     /// Bytes that its tables take.
     pub(crate) fn bytes(&self) -> usize {
         let tables =
-            self.anchors.capacity() * size_of::<Anchor>() + self.imports.capacity() * size_of::<Import>();
+            self.anchors.capacity() * size_of::<Anchor>() + self.imports.capacity() * size_of::<Listed>();
         tables + self.queue.capacity() * size_of::<Item>()
     }
 }

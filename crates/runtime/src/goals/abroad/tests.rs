@@ -201,6 +201,35 @@ fn old_exports_and_imports_cost_minor_collections_nothing() {
 }
 
 #[test]
+fn a_major_collection_copies_what_is_live_whatever_was_exported_before() {
+    const COUNT: u32 = if cfg!(miri) { 1000 } else { 1_000_000 };
+    let copied = |exports: u32| {
+        let mut builder = builder();
+        let worker = builder.node.worker();
+        worker.options.check_heap = false;
+        let items: Vec<Word> = (0..1000).map(Word::small).collect();
+        let live = worker.list(&items, Word::NIL);
+        let live = worker.root(live);
+        for export in 0..exports {
+            let structure = worker.list(&[Word::NIL, Word::NIL], Word::NIL);
+            worker.anchor(export, structure);
+        }
+        for import in 0..exports / 100 {
+            worker.import(import);
+        }
+        (0..exports).for_each(|export| worker.release_anchor(export));
+        collect(&mut builder.node, true);
+        let worker = builder.node.worker();
+        assert_eq!(worker.take_dead().len(), exports as usize / 100);
+        let copied = worker.statistics().words_copied_major;
+        worker.take_root(live);
+        copied
+    };
+    let (none, many) = (copied(0), copied(COUNT));
+    assert!((2000..3000).contains(&none) && many <= none + 100, "{none} words, {many} after many exports");
+}
+
+#[test]
 fn a_goal_for_another_node_waits_in_the_queue_and_a_node_that_is_not_there_is_an_error() {
     let mut builder = builder();
     let goal = builder.goal[0];
