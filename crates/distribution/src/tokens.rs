@@ -111,6 +111,21 @@ impl Token<'_> {
     pub fn write(&self, words: &mut Vec<u64>) {
         write(words, self);
     }
+    /// The word of an integer of 61 bits.
+    #[inline]
+    pub(crate) fn of_int(value: i64) -> u64 {
+        (value as u64) << 3 | INT
+    }
+    /// The word of an atom whose number all nodes know.
+    #[inline]
+    pub(crate) fn of_atom(number: u32) -> u64 {
+        u64::from(number) << 3 | ATOM
+    }
+    /// The word of a list with this number of heads.
+    #[inline]
+    pub(crate) fn of_list(heads: usize) -> u64 {
+        (heads as u64) << 3 | LIST
+    }
     /// How many terms follow that are its parts.
     pub fn parts(&self) -> usize {
         match *self {
@@ -164,6 +179,10 @@ impl<'a> Tokens<'a> {
         }
         if rest.is_empty() { Ok(tokens) } else { Err(Malformed("words behind the last term")) }
     }
+    /// Words of this node's own, to be sent: nobody has to check them, or asks how much room they take.
+    pub(crate) fn own(words: &'a [u64]) -> Tokens<'a> {
+        Tokens { words, room: 0 }
+    }
     /// Its words.
     pub fn words(&self) -> &'a [u64] {
         self.words
@@ -212,13 +231,13 @@ const SERIAL_BITS: u32 = 40;
 fn write(words: &mut Vec<u64>, token: &Token<'_>) {
     let object = |kind: u64, rest: u64| OBJECT | kind << 3 | rest << 8;
     match *token {
-        Token::Int(value) => words.push((value as u64) << 3 | INT),
-        Token::Atom(Name::Number(number)) => words.push(u64::from(number) << 3 | ATOM),
+        Token::Int(value) => words.push(Token::of_int(value)),
+        Token::Atom(Name::Number(number)) => words.push(Token::of_atom(number)),
         Token::Atom(Name::Text(text)) => {
             words.push(object(NAME, text.length as u64));
             words.extend(text.words);
         }
-        Token::List(heads) => words.push((heads as u64) << 3 | LIST),
+        Token::List(heads) => words.push(Token::of_list(heads)),
         Token::Struct(Name::Number(name), arity) => {
             words.push(u64::from(name) << (3 + ARITY_BITS) | (arity as u64) << 3 | STRUCT);
         }
@@ -268,7 +287,15 @@ fn write_reference(words: &mut Vec<u64>, reference: &Reference) {
 }
 
 /// The first token, and the words behind it.
+#[inline]
 fn read(words: &[u64]) -> Result<(Token<'_>, &[u64]), Malformed> {
+    match words {
+        [first, rest @ ..] if first & 7 == INT => Ok((Token::Int(*first as i64 >> 3), rest)),
+        _ => read_any(words),
+    }
+}
+
+fn read_any(words: &[u64]) -> Result<(Token<'_>, &[u64]), Malformed> {
     let (&first, rest) = words.split_first().ok_or(Malformed("a term is missing"))?;
     let upper = first >> 3;
     let number = || u32::try_from(upper).map_err(|_| Malformed("a number that is too large"));

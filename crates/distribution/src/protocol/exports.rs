@@ -14,6 +14,8 @@ const ANSWER_WORDS: usize = 450;
 const SHORT_BYTES: usize = 32;
 /// The largest exponent of a chunk of conses: 256.
 pub(super) const CHUNK_MAX: u8 = 8;
+/// How many depths a read may ask for.
+pub const DEPTHS: usize = 3 + CHUNK_MAX as usize;
 
 /// Somebody who waits, and how much of the value is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,6 +53,10 @@ impl Exports {
     }
     pub(crate) fn used(&self) -> usize {
         self.entries.len() - self.free.len()
+    }
+    /// How many were used at one time.
+    pub(crate) fn most(&self) -> usize {
+        self.entries.len()
     }
     /// All that are not free.
     #[cfg(test)]
@@ -192,6 +198,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             self.send(home, Message::WantWeight { entry: number, import: import.0 });
         }
         let (export, _) = self.export(value, known, Some(import));
+        self.protocol.indirect += 1;
         if black && let Some(entry) = self.protocol.imports.get_mut(import) {
             entry.export = Some(export);
         }
@@ -202,14 +209,25 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Words of this node's own.
     pub(super) fn tokens<'w>(&self, words: &'w [u64], count: usize) -> Tokens<'w> {
-        Tokens::new(words, count, self.protocol.options.nodes).expect("words of this node's own")
+        debug_assert!(Tokens::new(words, count, self.protocol.options.nodes).is_ok());
+        Tokens::own(words)
     }
 
     /// Appends a term; `levels` of structures, and references below.
+    #[inline]
     pub(super) fn put(&mut self, words: &mut Vec<u64>, value: S::Value, levels: u8, way: Way) {
-        let mut open = vec![(value, levels, way)];
+        match self.store.look(value) {
+            Seen::Int(value) => words.push(Token::of_int(value)),
+            Seen::Atom(atom) if self.store.text(atom).is_none() => words.push(Token::of_atom(atom)),
+            _ => self.put_other(words, value, levels, way),
+        }
+    }
+
+    /// The same, of any term.
+    fn put_other(&mut self, words: &mut Vec<u64>, value: S::Value, levels: u8, way: Way) {
+        let (mut open, mut first) = (Vec::new(), Some((value, levels, way)));
         let (mut scratch, mut limbs);
-        while let Some((value, levels, way)) = open.pop() {
+        while let Some((value, levels, way)) = first.take().or_else(|| open.pop()) {
             scratch = Vec::new();
             let seen = self.store.look(value);
             // Of what is asked for, the outside comes whatever its size.
@@ -240,8 +258,10 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 _ => (Token::Reference(self.refer(value, way)), 0),
             };
             token.write(words);
-            let part = |number| (self.store.part(value, number), levels - 1, Way { black: true, ..way });
-            open.extend((0..parts).rev().map(part));
+            if parts > 0 {
+                let part = |number| (self.store.part(value, number), levels - 1, Way { black: true, ..way });
+                open.extend((0..parts).rev().map(part));
+            }
         }
     }
 
@@ -249,7 +269,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     pub(super) fn answer(&mut self, value: S::Value, waiting: Waiting) {
         let Waiting { reader, depth } = waiting;
         let way = Way { to: reader.node, low: false, black: true };
-        let mut words = Vec::new();
+        let mut words = self.protocol.buffer();
         match (depth.checked_sub(2), self.store.look(value)) {
             (Some(chunk), Seen::List) => self.put_chunk(&mut words, value, chunk, way),
             (None, _) => self.put(&mut words, value, 1 + depth, way),
@@ -257,20 +277,20 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
         let value = self.tokens(&words, 1);
         self.send(reader.node, Message::Answer { reader, value });
+        self.protocol.buffer = words;
     }
 
     /// Appends the first 2^chunk conses of a list, or as many as fit into an answer, and the rest as a reference.
     fn put_chunk(&mut self, words: &mut Vec<u64>, list: S::Value, chunk: u8, way: Way) {
-        let (mut heads, mut tail) = (Vec::new(), list);
-        while heads.len() < 1 << chunk.min(CHUNK_MAX) && self.store.look(tail) == Seen::List {
-            heads.push(self.store.part(tail, 0));
-            tail = self.store.part(tail, 1);
-        }
-        Token::List(heads.len()).write(words);
-        for head in heads {
+        let (first, mut count, mut tail) = (words.len(), 0, list);
+        Token::List(1).write(words);
+        while count < 1 << chunk.min(CHUNK_MAX) && self.store.look(tail) == Seen::List {
             // A list that is read whole has heads that are, too; a first cons may be all that is read.
+            let head = self.store.part(tail, 0);
             self.put(words, head, u8::from(chunk > 0), way);
+            (count, tail) = (count + 1, self.store.part(tail, 1));
         }
+        words[first] = Token::of_list(count);
         // Whoever reads a list goes on with its tail, and hardly anybody else has it.
         self.put(words, tail, 0, Way { black: false, ..way });
     }

@@ -20,6 +20,8 @@ pub(crate) struct Import {
     pub(crate) depth: u32,
     /// A `Read` is under way.
     pub(crate) reading: bool,
+    /// That `Read` was sent before a goal waited, and none has since.
+    pub(super) ahead: bool,
     /// More weight was asked for.
     pub(super) asked: bool,
     /// The export through which this import was passed on when it had no weight.
@@ -63,6 +65,10 @@ impl Imports {
     pub(crate) fn used(&self) -> usize {
         self.entries.len() - self.free.len()
     }
+    /// How many there were at one time.
+    pub(crate) fn most(&self) -> usize {
+        self.entries.len()
+    }
     /// All that are not gone.
     #[cfg(test)]
     pub(crate) fn all(&self) -> impl Iterator<Item = (ImportId, &Import)> {
@@ -105,6 +111,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         tokens: Tokens<'_>,
         chunk: u8,
     ) -> Result<Vec<S::Value>, Fault> {
+        self.protocol.rest = None;
         self.store.room(tokens.room()).map_err(|_| Fault::Full)?;
         let unknown = Fault::Violation { from, what: "an atom, predicate or module that does not exist" };
         let (mut open, mut values, mut scratch) = (Vec::<Open<'_>>::new(), Vec::new(), Vec::new());
@@ -119,6 +126,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
                     let tail = matches!(open.last(), Some(Open { token: Token::List(_), missing: 1 }));
                     self.resolve(from, &reference, if tail { chunk } else { 0 })?
                 }
+                Token::Int(value) => self.store.make(Shape::Int(value)).ok_or(unknown)?,
                 _ => self.make(&token, &[], &mut scratch).ok_or(unknown)?,
             };
             values.push(value);
@@ -197,9 +205,14 @@ impl<S: Store, P: Post> With<'_, S, P> {
             }
             return Ok(cell);
         }
-        let (reading, asked, export, chunk) = (false, false, None, chunk.min(CHUNK_MAX));
-        let import = Import { home, entry, weight, root, depth, reading, asked, export, identity, chunk };
+        let (reading, ahead, asked, export) = (false, false, false, None);
+        let chunk = chunk.min(CHUNK_MAX);
+        let import =
+            Import { home, entry, weight, root, depth, reading, ahead, asked, export, identity, chunk };
         let import = self.protocol.imports.add(import, black);
+        if chunk > 0 {
+            self.protocol.rest = Some(import);
+        }
         Ok(self.store.import(import))
     }
 

@@ -24,6 +24,7 @@ mod tests;
 
 use crate::message::{Item, Items, Malformed, Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store};
+pub use exports::DEPTHS;
 use exports::{Export, Exports};
 use fabric::NodeId;
 use imports::{Import, Imports};
@@ -119,10 +120,18 @@ pub struct Counters {
     pub sent: [u64; 8],
     /// Items in the messages that release.
     pub released: u64,
-    /// Exports that are not free.
+    /// Reads, by what they asked for: a structure, one level more, or 2 to the power of the index less 2 of conses.
+    pub reads: [u64; DEPTHS],
+    /// Exports that had to be made for imports without weight to give away.
+    pub indirect: u64,
+    /// Exports that are not free, and most of them that there were.
     pub exports: usize,
-    /// Imports that are not gone.
+    /// See `exports`.
+    pub exports_most: usize,
+    /// Imports that are not gone, and most of them that there were.
     pub imports: usize,
+    /// See `imports`.
+    pub imports_most: usize,
 }
 
 /// A goal for another node.
@@ -153,6 +162,12 @@ pub struct Protocol {
     identity: u64,
     sent: [u64; 8],
     released: u64,
+    reads: [u64; DEPTHS],
+    indirect: u64,
+    /// Room for the words of the next term to be sent.
+    buffer: Vec<u64>,
+    /// The import that the last message's terms brought for the rest of a list.
+    rest: Option<ImportId>,
     #[cfg(test)]
     without: Option<Rule>,
 }
@@ -191,6 +206,10 @@ impl Protocol {
             identity: 0,
             sent: [0; 8],
             released: 0,
+            reads: [0; DEPTHS],
+            indirect: 0,
+            buffer: Vec::new(),
+            rest: None,
             #[cfg(test)]
             without: None,
         }
@@ -201,8 +220,23 @@ impl Protocol {
     }
     /// What it has done so far.
     pub fn counters(&self) -> Counters {
-        let Protocol { sent, released, exports, imports, .. } = self;
-        Counters { sent: *sent, released: *released, exports: exports.used(), imports: imports.used() }
+        let Protocol { sent, released, reads, indirect, exports, imports, .. } = self;
+        Counters {
+            sent: *sent,
+            released: *released,
+            reads: *reads,
+            indirect: *indirect,
+            exports: exports.used(),
+            exports_most: exports.most(),
+            imports: imports.used(),
+            imports_most: imports.most(),
+        }
+    }
+    /// An empty buffer. Whoever has sent what is in it gives it back.
+    fn buffer(&mut self) -> Vec<u64> {
+        let mut words = std::mem::take(&mut self.buffer);
+        words.clear();
+        words
     }
     /// To do something, with the node's heap and network.
     pub fn with<'a, S: Store, P: Post>(&'a mut self, store: &'a mut S, post: &'a mut P) -> With<'a, S, P> {
@@ -229,7 +263,7 @@ pub struct With<'a, S, P> {
 impl<S: Store, P: Post> With<'_, S, P> {
     /// Sends a goal to another node.
     pub fn throw(&mut self, to: NodeId, goal: &Goal<'_, S::Value>) {
-        let mut words = Vec::new();
+        let mut words = self.protocol.buffer();
         let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
         for (number, &argument) in goal.arguments.iter().enumerate() {
             let levels = u8::from(bit(goal.values, number));
@@ -240,12 +274,15 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let arguments = self.tokens(&words, arity.into());
         let Goal { priority, predicate, .. } = *goal;
         self.send(to, Message::Throw { priority, predicate, arity, arguments });
+        self.protocol.buffer = words;
     }
 
     /// Goals of this node wait for an import.
     pub fn wanted(&mut self, import: ImportId) {
         if self.unread(import).is_some() {
             self.ask(import, false);
+        } else if let Some(entry) = self.protocol.imports.get_mut(import) {
+            entry.ahead = false;
         }
     }
 
@@ -263,9 +300,10 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if matches!(self.store.look(cell), Seen::Import(_) | Seen::Variable { .. }) {
             return;
         }
-        let mut words = Vec::new();
+        let mut words = self.protocol.buffer();
         self.put(&mut words, cell, 1, exports::Way { to: home, low: true, black: true });
         self.give_back(import, home, entry, &words);
+        self.protocol.buffer = words;
     }
 
     /// A variable that was marked for this export got a value or became a reference.
@@ -351,6 +389,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         entry.reading |= !peek;
         let depth = exports::depth_byte(depth, entry.chunk);
         let (home, entry) = (entry.home, entry.entry);
+        self.protocol.reads[usize::from(depth)] += 1;
         self.send(home, Message::Read { entry, reader, depth, hops: 0, peek });
     }
 

@@ -132,6 +132,18 @@ impl<S: Store, P: Post> With<'_, S, P> {
             self.store.unify(cell, values[0]);
         }
         self.gone(import);
+        // A list of which a goal reads so much is read to its end: the next part may come while this one is used. Never
+        // two parts ahead: nobody may want them.
+        let full = matches!({ value }.next(), Some(Token::List(heads)) if heads == 1 << CHUNK_MAX);
+        if full
+            && !entry.ahead
+            && let Some(rest) = self.protocol.rest.take().filter(|&rest| self.unread(rest).is_some())
+        {
+            self.ask(rest, false);
+            if let Some(entry) = self.protocol.imports.get_mut(rest) {
+                entry.ahead = true;
+            }
+        }
         Ok(())
     }
 
