@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod heap;
+mod letters;
 mod message;
 mod model;
 mod node;
@@ -30,7 +31,7 @@ mod tokens;
 pub use heap::Heap;
 pub use message::{Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
 pub use model::{Model, Work};
-pub use protocol::{Counters, Depth, Fault, Goal, Options, Post, Protocol, With};
+pub use protocol::{Counters, DEPTHS, Depth, Fault, Goal, Options, Post, Protocol, With};
 #[cfg(feature = "mpi")]
 pub use run::run_part;
 pub use run::{Part, Run, run};

@@ -14,6 +14,7 @@
 //!   reduction and message, before what follows from it is sent.
 
 use crate::heap::Heap;
+use crate::letters::{Letters, noted};
 use crate::message::Message;
 use crate::model::Meter;
 use crate::protocol::{Fault, Goal, Options, Post, Protocol};
@@ -45,8 +46,9 @@ pub(crate) struct Reducer<'a> {
     wakers: Arc<[Waker]>,
     /// J3.
     pub(crate) meter: Option<Meter>,
-    /// J1: who is to be woken.
-    bells: Vec<NodeId>,
+    outgoing: Outgoing,
+    /// Room for the words of a message that came as a payload.
+    incoming: Vec<u64>,
     /// Exports to be told as marked.
     late: Vec<ExportId>,
     /// The run has ended at this node.
@@ -55,29 +57,44 @@ pub(crate) struct Reducer<'a> {
     ended: Option<(Time, RunOutcome)>,
 }
 
+/// What sending needs.
+struct Outgoing {
+    /// J1: nodes that are to be woken.
+    bells: Vec<NodeId>,
+    /// Room for the words of a message.
+    words: Vec<u64>,
+    /// Of a node that is traced.
+    letters: Option<Letters>,
+}
+
 /// Sends the protocol's messages.
 struct Mail<'a, 'c, F: Fabric> {
     context: &'a mut Context<'c, F>,
-    bells: &'a mut Vec<NodeId>,
+    outgoing: &'a mut Outgoing,
     meter: Option<&'a mut Meter>,
 }
 
 impl<F: Fabric> Post for Mail<'_, '_, F> {
     fn post(&mut self, to: NodeId, message: Message<'_>) {
-        let mut words = Vec::with_capacity(WORDS);
-        message.write(&mut words);
+        let Outgoing { bells, words, letters } = &mut *self.outgoing;
+        words.clear();
+        message.write(words);
         let priority = message.priority();
         if let Some(meter) = &mut self.meter {
             self.context.spend(meter.send(message.kind(), words.len()));
         }
-        if words.len() <= WORDS {
-            self.context.send(to, priority, PROTOCOL, &words);
-        } else {
-            let payload = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let sending = letters.as_mut().map(|letters| letters.sending(to, &message));
+        noted(sending, || {
+            if words.len() <= WORDS {
+                return self.context.send(to, priority, PROTOCOL, words);
+            }
+            let mut payload = vec![0; 8 * words.len()];
+            let (places, _) = payload.as_chunks_mut::<8>();
+            places.iter_mut().zip(words.iter()).for_each(|(place, word)| *place = word.to_le_bytes());
             self.context.send_with(to, priority, PROTOCOL, &[], payload);
-        }
-        if to != self.context.node() && !self.bells.contains(&to) {
-            self.bells.push(to);
+        });
+        if to != self.context.node() && !bells.contains(&to) {
+            bells.push(to);
         }
     }
 }
@@ -93,9 +110,11 @@ impl<'a> Reducer<'a> {
         wakers: Arc<[Waker]>,
         meter: Option<Meter>,
     ) -> Reducer<'a> {
-        let (bells, late, over, ended) = (Vec::new(), Vec::new(), false, None);
+        let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters: Letters::of(node) };
+        let incoming = Vec::new();
+        let (late, over, ended) = (Vec::new(), false, None);
         let protocol = Protocol::new(options);
-        Reducer { node, goal, protocol, atoms, wakers, meter, bells, late, over, ended }
+        Reducer { node, goal, protocol, atoms, wakers, meter, outgoing, incoming, late, over, ended }
     }
 
     /// When all nodes are done: when the run ended here by itself, and how; or what waits.
@@ -121,7 +140,7 @@ impl<'a> Reducer<'a> {
         let own = context.node();
         for to in (0..context.nodes()).map(NodeId).filter(|&to| to != own) {
             context.send(to, Priority::High, STOP, &[]);
-            self.bells.push(to);
+            self.outgoing.bells.push(to);
         }
     }
 
@@ -133,10 +152,10 @@ impl<'a> Reducer<'a> {
 
     /// Tells the protocol what has happened; false if nothing has.
     fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
-        let Reducer { node, atoms, protocol, bells, late, meter, .. } = self;
+        let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
         let worker = node.worker();
         let mut any = false;
-        let mut mail = Mail { context, bells, meter: meter.as_mut() };
+        let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
         while let Some(event) = worker.next_outward() {
             any = true;
             let awaits = match &event {
@@ -173,7 +192,7 @@ impl<'a> Reducer<'a> {
 
     /// J1.
     fn ring(&mut self) {
-        for to in self.bells.drain(..) {
+        for to in self.outgoing.bells.drain(..) {
             self.wakers.get(to.0 as usize).inspect(|waker| waker.wake());
         }
     }
@@ -192,24 +211,26 @@ impl Program for Reducer<'_> {
                 self.node.end(Some(RunOutcome::Success));
             }
             PROTOCOL => {
-                let mut buffer = Vec::new();
+                let Reducer { node, atoms, protocol, outgoing, incoming, late, meter, .. } = self;
                 let words = if call.payload.is_empty() {
                     call.words
                 } else {
                     let (chunks, _) = call.payload.as_chunks::<8>();
-                    buffer.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
-                    &buffer
+                    incoming.clear();
+                    incoming.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
+                    incoming
                 };
-                let Reducer { node, atoms, protocol, bells, late, meter, .. } = self;
                 let received = Message::read(words, protocol.options().nodes)
                     .map_err(|malformed| Fault::of(call.from, malformed))
                     .and_then(|message| {
                         if let Some(meter) = meter {
                             context.spend(meter.receive(message.kind()));
                         }
+                        let letters = outgoing.letters.as_mut();
+                        let handling = letters.map(|letters| letters.handling(call.from, &message));
                         let mut heap = Heap::new(node.worker(), *atoms, late);
-                        let mut mail = Mail { context, bells, meter: meter.as_mut() };
-                        protocol.with(&mut heap, &mut mail).receive(call.from, message)
+                        let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
+                        noted(handling, || protocol.with(&mut heap, &mut mail).receive(call.from, message))
                     });
                 if let Err(fault) = received {
                     self.fault(context, fault);
@@ -240,12 +261,12 @@ impl Program for Reducer<'_> {
         if self.tell(context) || turn == Turn::Look {
             return true;
         }
-        let Reducer { node, atoms, protocol, bells, late, meter, .. } = self;
+        let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
         let mut heap = Heap::new(node.worker(), *atoms, late);
-        protocol.with(&mut heap, &mut Mail { context, bells, meter: meter.as_mut() }).flush();
+        protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).flush();
         // What came from outside makes the node attend: then it has a turn.
         let outside = self.node.has_events() && self.node.look_outside();
-        outside || !self.bells.is_empty()
+        outside || !self.outgoing.bells.is_empty()
     }
 
     fn holds(&mut self) -> bool {

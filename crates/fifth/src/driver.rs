@@ -7,15 +7,19 @@ use crate::simulated::Simulate;
 use crate::sources::Read;
 use anyhow::Context;
 use arrays::Arrays;
+use lab::record::{self, Sample};
 use runtime::native::Native;
 use runtime::node::Node;
 use runtime::outcome::RunOutcome;
 use runtime::program::{Load, PredicateInfo};
 use runtime::statistics::Statistics;
+use runtime::trace::Tracks;
 use runtime::worker::Collect;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 use syntax::diagnostic::Diagnostic;
 use term::AtomTable;
 use term::abi::{Builtin, Place, PredicateId};
@@ -39,8 +43,10 @@ pub(crate) struct Machine {
     pub(crate) job: Option<Job>,
     /// Of a job: atoms that all nodes have under the same numbers.
     atoms_in_common: u32,
-    /// Counters of the nodes of other processes, after a run.
-    elsewhere: Vec<Statistics>,
+    /// What the nodes of other processes did, after a run.
+    elsewhere: Vec<Told>,
+    /// Nodes on other hosts have clocks of their own.
+    pub(crate) one_clock: bool,
     /// The machine that runs the program, if it is simulated, and after a run what it has done.
     model: Option<distribution::Model>,
     pub(crate) simulated: Option<distribution::Simulated>,
@@ -48,6 +54,24 @@ pub(crate) struct Machine {
     builtins: Rc<[Builtin]>,
     /// Code stays mapped as long as the node may run it.
     code: Vec<codegen::LoadedCode>,
+}
+
+/// What a node did in a run.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Told {
+    pub(crate) statistics: Statistics,
+    /// Its collections, if they were noted.
+    pub(crate) collections: Vec<Sample>,
+    /// Of a node that was traced.
+    pub(crate) trace: Option<Tracks>,
+}
+
+impl Told {
+    /// Of a node whose run began then.
+    pub(crate) fn of(node: &mut Node, started: Instant) -> Told {
+        let (statistics, trace) = (node.statistics(), node.take_trace());
+        Told { statistics, collections: record::samples(node.worker().collections(), started), trace }
+    }
 }
 
 /// The nodes could not be made: not the program's fault.
@@ -91,13 +115,7 @@ fn several_nodes(engine: &Engine) -> anyhow::Result<()> {
     if engine.workers.given.is_some_and(|workers| workers > 1) {
         return Err(job::refusal(more.into()));
     }
-    let single = [("--stats-file", engine.stats_file.is_some()), ("--trace", engine.trace.is_some())];
-    match single.iter().find(|(_, given)| *given) {
-        Some((option, _)) => {
-            Err(job::refusal(format!("{option} describes one node: it does not go with several nodes yet")))
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Where a node is among all.
@@ -182,6 +200,7 @@ impl Machine {
             job,
             atoms_in_common,
             elsewhere,
+            one_clock: true,
             model,
             simulated,
             builtins,
@@ -332,10 +351,11 @@ impl Machine {
         let Some(predicate) = worker.predicates.lookup(module, name, 0) else { return Ok(None) };
         if let Some(job) = &mut self.job {
             let ran = job.run(&mut self.node, predicate, self.atoms_in_common)?;
+            self.one_clock = job.here() == job.nodes();
             self.leave_job();
             // At the others there is nothing to be said.
-            let Some((run, mut figures)) = ran else { return Ok(Some(RunOutcome::Success)) };
-            (self.counters, self.elsewhere) = (run.counters, figures.split_off(1));
+            let Some((run, elsewhere)) = ran else { return Ok(Some(RunOutcome::Success)) };
+            (self.counters, self.elsewhere) = (run.counters, elsewhere);
             return Ok(Some(run.outcome));
         }
         if self.others.is_empty() {
@@ -356,7 +376,18 @@ impl Machine {
     /// The counters of all workers, those of each node behind those of the one before.
     pub(crate) fn statistics(&self) -> Vec<Statistics> {
         let here = std::iter::once(&self.node).chain(&self.others).flat_map(Node::statistics_by_worker);
-        here.chain(self.elsewhere.iter().cloned()).collect()
+        here.chain(self.elsewhere.iter().map(|told| told.statistics.clone())).collect()
+    }
+    /// From now on collections are noted.
+    pub(crate) fn note_collections(&mut self) {
+        std::iter::once(&mut self.node)
+            .chain(&mut self.others)
+            .for_each(|node| node.worker().note_collections());
+    }
+    /// What each node did in the run that began then. Those of other processes tell it once.
+    pub(crate) fn told(&mut self, started: Instant) -> Vec<Told> {
+        let here = std::iter::once(&mut self.node).chain(&mut self.others);
+        here.map(|node| Told::of(node, started)).chain(std::mem::take(&mut self.elsewhere)).collect()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{library, sources, timeline};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
+use runtime::trace::Tracks;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -47,18 +48,23 @@ pub(crate) fn run_main(
     inputs: &[PathBuf],
     calls: &dyn Fn() -> Calls,
 ) -> anyhow::Result<u8> {
+    let follows = machine.follows();
     // A name that cannot be written should not cost a run.
-    let destination =
-        |path: &Option<PathBuf>| path.as_deref().map(|path| Destination::new(path, inputs)).transpose();
+    let destination = |path: &Option<PathBuf>| {
+        let path = path.as_deref().filter(|_| !follows);
+        path.map(|path| Destination::new(path, inputs)).transpose()
+    };
     let (figures, trace) = (destination(&engine.stats_file)?, destination(&engine.trace)?);
     if let (Some(one), Some(other)) = (&figures, &trace)
         && one.is_same(other)
     {
         anyhow::bail!("--stats-file and --trace name the same file");
     }
-    let record = figures.map(|figures| Recording::start(machine, figures));
+    if engine.stats_file.is_some() {
+        machine.note_collections();
+    }
+    let record = figures.map(Recording::start);
     let started = Instant::now();
-    let follows = machine.follows();
     let outcome = machine.run("main", "main")?.expect("the compiler checked that main:main/0 is there");
     if follows {
         return Ok(0);
@@ -85,11 +91,13 @@ pub(crate) fn run_main(
         }
     }
     drop(err);
+    let mut told = if record.is_some() || trace.is_some() { machine.told(started) } else { Vec::new() };
     if let Some(record) = record {
-        record.finish(machine)?;
+        record.finish(machine, &mut told)?;
     }
     if let Some(trace) = trace {
-        timeline::write(machine, trace)?;
+        let traces: Vec<Tracks> = told.into_iter().filter_map(|told| told.trace).collect();
+        timeline::write(&traces, machine.one_clock, trace)?;
     }
     if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
         return Ok(0);

@@ -1,8 +1,10 @@
 //! `--stats-file`: the figures of a run for programs.
 
 use crate::destination::Destination;
-use crate::driver::Machine;
-use lab::record::Record;
+use crate::driver::{Machine, Told};
+use distribution::{Counters, DEPTHS, KINDS};
+use lab::record::{NodeRecord, Record};
+use runtime::statistics::Statistics;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
@@ -15,18 +17,50 @@ pub(crate) struct Recording {
 
 impl Recording {
     /// Begins.
-    pub(crate) fn start(machine: &mut Machine, destination: Destination) -> Recording {
-        machine.node.worker().note_collections();
+    pub(crate) fn start(destination: Destination) -> Recording {
         Recording { destination, started: Instant::now(), cpu: cpu_time() }
     }
-    /// Writes what was measured.
-    pub(crate) fn finish(self, machine: &mut Machine) -> anyhow::Result<()> {
+    /// Writes what was measured, and what the nodes did.
+    pub(crate) fn finish(self, machine: &Machine, told: &mut [Told]) -> anyhow::Result<()> {
         let (wall, cpu) = (self.started.elapsed(), cpu_time().saturating_sub(self.cpu));
-        let statistics = machine.node.statistics();
-        let workers = machine.node.worker_count() as u32;
-        let collections = machine.node.worker().collections();
-        let record = Record::new(workers, &statistics, collections, self.started, wall, cpu);
+        let statistics: Vec<Statistics> = told.iter().map(|told| told.statistics.clone()).collect();
+        let mut record = Record::new(0, &Statistics::sum(&statistics), &[], self.started, wall, cpu);
+        match told {
+            [alone] => {
+                record.workers = machine.node.worker_count() as u32;
+                record.collections = std::mem::take(&mut alone.collections);
+            }
+            _ => {
+                record.workers = told.len() as u32;
+                record.nodes =
+                    told.iter_mut().zip(&machine.counters).map(|(told, of)| node(told, of)).collect();
+            }
+        }
         self.destination.write(0o666, |out| Ok(serde_json::to_writer(out, &record)?))
+    }
+}
+
+/// What one of several nodes did.
+fn node(told: &mut Told, counters: &Counters) -> NodeRecord {
+    let Told { statistics, collections, .. } = told;
+    let sent = KINDS.iter().map(ToString::to_string).zip(counters.sent).collect();
+    let depth = |depth: usize| match depth {
+        0 => "structure".into(),
+        1 => "one level".into(),
+        _ => format!("{} conses", 1u32 << (depth - 2)),
+    };
+    NodeRecord {
+        reductions: statistics.reductions,
+        suspensions: statistics.suspensions,
+        resumptions: statistics.resumptions,
+        words_allocated: statistics.words_allocated,
+        sent,
+        released: counters.released,
+        reads: (0..DEPTHS).map(depth).zip(counters.reads).filter(|&(_, count)| count > 0).collect(),
+        indirect: counters.indirect,
+        exports: [counters.exports as u64, counters.exports_most as u64],
+        imports: [counters.imports as u64, counters.imports_most as u64],
+        collections: std::mem::take(collections),
     }
 }
 

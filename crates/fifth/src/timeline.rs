@@ -1,19 +1,19 @@
 //! `--trace`: what each worker did when, in the trace event format that Perfetto and Chrome show.
 //!
-//! The node is a process and each worker a thread of it. What takes time is a complete event (`X`), a moment an
-//! instant (`i`), goals that were given away are a flow (`s` to `f`), figures are counters (`C`). Times are
-//! microseconds.
+//! Each node is a process and each worker a thread of it. What takes time is a complete event (`X`), a moment an
+//! instant (`i`), goals that were given away and messages between nodes are flows (`s` to `f`), figures are counters
+//! (`C`). Times are microseconds.
 
 use crate::destination::Destination;
-use crate::driver::Machine;
-use runtime::trace::{Event, Track, What};
+use distribution::KINDS;
+use runtime::trace::{Event, Letter, Track, Tracks, What};
 use std::fmt::{Arguments, Write as _};
 use std::io::Write;
 
-/// Writes what was noted.
-pub(crate) fn write(machine: &mut Machine, destination: Destination) -> anyhow::Result<()> {
-    let tracks = machine.node.take_trace().unwrap_or_default();
-    destination.write(0o666, |out| write_events(&tracks, out))
+/// Writes what was noted at each node. `one_clock`: they have their times from one clock; otherwise they are taken to
+/// have begun at the same time.
+pub(crate) fn write(nodes: &[Tracks], one_clock: bool, destination: Destination) -> anyhow::Result<()> {
+    destination.write(0o666, |out| write_events(nodes, one_clock, out))
 }
 
 /// So many bytes are written at once.
@@ -25,20 +25,37 @@ struct Lines<W> {
     out: W,
     /// What is not written yet.
     text: String,
-    /// The worker whose events are being written.
+    /// The number of the process.
+    process: usize,
+    /// The node and the worker whose events are being written.
+    node: usize,
     worker: usize,
+    /// Nanoseconds from the first event of all to the first of the node.
+    begin: u64,
 }
 
-fn write_events(tracks: &[Track], out: impl Write) -> std::io::Result<()> {
-    let mut lines = Lines { out, text: String::with_capacity(2 * PIECE), worker: 0 };
-    let left_out: u64 = tracks.iter().map(|track| track.left_out).sum();
+fn write_events(nodes: &[Tracks], one_clock: bool, out: impl Write) -> std::io::Result<()> {
+    let text = String::with_capacity(2 * PIECE);
+    let mut lines = Lines { out, text, process: 0, node: 0, worker: 0, begin: 0 };
+    let left_out: u64 = nodes.iter().flat_map(|node| &node.tracks).map(|track| track.left_out).sum();
     lines.text = format!(
-        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events left out\":{left_out}}},\n\"traceEvents\":[\n\
-         {{\"pid\":1,\"tid\":0,\"ph\":\"M\",\"name\":\"process_name\",\"ts\":0,\"args\":{{\"name\":\"fifth\"}}}}"
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"events left out\":{left_out}}},\n\"traceEvents\":[\n"
     );
-    for (worker, track) in tracks.iter().enumerate() {
-        lines.worker = worker;
-        lines.track(track)?;
+    let start = nodes.iter().map(|node| node.start).min().unwrap_or_default();
+    for (number, node) in nodes.iter().enumerate() {
+        lines.begin = if one_clock { node.start - start } else { 0 };
+        let several = nodes.len() > 1;
+        (lines.node, lines.worker, lines.process) = (number, 0, if several { number } else { 1 });
+        let name = if several { format!("node {number}") } else { "fifth".into() };
+        let (pid, comma) = (lines.process, if number > 0 { ",\n" } else { "" });
+        lines.text.push_str(&format!(
+            "{comma}{{\"pid\":{pid},\"tid\":0,\"ph\":\"M\",\"name\":\"process_name\",\"ts\":0,\
+             \"args\":{{\"name\":\"{name}\"}}}}"
+        ));
+        for (worker, track) in node.tracks.iter().enumerate() {
+            lines.worker = worker;
+            lines.track(track)?;
+        }
     }
     lines.text.push_str("\n]}\n");
     lines.out.write_all(lines.text.as_bytes())
@@ -96,7 +113,23 @@ impl<W: Write> Lines<W> {
             What::Heap { words } => {
                 self.line("C", "heap", at, format_args!(",\"args\":{{\"words in use\":{words}}}"));
             }
+            What::Sending(letter) => self.letter(event, letter, "sends", "to", "s"),
+            What::Handling(letter) => self.letter(event, letter, "handles", "from", "f"),
         }
+    }
+    /// A message is a span, and the beginning or end of a flow.
+    fn letter(&mut self, event: &Event, letter: Letter, does: &str, way: &str, phase: &str) {
+        let Letter { peer, urgent, number, kind } = letter;
+        let kind = KINDS.get(usize::from(kind)).unwrap_or(&"message");
+        let dur = Microseconds(event.lasted);
+        let rest = format_args!(",\"dur\":{dur},\"args\":{{\"{way}\":{peer}}}");
+        self.line("X", &format!("{does} {kind}"), event.at, rest);
+        // The same at both ends: who sent it, who got it, and which of theirs it is. It fits into a double's 53 bits.
+        let (from, to) =
+            if phase == "s" { (self.node as u64, peer.into()) } else { (peer.into(), self.node as u64) };
+        let id = from << 43 | to << 33 | u64::from(urgent) << 32 | u64::from(number);
+        let bound = if phase == "f" { ",\"bp\":\"e\"" } else { "" };
+        self.line(phase, "message", event.at, format_args!("{bound},\"id\":{id}"));
     }
     fn span(&mut self, name: &str, event: &Event, words_copied: Option<usize>) {
         let dur = Microseconds(event.lasted);
@@ -115,10 +148,10 @@ impl<W: Write> Lines<W> {
     }
     /// An event of the format. All of them follow another one.
     fn line(&mut self, phase: &str, name: &str, at: u64, rest: Arguments) {
-        let (tid, ts) = (self.worker, Microseconds(at));
+        let (pid, tid, ts) = (self.process, self.worker, Microseconds(self.begin + at));
         write!(
             self.text,
-            ",\n{{\"pid\":1,\"tid\":{tid},\"ph\":\"{phase}\",\"name\":\"{name}\",\"ts\":{ts}{rest}}}"
+            ",\n{{\"pid\":{pid},\"tid\":{tid},\"ph\":\"{phase}\",\"name\":\"{name}\",\"ts\":{ts}{rest}}}"
         )
         .expect("a text takes what is written");
     }
@@ -143,7 +176,8 @@ mod tests {
         let mut track = Track::default();
         (track.events, track.left_out) = (events, 7);
         let mut out = Vec::new();
-        write_events(&[Track::default(), track], &mut out).expect("a vector takes what is written");
+        let tracks = Tracks { start: 5, tracks: vec![Track::default(), track] };
+        write_events(&[tracks], true, &mut out).expect("a vector takes what is written");
         let json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
         assert_eq!(json["otherData"]["events left out"], 7);
         let events = json["traceEvents"].as_array().expect("a list");

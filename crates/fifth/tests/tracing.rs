@@ -6,6 +6,7 @@ mod support;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use support::nodes;
 use support::process::{Running, end, interrupt, wait_for_line};
 
 /// Programs, options for them, and exit codes.
@@ -182,6 +183,20 @@ fn goals_that_are_given_are_received() {
         assert!(counters(&format!("worker {worker}")).is_sorted());
     }
     assert!((0..4).any(|worker| counters(&format!("worker {worker}")).last() > Some(&1000)));
+}
+
+#[test]
+fn nodes_are_processes_and_their_messages_are_flows_that_figures_count() {
+    let folder = Folder::new("nodes");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/nodes_stream.kl1");
+    for nodes in [2, 3] {
+        let (figures, trace) = (folder.0.join("figures"), folder.0.join("trace"));
+        let mut run = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        run.args(["run", "--nodes", &nodes.to_string(), "--stats-file"]).arg(&figures);
+        let output = run.arg("--trace").arg(&trace).arg(&program).output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        nodes::check(&figures, &trace, nodes);
+    }
 }
 
 #[test]

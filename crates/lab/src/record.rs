@@ -2,6 +2,7 @@
 
 use runtime::statistics::{self, Collected, Collection, Statistics};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// The figures of one run. Times are seconds, amounts of data are words of 8 bytes.
@@ -28,6 +29,36 @@ pub struct Record {
     pub shared_writes_lost: u64,
     /// Mails with goals from worker to worker.
     pub mails: u64,
+    /// Every collection, in order; empty of several nodes.
+    pub collections: Vec<Sample>,
+    /// What each of several nodes did; empty of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeRecord>,
+}
+
+/// The figures of one of several nodes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NodeRecord {
+    /// Goals reduced.
+    pub reductions: u64,
+    /// Goals that suspended.
+    pub suspensions: u64,
+    /// Goals that were resumed.
+    pub resumptions: u64,
+    /// Words allocated.
+    pub words_allocated: u64,
+    /// Messages that it sent, by kind.
+    pub sent: BTreeMap<String, u64>,
+    /// References that these messages gave back.
+    pub released: u64,
+    /// Reads that it sent, by what they asked for: a structure, one level more, or this number of conses at most.
+    pub reads: BTreeMap<String, u64>,
+    /// References to imports that had no weight to give away.
+    pub indirect: u64,
+    /// Terms that other nodes refer to: at the end, and most at one time.
+    pub exports: [u64; 2],
+    /// Terms of other nodes that it refers to: at the end, and most at one time.
+    pub imports: [u64; 2],
     /// Every collection, in order.
     pub collections: Vec<Sample>,
 }
@@ -101,7 +132,8 @@ impl Record {
             shared_writes: statistics.shared_writes,
             shared_writes_lost: statistics.shared_writes_lost,
             mails: statistics.mails,
-            collections: collections.iter().map(|collection| sample(collection, started)).collect(),
+            collections: samples(collections, started),
+            nodes: Vec::new(),
         }
     }
     /// Time in collections.
@@ -140,6 +172,11 @@ impl Sample {
     pub fn goal_words(&self) -> u64 {
         self.ready_words + self.waiting_words
     }
+}
+
+/// Collections of a run that began at `started`.
+pub fn samples(collections: &[Collection], started: Instant) -> Vec<Sample> {
+    collections.iter().map(|collection| sample(collection, started)).collect()
 }
 
 fn sample(collection: &Collection, started: Instant) -> Sample {

@@ -151,6 +151,7 @@ impl Host for Fixed {
             shared_writes_lost: 10 * u64::from(job.workers - 1),
             mails: 500 * u64::from(job.workers - 1),
             collections: (1..=3).map(sample).collect(),
+            nodes: Vec::new(),
         };
         let scales = [Scale::Small, Scale::Full].map(|scale| job.program.size(scale));
         let size = scales.into_iter().find(|size| size.arguments == job.arguments).ok_or("no such size")?;

@@ -1,6 +1,7 @@
 //! Built with the feature `mpi`. After an error the job cannot go on: whoever has a [`Job`] says what it was before it
 //! drops that, for then the job is over.
 
+use crate::driver::Told;
 use crate::output;
 use anyhow::{Context, ensure};
 use arrays::{Arrays, FILE_BYTES};
@@ -9,7 +10,7 @@ use fabric::{NodeId, mpi};
 use lab::report::Table;
 use lab::{Config, Experiment};
 use runtime::node::Node;
-use runtime::statistics::Statistics;
+use std::time::Instant;
 use term::abi::PredicateId;
 
 /// This process's part in a job.
@@ -55,16 +56,18 @@ impl Job {
         Ok(self.session.broadcast(bytes)?)
     }
     /// Runs a goal at the first node, and all that follows from it at all nodes; all call it together. At the first
-    /// process: what became of it, and what each node counted.
+    /// process: what became of it, and what each other node did.
     pub(crate) fn run(
         &mut self,
         node: &mut Node,
         goal: PredicateId,
         atoms: u32,
-    ) -> anyhow::Result<Option<(Run, Vec<Statistics>)>> {
+    ) -> anyhow::Result<Option<(Run, Vec<Told>)>> {
+        let started = Instant::now();
         let part = distribution::run_part(&mut self.session, node, goal, atoms)?;
-        let bytes =
-            postcard::to_stdvec(&(part, node.statistics())).context("cannot store how the run ended")?;
+        // The first node tells the same without being asked.
+        let told = (self.node() > 0).then(|| Told::of(node, started));
+        let bytes = postcard::to_stdvec(&(part, told)).context("cannot store how the run ended")?;
         let ends = self.session.gather(bytes)?;
         if ends.is_empty() {
             return Ok(None);
@@ -73,8 +76,9 @@ impl Job {
             postcard::from_bytes(bytes)
                 .with_context(|| format!("what node {node} says of its end makes no sense"))
         });
-        let (parts, figures) = ends.collect::<anyhow::Result<Vec<(Part, Statistics)>>>()?.into_iter().unzip();
-        Ok(Some((Run::of(parts), figures)))
+        let ends: Vec<(Part, Option<Told>)> = ends.collect::<anyhow::Result<_>>()?;
+        let (parts, told): (Vec<Part>, Vec<Option<Told>>) = ends.into_iter().unzip();
+        Ok(Some((Run::of(parts), told.into_iter().flatten().collect())))
     }
     /// This process goes on alone; all call it together.
     pub(crate) fn leave(self) {

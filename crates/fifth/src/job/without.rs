@@ -1,10 +1,10 @@
 //! Built without the feature `mpi`: there are no jobs.
 
+use crate::driver::Told;
 use arrays::Arrays;
 use lab::report::Table;
 use lab::{Config, Experiment};
 use runtime::node::Node;
-use runtime::statistics::Statistics;
 use term::abi::PredicateId;
 
 /// None.
@@ -41,7 +41,7 @@ impl Job {
         _: &mut Node,
         _: PredicateId,
         _: u32,
-    ) -> anyhow::Result<Option<(distribution::Run, Vec<Statistics>)>> {
+    ) -> anyhow::Result<Option<(distribution::Run, Vec<Told>)>> {
         match *self {}
     }
     pub(crate) fn leave(self) {

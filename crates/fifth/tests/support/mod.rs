@@ -2,4 +2,5 @@
 
 pub(crate) mod directives;
 pub(crate) mod execute;
+pub(crate) mod nodes;
 pub(crate) mod process;

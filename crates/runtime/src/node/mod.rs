@@ -24,13 +24,13 @@ use crate::node::reduce::{Home, Idle};
 use crate::node::threads::Threads;
 use crate::reports::outcome::RunOutcome;
 use crate::reports::statistics::Statistics;
-use crate::reports::trace::Track;
+use crate::reports::trace::Tracks;
 use crate::terms::integers;
 use crate::worker::all::{Shared, Workers};
 use crate::worker::events::Events;
 use crate::worker::native::{Native, Outcome};
 use crate::worker::program::{Code, Constant, Enter, Load, NativeCode, PredicateInfo, Predicates};
-use crate::worker::{Options, PRIORITY_START, Worker};
+use crate::worker::{Options, PRIORITY_START, Tracer, Worker};
 use std::sync::Arc;
 use term::Word;
 use term::abi::{BOTTOM, Builtin, PredicateId};
@@ -180,8 +180,12 @@ impl Node {
         self.shared.team.schedule().map(|schedule| schedule.passed())
     }
     /// What each worker did in the runs since this was last asked for; `None` unless [`Options`] asked for it.
-    pub fn take_trace(&mut self) -> Option<Vec<Track>> {
+    pub fn take_trace(&mut self) -> Option<Tracks> {
         self.shared.take_trace()
+    }
+    /// To note messages; `None` unless [`Options`] asked for a trace.
+    pub fn tracer(&self) -> Option<Tracer> {
+        Tracer::of(&self.shared)
     }
     /// Where outside events come from.
     pub fn set_events(&mut self, events: Box<dyn Events>) {

@@ -5,6 +5,7 @@
 //! bounded: what does not fit is counted.
 
 use crate::coordination::sync::{Mutex, lock};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ const EVENTS_MAX: usize = 2_000_000;
 const FIGURES_EVERY: Duration = Duration::from_millis(1);
 
 /// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// The worker reduced goals.
     Reducing,
@@ -75,12 +76,30 @@ pub enum What {
         /// Their number.
         words: usize,
     },
+    /// It sent a message to another node.
+    Sending(Letter),
+    /// It did what a message of another node wants.
+    Handling(Letter),
+}
+
+/// A message between nodes. Those between two nodes that are urgent have numbers, and so have the others: the same at
+/// both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Letter {
+    /// The node that it goes to or comes from.
+    pub peer: u32,
+    /// Whether it may overtake others.
+    pub urgent: bool,
+    /// Its number.
+    pub number: u32,
+    /// What kind of message it is, by the numbers of whoever carries them.
+    pub kind: u8,
 }
 
 /// Something that happened on a worker: a moment, or with a length.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Event {
-    /// When it began, in nanoseconds from the first event of all.
+    /// When it began, in nanoseconds from the first event of the node.
     pub at: u64,
     /// How many nanoseconds it took.
     pub lasted: u64,
@@ -88,8 +107,17 @@ pub struct Event {
     pub what: What,
 }
 
+/// What the workers of a node did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Tracks {
+    /// When the first event began, in nanoseconds of this host's monotonic clock.
+    pub start: u64,
+    /// By worker.
+    pub tracks: Vec<Track>,
+}
+
 /// What one worker did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Track {
     /// In the order in which they began; what lies within another event comes after it.
     pub events: Vec<Event>,
@@ -114,11 +142,12 @@ pub(crate) struct Trace {
 struct Own(Mutex<Track>);
 
 impl Trace {
-    pub(crate) fn new(workers: usize) -> Trace {
+    /// A trace of this number of workers, of a node that shares the process or host with others: `share` of them.
+    pub(crate) fn new(workers: usize, share: u32) -> Trace {
         Trace {
             start: Instant::now(),
             tracks: (0..workers).map(|_| Own::default()).collect(),
-            events_max: EVENTS_MAX / workers,
+            events_max: EVENTS_MAX / workers / share.max(1) as usize,
             gifts: AtomicU32::new(0),
         }
     }
@@ -158,14 +187,22 @@ impl Trace {
         self.gifts.fetch_add(1, Relaxed) + 1
     }
     /// The tracks so far, which begin anew.
-    pub(crate) fn take(&self) -> Vec<Track> {
+    pub(crate) fn take(&self) -> Tracks {
         let tracks = self.tracks.iter().map(|own| std::mem::take(&mut *lock(&own.0)));
         let mut tracks: Vec<Track> = tracks.map(Track::in_order).collect();
         let start = tracks.iter().filter_map(|track| track.events.first()).map(|event| event.at).min();
+        let start = start.unwrap_or_default();
         let events = tracks.iter_mut().flat_map(|track| &mut track.events);
-        events.for_each(|event| event.at -= start.unwrap_or_default());
-        tracks
+        events.for_each(|event| event.at -= start);
+        let begin = monotonic().saturating_sub(self.start.elapsed().as_nanos() as u64);
+        Tracks { start: begin + start, tracks }
     }
+}
+
+/// Nanoseconds of the clock that instants are of.
+fn monotonic() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
 impl Track {
@@ -183,12 +220,12 @@ mod tests {
 
     #[test]
     fn what_lies_within_comes_after_and_what_has_no_room_is_counted() {
-        let mut trace = Trace::new(2);
+        let mut trace = Trace::new(2, 1);
         trace.events_max = 4;
         for (at, lasted) in [(105, 0), (110, 5), (110, 20), (100, 30), (131, 1)] {
             trace.add(1, at, lasted, What::Reducing);
         }
-        let tracks = trace.take();
+        let tracks = trace.take().tracks;
         let times: Vec<(u64, u64)> = tracks[1].events.iter().map(|event| (event.at, event.lasted)).collect();
         assert_eq!(times, [(0, 30), (5, 0), (10, 20), (10, 5)]);
         assert_eq!((tracks[1].left_out, tracks[0].events.len()), (1, 0));

@@ -79,7 +79,7 @@ impl Shared {
             lessons: Lessons::default(),
             policy: Mutex::new(Policy::new(options.workers)),
             processors: processors.max(1),
-            trace: options.trace.then(|| Trace::new(options.workers)),
+            trace: options.trace.then(|| Trace::new(options.workers, options.share)),
             crew: OnceLock::new(),
             spaces: Arc::new(spaces),
         }

@@ -19,6 +19,8 @@ mod notes;
 pub mod program;
 mod state;
 
+pub use notes::Tracer;
+
 use crate::coordination::waker::Waker;
 use crate::goals::abroad::state::Abroad;
 use crate::goals::state::{Goals, SystemGoals, Waiting};

@@ -1,8 +1,9 @@
 //! What workers note for a trace (`reports::trace`), and when.
 
-use crate::reports::trace::{Trace, Track, What};
+use crate::reports::trace::{Trace, Tracks, What};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Shared {
@@ -40,9 +41,23 @@ impl Shared {
             trace.add(me, end, 0, What::Heap { words: in_use });
         }
     }
-    /// What was noted so far, by worker; `None` without a trace.
-    pub(crate) fn take_trace(&self) -> Option<Vec<Track>> {
+    /// What was noted so far; `None` without a trace.
+    pub(crate) fn take_trace(&self) -> Option<Tracks> {
         self.trace.as_ref().map(Trace::take)
+    }
+}
+
+/// For whoever carries messages of a node that is traced: notes what happens between the turns of worker 0.
+#[derive(Clone)]
+pub struct Tracer(Arc<Shared>);
+
+impl Tracer {
+    pub(crate) fn of(shared: &Arc<Shared>) -> Option<Tracer> {
+        shared.trace.is_some().then(|| Tracer(shared.clone()))
+    }
+    /// Does something, and notes what it was and how long it took.
+    pub fn noted<R>(&self, what: What, act: impl FnOnce() -> R) -> R {
+        self.0.noted(0, act, |_| what)
     }
 }
 
