@@ -59,6 +59,16 @@ struct Small {
     any_order: bool,
 }
 
+/// The benchmarks of several nodes.
+const NODES: [Size; 6] = [
+    ("pentomino", &[("30", "3")], &[]),
+    ("places", &[("10000000", "20000")], &[]),
+    ("queens", &[("13,13", "8,8")], &[]),
+    ("read", &[("200000", "2000")], &[]),
+    ("stream", &[("10000000", "20000")], &[]),
+    ("throw", &[("rounds(2000", "rounds(3")], &[]),
+];
+
 fn texts(folder: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let paths = std::fs::read_dir(&folder)
@@ -71,10 +81,10 @@ fn texts(folder: &str) -> Vec<(String, String)> {
     programs.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a text"))).collect()
 }
 
-fn benchmarks() -> Vec<Small> {
+fn benchmarks(folder: &str, sizes: &[Size]) -> Vec<Small> {
     let small = |(name, mut text): (String, String)| {
         let (_, changes, arguments) =
-            SIZES.iter().find(|(other, ..)| *other == name).unwrap_or_else(|| panic!("no size for {name}"));
+            sizes.iter().find(|(other, ..)| *other == name).unwrap_or_else(|| panic!("no size for {name}"));
         for (large, little) in *changes {
             // What it does is said above, and stays so.
             let (head, clauses) = text.split_once(":- module").expect("a module");
@@ -83,9 +93,9 @@ fn benchmarks() -> Vec<Small> {
         }
         let arguments = arguments.iter().map(ToString::to_string).collect();
         let text = Text::new(&format!("crowd-{name}"), text.as_bytes());
-        Small { name: format!("benches/{name}"), text, arguments, any_order: false }
+        Small { name: format!("{folder}/{name}"), text, arguments, any_order: false }
     };
-    texts("benches").into_iter().map(small).collect()
+    texts(folder).into_iter().map(small).collect()
 }
 
 fn examples() -> Vec<Small> {
@@ -97,14 +107,19 @@ fn examples() -> Vec<Small> {
     texts("examples").into_iter().map(example).collect()
 }
 
-fn run(program: &Small, workers: &str) -> Result<Execution, String> {
+/// `what`: workers or nodes.
+fn run(program: &Small, what: &str, count: &str) -> Result<Execution, String> {
     let stdin = b"the quick brown fox\njumps over\n\nthe lazy dog\n";
-    let options = ["--workers", workers];
-    let (mut given, messages) =
-        execute::compiled(&options, std::slice::from_ref(&program.text.0), &program.arguments, stdin)
-            .map_err(|error| format!("{workers} workers: {error}"))?;
+    let option = format!("--{what}");
+    let (mut given, messages) = execute::compiled(
+        &[&option, count],
+        std::slice::from_ref(&program.text.0),
+        &program.arguments,
+        stdin,
+    )
+    .map_err(|error| format!("{count} {what}: {error}"))?;
     if !messages.is_empty() || given.exit != 0 || given.ending != Ending::Success || given.stdout.is_empty() {
-        return Err(format!("{workers} workers: {messages:?} {given:?}"));
+        return Err(format!("{count} {what}: {messages:?} {given:?}"));
     }
     if program.any_order {
         let mut lines: Vec<&[u8]> = given.stdout.split(|byte| *byte == b'\n').collect();
@@ -115,9 +130,9 @@ fn run(program: &Small, workers: &str) -> Result<Execution, String> {
 }
 
 fn check(program: &Small) -> Result<(), String> {
-    let expected = run(program, "1")?;
+    let expected = run(program, "workers", "1")?;
     for workers in WORKERS {
-        let given = run(program, workers)?;
+        let given = run(program, "workers", workers)?;
         if given.stdout != expected.stdout {
             let [given, expected] =
                 [given, expected].map(|run| String::from_utf8_lossy(&run.stdout).into_owned());
@@ -152,10 +167,27 @@ fn check_all(programs: &[Small]) {
 
 #[test]
 fn benchmarks_do_the_same_with_many_workers() {
-    check_all(&benchmarks());
+    check_all(&benchmarks("benches", &SIZES));
 }
 
 #[test]
 fn examples_do_the_same_with_many_workers() {
     check_all(&examples());
+}
+
+/// Each says its answer, and behind a comma how long it took.
+#[test]
+fn benchmarks_of_nodes_answer_the_same_on_any_number_of_them() {
+    for program in benchmarks("benches/nodes", &NODES) {
+        let answer = |count: &str| {
+            let given =
+                run(&program, "nodes", count).unwrap_or_else(|error| panic!("{}: {error}", program.name));
+            let said = String::from_utf8_lossy(&given.stdout).into_owned();
+            said.split(',').next().expect("split gives at least one part").to_string()
+        };
+        let alone = answer("1");
+        for count in ["2", "3", "8"] {
+            assert_eq!(answer(count), alone, "{} on {count} nodes", program.name);
+        }
+    }
 }

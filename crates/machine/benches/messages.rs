@@ -5,7 +5,8 @@
 //! Everything is measured by nodes that call the fabric themselves and by handlers and tasks of machines; between
 //! processes, beside MPI's own calls. They have turns, in rounds: the figures are medians with the best and the worst
 //! round behind them, and how they compare with the first of their group in the same round (the median of it).
-//! Arguments say how many nodes.
+//! Arguments say how many nodes. `ping` as the argument: one round of messages between handlers of two nodes, and
+//! nothing is printed but how many microseconds one way takes.
 
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step};
 use machine::{Call, Context, Costs, Here, Machine, Program, Slot, Verdict};
@@ -248,6 +249,17 @@ fn main() {
     nodes::main();
 }
 
+/// The one figure that was asked for.
+const PING: &str = "ping";
+
+fn asked_for_ping() -> bool {
+    std::env::args().any(|argument| argument == PING)
+}
+
+fn show_ping(took: Duration) {
+    println!("{:.4}", Unit::Micros(2 * PINGS).figure(took));
+}
+
 /// How many nodes the arguments say, or these.
 fn sizes(usual: &[u32]) -> Vec<u32> {
     let said: Vec<u32> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
@@ -262,6 +274,9 @@ mod nodes {
     use fabric::threads::{Threads, run};
 
     pub(super) fn main() {
+        if asked_for_ping() {
+            return show_ping(handlers(2, What::Ping));
+        }
         for nodes in sizes(&[2, 4, 8, 64]) {
             let barrier = || Box::new(move || bare(nodes, || Barrier { entered: 0 }));
             let handlers = |what| Box::new(move || handlers(nodes, what));
@@ -303,14 +318,30 @@ mod nodes {
     const SHORTER: u32 = 25;
 
     pub(super) fn main() {
-        if launch::program().is_some() {
-            return node();
+        match launch::program().as_deref() {
+            Some(PING) => return ping(),
+            Some(_) => return node(),
+            None => {}
+        }
+        let run = |program, nodes| {
+            let status = launch::job(program, nodes).and_then(|mut job| job.status()).expect("a launcher");
+            assert!(status.success(), "{nodes} nodes: {status}");
+        };
+        if asked_for_ping() {
+            return run(PING, 2);
         }
         println!("{}", launch::library());
-        for nodes in sizes(&[2, 4, 8]) {
-            let status = launch::job("bench", nodes).and_then(|mut job| job.status()).expect("a launcher");
-            assert!(status.success(), "{nodes} nodes: {status}");
+        sizes(&[2, 4, 8]).into_iter().for_each(|nodes| run("bench", nodes));
+    }
+
+    fn ping() {
+        let session = RefCell::new(Session::start().expect("the first session of this process"));
+        let took = handlers(&session, What::Ping);
+        let session = session.into_inner();
+        if session.node() == NodeId(0) {
+            show_ping(took);
         }
+        session.finish();
     }
 
     fn node() {

@@ -1,10 +1,12 @@
 //! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the
-//! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory.
+//! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory, with
+//! `--nodes`, KL1 on several nodes.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
 //! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run.
 
+use crate::nodes;
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -34,6 +36,10 @@ pub(crate) struct Options {
     /// What shared memory costs between processes, for each MPI library that is there, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json", "network", "messages"])]
     dsm: bool,
+    /// KL1 on several nodes: the programs in benches/nodes/, on threads and, for each MPI library that is there, in
+    /// processes.
+    #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm"])]
+    nodes: bool,
     /// How fast networks are simulated, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json"])]
     network: bool,
@@ -41,9 +47,9 @@ pub(crate) struct Options {
 
 /// One run.
 #[derive(Clone, Copy)]
-struct Run {
+pub(crate) struct Run {
     seconds: f64,
-    peak_kib: i64,
+    pub(crate) peak_kib: i64,
 }
 
 /// Runs `command` and prints its CPU microseconds and peak memory in KiB on standard error; its output goes nowhere.
@@ -67,6 +73,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.dsm {
         println!("machine: {}", machine());
         return between_processes(root, &["bench", "--quiet", "--package", "dsm", "--bench", "memory"]);
+    }
+    if options.nodes {
+        println!("machine: {}", machine());
+        return nodes::run(root, options.rounds);
     }
     if options.network {
         return network(root);
@@ -153,7 +163,7 @@ fn build_yardstick(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(out)
 }
 
-fn cargo() -> Command {
+pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
@@ -173,20 +183,34 @@ fn messages(root: &Path) -> anyhow::Result<()> {
 
 /// A benchmark with each MPI library that is there.
 fn between_processes(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    for library in ["openmpi", "mpich"] {
-        let compiler = format!("mpicc.{library}");
-        if Command::new(&compiler).arg("--version").output().is_err() {
-            println!("{compiler} is not there");
-            continue;
-        }
-        let mut bench = cargo();
-        bench.args(arguments).args(["--features", "mpi", "--target-dir", &format!("target/{library}")]);
-        finished(bench.env("MPICC", compiler).current_dir(root))?;
+    for library in libraries() {
+        finished(with_library(root, library).args(arguments).args(["--features", "mpi"]))?;
     }
     Ok(())
 }
 
-fn finished(command: &mut Command) -> anyhow::Result<()> {
+/// The MPI libraries that are there.
+pub(crate) fn libraries() -> Vec<&'static str> {
+    let there = |library: &&str| {
+        let compiler = format!("mpicc.{library}");
+        let there = Command::new(&compiler).arg("--version").output().is_ok();
+        if !there {
+            println!("{compiler} is not there");
+        }
+        there
+    };
+    ["openmpi", "mpich"].into_iter().filter(there).collect()
+}
+
+/// `cargo` that builds with this MPI library, in a folder for it.
+pub(crate) fn with_library(root: &Path, library: &str) -> Command {
+    let mut cargo = cargo();
+    cargo.env("MPICC", format!("mpicc.{library}")).env("CARGO_TARGET_DIR", format!("target/{library}"));
+    cargo.current_dir(root);
+    cargo
+}
+
+pub(crate) fn finished(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status()?;
     if !status.success() {
         bail!("the benchmark failed: {status}");
@@ -194,7 +218,7 @@ fn finished(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn build_fifth(root: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn build_fifth(root: &Path) -> anyhow::Result<PathBuf> {
     if !cargo()
         .args(["build", "--release", "--quiet", "--package", "fifth"])
         .current_dir(root)
@@ -232,7 +256,7 @@ fn klic_ratios(root: &Path) -> anyhow::Result<BTreeMap<String, f64>> {
         .collect()
 }
 
-fn measured(command: &[String]) -> anyhow::Result<Run> {
+pub(crate) fn measured(command: &[String]) -> anyhow::Result<Run> {
     let output = Command::new(std::env::current_exe()?).arg("measure").args(command).output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find_map(|line| line.strip_prefix("measured "));
