@@ -31,6 +31,7 @@ mod message;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod node_set;
+mod pace;
 mod patience;
 mod random;
 pub mod simulated;
@@ -42,6 +43,7 @@ mod wire;
 pub use drive::{Bell, Drive, Failed};
 pub use message::{Message, Priority, WORDS_MAX};
 pub use node_set::NodeSet;
+pub use pace::Pace;
 pub use random::Random;
 
 /// A node's address: nodes are numbered from 0.

@@ -7,6 +7,7 @@
 //! - S4 A virtual channel is held by the one input whose packet has begun to pass it and has not passed it wholly;
 //!   that input knows it.
 //! - S5 No place stays taken for longer than a credit takes, nor a flit in a link for longer than a hop.
+//! - S6 A buffer that says stop and go has said what it must.
 
 use super::network::{FIRST, LAST, NONE, Network, packet_of};
 use super::packet::NOBODY;
@@ -33,13 +34,16 @@ impl Network {
         self.packets_are_whole(&found)
     }
 
-    /// S2, S3, S5 for a buffer; counts the flits of each packet.
+    /// S2, S3, S5, S6 for a buffer; counts the flits of each packet.
     fn ring_is_right(&self, at: usize, found: &mut [u32]) -> Result<(), String> {
         let buffer = &self.buffers[at];
         let (node, input) = (at / self.inputs(), at % self.inputs());
         let len = usize::from(buffer.len);
         if len > self.depth {
             return Err(format!("S2: {len} flits in buffer {at}"));
+        }
+        if !self.signals.is_right(at, len) {
+            return Err(format!("S6: buffer {at} has {len} flits, and its sender is told otherwise"));
         }
         let looked_at =
             self.occupied[node] & (1 << input) != 0 && self.active[node / 64] & (1 << (node % 64)) != 0;
@@ -175,7 +179,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::simulated::network::Buffer;
-    use crate::simulated::{Config, Topology};
+    use crate::simulated::{Config, Flow, Topology};
     use crate::{NodeId, Priority};
 
     /// Some packets on their way along a row, two of them one behind the other.
@@ -223,5 +227,17 @@ mod tests {
         let all = |network: &mut Network, spoil: fn(&mut Buffer)| network.buffers.iter_mut().for_each(spoil);
         assert_eq!(finding(|network| network.lasts.fill(NOBODY)), "S3");
         assert_eq!(finding(|network| all(network, |buffer| buffer.left += 1)), "S3");
+    }
+
+    #[test]
+    fn a_buffer_that_says_the_wrong_thing_is_found() {
+        let flow = Flow::OnOff { stop: 4, go: 1 };
+        let config = Config { flow, buffer_flits: 5, ..Config::plain(Topology::mesh(&[4]), 0) };
+        let mut network = Network::new(&config);
+        network.send(NodeId(0), NodeId(3), 9, Priority::Low, 0);
+        (0..4).for_each(|_| network.cycle(None));
+        network.broken().expect("nothing is wrong yet");
+        network.signals.spoil();
+        assert_eq!(network.broken().expect_err("it is spoilt")[..2], *"S6");
     }
 }

@@ -1,7 +1,7 @@
 //! What a simulated network is like.
 
 use super::topology::Topology;
-use crate::{Message, Priority};
+use crate::{Message, Pace, Priority};
 
 /// A network. Times are cycles. One that makes no sense is a mistake of the caller's: whoever runs it panics, and
 /// says what is wrong.
@@ -17,10 +17,18 @@ pub struct Config {
     pub arbitration: Arbitration,
     /// From a router's buffer to that of the next, or to the node: at least 1.
     pub hop_cycles: u32,
-    /// From when a flit has left a buffer until the router before it may use the place: at least 1.
+    /// How a router knows that the next buffer has room.
+    pub flow: Flow,
+    /// From when a flit has left a buffer until the router before it may use the place, or from when a buffer says
+    /// stop or go until the router before it knows: at least 1.
     pub credit_cycles: u32,
     /// From when a node sends until the packet's first flit may leave its first router.
     pub interface_cycles: u32,
+    /// What each flit of a packet adds to that: the interface hands on whole packets, and several beside each other.
+    pub entry: Pace,
+    /// What each flit of a packet takes, once the last has left the network, until the node has the message: one
+    /// packet after another.
+    pub exit: Pace,
     /// Flits that the buffer of one virtual channel holds.
     pub buffer_flits: u32,
     /// Flits of a packet beside those of its words.
@@ -57,6 +65,21 @@ pub enum Duplex {
     Half,
 }
 
+/// How a router knows that the next buffer has room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// It counts places, and gets back those that have become free.
+    Credits,
+    /// The buffer tells it to stop, and to go on. What is sent until it knows has room, too: a buffer has at least
+    /// `stop + credit_cycles` places. Not on an RDT, whose multicasts must know how much room there is.
+    OnOff {
+        /// With more flits than this a buffer says stop (Xoff).
+        stop: u32,
+        /// With no more than this it says go again (Xon): not greater.
+        go: u32,
+    },
+}
+
 /// What the two priorities share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Priorities {
@@ -84,8 +107,11 @@ impl Config {
             priorities: Priorities::Apart,
             arbitration: Arbitration::RoundRobin,
             hop_cycles: 1,
+            flow: Flow::Credits,
             credit_cycles: 1,
             interface_cycles: 1,
+            entry: Pace::NONE,
+            exit: Pace::NONE,
             buffer_flits: 4,
             header_flits: 1,
             word_flits: 1,
@@ -136,6 +162,30 @@ impl Config {
         }
     }
 
+    /// The network of a STAFF-Link cluster (H. Nakajo, A. Ichikawa, Y. Kaneda: *A Distributed Shared-Memory System on
+    /// a Workstation Cluster Using Fast Serial Links*, IJPP 28(2), 2000) of this number of workstations, with FIFOs of
+    /// this number of bytes. A flit is a byte, a cycle 57.1 ns: 140 Mbit/s. Printed there: 1 us a router (18 cycles),
+    /// a start of 320 ns (6 cycles), 200 Mbit/s between buffer and FIFO, Xoff at half full and Xon when it can receive
+    /// again. Assumed: a ring with a link in each direction, a signal that is as long under way as a flit, a header of
+    /// 8 bytes, stages that take a packet as a whole.
+    pub fn staff_link(nodes: u32, fifo_bytes: u32, seed: u64) -> Config {
+        let half = fifo_bytes / 2;
+        Config {
+            priorities: Priorities::Alike,
+            hop_cycles: 18,
+            flow: Flow::OnOff { stop: half, go: half },
+            credit_cycles: 18,
+            interface_cycles: 6,
+            entry: Pace { cycles: 7, things: 10 },
+            exit: Pace { cycles: 7, things: 10 },
+            buffer_flits: fifo_bytes,
+            header_flits: 8,
+            word_flits: 8,
+            word_bytes: 8,
+            ..Config::plain(Topology::ring(nodes), seed)
+        }
+    }
+
     /// Flits of a message's packet.
     pub fn flits(&self, message: &Message) -> u32 {
         let payload = message.payload.len().div_ceil(self.word_bytes as usize);
@@ -168,6 +218,16 @@ impl Config {
         assert!((1..=1 << 12).contains(&self.buffer_flits), "buffers of 1 to 4,096 flits");
         assert!(self.word_bytes >= 1, "words of at least a byte");
         assert!(self.send_queue >= 1 && self.receive_queue >= 1, "queues of at least a packet");
+        assert!(self.entry.things >= 1 && self.exit.things >= 1, "a pace of at least one flit");
+        let a_flit =
+            self.entry.cycles.div_ceil(self.entry.things).max(self.exit.cycles.div_ceil(self.exit.things));
+        assert!(a_flit <= 1 << 10, "interfaces of at most 1,024 cycles a flit");
+        if let Flow::OnOff { stop, go } = self.flow {
+            assert!(go <= stop, "a buffer that says go has no more flits than one that says stop");
+            let room = stop.saturating_add(self.credit_cycles) <= self.buffer_flits;
+            assert!(room, "room in a buffer for what comes between stop and its arrival");
+            assert!(!self.topology.is_rdt(), "credits on an RDT");
+        }
         let longest = self.hop_cycles.max(self.credit_cycles).max(self.interface_cycles);
         assert!(longest.max(self.retransmit_cycles) <= 1 << 20, "delays of at most a million cycles");
     }

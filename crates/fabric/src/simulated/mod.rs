@@ -22,7 +22,9 @@
 //! flit that leaves a router in cycle `t` may leave the next one in cycle `t + hop_cycles`, or is with its node then.
 //! So a packet of `L` flits over `H` links arrives after `interface_cycles + (H + 1) hop_cycles + L - 1` cycles if
 //! nothing is in its way. A flit moves only when there is a place for it in the next buffer; a place that a flit
-//! leaves in cycle `t` may be used in `t + credit_cycles`. `network` says what a cycle does, in which order.
+//! leaves in cycle `t` may be used in `t + credit_cycles`. Or the next buffer says stop and go ([`Flow`]). A node's
+//! interface may take time for each flit besides ([`Config::entry`], [`Config::exit`]). `network` says what a cycle
+//! does, in which order.
 //!
 //! On an RDT a packet may be for many nodes: routers copy it along a `tree` (`multicast`).
 //!
@@ -35,6 +37,7 @@
 
 mod check;
 mod config;
+mod interface;
 mod link;
 mod log;
 mod multicast;
@@ -44,13 +47,14 @@ mod rdt;
 mod report;
 mod router;
 mod rule;
+mod signals;
 mod topology;
 pub mod trace;
 mod traffic;
 mod tree;
 mod world;
 
-pub use config::{Arbitration, Config, Duplex, Priorities};
+pub use config::{Arbitration, Config, Duplex, Flow, Priorities};
 pub use report::{Channel, Times};
 pub use rule::{Crossing, Death, RandomFaults, Rule, Rules, Verdict};
 pub use topology::{DIMENSIONS_MAX, Topology};

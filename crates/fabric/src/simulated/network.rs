@@ -18,14 +18,17 @@
 //! Only routers with flits are looked at. Nothing is allocated or stored for a flit: a buffer knows its foremost
 //! packet, how many flits of that have not left it, and how many flits it holds; behind a packet come the others in a
 //! list. Where hops or credits take more than a cycle, each place of a buffer has a time besides: from when on its
-//! flit may go or, when empty, may be filled. So there are no events and no counters of credits.
+//! flit may go or, when empty, may be filled. So there are no events and no counters of credits. Where buffers say stop
+//! and go instead, `signals` has what they have said.
 
-use super::config::{Config, Duplex};
+use super::config::{Config, Duplex, Flow};
+use super::interface::entry;
 use super::log::Log;
 use super::multicast::Multicasts;
 use super::packet::{NOBODY, Packet, Packets};
 use super::report::Channel;
 use super::rule::Rule;
+use super::signals::Signals;
 use super::topology::Routes;
 use super::trace::Sent;
 use super::tree::Stage;
@@ -135,6 +138,9 @@ pub(super) struct Network {
     /// By place of each buffer, a ring; and where each ring begins. Empty if all delays are a cycle.
     pub(super) times: Vec<u32>,
     pub(super) firsts: Vec<u16>,
+    pub(super) signals: Signals,
+    /// By node: until when its interface hands on what has come.
+    pub(super) exits: Vec<u64>,
     /// By buffer: the rule has spoken about the foremost packet. Empty without a rule.
     pub(super) judged: Vec<bool>,
     /// By node and level.
@@ -193,7 +199,8 @@ impl Network {
         }
         let queue = Queue { first: NOBODY, last: NOBODY, left: 0, len: 0 };
         let (all_ports, levels) = (nodes * ports, config.levels());
-        let timed = if config.hop_cycles > 1 || config.credit_cycles > 1 { all_ports * channels } else { 0 };
+        let quick = (config.hop_cycles, config.credit_cycles, config.flow) == (1, 1, Flow::Credits);
+        let timed = if quick { 0 } else { all_ports * channels };
         Network {
             config: config.clone(),
             routes: Routes::new(&config.topology),
@@ -209,6 +216,8 @@ impl Network {
             lasts: vec![NOBODY; all_ports * channels],
             times: vec![0; timed * depth],
             firsts: vec![0; timed],
+            exits: vec![0; nodes],
+            signals: Signals::new(config.flow, all_ports * channels),
             judged: Vec::new(),
             counters: vec![Channel::default(); all_ports],
             queues: vec![queue; nodes * levels],
@@ -304,7 +313,8 @@ impl Network {
         (queue.first, queue.last, queue.left) = (number, number, 0);
         let input = self.own + level * self.classes;
         let buffer = &mut self.buffers[node * self.ports * self.channels + input];
-        (buffer.flit, buffer.time) = (first_flit(number, flits), self.clock + self.config.interface_cycles);
+        let through = self.clock + self.config.interface_cycles + entry(&self.config, flits);
+        (buffer.flit, buffer.time) = (first_flit(number, flits), through);
         self.wake(node, input);
         number
     }
@@ -364,6 +374,11 @@ impl Network {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn set_clock(&mut self, clock: u32, base: u64) {
+        (self.clock, self.base) = (clock, base);
+    }
+
     fn begin_clock_anew(&mut self) {
         let past = self.clock - 1;
         self.base += u64::from(past);
@@ -374,6 +389,7 @@ impl Network {
         for buffer in &mut self.buffers {
             buffer.time = buffer.time.saturating_sub(past);
         }
+        self.signals.shift(past);
         self.chosen.fill((0, 0));
         self.counters = self.counters();
         self.outputs.iter_mut().for_each(|output| output.flits = 0);
@@ -435,7 +451,7 @@ impl Network {
         }
         let next = &self.packets[queue.first];
         // It may have been sent just now; otherwise it has been through the interface meanwhile.
-        let through = next.sent + u64::from(self.config.interface_cycles);
+        let through = next.sent + u64::from(self.config.interface_cycles + entry(&self.config, next.flits));
         let buffer = &mut self.buffers[from];
         buffer.flit = first_flit(queue.first, next.flits);
         buffer.time = (through + 1).saturating_sub(self.base) as u32;
@@ -444,10 +460,7 @@ impl Network {
     #[inline]
     pub(super) fn leave_buffer(&mut self, node: usize, input: u8, from: usize) {
         if !self.times.is_empty() {
-            let (freed, first) = (self.place(from, 0), self.place(from, 1));
-            self.times[freed] = self.clock + self.config.credit_cycles;
-            self.firsts[from] = (first - from * self.depth) as u16;
-            self.buffers[from].time = self.times[first];
+            self.free_place(from);
         }
         let buffer = &mut self.buffers[from];
         buffer.len -= 1;
@@ -469,11 +482,7 @@ impl Network {
         let (number, neighbour) = (packet_of(flit), self.outputs[port].neighbour as usize);
         let len = usize::from(self.buffers[to].len);
         if !self.times.is_empty() {
-            let (time, place) = (self.clock + self.config.hop_cycles, self.place(to, len));
-            self.times[place] = time;
-            if len == 0 {
-                self.buffers[to].time = time;
-            }
+            self.take_place(to, len);
         }
         let buffer = &mut self.buffers[to];
         buffer.len += 1;
@@ -549,7 +558,7 @@ mod tests {
     fn log_from(clock: u32) -> String {
         let config = Config { check: true, log: true, ..Config::plain(Topology::torus(&[3, 3]), 0) };
         let mut network = Network::new(&config);
-        (network.clock, network.base) = (clock, u64::from(CLOCK_MAX - clock));
+        network.set_clock(clock, u64::from(CLOCK_MAX - clock));
         for node in 0..9 {
             network.send(NodeId(node), NodeId(8 - node), 5, Priority::Low, 0);
             network.send(NodeId(node), NodeId((node + 2) % 9), 5, Priority::Low, 0);

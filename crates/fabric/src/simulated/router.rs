@@ -134,7 +134,16 @@ impl Network {
             return buffer.owner != NONE || self.room[node * self.levels + level] > 0;
         }
         let len = usize::from(buffer.len);
-        len < self.depth && self.is_past(end, len)
+        if self.times.is_empty() { len < self.depth } else { self.has_room_in_time(end, len) }
+    }
+
+    /// The same where hops, credits or signals take their time.
+    #[cold]
+    fn has_room_in_time(&self, end: usize, len: usize) -> bool {
+        if self.signals.is_empty() {
+            return len < self.depth && self.times[self.place(end, len)] <= self.clock;
+        }
+        self.signals.allow(end, self.clock)
     }
 
     /// Whether the time of the place `offset` behind the first of a buffer has come.

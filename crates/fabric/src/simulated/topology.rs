@@ -155,6 +155,10 @@ impl fmt::Display for Topology {
 }
 
 impl Topology {
+    /// Whether its routers copy packets.
+    pub(super) fn is_rdt(&self) -> bool {
+        matches!(self.form, Form::Rdt(_))
+    }
     /// The multicast trees of an RDT; a grid has none.
     pub(super) fn addresses(&self) -> Option<Addresses> {
         match self.form {

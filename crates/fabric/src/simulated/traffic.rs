@@ -314,10 +314,11 @@ impl<'a> Run<'a> {
 
     /// What has just arrived.
     fn take(&mut self) {
-        // The cycle is over: a flit that moved in it is there a hop later.
-        let time = self.network.now() - 1 + u64::from(self.network.config.hop_cycles);
+        // The cycle is over: a flit that moved in it is there a hop, and the way out, later.
+        let now = self.network.now() - 1;
         for at in 0..self.network.arrived.len() {
             let number = self.network.arrived[at];
+            let time = self.network.arrival(number, now);
             let packet = self.network.packets.remove(number);
             self.network.log.arrive(time, &packet);
             self.network.make_room(packet.to, packet.priority);

@@ -256,8 +256,12 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
                 continue;
             }
             self.network.cycle(self.rule.as_deref_mut());
-            let arrival = now + u64::from(self.network.config.hop_cycles);
-            self.arriving.extend(self.network.arrived.iter().map(|packet| (arrival, *packet)));
+            for at in 0..self.network.arrived.len() {
+                let packet = self.network.arrived[at];
+                let arrival = self.network.arrival(packet, now);
+                let behind = self.arriving.partition_point(|other| other.0 <= arrival);
+                self.arriving.insert(behind, (arrival, packet));
+            }
         }
         Ok(Outcome {
             nodes: self.nodes,

@@ -67,6 +67,12 @@ fn a_torus_with_the_smallest_queues_conforms() {
 }
 
 #[test]
+fn stop_and_go_conforms() {
+    // Its priorities are alike: what came first is not overtaken.
+    conforms_but(&Config { time_max: 1 << 34, ..Config::staff_link(4, 64, 1) }, "high priority overtakes");
+}
+
+#[test]
 fn an_rdt_conforms() {
     // Its priorities are alike: what came first is not overtaken.
     conforms_but(&Config { time_max: 1 << 30, ..Config::jump1(4, 1) }, "high priority overtakes");

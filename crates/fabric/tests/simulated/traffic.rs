@@ -3,9 +3,9 @@
 use crate::for_seeds;
 use fabric::simulated::trace::{self, Sent};
 use fabric::simulated::{
-    Arbitration, Config, Duplex, Measured, Pattern, Priorities, Source, Topology, Traffic, measure,
+    Arbitration, Config, Duplex, Flow, Measured, Pattern, Priorities, Source, Topology, Traffic, measure,
 };
-use fabric::{NodeId, Priority, Random, Time};
+use fabric::{NodeId, Pace, Priority, Random, Time};
 use std::panic::catch_unwind;
 
 fn open(pattern: Pattern, flits: u32, rate: f64) -> Traffic {
@@ -48,6 +48,17 @@ fn a_packet_alone_takes_what_the_model_says() {
             }
         }
     }
+}
+
+#[test]
+fn an_interface_takes_its_time_for_each_flit() {
+    let (entry, exit) = (Pace { cycles: 7, things: 10 }, Pace { cycles: 3, things: 2 });
+    let config = Config { entry, exit, check: true, ..Config::plain(Topology::mesh(&[4]), 0) };
+    // 1 of the interface and 14 of its flits, 4 routers, 19 more flits, 30 of the flits.
+    assert_eq!(alone(&config, 0, 3, 20).latency.mean(), f64::from(1 + 14 + 4 + 19 + 30));
+    // A page to a neighbour on the STAFF-Link cluster: 2 x 164 us by the interfaces and 234 us by the link.
+    let page = alone(&Config::staff_link(4, 4096, 0), 0, 1, 4096);
+    assert_eq!(page.latency.mean(), f64::from(6 + 2868 + 2 * 18 + 4095 + 2868));
 }
 
 #[test]
@@ -230,14 +241,23 @@ fn nothing_deadlocks_and_nothing_breaks() {
         // An RDT's links have channels for one priority.
         let of_priorities = if topology.links() == 8 { 1 } else { 2 };
         let nodes = topology.nodes();
+        let (credit_cycles, room) = (1 + random.below(3), random.below(4));
+        let (flow, buffer_flits) = match random.below(of_priorities) {
+            0 => (Flow::Credits, 1 + room),
+            _ => (Flow::OnOff { stop: room, go: random.below(room + 1) }, room + credit_cycles),
+        };
+        let pace = |random: &mut Random| Pace { cycles: random.below(4), things: 1 + random.below(3) };
         let config = Config {
+            entry: pace(&mut random),
+            exit: pace(&mut random),
+            flow,
             duplex: [Duplex::Full, Duplex::Half][random.below(2) as usize],
             priorities: [Priorities::Alike, Priorities::Apart][random.below(of_priorities) as usize],
             arbitration: [Arbitration::Fixed, Arbitration::RoundRobin][random.below(2) as usize],
             hop_cycles: 1 + random.below(3),
-            credit_cycles: 1 + random.below(3),
+            credit_cycles,
             interface_cycles: random.below(4),
-            buffer_flits: 1 + random.below(4),
+            buffer_flits,
             check: true,
             ..Config::plain(topology, seed)
         };
@@ -306,6 +326,16 @@ fn what_makes_no_sense_is_refused() {
         (Config { word_bytes: 0, ..plain() }, "words of at least a byte"),
         (Config { send_queue: 0, ..plain() }, "queues of at least a packet"),
         (Config { interface_cycles: u32::MAX, ..plain() }, "delays of at most a million cycles"),
+        (
+            Config { flow: Flow::OnOff { stop: 2, go: 3 }, ..plain() },
+            "a buffer that says go has no more flits than one that says stop",
+        ),
+        (
+            Config { flow: Flow::OnOff { stop: 4, go: 4 }, ..plain() },
+            "room in a buffer for what comes between stop and its arrival",
+        ),
+        (Config { flow: Flow::OnOff { stop: 2, go: 2 }, ..Config::jump1(4, 0) }, "credits on an RDT"),
+        (Config { entry: Pace { cycles: 1, things: 0 }, ..plain() }, "a pace of at least one flit"),
     ];
     let of_traffic = traffic.map(|(traffic, what)| (plain(), traffic, what));
     let of_configs = configs.map(|(config, what)| (config, open(Pattern::Uniform, 1, 0.1), what));
