@@ -8,7 +8,7 @@ use dsm::kernels::{PAGE_BYTES, options, share};
 use dsm::protocol::{Counters, Mode, Options};
 use dsm::{Local, Memory, Node, Use, WORD, Work};
 use fabric::simulated::{self, Config, RandomFaults, Topology};
-use fabric::{NodeId, Random, threads};
+use fabric::{NodeId, Pace, Random, threads};
 use machine::{Costs, Ended, Machine, Spread};
 use std::future::Future;
 
@@ -42,7 +42,9 @@ fn on_threads<R: Send + 'static, T: Future<Output = R> + 'static>(
 const COSTS: Costs = Costs {
     dispatch: 4,
     send: 2,
-    words_a_cycle: 2,
+    send_words: Pace { cycles: 1, things: 2 },
+    receive_words: Pace::NONE,
+    boards_pass_on: false,
     barrier_round: 3,
     barrier: 5,
     restart: 7,

@@ -1,7 +1,7 @@
 //! The J-Machine's programs, on real nodes and on simulated ones, give what the plain sequential versions give.
 
 use fabric::simulated::{self, Config, Outcome};
-use fabric::{NodeId, threads};
+use fabric::{NodeId, Pace, threads};
 use lab::workloads::{lcs, queens, radix_sort, tsp};
 use machine::{Costs, Ended, Machine, Program};
 
@@ -22,7 +22,8 @@ fn run<P: Program, R: Send>(
     let real = threads::run(nodes, |node| machine(Costs::REAL)(node, make(node)), |machine| result(&machine));
     let real = real.unwrap_or_else(|failed| panic!("{nodes} nodes: {failed}"));
     let config = Config { log: true, ..Config::j_machine(&[2.min(nodes), 1, nodes.div_ceil(2)], 1) };
-    let costs = Costs { dispatch: 4, words_a_cycle: 2, restart: 75, patience: 1000, ..Costs::default() };
+    let send_words = Pace { cycles: 1, things: 2 };
+    let costs = Costs { dispatch: 4, send_words, restart: 75, patience: 1000, ..Costs::default() };
     let simulate = || simulated::run(&config, |node| machine(costs)(node, make(node))).expect("all are done");
     let (first, second) = (simulate(), simulate());
     let at = |outcome: &Outcome<Machine<P>>| outcome.nodes.iter().map(Machine::counters).collect::<Vec<_>>();

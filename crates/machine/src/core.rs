@@ -9,7 +9,7 @@ use crate::multicast::Multicasts;
 use crate::names::Names;
 use crate::slot::Slot;
 use crate::waves::Waves;
-use fabric::{Fabric, Message, NodeId, Priority, Time};
+use fabric::{Fabric, Message, NodeId, Pace, Priority, Time};
 
 /// What things cost in simulated time, in its cycles. They are what the hardware of the machine did that is
 /// simulated, beside what programs [spend](crate::Context::spend).
@@ -19,8 +19,13 @@ pub struct Costs {
     pub dispatch: u64,
     /// To send a message.
     pub send: u64,
-    /// Words that are sent in a cycle; 0: any number.
-    pub words_a_cycle: u64,
+    /// Beside that, for the message's words; four bytes of a payload are one.
+    pub send_words: Pace,
+    /// Beside `dispatch`, for the message's words.
+    pub receive_words: Pace,
+    /// What passes a [chain](crate::Spread::Chain) on, and acknowledges it, is the network's hardware: it costs the
+    /// node nothing.
+    pub boards_pass_on: bool,
     /// A round of a barrier, beside its message.
     pub barrier_round: u64,
     /// To come to a barrier, and to leave it.
@@ -36,7 +41,9 @@ impl Costs {
     pub const REAL: Costs = Costs {
         dispatch: 0,
         send: 0,
-        words_a_cycle: 0,
+        send_words: Pace::NONE,
+        receive_words: Pace::NONE,
+        boards_pass_on: false,
         barrier_round: 0,
         barrier: 0,
         restart: 0,
@@ -169,10 +176,8 @@ impl Core {
         words: usize,
         bytes: usize,
     ) {
-        let mut time = self.costs.send;
-        if self.costs.words_a_cycle > 0 {
-            time += (words as u64 + (bytes as u64).div_ceil(WORD_BYTES)).div_ceil(self.costs.words_a_cycle);
-        }
+        let time =
+            self.costs.send + self.costs.send_words.of(words as u64 + (bytes as u64).div_ceil(WORD_BYTES));
         self.spend(fabric, |spent| spent.on(kind), time);
     }
     /// Time passes.
@@ -193,8 +198,19 @@ impl Core {
             }
         }
     }
-    pub(crate) fn spend_on_dispatch<F: Fabric>(&mut self, fabric: &mut F, kind: Kind) {
-        self.spend(fabric, |spent| spent.on(kind), self.costs.dispatch);
+    #[inline]
+    pub(crate) fn spend_on_dispatch<F: Fabric>(&mut self, fabric: &mut F, kind: Kind, message: &Message) {
+        let words = message.words().len() as u64 + (message.payload.len() as u64).div_ceil(WORD_BYTES);
+        self.spend(fabric, |spent| spent.on(kind), self.costs.dispatch + self.costs.receive_words.of(words));
+    }
+    /// What `f` sends is sent by the network's hardware, if that passes chains on.
+    pub(crate) fn by_board(&mut self, f: impl FnOnce(&mut Core)) {
+        let costs = self.costs;
+        if costs.boards_pass_on {
+            (self.costs.send, self.costs.send_words) = (0, Pace::NONE);
+        }
+        f(self);
+        self.costs = costs;
     }
     /// Sends a message of the machine itself.
     pub(crate) fn tell<F: Fabric>(

@@ -104,7 +104,7 @@ impl<P: Program> Machine<P> {
             self.core.flow.send(fabric, message.from, credits);
         }
         self.core.counters.dispatched += u64::from(header.kind.counts());
-        self.core.spend_on_dispatch(fabric, header.kind);
+        self.core.spend_on_dispatch(fabric, header.kind, &message);
         self.handle_or_return(fabric, header, message);
     }
     fn handle_or_return<F: Fabric>(&mut self, fabric: &mut F, header: Header, message: Message) {

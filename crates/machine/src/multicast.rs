@@ -355,10 +355,12 @@ impl Core {
             Origin::Chain(link) => {
                 let Link { sender: (sender, entry), mut rest, code, words, payload } = *link;
                 let Some(next) = rest.iter().next() else {
-                    return self.tell(fabric, sender, Kind::Acknowledge, entry, &[answers.word()]);
+                    let words = [answers.word()];
+                    return self.by_board(|core| core.tell(fabric, sender, Kind::Acknowledge, entry, &words));
                 };
                 rest.remove(next);
-                self.post(fabric, next, to_link(entry, &rest, answers, (code, &words, &payload)));
+                let link = to_link(entry, &rest, answers, (code, &words, &payload));
+                self.by_board(|core| core.post(fabric, next, link));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Machines on threads and on simulated networks.
 
 use fabric::simulated::{self, Config, Outcome, Topology};
-use fabric::{Fabric, NodeId, NodeSet, Priority, threads};
+use fabric::{Fabric, NodeId, NodeSet, Pace, Priority, threads};
 use machine::conformance::{Kind, tests};
 use machine::{Answers, Call, Context, Costs, Ended, Here, Machine, Program, Spread, Verdict};
 
@@ -66,7 +66,9 @@ fn machines_conform_on_threads() {
 const COSTS: Costs = Costs {
     dispatch: 4,
     send: 2,
-    words_a_cycle: 2,
+    send_words: Pace { cycles: 1, things: 2 },
+    receive_words: Pace { cycles: 2, things: 3 },
+    boards_pass_on: true,
     barrier_round: 3,
     barrier: 5,
     restart: 7,

@@ -3,7 +3,7 @@
 use super::{CLOCK_HZ, DISPATCH, PRINTED, SEED};
 use crate::Error;
 use fabric::simulated::{self, Config};
-use fabric::{Fabric, NodeId};
+use fabric::{Fabric, NodeId, Pace};
 use machine::{Call, Context, Costs, Ended, Here, Machine, Program, Spent, Verdict};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 pub(super) const COSTS: Costs = Costs {
     dispatch: DISPATCH,
     send: 0,
-    words_a_cycle: 2,
+    send_words: Pace { cycles: 1, things: 2 },
+    receive_words: Pace::NONE,
+    boards_pass_on: false,
     barrier_round: 10,
     barrier: 26,
     restart: 75,
@@ -21,7 +23,7 @@ pub(super) const COSTS: Costs = Costs {
 /// What the nodes were told, for reports.
 pub(super) fn inputs() -> Vec<(&'static str, String, &'static str)> {
     vec![
-        ("words sent in a cycle", COSTS.words_a_cycle.to_string(), PRINTED),
+        ("words sent in a cycle", COSTS.send_words.things.to_string(), PRINTED),
         (
             "cycles to save and restore a thread that waits",
             COSTS.restart.to_string(),
