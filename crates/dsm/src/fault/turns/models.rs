@@ -26,9 +26,12 @@ struct Post {
     letters: Mutex<Vec<Letter>>,
     replied: Mutex<bool>,
     reply: Condvar,
-    /// Whether senders wake the sleeper, and who that is.
+    /// Whether senders wake the sleeper.
     listens: Mutex<bool>,
-    sleeper: Mutex<Option<loom::thread::Thread>>,
+    /// The sleeper is to wake: what a thread keeps that is unparked. (Loom's own threads forget what they wait for when
+    /// they are unparked.)
+    woken: Mutex<bool>,
+    wakes: Condvar,
 }
 
 #[derive(Clone)]
@@ -49,19 +52,21 @@ impl Chime {
 
 impl Bell for Chime {
     type Rest = ();
-    fn adopt(&self) {
-        *self.0.sleeper.lock().unwrap() = Some(loom::thread::current());
-    }
+    fn adopt(&self) {}
     fn hush(&self) {
         *self.0.listens.lock().unwrap() = false;
     }
     fn ring(&self) {
         if std::mem::take(&mut *self.0.listens.lock().unwrap()) {
-            self.0.sleeper.lock().unwrap().as_ref().expect("who sleeps was adopted").unpark();
+            *self.0.woken.lock().unwrap() = true;
+            self.0.wakes.notify_one();
         }
     }
     fn sleep(&self, (): (), _: Duration) {
-        loom::thread::park();
+        let mut woken = self.0.woken.lock().unwrap();
+        while !std::mem::take(&mut *woken) {
+            woken = self.0.wakes.wait(woken).unwrap();
+        }
     }
     fn fail(&self, _: String) {}
     fn failure(&self) -> Option<fabric::Failed> {
