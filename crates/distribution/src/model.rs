@@ -5,7 +5,9 @@
 //! processors of which each works 85% of the time, a quarter of that on messages, reduce 14,735,231 goals of Pentomino
 //! in 31,482 ms, so one has 22 µs for each.
 
-use crate::message::KINDS;
+use crate::message::{KINDS, Message};
+use crate::protocol::Depth;
+use crate::tokens::{Reference, Token};
 use fabric::simulated::{Config, Priorities, Topology};
 
 /// A simulated machine.
@@ -21,6 +23,10 @@ pub struct Model {
     pub slice: u64,
     /// Nanoseconds to send and to receive a message of each kind, in the order of [`crate::KINDS`].
     pub messages: [[f64; 2]; KINDS.len()],
+    /// How much of a structure an answer brings.
+    pub depth: Depth,
+    /// All references are black ([`crate::Options`]).
+    pub black: bool,
 }
 
 /// Bytes on the network of a word of a message: then a `read` has 16 bytes (printed: 14), and an answer that is an atom
@@ -54,7 +60,8 @@ impl Model {
         let (read, answer, throw) = ([25.0, 35.0], [42.0, 80.0], [85.0, 130.0]);
         let messages =
             [throw, read, answer, read, answer, read, read, read].map(|pair| pair.map(|us| us * MICRO));
-        Some(Model { network, cycle: 200.0, reduction: 22.0 * MICRO, slice: 8, messages })
+        let (depth, black) = (Depth::Off, false);
+        Some(Model { network, cycle: 200.0, reduction: 22.0 * MICRO, slice: 8, messages, depth, black })
     }
     /// The Parallel Inference Machine as the paper extrapolates to it: a Multi-PSI with processors 32 times and
     /// channels 4 times as fast.
@@ -85,6 +92,8 @@ pub struct Work {
     pub received: [u64; KINDS.len()],
     /// Bytes of the messages that were sent, by kind.
     pub bytes: [u64; KINDS.len()],
+    /// White and black references in messages that were sent.
+    pub references: [u64; 2],
 }
 
 /// Reads off what a node has to spend.
@@ -117,8 +126,19 @@ impl Meter {
         self.work.reducing += time;
         time
     }
-    /// Cycles to send a message of this kind and number of words.
-    pub(crate) fn send(&mut self, kind: usize, words: usize) -> u64 {
+    /// Cycles to send a message, which has this number of words.
+    pub(crate) fn send(&mut self, message: &Message<'_>, words: usize) -> u64 {
+        let kind = message.kind();
+        if let Message::Throw { arguments: terms, .. }
+        | Message::Answer { value: terms, .. }
+        | Message::Unify { value: terms, .. } = message
+        {
+            for token in *terms {
+                if let Token::Reference(Reference { black, .. }) = token {
+                    self.work.references[usize::from(black)] += 1;
+                }
+            }
+        }
         // With the machine's own word.
         self.work.bytes[kind] += (words as u64 + 1) * u64::from(WORD_BYTES);
         let time = self.spend(self.model.messages[kind][0]);
@@ -137,6 +157,9 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Reader;
+    use crate::tokens::Tokens;
+    use fabric::NodeId;
 
     #[test]
     fn machines_are_squares() {
@@ -155,10 +178,25 @@ mod tests {
     #[test]
     fn messages_cost_what_is_printed() {
         let mut meter = Meter::new(Model::multi_psi(16).expect("a square"));
-        let kind = |name| KINDS.iter().position(|kind| *kind == name).expect("a kind");
-        let (read, answer) = (kind("read"), kind("answer_value"));
-        assert_eq!((meter.send(read, 3), meter.receive(read)), (125, 175));
-        assert_eq!((meter.send(answer, 6), meter.receive(answer)), (210, 400));
-        assert_eq!((meter.work.bytes[read], meter.work.bytes[answer]), (16, 28));
+        let reader = Reader { node: NodeId(1), import: 0, serial: 0 };
+        let read = Message::Read { entry: 0, reader, depth: 0, hops: 0, peek: false };
+        let mut words = Vec::new();
+        let key = Reference {
+            home: NodeId(1),
+            entry: 7,
+            log2: Some(3),
+            black: true,
+            root: NodeId(1),
+            depth: 1,
+            identity: None,
+        };
+        let parts = [Token::List(1), Token::Int(1), Token::Reference(key)];
+        parts.iter().for_each(|token| token.write(&mut words));
+        let value = Tokens::new(&words, 1, 2).expect("one term");
+        let answer = Message::Answer { reader, value };
+        assert_eq!((meter.send(&read, 3), meter.receive(read.kind())), (125, 175));
+        assert_eq!((meter.send(&answer, 6), meter.receive(answer.kind())), (210, 400));
+        let bytes = [read, answer].map(|message| meter.work.bytes[message.kind()]);
+        assert_eq!((bytes, meter.work.references), ([16, 28], [0, 1]));
     }
 }

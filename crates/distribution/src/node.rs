@@ -81,7 +81,7 @@ impl<F: Fabric> Post for Mail<'_, '_, F> {
         message.write(words);
         let priority = message.priority();
         if let Some(meter) = &mut self.meter {
-            self.context.spend(meter.send(message.kind(), words.len()));
+            self.context.spend(meter.send(&message, words.len()));
         }
         let sending = letters.as_mut().map(|letters| letters.sending(to, &message));
         noted(sending, || {

@@ -2,7 +2,7 @@
 
 use crate::model::{Meter, Model, Work};
 use crate::node::Reducer;
-use crate::protocol::{Depth, Options};
+use crate::protocol::Options;
 use crate::run::Run;
 use fabric::NodeId;
 use fabric::simulated;
@@ -32,8 +32,8 @@ pub struct Simulated {
 }
 
 /// Runs a goal without arguments at the first of these nodes, on a simulated machine that has as many. They have the
-/// same program, with metered code, a table of atoms in common, and one worker each. As on the Multi-PSI an answer
-/// brings one level of structure, and each reference is released by a message of its own.
+/// same program, with metered code, a table of atoms in common, and one worker each. As on the Multi-PSI each
+/// reference is released by a message of its own.
 pub fn simulate(nodes: &mut [&mut Node], goal: PredicateId, model: &Model) -> Result<Simulated, Stopped> {
     let count = nodes.len() as u32;
     assert_eq!(count, model.nodes(), "a machine of another size");
@@ -41,7 +41,8 @@ pub fn simulate(nodes: &mut [&mut Node], goal: PredicateId, model: &Model) -> Re
     let make = |id: NodeId| {
         let node = nodes.next().expect("a node is made once, in order");
         let first = (id == NodeId(0)).then_some(goal);
-        let options = Options { identities: false, depth: Depth::Off, batch: 1, ..Options::new(id, count) };
+        let Model { depth, black, .. } = *model;
+        let options = Options { identities: false, depth, black, batch: 1, ..Options::new(id, count) };
         let meter = Meter::new(model.clone());
         let reducer = Reducer::new(node, first, options, u32::MAX, Arc::default(), Some(meter));
         Machine::new(id, count, reducer, COSTS)

@@ -155,9 +155,11 @@ pub(crate) struct Engine {
     #[command(flatten)]
     pub(crate) nodes: Nodes,
     /// Runs the program on the nodes of a simulated machine, in virtual time: `multipsi:16` is the Multi-PSI with 16
-    /// nodes (any square up to 1600), `pim:16` one of faster processors and channels. With --stats: what each node and
-    /// the network did, the same each time.
-    #[arg(long, value_name = "MACHINE", conflicts_with_all = ["count", "stats_file", "trace", "schedule"])]
+    /// nodes (any square up to 1600), `pim:16` one of faster processors and channels. Settings may follow:
+    /// `multipsi:16,reduction=41us` is the time of a reduction, `depth=off`, `level` or `adaptive` how much of a
+    /// structure an answer brings, `tables=black` makes no reference white. With --stats: what each node and the
+    /// network did, the same each time.
+    #[arg(long, value_name = "MACHINE", conflicts_with_all = ["count", "trace", "schedule"])]
     pub(crate) simulate: Option<Simulate>,
     /// Prints reductions, suspensions, collections, words and times to standard error at the end. (Executables of `fifth build` do not count reductions.)
     #[arg(long)]
@@ -275,6 +277,7 @@ Examples:
     fifth lab run tr448
     fifth lab run tr448 --runs 1 --scale small
     fifth lab run tr448 --workers 1,2,4
+    fifth lab run multipsi/table1 --nodes 2,4
     fifth lab run all --out results
     mpirun -n 2 fifth lab run jmachine/table1 jmachine/table3
 
@@ -291,6 +294,10 @@ pub(crate) struct LabRun {
     /// Numbers of workers to measure with, separated by commas. Without it: up to the number of processors, each of the first eight, then doubling.
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = crate::workers::parse)]
     pub(crate) workers: Vec<u32>,
+    /// Numbers of nodes of this host, separated by commas, that multipsi experiments measure beside the simulated machine: threads, and
+    /// processes if fifth was built with MPI.
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) nodes: Vec<u32>,
     /// Runs of each program with each number of workers, and of each measurement of nodes of this host.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,

@@ -93,7 +93,7 @@ pub(crate) fn run_main(
     drop(err);
     let mut told = if record.is_some() || trace.is_some() { machine.told(started) } else { Vec::new() };
     if let Some(record) = record {
-        record.finish(machine, &mut told)?;
+        record.finish(machine, engine.simulate, &mut told)?;
     }
     if let Some(trace) = trace {
         let traces: Vec<Tracks> = told.into_iter().filter_map(|told| told.trace).collect();

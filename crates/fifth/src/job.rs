@@ -7,7 +7,7 @@ mod processes;
 #[cfg(feature = "mpi")]
 mod processes;
 
-pub(crate) use processes::{Job, measure_together};
+pub(crate) use processes::{Job, launched, measure_together};
 
 use lab::report::Table;
 use lab::{Config, Experiment};

@@ -4,7 +4,7 @@ use crate::cli::{self, Lab, LabRun};
 use crate::{job, output};
 use anyhow::{Context, bail};
 use lab::report::Report;
-use lab::{Config, EXPERIMENTS, Experiment, Finished, Host, Job, Scale};
+use lab::{Config, EXPERIMENTS, Experiment, Finished, Host, Job, Place, Scale};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
     let mut workers = if options.workers.is_empty() { up_to(processors()) } else { options.workers.clone() };
     workers.sort_unstable();
     workers.dedup();
-    let config = Config { workers, runs: options.runs, scale };
+    let config = Config { workers, nodes: options.nodes.clone(), runs: options.runs, scale };
     let Some(between_processes) = job::measure(&experiments, &config)? else { return Ok(0) };
     let mut between_processes = between_processes.into_iter();
     if let Some(folder) = &options.out {
@@ -139,8 +139,17 @@ impl Processes {
     }
     /// Text and figures go through pipes: whatever ends this process, no file is left behind.
     fn run_job(&self, job: &Job) -> anyhow::Result<Finished> {
-        let mut command = Command::new(&self.executable);
-        command.args(["run", "--workers"]).arg(job.workers.to_string());
+        let alone = || Command::new(&self.executable);
+        let (mut command, option) = match &job.place {
+            Place::Workers(workers) => (alone(), Some(("--workers", workers.to_string()))),
+            Place::Threads(nodes) => (alone(), Some(("--nodes", nodes.to_string()))),
+            Place::Simulated(machine) => (alone(), Some(("--simulate", machine.clone()))),
+            Place::Processes(nodes) => {
+                let command = job::launched(&self.executable, *nodes);
+                (command.context("fifth was built without MPI")?, None)
+            }
+        };
+        command.arg("run").args(option.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
         command.args(["--stats-file", "/dev/stderr", "/dev/stdin", "--"]).args(&job.arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start a process")?;
@@ -152,7 +161,9 @@ impl Processes {
             let told: Vec<&str> = told.lines().filter(|line| !line.starts_with('{')).collect();
             bail!("{}\n{}", output.status, told.join("\n").trim_end());
         }
-        let record = serde_json::from_str(&told)
+        // Launchers may have something to say, too.
+        let figures = told.lines().find(|line| line.starts_with('{')).unwrap_or(&told);
+        let record = serde_json::from_str(figures)
             .with_context(|| format!("the figures of the run cannot be read: {told:.200}"))?;
         Ok(Finished { stdout: String::from_utf8_lossy(&output.stdout).into_owned(), record })
     }
@@ -167,6 +178,9 @@ impl Processes {
 impl Host for Processes {
     fn run(&mut self, job: &Job) -> Result<Finished, String> {
         self.run_job(job).map_err(|error| format!("{error:#}"))
+    }
+    fn has_launcher(&self) -> bool {
+        job::launched(&self.executable, 1).is_some()
     }
     fn progress(&mut self, part: usize, parts: usize, what: &str) {
         if self.terminal {

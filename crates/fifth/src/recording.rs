@@ -2,6 +2,7 @@
 
 use crate::destination::Destination;
 use crate::driver::{Machine, Told};
+use crate::simulated::{self, Simulate};
 use distribution::{Counters, DEPTHS, KINDS};
 use lab::record::{NodeRecord, Record};
 use runtime::statistics::Statistics;
@@ -21,7 +22,12 @@ impl Recording {
         Recording { destination, started: Instant::now(), cpu: cpu_time() }
     }
     /// Writes what was measured, and what the nodes did.
-    pub(crate) fn finish(self, machine: &Machine, told: &mut [Told]) -> anyhow::Result<()> {
+    pub(crate) fn finish(
+        self,
+        machine: &Machine,
+        simulate: Option<Simulate>,
+        told: &mut [Told],
+    ) -> anyhow::Result<()> {
         let (wall, cpu) = (self.started.elapsed(), cpu_time().saturating_sub(self.cpu));
         let statistics: Vec<Statistics> = told.iter().map(|told| told.statistics.clone()).collect();
         let mut record = Record::new(0, &Statistics::sum(&statistics), &[], self.started, wall, cpu);
@@ -34,6 +40,7 @@ impl Recording {
                 record.workers = told.len() as u32;
                 record.nodes =
                     told.iter_mut().zip(&machine.counters).map(|(told, of)| node(told, of)).collect();
+                simulated::record(machine, simulate, &mut record);
             }
         }
         self.destination.write(0o666, |out| Ok(serde_json::to_writer(out, &record)?))
@@ -61,6 +68,7 @@ fn node(told: &mut Told, counters: &Counters) -> NodeRecord {
         exports: [counters.exports as u64, counters.exports_most as u64],
         imports: [counters.imports as u64, counters.imports_most as u64],
         collections: std::mem::take(collections),
+        simulated: None,
     }
 }
 

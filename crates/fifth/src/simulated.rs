@@ -1,17 +1,22 @@
 //! `--simulate`: nodes of one process on a simulated machine, in virtual time, and what is said about such a run.
 
 use crate::driver::Machine;
-use distribution::{KINDS, Model, Simulated};
+use distribution::{Depth, KINDS, Model, Simulated};
+use lab::record::{Record, Simulation, Spent};
 use std::fmt;
 use std::io::Write;
 use std::str::FromStr;
 
-/// A machine that is known, and how many nodes it has.
+/// A machine that is known, how many nodes it has, and what is different from what it is by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Simulate {
     family: Family,
     /// A square.
     pub(crate) nodes: u32,
+    /// Nanoseconds of a reduction.
+    reduction: Option<u32>,
+    depth: Option<Depth>,
+    black: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,29 +25,75 @@ enum Family {
     Pim,
 }
 
+const DEPTHS: [(&str, Depth); 3] =
+    [("off", Depth::Off), ("level", Depth::OneLevel), ("adaptive", Depth::Adaptive)];
+const TABLES: [(&str, bool); 2] = [("white", false), ("black", true)];
+
 impl Simulate {
     pub(crate) fn model(self) -> Option<Model> {
-        match self.family {
+        let mut model = match self.family {
             Family::MultiPsi => Model::multi_psi(self.nodes),
             Family::Pim => Model::pim(self.nodes),
-        }
+        }?;
+        model.reduction = self.reduction.map_or(model.reduction, f64::from);
+        model.depth = self.depth.unwrap_or(model.depth);
+        model.black = self.black.unwrap_or(model.black);
+        Some(model)
     }
+
+    fn set(&mut self, setting: &str) -> Result<(), String> {
+        let unknown = || {
+            format!(
+                "`{setting}` is no setting; write reduction=41us (or ns), depth=off, depth=level, depth=adaptive, \
+                 tables=white or tables=black"
+            )
+        };
+        let (name, value) = setting.split_once('=').ok_or_else(unknown)?;
+        match name {
+            "reduction" => self.reduction = Some(nanoseconds(value).ok_or_else(unknown)?),
+            "depth" => self.depth = Some(named(&DEPTHS, value).ok_or_else(unknown)?),
+            "tables" => self.black = Some(named(&TABLES, value).ok_or_else(unknown)?),
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+}
+
+fn named<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+/// A time from 1 ns to 1 s.
+fn nanoseconds(text: &str) -> Option<u32> {
+    let (digits, unit) = match text.strip_suffix("us") {
+        Some(digits) => (digits, 1000),
+        None => (text.strip_suffix("ns")?, 1),
+    };
+    let time = digits.parse::<u32>().ok()?.checked_mul(unit)?;
+    (1..=1_000_000_000).contains(&time).then_some(time)
 }
 
 impl FromStr for Simulate {
     type Err = String;
     fn from_str(text: &str) -> Result<Simulate, String> {
-        let unknown = || format!("`{text}` is no machine; write multipsi:16 or pim:16");
-        let (family, nodes) = text.split_once(':').ok_or_else(unknown)?;
+        let mut parts = text.split(',');
+        let machine = parts.next().unwrap_or_default();
+        let unknown = || format!("`{machine}` is no machine; write multipsi:16 or pim:16");
+        let (family, nodes) = machine.split_once(':').ok_or_else(unknown)?;
         let family = match family {
             "multipsi" => Family::MultiPsi,
             "pim" => Family::Pim,
             _ => return Err(unknown()),
         };
-        let simulate = Simulate { family, nodes: nodes.parse().map_err(|_| unknown())? };
-        let squares =
-            || format!("`{nodes}` nodes: they make a square, so 4, 9, 16, 25 or any other up to 1600");
-        simulate.model().map(|_| simulate).ok_or_else(squares)
+        let nodes = nodes.parse().map_err(|_| unknown())?;
+        let mut simulate = Simulate { family, nodes, reduction: None, depth: None, black: None };
+        if simulate.model().is_none() {
+            return Err(format!(
+                "`{nodes}` nodes: they make a square, so 4, 9, 16, 25 or any other up to 1600"
+            ));
+        }
+        parts.try_for_each(|setting| simulate.set(setting))?;
+        Ok(simulate)
     }
 }
 
@@ -52,8 +103,38 @@ impl fmt::Display for Simulate {
             Family::MultiPsi => "multipsi",
             Family::Pim => "pim",
         };
-        write!(f, "{family}:{}", self.nodes)
+        write!(f, "{family}:{}", self.nodes)?;
+        if let Some(time) = self.reduction {
+            write!(f, ",reduction={time}ns")?;
+        }
+        if let Some((name, _)) = DEPTHS.iter().find(|(_, depth)| Some(*depth) == self.depth) {
+            write!(f, ",depth={name}")?;
+        }
+        if let Some((name, _)) = TABLES.iter().find(|(_, black)| Some(*black) == self.black) {
+            write!(f, ",tables={name}")?;
+        }
+        Ok(())
     }
+}
+
+/// What only a simulation knows, for `--stats-file`.
+pub(crate) fn record(machine: &Machine, simulate: Option<Simulate>, record: &mut Record) {
+    let model = simulate.and_then(Simulate::model);
+    let Some((model, run)) = model.zip(machine.simulated.as_ref()) else { return };
+    let seconds = |cycles: u64| cycles as f64 * model.cycle / 1e9;
+    for (node, work) in record.nodes.iter_mut().zip(&run.work) {
+        node.simulated = Some(Spent {
+            reducing_seconds: seconds(work.reducing),
+            handling_seconds: seconds(work.messages),
+            references: work.references,
+            bytes: work.bytes.iter().sum(),
+        });
+    }
+    record.simulation = Some(Simulation {
+        seconds: seconds(run.cycles),
+        channel_bytes: run.channels.clone(),
+        channel_bytes_per_second: 1e9 / model.cycle,
+    });
 }
 
 /// `--stats` of a simulated run: figures that are the same each time. Nothing that a clock of this host said.
@@ -111,14 +192,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_have_names_and_sizes() {
-        for known in ["multipsi:4", "multipsi:16", "multipsi:1600", "pim:64"] {
+    fn machines_have_names_and_sizes_and_settings() {
+        for known in [
+            "multipsi:4",
+            "multipsi:1600",
+            "pim:64",
+            "multipsi:16,reduction=41000ns",
+            "pim:9,depth=level",
+            "pim:9,reduction=1ns,depth=adaptive,tables=black",
+        ] {
             assert_eq!(known.parse::<Simulate>().map(|machine| machine.to_string()), Ok(known.into()));
         }
-        for wrong in
-            ["", "multipsi", "multipsi:1", "multipsi:8", "multipsi:1681", "multipsi:-4", "cm5:16", "pim:x"]
-        {
+        for wrong in [
+            "",
+            "multipsi",
+            "multipsi:1",
+            "multipsi:8",
+            "multipsi:1681",
+            "multipsi:-4",
+            "cm5:16",
+            "pim:x",
+            "pim:9,",
+            "pim:9,reduction",
+            "pim:9,reduction=41",
+            "pim:9,reduction=0us",
+            "pim:9,reduction=5000000us",
+            "pim:9,depth=2",
+            "pim:9,colour=black",
+        ] {
             assert!(wrong.parse::<Simulate>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn settings_change_the_model() {
+        let model = |text: &str| text.parse::<Simulate>().expect("known").model().expect("a square");
+        let (plain, set) =
+            (model("multipsi:16"), model("multipsi:16,reduction=41us,depth=adaptive,tables=black"));
+        assert_eq!((plain.reduction, plain.depth, plain.black), (22_000.0, Depth::Off, false));
+        assert_eq!((set.reduction, set.depth, set.black), (41_000.0, Depth::Adaptive, true));
     }
 }

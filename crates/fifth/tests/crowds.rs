@@ -17,7 +17,7 @@ const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 /// A benchmark, what is written differently in its text, and its arguments.
 type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const SIZES: [Size; 28] = [
+const SIZES: [Size; 30] = [
     ("atoms", &[("1000000", "20000")], &[]),
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
@@ -31,6 +31,8 @@ const SIZES: [Size; 28] = [
     ("livedata", &[("tree(20,", "tree(14,"), ("1000000", "50000")], &[]),
     ("loop", &[("1500000000", "100000000")], &[]),
     ("merge", &[("1000000", "50000")], &[]),
+    ("nodes_bestpath", &[], &["60"]),
+    ("nodes_pentomino", &[], &["4", "6", "2"]),
     ("nrev", &[("2000", "100"), ("1000", "300")], &[]),
     ("paths", &[("330", "60")], &[]),
     ("pentomino", &[("Q/6 < 4, Q mod 6 < 3", "Q < 3")], &[]),

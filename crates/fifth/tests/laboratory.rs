@@ -46,6 +46,27 @@ fn known_answers_are_found() {
     }
 }
 
+/// Coverings of boards, and cheapest ways through grids, as plain sequential programs in another language have found
+/// them. They are the same on one node, on three, and on simulated machines, with any number of dealers and blocks.
+#[test]
+fn programs_for_nodes_give_known_answers_wherever_they_run() {
+    for (name, arguments, answer) in [
+        ("nodes_pentomino", "3 5 1", "28\n"),
+        ("nodes_pentomino", "4 5 2", "200\n"),
+        ("nodes_pentomino", "5 5 2 3", "2568\n"),
+        ("nodes_bestpath", "10 3", "[713,36093]\n"),
+        ("nodes_bestpath", "20 1", "[1222,271626]\n"),
+        ("nodes_bestpath", "40", "[2317,1978057]\n"),
+    ] {
+        let arguments: Vec<String> = arguments.split(' ').map(String::from).collect();
+        for options in [&[][..], &["--nodes", "3"], &["--simulate", "multipsi:4"], &["--simulate", "pim:9"]] {
+            let (given, _) = execute::compiled(options, &[bench(name)], &arguments, b"").expect("it starts");
+            let stdout = String::from_utf8_lossy(&given.stdout);
+            assert_eq!(stdout, answer, "{name} {arguments:?} {options:?}: {}", given.stderr);
+        }
+    }
+}
+
 /// The command with these arguments: exit code, standard output and standard error.
 fn lab(arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
@@ -85,6 +106,29 @@ fn a_small_experiment_runs_and_writes_its_files() {
     assert!((6 + 8..=6 + 12).contains(&read("report.html").matches("<svg").count()));
     // What cannot be removed is only litter.
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// On simulated machines nothing hangs on this host.
+#[test]
+fn a_simulated_report_is_the_same_byte_for_byte() {
+    let names = ["multipsi/table1", "multipsi/fig5"];
+    let run = || lab(&[&["run"], &names[..], &["--scale", "small"]].concat());
+    let (code, stdout, stderr) = run();
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    for what in
+        ["183,405*", "41,600*", "all black, depth off", "pim:9", "41^", "~ follows from inputs and counts"]
+    {
+        assert!(stdout.contains(what), "no {what} in\n{stdout}");
+    }
+    assert_eq!((code, stdout, stderr), run());
+}
+
+#[test]
+fn nodes_of_this_host_are_measured_beside_the_simulated_ones() {
+    let (code, stdout, stderr) =
+        lab(&["run", "multipsi/table1", "--scale", "small", "--nodes", "2", "--runs", "1"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("2 threads %"), "{stdout}");
 }
 
 #[test]

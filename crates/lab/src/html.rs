@@ -1,6 +1,6 @@
 //! One page for all reports of a session; it needs no other file.
 
-use crate::report::{Cell, PUBLISHED_MARK, Report, Table};
+use crate::report::{Cell, Report, Table, marks};
 use crate::svg;
 use crate::svg::escaped;
 
@@ -32,7 +32,7 @@ fn section(report: &Report) -> String {
     for table in &report.tables {
         out += &format!("<h2>{}</h2>\n{}{}", escaped(&table.title), grid(table), paragraph(&table.note));
     }
-    out += &paragraph(PUBLISHED_MARK);
+    out += &paragraph(&marks(report));
     for chart in &report.charts {
         out += &svg::chart(chart);
     }
@@ -47,6 +47,8 @@ fn grid(table: &Table) -> String {
             let class = match cell {
                 Cell::Text(_) => " class=\"text\"",
                 Cell::Published(..) => " class=\"published\"",
+                Cell::Input(..) => " class=\"input\"",
+                Cell::Derived(..) => " class=\"derived\"",
                 Cell::Measured(..) | Cell::Absent => "",
             };
             format!("<td{class}>{}</td>", escaped(&cell.show()))

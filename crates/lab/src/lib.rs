@@ -54,7 +54,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jmachine::FIG5,
     jmachine::FIG6,
     jmachine::TABLE5,
-    multipsi::TRAFFIC,
+    multipsi::TABLE1,
+    multipsi::FIG5,
     jump1::FIG11,
     jump1::TABLE3,
     jump1::FIG12,
@@ -91,6 +92,8 @@ pub fn between_processes(name: &str) -> Option<Between> {
 pub struct Config {
     /// Numbers of workers, each measured.
     pub workers: Vec<u32>,
+    /// Numbers of nodes of this host, each measured by experiments that simulate nodes otherwise.
+    pub nodes: Vec<u32>,
     /// Runs of each program with each number of workers.
     pub runs: u32,
     /// Size of the problems.
@@ -113,8 +116,21 @@ pub struct Job {
     pub program: &'static Program,
     /// Its arguments.
     pub arguments: Vec<&'static str>,
-    /// Workers of the node.
-    pub workers: u32,
+    /// Where it runs.
+    pub place: Place,
+}
+
+/// What runs a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A node with this number of workers.
+    Workers(u32),
+    /// Nodes that are threads of a process.
+    Threads(u32),
+    /// Nodes that are processes under an MPI launcher.
+    Processes(u32),
+    /// A simulated machine, as the option `--simulate` names it.
+    Simulated(String),
 }
 
 /// What a run gave.
@@ -130,6 +146,10 @@ pub struct Finished {
 pub trait Host {
     /// Runs a program in a fresh process. The error says why it could not.
     fn run(&mut self, job: &Job) -> Result<Finished, String>;
+    /// Whether it can run nodes that are processes.
+    fn has_launcher(&self) -> bool {
+        false
+    }
     /// Tells somebody who watches what comes next: part `part` of `parts`.
     fn progress(&mut self, part: usize, parts: usize, what: &str);
     /// The machine that measures, for the record.

@@ -58,6 +58,24 @@ pub static TRIANGLE: Program = Program {
     full: Size { arguments: &[], answer: "[438984,16654065]" },
     small: Size { arguments: &["third"], answer: "[133,15945]" },
 };
+/// Covering a board with pentominoes.
+pub static PENTOMINO: Program = Program {
+    name: "pentomino",
+    about: "all coverings of 5 x 6 squares by pentominoes (small: 4 x 5); a dealer puts down three pieces (small: two) in each \
+            way, and deals the boards to the other nodes in turn",
+    text: include_str!("../../../benches/nodes_pentomino.kl1"),
+    full: Size { arguments: &["5", "6", "3"], answer: "2164" },
+    small: Size { arguments: &["4", "5", "2"], answer: "200" },
+};
+/// Cheapest ways through a grid.
+pub static BESTPATH: Program = Program {
+    name: "bestpath",
+    about: "the cheapest ways from a corner of a grid of 330 x 330 squares (small: 40 x 40) to all others; a square is a \
+            process, and each node has 16 blocks of them (small: 4)",
+    text: include_str!("../../../benches/nodes_bestpath.kl1"),
+    full: Size { arguments: &["330", "4"], answer: "[16900,994667992]" },
+    small: Size { arguments: &["40", "2"], answer: "[2317,1978057]" },
+};
 
 #[cfg(test)]
 mod tests {
@@ -65,7 +83,7 @@ mod tests {
 
     #[test]
     fn answers_of_full_size_stand_in_the_programs() {
-        for program in [&PUZZLE, &KL1CMP, &TRIANGLE] {
+        for program in [&PUZZLE, &KL1CMP, &TRIANGLE, &PENTOMINO, &BESTPATH] {
             let line = format!("% stdout: {}\n", program.full.answer);
             assert!(program.text.contains(&line), "{}", program.name);
         }

@@ -34,6 +34,9 @@ pub struct Record {
     /// What each of several nodes did; empty of one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeRecord>,
+    /// What the simulated machine did, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<Simulation>,
 }
 
 /// The figures of one of several nodes.
@@ -61,6 +64,33 @@ pub struct NodeRecord {
     pub imports: [u64; 2],
     /// Every collection, in order.
     pub collections: Vec<Sample>,
+    /// Of a node of a simulated machine: what it spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Spent>,
+}
+
+/// What a simulated node did, and how much virtual time it took.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Spent {
+    /// How long it reduced.
+    pub reducing_seconds: f64,
+    /// How long it sent and received messages.
+    pub handling_seconds: f64,
+    /// White and black references in the messages that it sent.
+    pub references: [u64; 2],
+    /// Bytes of these messages.
+    pub bytes: u64,
+}
+
+/// What is known of a simulated machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Simulation {
+    /// Virtual time of the run.
+    pub seconds: f64,
+    /// Bytes that each channel between two nodes carried.
+    pub channel_bytes: Vec<u64>,
+    /// What a channel can carry in a second of virtual time.
+    pub channel_bytes_per_second: f64,
 }
 
 /// Kind of a collection.
@@ -134,6 +164,7 @@ impl Record {
             mails: statistics.mails,
             collections: samples(collections, started),
             nodes: Vec::new(),
+            simulation: None,
         }
     }
     /// Time in collections.

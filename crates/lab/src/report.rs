@@ -63,6 +63,10 @@ pub enum Cell {
     Measured(f64, usize),
     /// A value from the paper, as it is printed there.
     Published(f64, usize),
+    /// A value that a model was given.
+    Input(f64, usize),
+    /// A value that follows from inputs and counts: it says no more than they do.
+    Derived(f64, usize),
     /// There is no such value.
     Absent,
 }
@@ -83,6 +87,8 @@ impl Cell {
             Cell::Text(text) => text.clone(),
             Cell::Measured(value, decimals) => grouped(*value, *decimals),
             Cell::Published(value, decimals) => format!("{}*", grouped(*value, *decimals)),
+            Cell::Input(value, decimals) => format!("{}^", grouped(*value, *decimals)),
+            Cell::Derived(value, decimals) => format!("{}~", grouped(*value, *decimals)),
             Cell::Absent => "-".into(),
         }
     }
@@ -90,14 +96,27 @@ impl Cell {
     pub fn exact(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
-            Cell::Measured(value, _) | Cell::Published(value, _) => format!("{value}"),
+            Cell::Measured(value, _)
+            | Cell::Published(value, _)
+            | Cell::Input(value, _)
+            | Cell::Derived(value, _) => format!("{value}"),
             Cell::Absent => String::new(),
         }
     }
 }
 
-/// What the star after a value means.
-pub const PUBLISHED_MARK: &str = "* published, not measured here";
+/// What the marks after values mean, as far as a report has them.
+pub fn marks(report: &Report) -> String {
+    let cells = || report.tables.iter().flat_map(|table| &table.rows).flatten();
+    let mut marks = String::from("* published, not measured here");
+    if cells().any(|cell| matches!(cell, Cell::Input(..))) {
+        marks += "; ^ an input of the model";
+    }
+    if cells().any(|cell| matches!(cell, Cell::Derived(..))) {
+        marks += "; ~ follows from inputs and counts";
+    }
+    marks
+}
 
 /// Digits in groups of three.
 pub fn grouped(value: f64, decimals: usize) -> String {

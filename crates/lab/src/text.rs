@@ -1,6 +1,6 @@
 //! A report for a terminal.
 
-use crate::report::{Cell, PUBLISHED_MARK, Report, Table};
+use crate::report::{Cell, Report, Table, marks};
 
 /// Characters of a line of running text.
 const WIDTH: usize = 100;
@@ -17,7 +17,7 @@ pub fn report(report: &Report) -> String {
         out += &format!("\n{}\n{}", table.title, grid(table));
         out += &wrapped(&table.note);
     }
-    out + &format!("\n{PUBLISHED_MARK}\n")
+    out + &format!("\n{}\n", marks(report))
 }
 
 fn wrapped(text: &str) -> String {

@@ -4,7 +4,7 @@
 use expect_test::expect_file;
 use lab::record::{Kind, Record, Sample, Share};
 use lab::report::{Cell, Chart, Group, Report, Series, Table};
-use lab::{Config, Finished, Host, Job, Scale};
+use lab::{Config, Finished, Host, Job, Place, Scale};
 
 fn report() -> Report {
     let text = |text: &str| Cell::Text(text.into());
@@ -122,10 +122,11 @@ struct Fixed {
 
 impl Host for Fixed {
     fn run(&mut self, job: &Job) -> Result<Finished, String> {
+        let Place::Workers(workers) = job.place else { return Err(format!("one node: {:?}", job.place)) };
         // Worker 0 copies all of the first collection; then each has its part.
         let share = |n: u64, worker: u32| Share {
             worker,
-            words_copied: 100 * n / u64::from(job.workers.min(n as u32)),
+            words_copied: 100 * n / u64::from(workers.min(n as u32)),
             busy_seconds: if worker == 0 { 0.01 * n as f64 } else { 0.005 * n as f64 },
         };
         let sample = |n: u64| Sample {
@@ -137,21 +138,22 @@ impl Host for Fixed {
             heap_words: 1000 * n,
             ready_words: 10 * n,
             waiting_words: n,
-            shares: (0..job.workers.min(n as u32)).map(|worker| share(n, worker)).collect(),
+            shares: (0..workers.min(n as u32)).map(|worker| share(n, worker)).collect(),
         };
         let record = Record {
-            workers: job.workers,
-            wall_seconds: 1.06 / f64::from(job.workers),
+            workers,
+            wall_seconds: 1.06 / f64::from(workers),
             cpu_seconds: 1.0,
             reductions: 1_000_000,
             suspensions: 1000,
             resumptions: 1000,
             words_allocated: 500_000,
-            shared_writes: 2000 * u64::from(job.workers - 1),
-            shared_writes_lost: 10 * u64::from(job.workers - 1),
-            mails: 500 * u64::from(job.workers - 1),
+            shared_writes: 2000 * u64::from(workers - 1),
+            shared_writes_lost: 10 * u64::from(workers - 1),
+            mails: 500 * u64::from(workers - 1),
             collections: (1..=3).map(sample).collect(),
             nodes: Vec::new(),
+            simulation: None,
         };
         let scales = [Scale::Small, Scale::Full].map(|scale| job.program.size(scale));
         let size = scales.into_iter().find(|size| size.arguments == job.arguments).ok_or("no such size")?;
@@ -169,7 +171,7 @@ impl Host for Fixed {
 fn an_experiment_computes_what_its_columns_say() {
     let experiment = lab::find("tr448").expect("it is in the list");
     let mut host = Fixed { answer: None, asked: Vec::new() };
-    let config = Config { workers: vec![1, 2], runs: 3, scale: Scale::Small };
+    let config = Config { workers: vec![1, 2], nodes: vec![], runs: 3, scale: Scale::Small };
     let report = (experiment.run)(experiment, &mut host, &config).expect("all answers are right");
     expect_file!["golden/tr448.txt"].assert_eq(&lab::text::report(&report));
     assert_eq!(host.asked.len(), 18);
@@ -184,7 +186,7 @@ fn an_experiment_computes_what_its_columns_say() {
 fn a_wrong_answer_is_no_measurement() {
     let experiment = lab::find("tr448").expect("it is in the list");
     let mut host = Fixed { answer: Some("41"), asked: Vec::new() };
-    let config = Config { workers: vec![1], runs: 1, scale: Scale::Full };
+    let config = Config { workers: vec![1], nodes: vec![], runs: 1, scale: Scale::Full };
     let error = (experiment.run)(experiment, &mut host, &config).expect_err("41 is wrong");
     assert_eq!(error.to_string(), "puzzle3d: the answer is 41, and should be 4196");
 }

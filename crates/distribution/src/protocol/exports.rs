@@ -292,7 +292,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
         words[first] = Token::of_list(count);
         // Whoever reads a list goes on with its tail, and hardly anybody else has it.
-        self.put(words, tail, 0, Way { black: false, ..way });
+        self.put(words, tail, 0, Way { black: self.protocol.options.black, ..way });
     }
 }
 

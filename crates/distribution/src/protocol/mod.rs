@@ -68,12 +68,16 @@ pub struct Options {
     pub hops: u16,
     /// A batch of releases is sent when it has this number of items.
     pub batch: usize,
+    /// Every reference is found again when the same term is sent again; otherwise those to the tails of lists that
+    /// answer are not (white ones).
+    pub black: bool,
 }
 
 impl Options {
     /// Those of a node among `nodes`.
     pub fn new(node: NodeId, nodes: u32) -> Options {
-        Options { node, nodes, exponent: 56, depth: Depth::default(), identities: true, hops: 16, batch: 64 }
+        let (exponent, depth, hops, batch) = (56, Depth::default(), 16, 64);
+        Options { node, nodes, exponent, depth, identities: true, hops, batch, black: false }
     }
 }
 

@@ -10,6 +10,8 @@ use fabric::{NodeId, mpi};
 use lab::report::Table;
 use lab::{Config, Experiment};
 use runtime::node::Node;
+use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 use term::abi::PredicateId;
 
@@ -116,4 +118,10 @@ pub(crate) fn measure_together(
     let tables = measured.inspect_err(output::error)?;
     session.finish();
     Ok(first.then_some(tables))
+}
+
+/// A job of this number of processes of an executable, to which its arguments are to be added. Its first process has
+/// the standard input. `None` in a process of a job: launchers do not start each other.
+pub(crate) fn launched(executable: &Path, nodes: u32) -> Option<Command> {
+    (super::size() == 1).then(|| mpi::launch::processes(executable, nodes))
 }

@@ -5,6 +5,8 @@ use arrays::Arrays;
 use lab::report::Table;
 use lab::{Config, Experiment};
 use runtime::node::Node;
+use std::path::Path;
+use std::process::Command;
 use term::abi::PredicateId;
 
 /// None.
@@ -55,4 +57,9 @@ pub(crate) fn measure_together(
     _: &Config,
 ) -> anyhow::Result<Option<Vec<Table>>> {
     missing(size)
+}
+
+/// A job of this number of processes of an executable: there are none without MPI.
+pub(crate) fn launched(_: &Path, _: u32) -> Option<Command> {
+    None
 }

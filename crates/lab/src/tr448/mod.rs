@@ -10,7 +10,7 @@
 use crate::programs::{KL1CMP, PUZZLE, Program, TRIANGLE};
 use crate::record::{Record, Sample, Share};
 use crate::report::{Report, median};
-use crate::{Config, Error, Experiment, Host, Job, Scale};
+use crate::{Config, Error, Experiment, Host, Job, Place, Scale};
 
 mod charts;
 mod tables;
@@ -123,7 +123,8 @@ fn measure(host: &mut dyn Host, config: &Config) -> Result<Vec<Runs>, Error> {
             let size = case.program.size(config.scale);
             let part = turn * (parts / config.runs as usize) + n + 1;
             host.progress(part, parts, &format!("{name}, {}, run {}", people(*workers), turn + 1));
-            let job = Job { program: case.program, arguments: size.arguments.to_vec(), workers: *workers };
+            let (arguments, place) = (size.arguments.to_vec(), Place::Workers(*workers));
+            let job = Job { program: case.program, arguments, place };
             let finished = host.run(&job).map_err(|why| Error(format!("{name}: {why}")))?;
             if finished.stdout.trim_end() != size.answer {
                 let given = finished.stdout.trim_end();
