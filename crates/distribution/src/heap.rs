@@ -1,6 +1,7 @@
 //! A [`Store`] over a node of the runtime, between its turns.
 
 use crate::store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
+use fabric::NodeId;
 use num_bigint::{BigInt, Sign};
 use runtime::terms::{View, deref};
 use runtime::worker::Worker;
@@ -129,12 +130,18 @@ impl Store for Heap<'_> {
     fn anchored(&self, export: ExportId) -> Option<Word> {
         self.worker.anchored(export.0)
     }
+    fn set_distance(&mut self, export: ExportId, distance: u8) {
+        self.worker.set_anchor_distance(export.0, distance);
+    }
     fn release(&mut self, export: ExportId) {
         self.worker.release_anchor(export.0);
     }
     fn mark(&mut self, value: Word, export: ExportId) {
         if deref(value).tag() != Tag::Ref {
-            // Structures have no note of their export: a second one gets another number.
+            // Without identities a second export of a structure gets another number.
+            if self.worker.options().identities {
+                self.worker.note_export(value, export.0);
+            }
             return;
         }
         self.worker.mark(value, export.0);
@@ -144,7 +151,10 @@ impl Store for Heap<'_> {
         }
     }
     fn exported(&self, value: Word) -> Option<ExportId> {
-        self.worker.marker_of(value).map(ExportId)
+        match deref(value).tag() {
+            Tag::Ref => self.worker.marker_of(value).map(ExportId),
+            _ => self.worker.noted_export(value).map(ExportId),
+        }
     }
 
     fn import(&mut self, import: ImportId) -> Word {
@@ -178,11 +188,13 @@ impl Store for Heap<'_> {
         right
     }
 
-    fn identity(&self, _: Word) -> Option<StructureId> {
-        None
+    fn identity(&self, value: Word) -> Option<StructureId> {
+        self.worker.identity(value).map(|(node, serial)| StructureId { node: NodeId(node), serial })
     }
-    fn identify(&mut self, _: Word, _: StructureId) {}
-    fn copy(&self, _: StructureId) -> Option<Word> {
-        None
+    fn identify(&mut self, value: Word, identity: StructureId) {
+        self.worker.identify(value, (identity.node.0, identity.serial));
+    }
+    fn copy(&self, identity: StructureId) -> Option<Word> {
+        self.worker.identified((identity.node.0, identity.serial))
     }
 }

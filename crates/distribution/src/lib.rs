@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod balance;
 mod heap;
 mod letters;
 mod message;
@@ -29,7 +30,7 @@ mod store;
 mod tokens;
 
 pub use heap::Heap;
-pub use message::{Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
+pub use message::{Distance, Distances, Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
 pub use model::{Model, Work};
 pub use protocol::{Counters, DEPTHS, Depth, Fault, Goal, Options, Post, Protocol, With};
 #[cfg(feature = "mpi")]

@@ -6,6 +6,7 @@
 
 use crate::tokens::Tokens;
 use fabric::{NodeId, Priority};
+use runtime::abroad::FAR;
 
 /// Nodes have numbers below this one: they have to fit into a reference.
 pub const NODES_MAX: u32 = 1 << 20;
@@ -49,6 +50,8 @@ pub enum Message<'a> {
         predicate: u32,
         /// How many arguments.
         arity: u8,
+        /// The sender gives it away because the receiver has nothing to do: the program has not sent it.
+        gift: bool,
         /// The arguments.
         arguments: Tokens<'a>,
     },
@@ -107,6 +110,31 @@ pub enum Message<'a> {
         /// The weight is 2 to this power.
         log2: u8,
     },
+    /// How far imports of the sender are from what some node's program holds.
+    Distances {
+        /// Of several imports.
+        items: Distances<'a>,
+    },
+    /// Collect everything: the sender is short of memory, and the receiver holds references to much of it.
+    Collect,
+    /// A node has nothing to do.
+    Hungry {
+        /// Which.
+        asker: NodeId,
+        /// How many nodes have passed this on.
+        hops: u8,
+    },
+    /// Nobody who was asked has a goal for the receiver now.
+    NoGoal,
+    /// What became of a goal that the receiver has given away.
+    Gained {
+        /// Its predicate.
+        predicate: u32,
+        /// It took long, compared with the messages for it.
+        much: bool,
+    },
+    /// The sender has goals that any node may reduce.
+    Offer,
 }
 
 const THROW: u64 = 0;
@@ -117,9 +145,33 @@ const UNIFY: u64 = 4;
 const RELEASE: u64 = 5;
 const WANT: u64 = 6;
 const GRANT: u64 = 7;
+const DISTANCES: u64 = 8;
+const COLLECT: u64 = 9;
+const HUNGRY: u64 = 10;
+const NO_GOAL: u64 = 11;
+const GAINED: u64 = 12;
+const OFFER: u64 = 13;
+/// Most nodes that pass [`Message::Hungry`] on.
+pub(crate) const HOPS_MAX: u8 = 3;
+/// The kinds below are about terms and goals, the others about who wants goals.
+pub(crate) const TABLES: usize = HUNGRY as usize;
 /// Names of the kinds of messages, in the order of [`Message::kind`].
-pub const KINDS: [&str; 8] =
-    ["throw_goal", "read", "answer_value", "unbound", "unify", "release", "want_weight", "grant_weight"];
+pub const KINDS: [&str; 14] = [
+    "throw_goal",
+    "read",
+    "answer_value",
+    "unbound",
+    "unify",
+    "release",
+    "want_weight",
+    "grant_weight",
+    "distances",
+    "collect",
+    "hungry",
+    "no_goal",
+    "gained",
+    "offer",
+];
 /// Weights in words are at most 2 to this power.
 pub(crate) const LOG2_MAX: u8 = 62;
 
@@ -135,6 +187,12 @@ impl<'a> Message<'a> {
             Message::Release { .. } => RELEASE,
             Message::WantWeight { .. } => WANT,
             Message::Grant { .. } => GRANT,
+            Message::Distances { .. } => DISTANCES,
+            Message::Collect => COLLECT,
+            Message::Hungry { .. } => HUNGRY,
+            Message::NoGoal => NO_GOAL,
+            Message::Gained { .. } => GAINED,
+            Message::Offer => OFFER,
         };
         kind as usize
     }
@@ -153,8 +211,8 @@ impl<'a> Message<'a> {
             kind | u64::from(flag) << 4 | u64::from(small) << 8 | u64::from(number) << 32
         };
         match *self {
-            Message::Throw { priority, predicate, arity, arguments } => {
-                words.extend([first(false, arity.into(), predicate), priority as u64]);
+            Message::Throw { priority, predicate, arity, gift, arguments } => {
+                words.extend([first(gift, arity.into(), predicate), priority as u64]);
                 words.extend(arguments.words());
             }
             Message::Read { entry, reader, depth, hops, peek } => {
@@ -183,6 +241,13 @@ impl<'a> Message<'a> {
             Message::Grant { entry, import, log2 } => {
                 words.extend([first(false, log2.into(), import), entry.into()]);
             }
+            Message::Hungry { asker, hops } => words.push(first(false, hops.into(), asker.0)),
+            Message::Gained { predicate, much } => words.push(first(much, 0, predicate)),
+            Message::Distances { items } => {
+                words.push(first(false, 0, 0));
+                words.extend(items.0);
+            }
+            Message::NoGoal | Message::Offer | Message::Collect => words.push(first(false, 0, 0)),
         }
     }
     /// The message of these words, between `nodes` nodes. Its tokens are as they should be; what they refer to is not
@@ -191,7 +256,7 @@ impl<'a> Message<'a> {
         let (&first, rest) = words.split_first().ok_or(Malformed("an empty message"))?;
         let (flag, small, number) =
             ((first >> 4) as u8 & 15, (first >> 8) as u32 & 0xff_ffff, (first >> 32) as u32);
-        if flag > u8::from(first & 15 == READ) {
+        if flag > u8::from(matches!(first & 15, THROW | READ | GAINED)) {
             return Err(Malformed("an unknown flag"));
         }
         let node =
@@ -201,7 +266,13 @@ impl<'a> Message<'a> {
             (THROW, &[priority, ref rest @ ..]) => {
                 let arity = u8::try_from(small).map_err(|_| Malformed("a goal with too many arguments"))?;
                 let arguments = tokens(rest, arity.into())?;
-                Message::Throw { priority: priority as i64, predicate: number, arity, arguments }
+                Message::Throw {
+                    priority: priority as i64,
+                    predicate: number,
+                    arity,
+                    gift: flag == 1,
+                    arguments,
+                }
             }
             (READ, &[who, serial]) => {
                 let reader =
@@ -226,6 +297,16 @@ impl<'a> Message<'a> {
             (GRANT, &[entry]) if small <= LOG2_MAX.into() => {
                 Message::Grant { entry: half(entry)?, import: number, log2: small as u8 }
             }
+            (DISTANCES, rest) if small == 0 && number == 0 => {
+                Message::Distances { items: Distances::new(rest)? }
+            }
+            (COLLECT, &[]) if small == 0 && number == 0 => Message::Collect,
+            (HUNGRY, &[]) if small <= HOPS_MAX.into() => {
+                Message::Hungry { asker: node(number)?, hops: small as u8 }
+            }
+            (NO_GOAL, &[]) if small == 0 && number == 0 => Message::NoGoal,
+            (GAINED, &[]) if small == 0 => Message::Gained { predicate: number, much: flag == 1 },
+            (OFFER, &[]) if small == 0 && number == 0 => Message::Offer,
             _ => return Err(Malformed("an unknown kind or length of message")),
         })
     }
@@ -287,5 +368,46 @@ impl Iterator for Items<'_> {
             item.cancel = Some(Reader { node, import, serial: serial as u32 });
         }
         Some(item)
+    }
+}
+
+/// How far an import is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Distance {
+    /// The export at the receiver.
+    pub entry: u32,
+    /// The import at the sender.
+    pub import: u32,
+    /// Its weight.
+    pub weight: u64,
+    /// 1: the sender's program holds it. At most [`FAR`].
+    pub distance: u8,
+}
+
+/// Several [`Distance`]s, each as three words: entry and import, the weight, the distance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Distances<'a>(&'a [u64]);
+
+impl<'a> Distances<'a> {
+    /// Checks all words.
+    pub fn new(words: &'a [u64]) -> Result<Distances<'a>, Malformed> {
+        let (items, rest) = words.as_chunks::<3>();
+        if !rest.is_empty() || !items.iter().all(|[_, _, distance]| (1..=u64::from(FAR)).contains(distance)) {
+            return Err(Malformed("an unknown distance"));
+        }
+        Ok(Distances(words))
+    }
+    /// Appends an item's words.
+    pub fn push(words: &mut Vec<u64>, item: &Distance) {
+        words.extend([pair(item.entry, item.import), item.weight, item.distance.into()]);
+    }
+}
+
+impl Iterator for Distances<'_> {
+    type Item = Distance;
+    fn next(&mut self) -> Option<Distance> {
+        let &[both, weight, distance, ref rest @ ..] = self.0 else { return None };
+        self.0 = rest;
+        Some(Distance { entry: both as u32, import: (both >> 32) as u32, weight, distance: distance as u8 })
     }
 }

@@ -59,7 +59,8 @@ impl Model {
         };
         let (read, answer, throw) = ([25.0, 35.0], [42.0, 80.0], [85.0, 130.0]);
         let messages =
-            [throw, read, answer, read, answer, read, read, read].map(|pair| pair.map(|us| us * MICRO));
+            [throw, read, answer, read, answer, read, read, read, read, read, read, read, read, read]
+                .map(|pair| pair.map(|us| us * MICRO));
         let (depth, black) = (Depth::Off, false);
         Some(Model { network, cycle: 200.0, reduction: 22.0 * MICRO, slice: 8, messages, depth, black })
     }
@@ -73,6 +74,11 @@ impl Model {
     /// How many nodes it has.
     pub fn nodes(&self) -> u32 {
         self.network.topology.nodes()
+    }
+    /// Cycles of the work that a message is, at both ends: half of what a goal's takes.
+    pub(crate) fn message(&self) -> u64 {
+        let [send, receive] = self.messages[0];
+        self.cycles((send + receive) / 2.0) as u64
     }
     fn cycles(&self, nanoseconds: f64) -> f64 {
         nanoseconds / self.cycle
@@ -108,6 +114,9 @@ pub(crate) struct Meter {
 impl Meter {
     pub(crate) fn new(model: Model) -> Meter {
         Meter { model, work: Work::default(), owed: 0.0 }
+    }
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
     }
     pub(crate) fn slice(&self) -> u64 {
         self.model.slice

@@ -13,9 +13,10 @@
 //! - J3 A node with a meter is simulated: its turns are slices of reductions, and virtual time passes with each
 //!   reduction and message, before what follows from it is sent.
 
+use crate::balance::Balance;
 use crate::heap::Heap;
 use crate::letters::{Letters, noted};
-use crate::message::Message;
+use crate::message::{Message, TABLES};
 use crate::model::Meter;
 use crate::protocol::{Fault, Goal, Options, Post, Protocol};
 use crate::run::Part;
@@ -25,14 +26,22 @@ use machine::{Call, Context, Here, Program, Verdict, WORDS};
 use runtime::abroad::Outward;
 use runtime::node::{Node, Turn};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
+use runtime::schedule::thread_time;
 use runtime::waker::Waker;
 use std::sync::Arc;
+use term::Word;
 use term::abi::PredicateId;
 
 /// A message of the protocol.
 const PROTOCOL: u32 = 0;
 /// The run is over.
 const STOP: u32 = 1;
+/// What a message between threads or processes takes of both its nodes, about.
+const MESSAGE_NS: u64 = 1_000;
+/// Levels of structure that a gift brings of what it awaits.
+const GIFT_LEVELS: u8 = 64;
+/// A node that is short of memory asks that many to collect.
+const HOLDERS: usize = 3;
 
 /// See the module comment.
 pub(crate) struct Reducer<'a> {
@@ -55,6 +64,16 @@ pub(crate) struct Reducer<'a> {
     over: bool,
     /// How it ended, if it did so here, and when.
     ended: Option<(Time, RunOutcome)>,
+    balance: Balance,
+    /// Messages about terms and goals that have come.
+    received: u64,
+    /// Something has come since this node rested, or it has not rested.
+    woken: bool,
+    /// The last collection of everything left little room.
+    short: bool,
+    /// When this node last asked others to collect, and was asked, in seconds.
+    asked_to_collect: f64,
+    collected: f64,
 }
 
 /// What sending needs.
@@ -111,10 +130,33 @@ impl<'a> Reducer<'a> {
         meter: Option<Meter>,
     ) -> Reducer<'a> {
         let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters: Letters::of(node) };
-        let incoming = Vec::new();
         let (late, over, ended) = (Vec::new(), false, None);
-        let protocol = Protocol::new(options);
-        Reducer { node, goal, protocol, atoms, wakers, meter, outgoing, incoming, late, over, ended }
+        let identities = node.worker().options().identities;
+        let protocol = Protocol::new(Options { identities, ..options });
+        let (balances, message) = (
+            node.worker().options().balance,
+            meter.as_ref().map_or(MESSAGE_NS, |meter| meter.model().message()),
+        );
+        let balance = Balance::new(options.node, options.nodes, balances, message);
+        Reducer {
+            node,
+            goal,
+            protocol,
+            atoms,
+            wakers,
+            meter,
+            outgoing,
+            incoming: Vec::new(),
+            late,
+            over,
+            ended,
+            balance,
+            received: 0,
+            woken: true,
+            short: false,
+            asked_to_collect: f64::NEG_INFINITY,
+            collected: f64::NEG_INFINITY,
+        }
     }
 
     /// When all nodes are done: when the run ended here by itself, and how; or what waits.
@@ -152,8 +194,8 @@ impl<'a> Reducer<'a> {
 
     /// Tells the protocol what has happened; false if nothing has.
     fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
-        let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
-        let worker = node.worker();
+        let Reducer { node, atoms, protocol, outgoing, late, meter, balance, short: was_short, .. } = self;
+        let (worker, options) = (node.worker(), *protocol.options());
         let mut any = false;
         let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
         while let Some(event) = worker.next_outward() {
@@ -166,8 +208,7 @@ impl<'a> Reducer<'a> {
             let mut with = protocol.with(&mut heap, &mut mail);
             match event {
                 Outward::Throw { node, priority, predicate, args } => {
-                    let goal =
-                        Goal { priority, predicate: predicate.0, arguments: &args, values: awaits, white: 0 };
+                    let goal = thrown(priority, predicate, &args, awaits);
                     with.throw(NodeId(node), &goal);
                 }
                 Outward::Wanted { import } => with.wanted(ImportId(import)),
@@ -175,19 +216,160 @@ impl<'a> Reducer<'a> {
                 Outward::Bound { import, .. } => with.bound(ImportId(import)),
                 Outward::Marked { export } => with.marked(ExportId(export)),
                 Outward::Alias { a, b } => with.alias(a, b),
+                Outward::Offered => {
+                    balance.offered();
+                    let (own, nodes) = (options.node, options.nodes);
+                    let others = (0..nodes).map(NodeId).filter(|&to| to != own);
+                    others.for_each(|to| with.send(to, Message::Offer));
+                }
             }
         }
         let (dead, lost) = (worker.take_dead(), worker.take_lost());
+        let distances = worker.take_distances().map(|far| {
+            let far = far.into_iter().map(|(import, distance)| (ImportId(import), distance));
+            (far.collect::<Vec<_>>(), worker.is_short())
+        });
         let mut told = Vec::new();
         let mut heap = Heap::new(worker, *atoms, &mut told);
         let mut with = protocol.with(&mut heap, &mut mail);
         dead.into_iter().for_each(|import| with.dead(ImportId(import)));
         lost.into_iter().for_each(|export| with.lost(ExportId(export)));
+        if let Some((far, short)) = distances {
+            with.far(&far);
+            *was_short |= short;
+        }
         let marked = std::mem::take(late);
         any |= !marked.is_empty();
         marked.into_iter().for_each(|export| with.marked(export));
         late.append(&mut told);
         any
+    }
+
+    /// After a collection of everything that left little room: those who hold much of it are to collect, too.
+    fn ask_to_collect<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        let now = self.seconds(context);
+        if !std::mem::take(&mut self.short) || now < self.asked_to_collect + 1.0 {
+            return;
+        }
+        self.asked_to_collect = now;
+        for holder in self.protocol.holders().into_iter().take(HOLDERS) {
+            self.say(context, Some((holder, Message::Collect)));
+        }
+    }
+
+    /// Since the run began.
+    fn seconds<F: Fabric>(&self, context: &Context<'_, F>) -> f64 {
+        let nanoseconds = self.meter.as_ref().map_or(1.0, |meter| meter.model().cycle);
+        context.now().0 as f64 * nanoseconds / 1e9
+    }
+
+    /// Sends what the balance has to say.
+    fn say<F: Fabric>(&mut self, context: &mut Context<'_, F>, what: Option<(NodeId, Message<'_>)>) {
+        let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
+        if let Some((to, message)) = what {
+            let mut heap = Heap::new(node.worker(), *atoms, late);
+            protocol
+                .with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() })
+                .send(to, message);
+        }
+    }
+
+    /// Gives a goal to a node that has none, if there is one to spare.
+    fn feed<F: Fabric>(&mut self, context: &mut Context<'_, F>, to: NodeId) -> bool {
+        let Reducer { node, atoms, protocol, outgoing, late, meter, balance, .. } = self;
+        let worker = node.worker();
+        let spare = worker.take_spare(|predicate| balance.stays(predicate.0));
+        balance.looked(to, spare.is_some());
+        let Some((priority, predicate, args)) = spare else { return false };
+        let awaits = worker.predicates.get(predicate).awaits;
+        let goal = Goal { levels: GIFT_LEVELS, gift: true, ..thrown(priority, predicate, &args, awaits) };
+        let mut heap = Heap::new(worker, *atoms, late);
+        protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).throw(to, &goal);
+        true
+    }
+
+    /// Messages about terms and goals that this node has sent and received.
+    fn traffic(&self) -> u64 {
+        self.protocol.sent() + self.received
+    }
+
+    /// For how long this node has reduced: of a simulated one in cycles, of others in nanoseconds of its thread.
+    fn time(&self) -> u64 {
+        match &self.meter {
+            Some(meter) => meter.work.reducing,
+            None => thread_time().as_nanos() as u64,
+        }
+    }
+
+    /// What is done with a message before the tables get it.
+    fn consider<F: Fabric>(&mut self, context: &mut Context<'_, F>, from: NodeId, message: &Message<'_>) {
+        let told = match *message {
+            Message::Throw { predicate, gift: false, .. } => {
+                self.node.worker().place_here(PredicateId(predicate));
+                None
+            }
+            Message::Throw { predicate, gift: true, .. } => {
+                let told = self.balance.close(self.traffic());
+                self.balance.got(from, predicate, self.traffic());
+                told
+            }
+            Message::Hungry { asker, .. } if self.feed(context, asker) => None,
+            Message::Hungry { asker, hops } => self.balance.pass_on(asker, hops),
+            Message::NoGoal => {
+                self.balance.no_goal();
+                self.balance.close(self.traffic())
+            }
+            Message::Gained { predicate, much } => {
+                self.balance.gained(predicate, much);
+                None
+            }
+            Message::Collect => {
+                // No node asks more often.
+                let now = self.seconds(context);
+                if now >= self.collected + 1.0 {
+                    self.collected = now;
+                    self.node.worker().collect_soon();
+                }
+                None
+            }
+            Message::Offer => {
+                self.woken |= self.balance.offered();
+                None
+            }
+            _ => None,
+        };
+        self.say(context, told);
+        let of_tables = message.kind() < TABLES;
+        self.received += u64::from(of_tables);
+        self.woken |= of_tables;
+    }
+
+    /// The node has nothing to do.
+    fn rest<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        if !std::mem::take(&mut self.woken) {
+            return;
+        }
+        if self.balance.measures() && !self.node.has_waiting() {
+            let told = self.balance.close(self.traffic());
+            self.say(context, told);
+        }
+        let asked = self.balance.rest();
+        self.say(context, asked);
+    }
+
+    /// A turn, and how long it took if that is to be known.
+    fn turn<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> Turn {
+        let begin = self.balance.measures().then(|| self.time());
+        let turn = match &mut self.meter {
+            None => self.node.turn(),
+            Some(meter) => {
+                let (turn, reductions) = self.node.turn_within(meter.slice());
+                context.spend(meter.reduce(reductions));
+                turn
+            }
+        };
+        begin.into_iter().for_each(|begin| self.balance.spend(self.time() - begin));
+        turn
     }
 
     /// J1.
@@ -196,6 +378,11 @@ impl<'a> Reducer<'a> {
             self.wakers.get(to.0 as usize).inspect(|waker| waker.wake());
         }
     }
+}
+
+/// A goal that goes to another node because the program says so.
+fn thrown(priority: i64, predicate: PredicateId, arguments: &[Word], values: u64) -> Goal<'_, Word> {
+    Goal { priority, predicate: predicate.0, arguments, values, levels: 1, gift: false, white: 0 }
 }
 
 impl Program for Reducer<'_> {
@@ -211,27 +398,34 @@ impl Program for Reducer<'_> {
                 self.node.end(Some(RunOutcome::Success));
             }
             PROTOCOL => {
-                let Reducer { node, atoms, protocol, outgoing, incoming, late, meter, .. } = self;
+                let mut incoming = std::mem::take(&mut self.incoming);
                 let words = if call.payload.is_empty() {
                     call.words
                 } else {
                     let (chunks, _) = call.payload.as_chunks::<8>();
                     incoming.clear();
                     incoming.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
-                    incoming
+                    &incoming
                 };
-                let received = Message::read(words, protocol.options().nodes)
-                    .map_err(|malformed| Fault::of(call.from, malformed))
-                    .and_then(|message| {
-                        if let Some(meter) = meter {
-                            context.spend(meter.receive(message.kind()));
-                        }
-                        let letters = outgoing.letters.as_mut();
-                        let handling = letters.map(|letters| letters.handling(call.from, &message));
-                        let mut heap = Heap::new(node.worker(), *atoms, late);
-                        let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
-                        noted(handling, || protocol.with(&mut heap, &mut mail).receive(call.from, message))
-                    });
+                let message = match Message::read(words, self.protocol.options().nodes) {
+                    Ok(message) => message,
+                    Err(malformed) => {
+                        self.fault(context, Fault::of(call.from, malformed));
+                        return Verdict::Done;
+                    }
+                };
+                if let Some(meter) = &mut self.meter {
+                    context.spend(meter.receive(message.kind()));
+                }
+                self.consider(context, call.from, &message);
+                let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
+                let letters = outgoing.letters.as_mut();
+                let handling = letters.map(|letters| letters.handling(call.from, &message));
+                let mut heap = Heap::new(node.worker(), *atoms, late);
+                let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
+                let received =
+                    noted(handling, || protocol.with(&mut heap, &mut mail).receive(call.from, message));
+                self.incoming = incoming;
                 if let Err(fault) = received {
                     self.fault(context, fault);
                 }
@@ -246,21 +440,22 @@ impl Program for Reducer<'_> {
         if self.over {
             return false;
         }
-        let turn = match &mut self.meter {
-            None => self.node.turn(),
-            Some(meter) => {
-                let (turn, reductions) = self.node.turn_within(meter.slice());
-                context.spend(meter.reduce(reductions));
-                turn
-            }
-        };
+        let turn = self.turn(context);
         if turn == Turn::Ended {
             self.stop(context, None);
             return true;
         }
-        if self.tell(context) || turn == Turn::Look {
+        if turn == Turn::Look
+            && let Some(asker) = self.balance.asker()
+        {
+            self.feed(context, asker);
+        }
+        let told = self.tell(context);
+        self.ask_to_collect(context);
+        if told || turn == Turn::Look {
             return true;
         }
+        self.rest(context);
         let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
         let mut heap = Heap::new(node.worker(), *atoms, late);
         protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).flush();

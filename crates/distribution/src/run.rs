@@ -37,11 +37,6 @@ impl Run {
     }
 }
 
-/// Of a node that is a thread or a process.
-fn options(id: NodeId, count: u32) -> Options {
-    Options { identities: false, ..Options::new(id, count) }
-}
-
 /// Runs a goal without arguments at the first node, and all that follows from it, to the end. The nodes are numbered
 /// in this order, have the same program, a table of atoms in common, and one worker each.
 pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::Failed> {
@@ -53,7 +48,7 @@ pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::F
         let place = &places[id.0 as usize];
         let node = place.lock().expect("nobody panics meanwhile").take().expect("a node is made once");
         let first = (id == NodeId(0)).then_some(goal);
-        let reducer = Reducer::new(node, first, options(id, count), u32::MAX, wakers.clone(), None);
+        let reducer = Reducer::new(node, first, Options::new(id, count), u32::MAX, wakers.clone(), None);
         Machine::new(id, count, reducer, Costs::REAL)
     };
     let end = |mut machine: Machine<Reducer<'_>>| machine.program.end();
@@ -73,7 +68,7 @@ pub fn run_part(
     let count = session.nodes();
     let machine = session.run(|id| {
         let first = (id == NodeId(0)).then_some(goal);
-        let reducer = Reducer::new(node, first, options(id, count), atoms, Arc::default(), None);
+        let reducer = Reducer::new(node, first, Options::new(id, count), atoms, Arc::default(), None);
         Machine::new(id, count, reducer, Costs::REAL)
     });
     Ok(machine?.program.end())

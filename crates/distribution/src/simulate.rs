@@ -42,7 +42,7 @@ pub fn simulate(nodes: &mut [&mut Node], goal: PredicateId, model: &Model) -> Re
         let node = nodes.next().expect("a node is made once, in order");
         let first = (id == NodeId(0)).then_some(goal);
         let Model { depth, black, .. } = *model;
-        let options = Options { identities: false, depth, black, batch: 1, ..Options::new(id, count) };
+        let options = Options { depth, black, batch: 1, ..Options::new(id, count) };
         let meter = Meter::new(model.clone());
         let reducer = Reducer::new(node, first, options, u32::MAX, Arc::default(), Some(meter));
         Machine::new(id, count, reducer, COSTS)

@@ -121,6 +121,9 @@ pub trait Store {
     fn hold(&mut self, export: ExportId, root: bool);
     /// The anchored term. `None`: it was not held and has died.
     fn anchored(&self, export: ExportId) -> Option<Self::Value>;
+    /// How far the nearest reference to it is from what some node's program holds: see `Protocol::far`. 1 as after
+    /// [`Store::anchor`].
+    fn set_distance(&mut self, export: ExportId, distance: u8);
     /// The number is free; what `mark` has noted of a structure is forgotten. A variable stays marked.
     fn release(&mut self, export: ExportId);
     /// For an unbound variable: when it is bound or becomes a reference, tell (`Protocol::marked`), once for each

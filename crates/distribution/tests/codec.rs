@@ -3,7 +3,8 @@
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use distribution::{
-    Item, Items, Malformed, Message, Name, Packed, Reader, Reference, StructureId, Token, Tokens,
+    Distance, Distances, Item, Items, Malformed, Message, Name, Packed, Reader, Reference, StructureId,
+    Token, Tokens,
 };
 use fabric::NodeId;
 
@@ -73,7 +74,7 @@ fn terms(u: &mut Unstructured<'_>, mut missing: usize, words: &mut Vec<u64>) -> 
 fn message(u: &mut Unstructured<'_>) -> Result<Vec<u64>> {
     let (mut words, mut tail) = (Vec::new(), Vec::new());
     let (entry, import, weight) = (u.arbitrary()?, u.arbitrary()?, u.arbitrary()?);
-    let kind = u.int_in_range(0..=7)?;
+    let kind = u.int_in_range(0..=13)?;
     let count = match kind {
         0 => u.int_in_range(0..=5)?,
         2 | 4 => 1,
@@ -86,11 +87,19 @@ fn message(u: &mut Unstructured<'_>) -> Result<Vec<u64>> {
             Items::push(&mut tail, &Item { entry: u.arbitrary()?, weight: u.arbitrary()?, cancel });
         }
     }
-    let tokens = if kind == 5 { None } else { Some(Tokens::new(&tail, count, NODES).expect("terms")) };
+    if kind == 8 {
+        for _ in 0..u.int_in_range(0..=4)? {
+            let (entry, import, weight) = (u.arbitrary()?, u.arbitrary()?, u.arbitrary()?);
+            Distances::push(&mut tail, &Distance { entry, import, weight, distance: u.int_in_range(1..=8)? });
+        }
+    }
+    let tokens =
+        if matches!(kind, 5 | 8) { None } else { Some(Tokens::new(&tail, count, NODES).expect("terms")) };
     let reader = reader(u)?;
     let message = match (kind, tokens) {
         (0, Some(arguments)) => {
-            Message::Throw { priority: u.arbitrary()?, predicate: import, arity: count as u8, arguments }
+            let (priority, gift) = (u.arbitrary()?, u.arbitrary()?);
+            Message::Throw { priority, predicate: import, arity: count as u8, gift, arguments }
         }
         (1, _) => {
             let (depth, hops, peek) = (u.arbitrary()?, u.arbitrary()?, u.arbitrary()?);
@@ -101,6 +110,12 @@ fn message(u: &mut Unstructured<'_>) -> Result<Vec<u64>> {
         (4, Some(value)) => Message::Unify { entry, weight, value },
         (5, _) => Message::Release { items: Items::new(&tail, NODES).expect("items") },
         (6, _) => Message::WantWeight { entry, import },
+        (8, _) => Message::Distances { items: Distances::new(&tail).expect("items") },
+        (9, _) => Message::Collect,
+        (10, _) => Message::Hungry { asker: node(u)?, hops: u.int_in_range(0..=3)? },
+        (11, _) => Message::NoGoal,
+        (12, _) => Message::Gained { predicate: entry, much: u.arbitrary()? },
+        (13, _) => Message::Offer,
         _ => Message::Grant { entry, import, log2: u.int_in_range(0..=62)? },
     };
     message.write(&mut words);
@@ -126,6 +141,11 @@ fn total(words: &[u64]) {
         Message::Release { items } => {
             let mut again = Vec::new();
             items.for_each(|item| Items::push(&mut again, &item));
+            return assert_eq!(again, words[1..]);
+        }
+        Message::Distances { items } => {
+            let mut again = Vec::new();
+            items.for_each(|item| Distances::push(&mut again, &item));
             return assert_eq!(again, words[1..]);
         }
         _ => return,
@@ -191,7 +211,7 @@ fn the_commonest_messages_are_short() {
     }
     let arguments = Tokens::new(&words, 3, NODES).expect("terms");
     let mut throw = Vec::new();
-    Message::Throw { priority: 0, predicate: 3, arity: 3, arguments }.write(&mut throw);
+    Message::Throw { priority: 0, predicate: 3, arity: 3, gift: false, arguments }.write(&mut throw);
     assert_eq!(throw.len(), 5);
     let mut words = Vec::new();
     for token in [Token::List(1), Token::Atom(Name::Number(9)), Token::Reference(direct)] {

@@ -144,6 +144,8 @@ fn node_options(engine: &Engine, workers: u32, place: NodePlace) -> runtime::wor
         nodes,
         share,
         ticks,
+        balance: engine.nodes.balance,
+        identities: engine.nodes.identities,
         schedule: engine.schedule,
         ..runtime::worker::Options::alone(workers as usize)
     }

@@ -329,7 +329,11 @@ fn messages(machine: &Machine, out: &mut impl Write) -> std::io::Result<()> {
     for (kind, name) in distribution::KINDS.iter().enumerate() {
         row(&format!("sent, {name}"), &|node| counters[node].sent[kind])?;
     }
+    row("goals given away", &|node| counters[node].gifts)?;
     row("references released", &|node| counters[node].released)?;
+    row("structures identified", &|node| counters[node].identified)?;
+    row("references resolved", &|node| counters[node].resolved)?;
+    row("suspected garbage", &|node| counters[node].suspected)?;
     row("exports at the end", &|node| counters[node].exports as u64)?;
     row("imports at the end", &|node| counters[node].imports as u64)
 }

@@ -12,6 +12,14 @@ pub(crate) struct Nodes {
     /// has one worker, `--heap-limit` holds for each, and the first has the terminal, files and timers.
     #[arg(long = "nodes", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
     pub(crate) count: u32,
+    /// Lets ready goals move to nodes that have none, without `@node(any)`. Of predicates that are placed with `@node(N)` none moves. Answers
+    /// are the same; of one node it changes nothing. See docs/balance.md.
+    #[arg(long)]
+    pub(crate) balance: bool,
+    /// Gives structures an identity when they are sent again or have more than 32 words: a node that has a copy does not read it again. It takes a
+    /// word of each such reference. `--stats` counts them.
+    #[arg(long = "structure-ids")]
+    pub(crate) identities: bool,
     /// Sends goals to nodes at random (to find bugs in Fifth).
     #[arg(long = "check-nodes", hide = true, value_name = "SEED", require_equals = true)]
     pub(crate) check: Option<u64>,
@@ -19,5 +27,5 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     /// No other.
-    pub(crate) const ALONE: Nodes = Nodes { count: 1, check: None };
+    pub(crate) const ALONE: Nodes = Nodes { count: 1, balance: false, identities: false, check: None };
 }

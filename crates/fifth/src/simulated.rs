@@ -160,6 +160,12 @@ pub(crate) fn statistics(machine: &Machine, simulate: Simulate, out: &mut impl W
         let percent = 100.0 * ratio(sent[kind] as f64, messages as f64);
         row(&format!("sent, {name}"), format!("{}, {percent:.1} %, {bytes} bytes", sent[kind]))?;
     }
+    let gifts: u64 = counters.iter().map(|counters| counters.gifts).sum();
+    row("goals given away", gifts.to_string())?;
+    let identities =
+        |of: fn(&distribution::Counters) -> u64| counters.iter().map(of).sum::<u64>().to_string();
+    row("structures identified", identities(|counters| counters.identified))?;
+    row("references resolved", identities(|counters| counters.resolved))?;
     let percent = |part: u64, nodes: f64| 100.0 * ratio(part as f64, *cycles as f64 * nodes);
     let shares = |reducing, handling, nodes| {
         let (reducing, handling) = (percent(reducing, nodes), percent(handling, nodes));

@@ -29,7 +29,7 @@ well_known! {
     NIL = "[]", DOT = ".", COMMA = ",", BAR = "|", MINUS = "-", PLUS = "+", TRUE = "true",
     MAIN = "main", NORMAL = "normal", ABNORMAL = "abnormal", BRACES = "{}", SHARP = "#",
     END_OF_FILE = "end_of_file", SEMICOLON = ";", EXCLAMATION = "!", EMPTY = "",
-    OPEN = "open", GETC = "getc", PUTC = "putc", NEWLINE = "nl", FWRITE = "fwrite", PUTS = "puts",
+    OPEN = "open", GETC = "getc", PUTC = "putc", NEWLINE = "nl", FWRITE = "fwrite", PUTS = "puts", ANY = "any",
 }
 
 /// Texts of atoms (bytes, usually UTF-8), interned. Atoms are never freed.

@@ -1,5 +1,6 @@
 //! The export table, and terms as tokens.
 
+use super::cycles::Told;
 use super::{Depth, Fault, Post, Protocol, With};
 use crate::message::{Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store, StructureId};
@@ -35,6 +36,9 @@ pub(crate) struct Export {
     /// The import that it passes on; none if it was made for a term of this node. All references to an export have
     /// one label, so it is used again for nothing else, even if its variable has become something else.
     made_for: Option<ImportId>,
+    /// How far its imports are (see `cycles`), and what that makes; 0 is as 1.
+    pub(super) told: Vec<Told>,
+    pub(super) distance: u8,
 }
 
 /// The table.
@@ -108,6 +112,9 @@ impl Protocol {
         let entry = self.exports.get_mut(export).ok_or(violation("a reference to what was released"))?;
         let less = entry.weight.checked_sub(weight.into());
         entry.weight = less.ok_or(violation("more weight than was given"))?;
+        if weight > 0 {
+            *self.given.entry(from).or_default() -= 1;
+        }
         Ok(())
     }
 }
@@ -132,6 +139,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 self.store.hold(export, true);
             }
             entry.weight += weight;
+            self.forget_told(export);
             return (export, true);
         }
         let export = self.protocol.exports.add(weight, made_for);
@@ -152,6 +160,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             }
             identity = self.identity(value, again);
         }
+        *self.protocol.given.entry(way.to).or_default() += 1;
         let home = self.protocol.options.node;
         let log2 = Some(self.protocol.options.exponent);
         Reference { home, entry: export.0, log2, black: way.black, root: home, depth: 1, identity }

@@ -27,6 +27,8 @@ pub(crate) struct Import {
     /// The export through which this import was passed on when it had no weight.
     pub(super) export: Option<ExportId>,
     pub(super) identity: Option<StructureId>,
+    /// What was told of it: see `cycles`.
+    pub(super) distance: u8,
     /// It is the rest of a list, of which the next answer is to bring 2 to this power of conses.
     pub(super) chunk: u8,
 }
@@ -192,6 +194,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return Err(violation("a reference without weight"));
         }
         if let Some(copy) = identity.and_then(|identity| self.store.copy(identity)) {
+            self.protocol.resolved += 1;
             self.release(home, Item { entry, weight, cancel: None });
             return Ok(copy);
         }
@@ -206,9 +209,21 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return Ok(cell);
         }
         let (reading, ahead, asked, export) = (false, false, false, None);
-        let chunk = chunk.min(CHUNK_MAX);
-        let import =
-            Import { home, entry, weight, root, depth, reading, ahead, asked, export, identity, chunk };
+        let (chunk, distance) = (chunk.min(CHUNK_MAX), 1);
+        let import = Import {
+            home,
+            entry,
+            weight,
+            root,
+            depth,
+            reading,
+            ahead,
+            asked,
+            export,
+            identity,
+            distance,
+            chunk,
+        };
         let import = self.protocol.imports.add(import, black);
         if chunk > 0 {
             self.protocol.rest = Some(import);

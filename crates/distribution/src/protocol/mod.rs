@@ -16,18 +16,20 @@
 //! - D5 What an event says may be out of date when it is handled: each one looks again at the terms that it names.
 
 mod binding;
+mod cycles;
 mod exports;
 mod imports;
 mod receive;
 #[cfg(test)]
 mod tests;
 
-use crate::message::{Item, Items, Malformed, Message, Reader};
+use crate::message::{Item, Items, KINDS, Malformed, Message, Reader, TABLES};
 use crate::store::{ExportId, ImportId, Seen, Store};
 pub use exports::DEPTHS;
 use exports::{Export, Exports};
 use fabric::NodeId;
 use imports::{Import, Imports};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,6 +68,8 @@ pub struct Options {
     pub identities: bool,
     /// How many nodes may pass a read on before one of them waits for the value itself.
     pub hops: u16,
+    /// Imports at this distance are suspected of being garbage (see [`cycles`]).
+    pub far: u8,
     /// A batch of releases is sent when it has this number of items.
     pub batch: usize,
     /// Every reference is found again when the same term is sent again; otherwise those to the tails of lists that
@@ -73,11 +77,23 @@ pub struct Options {
     pub black: bool,
 }
 
+/// What is alive is seldom farther than from one node to the next and to a third.
+const SUSPECT: u8 = 4;
+
 impl Options {
     /// Those of a node among `nodes`.
     pub fn new(node: NodeId, nodes: u32) -> Options {
-        let (exponent, depth, hops, batch) = (56, Depth::default(), 16, 64);
-        Options { node, nodes, exponent, depth, identities: true, hops, batch, black: false }
+        Options {
+            node,
+            nodes,
+            exponent: 56,
+            depth: Depth::default(),
+            identities: true,
+            hops: 16,
+            far: SUSPECT,
+            batch: 64,
+            black: false,
+        }
     }
 }
 
@@ -121,9 +137,17 @@ impl std::error::Error for Fault {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Messages.
-    pub sent: [u64; 8],
+    pub sent: [u64; KINDS.len()],
+    /// Goals that went to a node that had none.
+    pub gifts: u64,
     /// Items in the messages that release.
     pub released: u64,
+    /// Structures that got an identity here.
+    pub identified: u64,
+    /// References to structures of which this node had a copy.
+    pub resolved: u64,
+    /// Reads of terms of other nodes that may be garbage in cycles.
+    pub suspected: u64,
     /// Reads, by what they asked for: a structure, one level more, or 2 to the power of the index less 2 of conses.
     pub reads: [u64; DEPTHS],
     /// Exports that had to be made for imports without weight to give away.
@@ -147,9 +171,13 @@ pub struct Goal<'a, V> {
     pub predicate: u32,
     /// At most 255.
     pub arguments: &'a [V],
-    /// The arguments (bit 0 is the first) that travel with a level of their structure; the others as references.
+    /// The arguments (bit 0 is the first) that travel with `levels` of their structure; the others as references.
     /// Argument 64 and the following are as if their bits were 0.
     pub values: u64,
+    /// See `values`.
+    pub levels: u8,
+    /// The program does not say where: it goes to a node that has none.
+    pub gift: bool,
     /// The arguments that are variables to which no other reference leads but one of this node.
     pub white: u64,
 }
@@ -164,7 +192,10 @@ pub struct Protocol {
     releases: BTreeMap<NodeId, (usize, Vec<u64>)>,
     /// The next structure identity.
     identity: u64,
-    sent: [u64; 8],
+    sent: [u64; KINDS.len()],
+    gifts: u64,
+    resolved: u64,
+    suspected: u64,
     released: u64,
     reads: [u64; DEPTHS],
     indirect: u64,
@@ -172,6 +203,8 @@ pub struct Protocol {
     buffer: Vec<u64>,
     /// The import that the last message's terms brought for the rest of a list.
     rest: Option<ImportId>,
+    /// References that each node was given, less those that it gave back.
+    given: BTreeMap<NodeId, i64>,
     #[cfg(test)]
     without: Option<Rule>,
 }
@@ -208,12 +241,16 @@ impl Protocol {
             imports: Imports::default(),
             releases: BTreeMap::new(),
             identity: 0,
-            sent: [0; 8],
+            sent: [0; KINDS.len()],
+            gifts: 0,
+            resolved: 0,
+            suspected: 0,
             released: 0,
             reads: [0; DEPTHS],
             indirect: 0,
             buffer: Vec::new(),
             rest: None,
+            given: BTreeMap::new(),
             #[cfg(test)]
             without: None,
         }
@@ -224,10 +261,16 @@ impl Protocol {
     }
     /// What it has done so far.
     pub fn counters(&self) -> Counters {
-        let Protocol { sent, released, reads, indirect, exports, imports, .. } = self;
+        let Protocol {
+            sent, gifts, resolved, suspected, released, reads, indirect, exports, imports, ..
+        } = self;
         Counters {
             sent: *sent,
+            gifts: *gifts,
             released: *released,
+            identified: self.identity,
+            resolved: *resolved,
+            suspected: *suspected,
             reads: *reads,
             indirect: *indirect,
             exports: exports.used(),
@@ -241,6 +284,21 @@ impl Protocol {
         let mut words = std::mem::take(&mut self.buffer);
         words.clear();
         words
+    }
+    /// Nodes that hold references to terms of this one, those with the most first, about.
+    pub(crate) fn holders(&self) -> Vec<NodeId> {
+        let mut holders: Vec<(i64, NodeId)> = self
+            .given
+            .iter()
+            .filter(|(_, count)| **count > 0)
+            .map(|(&node, &count)| (-count, node))
+            .collect();
+        holders.sort_unstable();
+        holders.into_iter().map(|(_, node)| node).collect()
+    }
+    /// Messages about terms and goals that this node has sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent[..TABLES].iter().sum()
     }
     /// To do something, with the node's heap and network.
     pub fn with<'a, S: Store, P: Post>(&'a mut self, store: &'a mut S, post: &'a mut P) -> With<'a, S, P> {
@@ -270,14 +328,15 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let mut words = self.protocol.buffer();
         let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
         for (number, &argument) in goal.arguments.iter().enumerate() {
-            let levels = u8::from(bit(goal.values, number));
+            let levels = if bit(goal.values, number) { goal.levels } else { 0 };
             let way = exports::Way { to, low: true, black: !bit(goal.white, number) };
             self.put(&mut words, argument, levels, way);
         }
         let arity = u8::try_from(goal.arguments.len()).expect("a predicate has at most 255 arguments");
         let arguments = self.tokens(&words, arity.into());
-        let Goal { priority, predicate, .. } = *goal;
-        self.send(to, Message::Throw { priority, predicate, arity, arguments });
+        let Goal { priority, predicate, gift, .. } = *goal;
+        self.protocol.gifts += u64::from(gift);
+        self.send(to, Message::Throw { priority, predicate, arity, gift, arguments });
         self.protocol.buffer = words;
     }
 
@@ -360,12 +419,13 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
-    // ---- what the modules share ----------------------------------------------------------------
-
-    fn send(&mut self, to: NodeId, message: Message<'_>) {
+    /// Sends a message that is no business of the tables.
+    pub(crate) fn send(&mut self, to: NodeId, message: Message<'_>) {
         self.protocol.sent[message.kind()] += 1;
         self.post.post(to, message);
     }
+
+    // ---- what the modules share ----------------------------------------------------------------
 
     /// Keeps an item for the next batch. Never too late: weight that comes back later only keeps an entry alive.
     fn release(&mut self, to: NodeId, item: Item) {
@@ -438,6 +498,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Frees an export that nobody refers to or waits for.
     fn try_free(&mut self, export: ExportId) {
+        self.forget_told(export);
         let keep_readers = self.protocol.rule(Rule::Readers);
         match self.protocol.exports.get(export) {
             Some(Export { weight: 0, readers, .. }) if readers.is_empty() || !keep_readers => {

@@ -12,7 +12,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     pub fn receive(&mut self, from: NodeId, message: Message<'_>) -> Result<(), Fault> {
         let violation = |what| Err(Fault::Violation { from, what });
         match message {
-            Message::Throw { priority, predicate, arity: _, arguments } => {
+            Message::Throw { priority, predicate, arguments, .. } => {
                 let arguments = self.build(from, arguments, 0)?;
                 if !self.store.spawn(priority, predicate, &arguments) {
                     return violation("a goal of an unknown predicate");
@@ -59,17 +59,25 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 if let Some(entry) = self.protocol.exports.get_mut(export) {
                     entry.weight += 1 << log2;
                 }
+                self.forget_told(export);
                 self.send(from, Message::Grant { entry, import, log2 });
             }
             Message::Grant { entry, import, log2 } => {
                 self.granted(from, entry, ImportId(import), 1 << log2);
             }
+            Message::Distances { items } => self.told(from, items)?,
+            // Not about terms: `node` sees to them.
+            Message::Collect
+            | Message::Hungry { .. }
+            | Message::NoGoal
+            | Message::Gained { .. }
+            | Message::Offer => {}
         }
         Ok(())
     }
 
     /// An entry that the sender refers to.
-    fn exported(&self, from: NodeId, entry: u32) -> Result<ExportId, Fault> {
+    pub(super) fn exported(&self, from: NodeId, entry: u32) -> Result<ExportId, Fault> {
         match self.protocol.exports.get(ExportId(entry)) {
             Some(_) => Ok(ExportId(entry)),
             None => Err(Fault::Violation { from, what: "a message about what was released" }),

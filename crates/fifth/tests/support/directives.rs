@@ -279,6 +279,27 @@ pub(crate) fn on_several_nodes(program: &Program) -> Vec<String> {
     wrong
 }
 
+/// A tenth of the programs on three nodes among which ready goals move. `FIFTH_NODES=8` runs all of them, on as many.
+pub(crate) fn on_nodes_that_balance(program: &Program) -> Vec<String> {
+    let directives = &program.directives;
+    let mut wrong = Vec::new();
+    let nodes = std::env::var("FIFTH_NODES").ok();
+    let chosen = nodes.is_some() || is_of_the_tenth(program);
+    let fit = !directives.one_worker && !directives.one_node && !directives.skip_check_nodes;
+    if chosen && fit && directives.errors.is_empty() {
+        let nodes = nodes.unwrap_or("3".into());
+        let options = ["--nodes", &nodes, "--balance"];
+        run(&format!("{nodes} nodes that balance"), &options, program, &mut wrong);
+    }
+    wrong
+}
+
+/// Always the same tenth.
+fn is_of_the_tenth(program: &Program) -> bool {
+    let name = program.path.file_name().unwrap_or_default().to_string_lossy();
+    name.bytes().map(u32::from).sum::<u32>() % 10 == 0
+}
+
 /// On several nodes that are processes of the job that this command starts.
 pub(crate) fn in_a_job(who: &str, command: Command, program: &Program) -> Vec<String> {
     let Program { directives, .. } = program;
@@ -295,9 +316,8 @@ pub(crate) fn in_a_job(who: &str, command: Command, program: &Program) -> Vec<St
 pub(crate) fn on_a_simulated_machine(program: &Program) -> Vec<String> {
     let directives = &program.directives;
     let mut wrong = Vec::new();
-    let name = program.path.file_name().unwrap_or_default().to_string_lossy();
     let machine = std::env::var("FIFTH_MACHINE").ok();
-    let chosen = machine.is_some() || name.bytes().map(u32::from).sum::<u32>() % 10 == 0;
+    let chosen = machine.is_some() || is_of_the_tenth(program);
     let real = directives.one_worker || directives.one_node || directives.real_nodes;
     if !chosen || !directives.errors.is_empty() || real {
         return wrong;

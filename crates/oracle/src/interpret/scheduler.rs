@@ -7,7 +7,7 @@
 
 use super::builtins::{self, Native, Step};
 use super::guards::Choice;
-use super::terms::{Cell, Id, Store, SuspensionId};
+use super::terms::{Cell, Id, Store, SuspensionId, Value};
 use super::world::World;
 use super::{Options, Outcome, Report, Schedule};
 use std::collections::{BTreeMap, HashMap};
@@ -267,6 +267,9 @@ impl<'p> Machine<'p> {
     /// The priority that a pragma gives, seen from the running goal.
     pub(super) fn place_priority(&self, place: Place, number: Id) -> Result<i64, Step> {
         let Some(value) = self.store.get(number) else { return Err(Step::Wait(self.store.deref(number))) };
+        if matches!((place, value), (Place::Node, Value::Atom(symbol::ANY))) {
+            return Ok(self.priority);
+        }
         let Some(number) = value.to_bigint() else { return Err(Step::No) };
         let limit = |n: num_bigint::BigInt| i64::try_from(n.clamp(0.into(), word::INT_MAX.into()));
         let priority = match place {

@@ -175,20 +175,22 @@ impl Collection {
             (true, true) => Collector::<true, true>::new(self, me).run(crew, me),
         }
     }
+    /// Where a record or structure is now; `None`: it was evacuated by nobody.
+    fn moved(&self, address: usize) -> Option<usize> {
+        let young = self.spaces.young;
+        let in_from = if young.contains(address) {
+            let lane = address.wrapping_sub(young.start);
+            lane / SURVIVOR_RANGE % 4 != self.to_area
+        } else {
+            self.major && self.from_blocks.contains(address)
+        };
+        let header = read(address);
+        if in_from { forwards_all(header).then(|| target(header)) } else { Some(address) }
+    }
     /// What is weak: after the trace, and before anything that was evacuated is used again.
     fn sweep_abroad(&self, crew: &Crew) {
         let young = self.spaces.young;
-        let in_from = |address: usize| {
-            let lane = address.wrapping_sub(young.start);
-            if young.contains(address) {
-                return lane / SURVIVOR_RANGE % 4 != self.to_area;
-            }
-            self.major && self.from_blocks.contains(address)
-        };
-        let moved = |record: usize| {
-            let header = read(record);
-            if in_from(record) { forwards_all(header).then(|| target(header)) } else { Some(record) }
-        };
+        let moved = |record| self.moved(record);
         crew.with(0, |worker| worker.abroad.sweep(self.major, moved, |address| young.contains(address)));
     }
     /// After everybody's part. Answers what each did.
@@ -303,6 +305,9 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
         self.trace_own();
         self.own_records();
         self.trace();
+        if MAJOR && !SHARED {
+            self.by_distance(crew);
+        }
         let records = self.survivors();
         let words = self.words();
         let part = Part {

@@ -3,11 +3,13 @@
 use super::share::Work;
 use super::{BUSY, Collector, forwards_all, target};
 use crate::coordination::sync::atomic::Ordering;
+use crate::goals::abroad::FAR;
 use crate::goals::state::Registry;
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::{Range, prefetch, read};
 use crate::memory::tuning::{FETCHED_ROOTS_AHEAD, SHARED_ROOTS, SHARED_WORDS};
 use crate::worker::Worker;
+use crate::worker::all::Crew;
 use term::Word;
 use term::abi::PredicateId;
 use term::layout::SUSPENSION_PREDICATE;
@@ -45,7 +47,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         self.roots(worker.roots.words_mut());
         self.roots(&mut awaited);
         let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
-        worker.abroad.roots(MAJOR, trace);
+        worker.abroad.roots(MAJOR, MAJOR && !SHARED, trace);
         let team = &worker.shared.team;
         team.visit_mail(worker.index, |mail| self.roots(&mut mail.words));
         let top = worker.abi.goals as usize;
@@ -55,6 +57,22 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             self.roots(goals);
         }
         self.records.extend(worker.waiting.registry.take(MAJOR).map(|records| (worker.index, records)));
+    }
+    /// Y7 of `far`: what other nodes hold, the nearest first.
+    pub(super) fn by_distance(&mut self, crew: &Crew) {
+        let common = self.common;
+        let moved = |record| common.moved(record);
+        if !crew.with(0, |worker| worker.abroad.begin_distances()) {
+            return;
+        }
+        crew.with(0, |worker| worker.abroad.reached(1, moved));
+        for distance in 1..=FAR {
+            let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
+            if crew.with(0, |worker| worker.abroad.roots_at(distance, trace)) {
+                self.trace();
+                crew.with(0, |worker| worker.abroad.reached(distance + 1, moved));
+            }
+        }
     }
     pub(super) fn slots(&mut self, slots: &[usize]) {
         self.in_pieces(slots, Work::Slots, |this, slot| {

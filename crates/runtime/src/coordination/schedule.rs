@@ -82,7 +82,7 @@ pub(crate) fn since(instant: Instant) -> Duration {
 }
 
 /// The time for which this thread has had a processor; with a schedule, the time.
-pub(crate) fn thread_time() -> Duration {
+pub fn thread_time() -> Duration {
     let virtual_time = seat(|schedule, _| Duration::from_nanos(schedule.state().time_ns));
     virtual_time.unwrap_or_else(|| {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

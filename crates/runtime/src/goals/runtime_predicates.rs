@@ -7,6 +7,7 @@ use crate::worker::{PRIORITY_MAX, Worker};
 use term::Word;
 use term::abi::{Builtin, Place, Position, PredicateId};
 use term::layout::GOAL_ARITY_MAX;
+use term::symbol::ANY;
 use term::word::Tag;
 
 /// How many there are.
@@ -87,12 +88,23 @@ fn at_priority(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome 
 /// `at_node(Node, Predicate, Arguments)`.
 fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let [node, predicate, goal] = *inputs else { unreachable!("three inputs") };
-    if node.tag() != Tag::Int {
-        return Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, "a node must be an integer"));
-    }
     let (predicate, args) = stored_goal(worker, predicate, goal);
+    if node == Word::atom(ANY) {
+        worker.offer(predicate);
+        worker.spawn(predicate, &args);
+        return Outcome::Done;
+    }
+    if node.tag() != Tag::Int {
+        return Outcome::Error(ProgramError::new(
+            ErrorKind::ArgumentType,
+            "a node must be an integer, or the atom any",
+        ));
+    }
     match worker.other_node(node.as_int()) {
-        Ok(None) => worker.spawn(predicate, &args),
+        Ok(None) => {
+            worker.place_here(predicate);
+            worker.spawn(predicate, &args);
+        }
         Ok(Some(node)) => worker.throw(node, predicate, &args),
         Err(error) => worker.goal_error_at(error, predicate, &args, Position::NONE),
     }

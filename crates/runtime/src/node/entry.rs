@@ -14,6 +14,7 @@ use crate::worker::program::{Mode, Shape};
 use term::Word;
 use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
 use term::layout::STORE;
+use term::symbol::ANY;
 use term::word::Tag;
 
 /// Inputs, and outputs, of most builtins, at most.
@@ -270,7 +271,7 @@ unsafe extern "C" fn move_to_node(abi: *mut WorkerAbi, node: Word) {
     let node = deref(node);
     if node.tag() == Tag::Int {
         match worker.other_node(node.as_int()) {
-            Ok(None) => {}
+            Ok(None) => worker.place_here(top_predicate(worker)),
             Ok(Some(node)) => {
                 let (predicate, args) = pop_goal(worker);
                 worker.throw(node, predicate, &args);
@@ -280,12 +281,19 @@ unsafe extern "C" fn move_to_node(abi: *mut WorkerAbi, node: Word) {
                 worker.goal_error_at(error, predicate, &args, Position::NONE);
             }
         }
+    } else if node == Word::atom(ANY) {
+        worker.offer(top_predicate(worker));
     } else {
         let (predicate, args) = pop_goal(worker);
         let goal = worker.object(STORE, &args);
         let at_node = worker.system_goals.at_node;
         worker.spawn(at_node, &[node, Word::small(predicate.0.into()), goal]);
     }
+}
+
+/// The predicate of the goal on top of the stack.
+fn top_predicate(worker: &Worker) -> PredicateId {
+    PredicateId::of_goal_word(read(worker.abi.goals as usize - 8))
 }
 
 /// Takes the goal on top of the stack.

@@ -25,6 +25,9 @@ pub(crate) enum Surplus {
     Bucket(i64, Vec<Range<usize>>),
 }
 
+/// Whether a goal stays with its worker: by its predicate and arguments.
+pub(crate) type Stays<'a> = &'a dyn Fn(&Worker, PredicateId, &dyn Fn(usize) -> Word) -> bool;
+
 impl Surplus {
     /// How many goals they are.
     pub(crate) fn len(&self) -> usize {
@@ -37,7 +40,12 @@ impl Surplus {
 impl Worker {
     /// B1, B4: what may be given to a worker that wants this number of goals: half of what there is, of priorities
     /// that are higher than `floor`. That is what it reduces at (B6 of `give`), or [`NO_PRIORITY`] if it asks.
-    pub(crate) fn surplus(&mut self, mut appetite: usize, floor: i64) -> Vec<Surplus> {
+    pub(crate) fn surplus(&mut self, appetite: usize, floor: i64) -> Vec<Surplus> {
+        let asks = floor == NO_PRIORITY;
+        self.surplus_but(appetite, floor, &|worker, predicate, _| asks && worker.keeps(predicate))
+    }
+    /// The same without goals that `stays` names.
+    pub(crate) fn surplus_but(&mut self, mut appetite: usize, floor: i64, stays: Stays<'_>) -> Vec<Surplus> {
         let (segment, top) = (self.goals.top_segment(), self.abi.goals as usize);
         let stable = self.sharing.seen.look(segment.base, top);
         let mut segments = (0..self.goals.segments().len()).rev().peekable();
@@ -53,7 +61,6 @@ impl Worker {
         self.sharing.seen.list_steps = self.sharing.seen.list_steps.max(LIST_STEPS);
         let mut buckets = self.goals.by_priority().rev().peekable();
         let (mut all, mut in_vain) = (Vec::new(), 0);
-        let asks = floor == NO_PRIORITY;
         // The goal on top stays, so the next one may go.
         let mut larger_half = true;
         while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
@@ -62,10 +69,10 @@ impl Worker {
             let Some(priority) = on_stack.max(beside).filter(|&priority| priority > floor) else { break };
             let mut surplus = if on_stack == Some(priority) {
                 let segment = segments.next().expect("it was seen");
-                Surplus::Stack(segment, self.ready_on_stack(segment, stable, asks))
+                Surplus::Stack(segment, self.ready_on_stack(segment, stable, stays))
             } else {
                 let (_, bucket) = buckets.next().expect("it was seen");
-                Surplus::Bucket(priority, self.ready_in_bucket(bucket, asks))
+                Surplus::Bucket(priority, self.ready_in_bucket(bucket, stays))
             };
             let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus;
             if ready.is_empty() {
@@ -89,8 +96,8 @@ impl Worker {
         all
     }
     /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4).
-    /// `lessons`: but for those that are kept (B7).
-    fn ready_on_stack(&self, index: usize, stable: usize, lessons: bool) -> Vec<Range<usize>> {
+    /// But for those that stay.
+    fn ready_on_stack(&self, index: usize, stable: usize, stays: Stays<'_>) -> Vec<Range<usize>> {
         let segment = self.goals.segments()[index];
         let above = self.goals.segments().get(index + 1);
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
@@ -109,10 +116,11 @@ impl Worker {
                 break;
             }
             let predicate = PredicateId::of_goal_word(read(end - 8));
-            let stays = predicate == self.system_goals.mark
-                || lessons && self.keeps(predicate)
-                || self.would_wait(predicate, |i| read(start + 8 * i));
-            if !stays {
+            let argument = |i| read(start + 8 * i);
+            let kept = predicate == self.system_goals.mark
+                || stays(self, predicate, &argument)
+                || self.would_wait(predicate, argument);
+            if !kept {
                 ready.push(start..end);
             }
             start = end;
@@ -120,7 +128,7 @@ impl Worker {
         ready
     }
     /// The goals of a bucket that may be given away, the oldest of the newest first.
-    fn ready_in_bucket(&self, bucket: &[Word], lessons: bool) -> Vec<Range<usize>> {
+    fn ready_in_bucket(&self, bucket: &[Word], stays: Stays<'_>) -> Vec<Range<usize>> {
         let mut ready = Vec::new();
         let mut end = bucket.len();
         for _ in 0..LOOKED_AT {
@@ -129,8 +137,8 @@ impl Worker {
             }
             let predicate = PredicateId::of_goal_word(bucket[end - 1]);
             let start = end - 1 - self.predicates.arity(predicate);
-            let stays = lessons && self.keeps(predicate) || self.would_wait(predicate, |i| bucket[start + i]);
-            if !stays {
+            let argument = |i| bucket[start + i];
+            if !stays(self, predicate, &argument) && !self.would_wait(predicate, argument) {
                 ready.push(start..end);
             }
             end = start;

@@ -151,6 +151,10 @@ pub struct Options {
     pub share: u32,
     /// Of a node among several: nobody wakes its first worker for a message, so it looks every 5 ms at least.
     pub ticks: bool,
+    /// Of a node among several: ready goals may go to nodes that have none.
+    pub balance: bool,
+    /// Of a node among several: structures have identities, by which other nodes know what they have copies of.
+    pub identities: bool,
 }
 
 impl Options {
@@ -167,6 +171,8 @@ impl Options {
             nodes: 1,
             share: 1,
             ticks: false,
+            balance: false,
+            identities: false,
         }
     }
 }
@@ -283,6 +289,10 @@ impl Worker {
         predicate == BOTTOM
             || predicate <= system.exported && predicate != system.unify
             || predicate == system.merge
+    }
+    /// What it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
     }
     /// The atom with this text.
     pub fn intern(&mut self, text: &str) -> Atom {

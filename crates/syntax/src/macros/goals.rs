@@ -242,7 +242,10 @@ impl Expander<'_, '_, '_> {
                 (Some(Key::Priority), &[level]) => self.pragma_value(scope, level).map(Pragma::Priority),
                 (Some(Key::LowerPriority), &[by]) => self.pragma_value(scope, by).map(Pragma::LowerPriority),
                 (Some(Key::Node | Key::Processor), &[node]) => {
-                    self.pragma_value(scope, node).map(Pragma::Node)
+                    let any = self.tree.node(node).kind == NodeKind::Atom(term::symbol::ANY);
+                    let term =
+                        if any { Some(self.term(scope, node)) } else { self.pragma_value(scope, node) };
+                    term.map(Pragma::Node)
                 }
                 _ => None,
             };
@@ -250,7 +253,7 @@ impl Expander<'_, '_, '_> {
                 let error = Diagnostic::error("illegal-pragma", span, "there is no such pragma");
                 self.report(
                     error.label("unknown pragma").help(
-                        "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`, `@processor(N)`",
+                        "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`, `@node(any)`, `@processor(N)`",
                     ),
                 );
                 continue;

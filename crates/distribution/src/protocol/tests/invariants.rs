@@ -82,7 +82,13 @@ impl Sums {
                 self.answers.push(reader);
                 self.tokens(value);
             }
-            Message::Unbound { .. } => {}
+            Message::Distances { items } => items.for_each(|item| self.named.push((to, item.entry))),
+            Message::Unbound { .. }
+            | Message::Collect
+            | Message::Hungry { .. }
+            | Message::NoGoal
+            | Message::Gained { .. }
+            | Message::Offer => {}
             Message::Unify { entry, weight, value } => {
                 self.weight((to, entry), weight.into());
                 self.tokens(value);

@@ -7,6 +7,7 @@ use crate::protocol::{Depth, Fault, Goal, Options, Post, Protocol, Rule, With};
 use crate::store::Store;
 use explorer::Model;
 use fabric::{NodeId, Priority, Random};
+use runtime::abroad::FAR;
 use std::collections::VecDeque;
 
 /// What a node's program does, with variables that all nodes number alike.
@@ -79,6 +80,8 @@ pub(super) struct Case {
     pub(super) hops: u16,
     pub(super) depth: Depth,
     pub(super) identities: bool,
+    /// Distances are told, and imports at this one are suspected.
+    pub(super) far: Option<u8>,
     pub(super) batch: usize,
     /// Where the variables are made.
     pub(super) homes: Vec<u8>,
@@ -141,6 +144,7 @@ impl Case {
             hops: [0, 1, 9, 9][below(4) as usize],
             depth: [Depth::Off, Depth::OneLevel, Depth::Adaptive][below(3) as usize],
             identities: below(2) == 0,
+            far: [None, Some(1), Some(2), Some(3)][below(4) as usize],
             batch: [1, 1, 3][below(3) as usize],
             homes,
             before,
@@ -228,7 +232,15 @@ impl Case {
                 let arguments = [cell(v)?];
                 // One throw in two brings a level of a structure.
                 let (values, white) = (u64::from(v % 2), 0);
-                let goal = Goal { priority: 0, predicate: v.into(), arguments: &arguments, values, white };
+                let goal = Goal {
+                    priority: 0,
+                    predicate: v.into(),
+                    arguments: &arguments,
+                    values,
+                    levels: 1,
+                    gift: false,
+                    white,
+                };
                 self.with(state, node, |protocol| {
                     protocol.throw(NodeId(to.into()), &goal);
                     Ok(())
@@ -319,6 +331,7 @@ impl Model for Case {
                 hops: self.hops,
                 depth: self.depth,
                 identities: self.identities,
+                far: self.far.unwrap_or(FAR),
                 batch: self.batch,
                 ..Options::new(NodeId(node.into()), self.nodes.into())
             };
@@ -390,10 +403,17 @@ impl Model for Case {
                 let event = state.nodes[node as usize].store.queue.pop_front().ok_or("no event")?;
                 self.inform(state, node.into(), event)?;
             }
-            Action::Collect(node) => {
-                let node = &mut state.nodes[node as usize];
+            Action::Collect(number) => {
+                let node = &mut state.nodes[number as usize];
                 let program = node.program();
                 node.store.collect(&program);
+                let distances = node.store.distances(&program);
+                if self.far.is_some() {
+                    self.with(state, number.into(), |protocol| {
+                        protocol.far(&distances);
+                        Ok(())
+                    })?;
+                }
             }
             Action::Flush(node) => self.with(state, node.into(), |protocol| {
                 protocol.flush();
@@ -461,7 +481,7 @@ impl Model for Case {
 
 impl Case {
     /// Goes on in a fixed order until nothing is left to do.
-    fn finish(&self, state: &mut State) -> Result<(), String> {
+    pub(super) fn finish(&self, state: &mut State) -> Result<(), String> {
         let mut actions = Vec::new();
         for _ in 0..5_000 {
             actions.clear();

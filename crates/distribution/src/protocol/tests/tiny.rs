@@ -1,6 +1,7 @@
 //! A heap of a few cells: the store of the model.
 
 use crate::store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
+use runtime::abroad::FAR;
 use std::collections::VecDeque;
 
 /// What a cell holds. Cells are known by their index.
@@ -36,6 +37,7 @@ pub(super) enum Event {
 struct Anchor {
     cell: Option<usize>,
     root: bool,
+    distance: u8,
 }
 
 /// Rules of stores that tests take away.
@@ -112,6 +114,11 @@ impl Tiny {
     fn reach(&self, mut open: Vec<usize>) -> Vec<bool> {
         self.roots(&mut open);
         let mut live = vec![false; self.cells.len()];
+        self.spread(open, &mut live);
+        live
+    }
+
+    fn spread(&self, mut open: Vec<usize>, live: &mut [bool]) {
         while let Some(cell) = open.pop() {
             let cell = self.at(cell);
             if !std::mem::replace(&mut live[cell], true)
@@ -120,7 +127,34 @@ impl Tiny {
                 open.extend([head, tail]);
             }
         }
-        live
+    }
+
+    /// How far imports are: 1 if the program or the queue has them, else a step more than the anchor that has.
+    pub(super) fn distances(&self, program: &[usize]) -> Vec<(ImportId, u8)> {
+        let mut open = program.to_vec();
+        let mut rootless = self.clone();
+        rootless.anchors.iter_mut().flatten().for_each(|anchor| anchor.root = false);
+        rootless.roots(&mut open);
+        let (mut live, mut distances) = (vec![false; self.cells.len()], vec![0; self.imports.len()]);
+        for class in 0..=FAR {
+            if class > 0 {
+                let there =
+                    self.anchors.iter().flatten().filter(|anchor| anchor.root && anchor.distance == class);
+                open = there.filter_map(|anchor| anchor.cell).collect();
+            }
+            self.spread(open, &mut live);
+            open = Vec::new();
+            for (distance, import) in distances.iter_mut().zip(&self.imports) {
+                if let Some(Some(cell)) = import
+                    && *distance == 0
+                    && live[self.at(*cell)]
+                {
+                    *distance = (class + 1).min(FAR);
+                }
+            }
+        }
+        let numbered = (0..).map(ImportId).zip(distances);
+        numbered.filter(|(_, distance)| *distance > 0).collect()
     }
 
     /// What a collection finds dead, told or not.
@@ -135,7 +169,7 @@ impl Tiny {
             }
         }
         for (number, anchor) in self.anchors.iter().enumerate() {
-            if let Some(Anchor { cell: Some(cell), root: false }) = anchor
+            if let Some(Anchor { cell: Some(cell), root: false, .. }) = anchor
                 && !live[self.at(*cell)]
             {
                 dead.push(Event::Lost(ExportId(number as u32)));
@@ -314,7 +348,7 @@ impl Store for Tiny {
     fn anchor(&mut self, export: ExportId, value: usize) {
         let number = export.0 as usize;
         self.anchors.resize(self.anchors.len().max(number + 1), None);
-        if self.anchors[number].replace(Anchor { cell: Some(value), root: true }).is_some() {
+        if self.anchors[number].replace(Anchor { cell: Some(value), root: true, distance: 1 }).is_some() {
             self.broken = Some("an export that was in use got another term");
         }
     }
@@ -326,6 +360,12 @@ impl Store for Tiny {
     }
     fn anchored(&self, export: ExportId) -> Option<usize> {
         self.anchors.get(export.0 as usize)?.as_ref()?.cell
+    }
+    fn set_distance(&mut self, export: ExportId, distance: u8) {
+        match &mut self.anchors[export.0 as usize] {
+            Some(anchor) => anchor.distance = distance,
+            None => self.broken = Some("an export that is free was to be far"),
+        }
     }
     fn release(&mut self, export: ExportId) {
         let Some(anchor) = self.anchors.get_mut(export.0 as usize).and_then(Option::take) else {

@@ -178,6 +178,10 @@ fn resume(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
         return error(ErrorKind::Other, "this stream was closed");
     };
     let View::Cons(message, next) = worker.view(rest) else { return Outcome::No };
+    if let View::Unbound(message) = worker.view(message) {
+        // The server was at another node, and its copy of the message is there: it comes.
+        return Outcome::Wait(message);
+    }
     let more = worker.cons(seen, work);
     let run = |worker: &mut Worker| write_when_ground(worker, place, message, more);
     if let Some(stop) = finish(worker, place, message, rest, run) {
@@ -210,7 +214,11 @@ fn finish(
     };
     match run(worker) {
         Step::Done => None,
-        Step::Wait(variable) => answer(state(worker, "busy", &[variable, rest])),
+        Step::Wait(variable) => {
+            // A server at another node may have its value already, and would only come back.
+            worker.read_abroad(variable);
+            answer(state(worker, "busy", &[variable, rest]))
+        }
         Step::Ground(variable, work) => answer(state(worker, "ground", &[variable, work, rest])),
         Step::Error(outcome) => Some(Box::new(move |_: &mut [Word]| outcome)),
         Step::Unknown => {
@@ -582,6 +590,6 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
 
 pub(in crate::builtins) const NATIVES: &[Row] = &[
     home(method("file_io", "serve", "iio", serve)),
-    home(goal("file_io", "resume", "iaaio", resume)),
+    home(goal("file_io", "resume", "iaiio", resume)),
     home(goal("klicio", "default_operator_table", "o", read::default_operators)),
 ];

@@ -16,20 +16,25 @@
 //! - Y3 An anchor that is no root is kept by its marker alone, in the same way.
 //! - Y5 Of an import that is being read, everything that waits for it is kept: daemons and markers, too, for another
 //!   node may give it a value.
+//! - Y6 is that of `identities`, Y7 that of `far`.
 //! - Y4 What an item of the queue holds is a root. So nothing that it names dies before it was told.
 
+mod far;
+mod identities;
 mod look;
 pub(crate) mod state;
 #[cfg(all(test, not(models)))]
 mod tests;
 
+pub use crate::goals::abroad::far::FAR;
 pub use crate::goals::abroad::state::Words;
 
-use crate::goals::abroad::state::{Import, Item, Kind, place};
+use crate::goals::abroad::state::{Abroad, Import, Item, Kind, place};
 use crate::goals::suspend::{RESUMED, record_class};
 use crate::memory::ranges::{read, write};
+use crate::memory::tuning::LARGE_WORDS;
 use crate::reports::outcome::{ErrorKind, ProgramError};
-use crate::terms::deref;
+use crate::terms::{View, deref};
 use crate::worker::{Options, Worker};
 use term::Word;
 use term::abi::PredicateId;
@@ -84,6 +89,8 @@ pub enum Outward {
         /// The other.
         b: Word,
     },
+    /// The program has said `@node(any)` of a goal, for the first time at this node.
+    Offered,
 }
 
 fn argument(record: usize, index: usize) -> Word {
@@ -159,6 +166,34 @@ impl Worker {
         let priority = self.abi.priority;
         self.tell(Kind::Throw { node, priority, predicate }, args);
     }
+    /// A goal of this predicate may be reduced at any node.
+    pub(crate) fn offer(&mut self, predicate: PredicateId) {
+        if self.options.nodes == 1 {
+            return;
+        }
+        let first = self.abroad.offered.is_empty();
+        if self.abroad.offered.insert(predicate) && first {
+            self.tell(Kind::Offered, &[]);
+        }
+    }
+    /// The program has placed a goal of this predicate at this node.
+    pub fn place_here(&mut self, predicate: PredicateId) {
+        if self.options.balance {
+            self.abroad.placed.insert(predicate);
+        }
+    }
+    /// Whether goals of this predicate may be reduced at any node.
+    pub(crate) fn may_leave(&self, predicate: PredicateId) -> bool {
+        let Abroad { offered, placed, .. } = &self.abroad;
+        offered.contains(&predicate) || self.options.balance && !placed.contains(&predicate)
+    }
+    /// An import is read though no goal waits for it.
+    pub(crate) fn read_abroad(&mut self, variable: Word) {
+        let variable = deref(variable);
+        if self.import_of(variable).is_some() && self.has_generator(read(variable.address())) {
+            self.run_generator(variable.address());
+        }
+    }
     /// A daemon of this module was resumed; `args` is the address of its arguments.
     #[cold]
     pub(crate) fn resumed_outward(&mut self, goal: Word, args: usize) {
@@ -232,7 +267,7 @@ impl Worker {
         } else {
             self.abroad.young_anchor(export)
         };
-        (anchor.word, anchor.root) = (word, true);
+        (anchor.word, anchor.root, anchor.distance) = (word, true, 1);
     }
     /// Whether an anchored word is a root. If it is none, it lives as long as its marker or something else keeps it;
     /// [`Worker::take_lost`] tells the end of the marker.
@@ -251,10 +286,48 @@ impl Worker {
     }
     /// The number is free. A variable keeps its marker.
     pub fn release_anchor(&mut self, export: u32) {
+        if let Some(word) = self.anchored(export) {
+            self.abroad.identities.forget(word, export);
+        }
         self.finish_told(Some(export));
         if let Some(anchor) = self.abroad.anchors.get_mut(export as usize) {
             anchor.clear();
         }
+    }
+    /// An export was made for a structure: [`Worker::noted_export`] tells it, until it is released.
+    pub fn note_export(&mut self, structure: Word, export: u32) {
+        let structure = deref(structure);
+        if self.may_be_identified(structure) {
+            self.abroad.identities.note(structure, export);
+        }
+    }
+    /// The last export that was noted for a structure.
+    pub fn noted_export(&self, structure: Word) -> Option<u32> {
+        self.abroad.identities.noted(deref(structure))
+    }
+    /// Gives a structure an identity, unless it has one: the node that has made the identity, and a number.
+    pub fn identify(&mut self, structure: Word, identity: (u32, u64)) {
+        let structure = deref(structure);
+        if self.may_be_identified(structure) {
+            self.abroad.identities.identify(structure, identity);
+        }
+    }
+    /// The identity of a structure.
+    pub fn identity(&self, structure: Word) -> Option<(u32, u64)> {
+        self.abroad.identities.identity(deref(structure))
+    }
+    /// The structure of this node that has an identity.
+    pub fn identified(&self, identity: (u32, u64)) -> Option<Word> {
+        self.abroad.identities.copy(identity)
+    }
+    /// Large objects do not move, and nobody tells in time that one has died.
+    fn may_be_identified(&self, word: Word) -> bool {
+        let words = match self.view(word) {
+            View::Struct(_, arity) => arity,
+            View::Unbound(_) | View::Int(_) | View::Atom(_) => return false,
+            View::Cons(..) | View::Object(_) => 0,
+        };
+        words < LARGE_WORDS
     }
     /// An unbound variable gets a marker of this export: [`Outward::Marked`] comes when it is bound or becomes a
     /// reference. An import is read.
@@ -368,6 +441,7 @@ impl Worker {
                 Outward::Marked { export }
             }
             Kind::Alias => Outward::Alias { a: words[0], b: words[1] },
+            Kind::Offered => Outward::Offered,
         })
     }
 }

@@ -1,5 +1,8 @@
 //! Tables of exports and imports, and the queue of what is to be told: Y1 to Y4 of the module above.
 
+use super::far::Distances;
+use super::identities::Identities;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 use term::Word;
@@ -20,11 +23,13 @@ pub(super) struct Anchor {
     pub(super) queued: u32,
     /// The record of its marker, or 0.
     pub(super) marker: usize,
+    /// Y7; 0 is as 1.
+    pub(super) distance: u8,
 }
 
 impl Default for Anchor {
     fn default() -> Anchor {
-        Anchor { word: Word(0), root: false, listed: false, queued: 0, marker: 0 }
+        Anchor { word: Word(0), root: false, listed: false, queued: 0, marker: 0, distance: 1 }
     }
 }
 
@@ -71,6 +76,7 @@ pub(super) enum Kind {
     Bound(u32),
     Marked(u32),
     Alias,
+    Offered,
 }
 
 /// What is known of an import that somebody looks at.
@@ -100,6 +106,11 @@ pub(crate) struct Abroad {
     pub(super) looks: BTreeMap<u32, Look>,
     /// Words and entries that collections looked at.
     pub(super) scanned: u64,
+    /// Predicates of goals with `@node(any)`, and of goals that `@node(N)` has placed here.
+    pub(super) offered: FxHashSet<PredicateId>,
+    pub(super) placed: FxHashSet<PredicateId>,
+    pub(super) identities: Identities,
+    pub(super) distances: Distances,
 }
 
 pub(super) fn place<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
@@ -136,8 +147,9 @@ impl Abroad {
         }
         self.young_imports.iter().filter_map(|&import| self.import(import).awaited()).collect()
     }
-    /// Y1, Y4: the words that collections trace from; `trace` replaces a word.
-    pub(crate) fn roots(&mut self, major: bool, mut trace: impl FnMut(&mut Word)) {
+    /// Y1, Y4: the words that collections trace from; `trace` replaces a word. `ordered`: without anchors that only
+    /// other nodes hold, which follow in their order (Y7).
+    pub(crate) fn roots(&mut self, major: bool, ordered: bool, mut trace: impl FnMut(&mut Word)) {
         let Abroad { anchors, imports, young_anchors, queue, looks, scanned, .. } = self;
         let asked = looks.values_mut().filter_map(|look| match look {
             Look::Asked(word) => Some(word),
@@ -164,7 +176,7 @@ impl Abroad {
         for &export in young_anchors.iter() {
             *scanned += 1;
             let anchor = &mut anchors[export as usize];
-            if anchor.is_root() {
+            if anchor.queued > 0 || anchor.root && !ordered {
                 trace(&mut anchor.word);
             }
         }
@@ -177,7 +189,10 @@ impl Abroad {
         moved: impl Fn(usize) -> Option<usize>,
         young: impl Fn(usize) -> bool,
     ) {
-        let Abroad { anchors, imports, young_anchors, young_imports, dead, lost, scanned, .. } = self;
+        let Abroad {
+            anchors, imports, young_anchors, young_imports, dead, lost, scanned, identities, ..
+        } = self;
+        identities.sweep(major, &moved, &young);
         if major {
             *young_imports = (0..imports.len() as u32).collect();
         }
@@ -234,6 +249,6 @@ impl Abroad {
     pub(crate) fn bytes(&self) -> usize {
         let tables =
             self.anchors.capacity() * size_of::<Anchor>() + self.imports.capacity() * size_of::<Listed>();
-        tables + self.queue.capacity() * size_of::<Item>()
+        tables + self.identities.bytes() + self.queue.capacity() * size_of::<Item>()
     }
 }

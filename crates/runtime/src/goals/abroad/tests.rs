@@ -230,6 +230,101 @@ fn a_major_collection_copies_what_is_live_whatever_was_exported_before() {
 }
 
 #[test]
+fn what_other_nodes_hold_is_a_step_farther_than_their_references() {
+    let mut builder = builder();
+    let worker = builder.node.worker();
+    let imports: Vec<Word> = (0..5).map(|import| worker.import(import)).collect();
+    let held = worker.root(imports[2]);
+    // Export, its distance, and what it holds.
+    for (export, distance, of) in [(0, 1, [0, 0]), (1, 5, [0, 1]), (2, 3, [2, 3]), (3, FAR, [4, 4])] {
+        let list = worker.list(&of.map(|import: usize| imports[import]), Word::NIL);
+        worker.anchor(export, list);
+        worker.set_anchor_distance(export, distance);
+    }
+    assert_eq!(worker.take_distances(), None);
+    for _ in 0..2 {
+        collect(&mut builder.node, false);
+        assert_eq!(builder.node.worker().take_distances(), None);
+        collect(&mut builder.node, true);
+        let far = vec![(0, 2), (1, 6), (3, 4), (4, FAR)];
+        assert_eq!(builder.node.worker().take_distances(), Some(far));
+    }
+    // One is nearer now, one farther, and one is dead.
+    let worker = builder.node.worker();
+    worker.take_root(held);
+    worker.set_anchor_distance(1, 1);
+    worker.release_anchor(3);
+    collect(&mut builder.node, true);
+    let worker = builder.node.worker();
+    assert_eq!(worker.take_distances(), Some(vec![(0, 2), (1, 2), (2, 4), (3, 4)]));
+    assert_eq!(worker.take_dead(), [4]);
+    // Who holds an import himself is nearest.
+    let nearest = worker.import_cell(3).expect("it lives");
+    worker.root(nearest);
+    collect(&mut builder.node, true);
+    assert_eq!(builder.node.worker().take_distances(), Some(vec![(0, 2), (1, 2), (2, 4), (3, 1)]));
+}
+
+#[test]
+fn what_is_known_of_structures_is_weak() {
+    let mut builder = builder();
+    let worker = builder.node.worker();
+    let [kept, lost] = [1, 2].map(|number| worker.list(&[Word::small(number)], Word::NIL));
+    let variable = worker.new_variable();
+    for (number, word) in (0..).zip([kept, lost, variable, Word::small(1)]) {
+        worker.identify(word, (1, number));
+        worker.note_export(word, number as u32);
+    }
+    assert_eq!((worker.identified((1, 2)), worker.noted_export(variable)), (None, None));
+    // It has one: another one is nobody's.
+    worker.identify(kept, (2, 7));
+    assert_eq!((worker.identified((2, 7)), worker.identity(kept)), (None, Some((1, 0))));
+    let kept = worker.root(kept);
+    assert_eq!(worker.identified((1, 1)), Some(lost));
+    for major in [false, false, true, false, true] {
+        collect(&mut builder.node, major);
+        let worker = builder.node.worker();
+        // Others come to where it was.
+        worker.list(&[Word::small(3); 9], Word::NIL);
+        let now = deref(worker.root_word(&kept));
+        assert_eq!((worker.identified((1, 0)), worker.identified((1, 1))), (Some(now), None));
+        assert_eq!((worker.identity(now), worker.noted_export(now)), (Some((1, 0)), Some(0)));
+        assert_eq!(worker.arg(now, 0), Word::small(1));
+    }
+    // A free export is forgotten, and what is left is its identity.
+    let worker = builder.node.worker();
+    let now = deref(worker.root_word(&kept));
+    worker.anchor(0, now);
+    worker.release_anchor(0);
+    assert_eq!((worker.noted_export(now), worker.identity(now)), (None, Some((1, 0))));
+    worker.take_root(kept);
+    collect(&mut builder.node, true);
+    assert_eq!(builder.node.worker().identified((1, 0)), None);
+}
+
+#[test]
+fn old_identities_cost_minor_collections_nothing() {
+    const COUNT: u64 = if cfg!(miri) { 100 } else { 100_000 };
+    let mut builder = builder();
+    let worker = builder.node.worker();
+    let mut list = Word::NIL;
+    for number in 0..COUNT {
+        list = worker.cons(Word::small(number as i64), list);
+        worker.identify(list, (1, number));
+    }
+    let list = worker.root(list);
+    builder.node.worker().options.check_heap = false;
+    collect(&mut builder.node, true);
+    (0..3).for_each(|_| collect(&mut builder.node, false));
+    let worker = builder.node.worker();
+    assert!(worker.abroad.identities.young() <= COUNT as usize / 100);
+    assert!((0..COUNT).all(|number| worker.identified((1, number)).is_some()));
+    worker.take_root(list);
+    collect(&mut builder.node, true);
+    assert!((0..COUNT).all(|number| builder.node.worker().identified((1, number)).is_none()));
+}
+
+#[test]
 fn a_goal_for_another_node_waits_in_the_queue_and_a_node_that_is_not_there_is_an_error() {
     let mut builder = builder();
     let goal = builder.goal[0];

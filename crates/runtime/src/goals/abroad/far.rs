@@ -1,0 +1,85 @@
+//! How far terms of other nodes are from what some node's program holds, for cycles of garbage over several nodes.
+//!
+//! Invariant Y7: a major collection traces from what the program of this node has, and then from the anchors, the
+//! nearest first. An import that is reached only then is a step farther than the anchor from which it was. What is
+//! said between nodes about that is somebody else's business.
+
+use super::state::{Abroad, Import};
+use crate::worker::Worker;
+use term::Word;
+
+/// The largest distance: at least so far.
+pub const FAR: u8 = 8;
+
+/// Distances of imports.
+#[derive(Debug, Default)]
+pub(super) struct Distances {
+    /// By import, since the last major collection; 0: not reached.
+    now: Vec<u8>,
+    before: Vec<u8>,
+    /// There was one since they were last told.
+    new: bool,
+}
+
+impl Abroad {
+    /// Y7: a major collection has traced from all but the anchors. False: there is nothing to be done about these.
+    pub(crate) fn begin_distances(&mut self) -> bool {
+        if self.anchors.is_empty() && self.imports.is_empty() {
+            return false;
+        }
+        let Distances { now, before, new } = &mut self.distances;
+        std::mem::swap(now, before);
+        now.clear();
+        now.resize(self.imports.len(), 0);
+        *new = true;
+        true
+    }
+    /// Y7: the anchors at this distance are roots now. False: there are none.
+    pub(crate) fn roots_at(&mut self, distance: u8, mut trace: impl FnMut(&mut Word)) -> bool {
+        let there = self.anchors.iter_mut().filter(|anchor| anchor.root && anchor.queued == 0);
+        let mut any = false;
+        for anchor in there.filter(|anchor| anchor.distance.clamp(1, FAR) == distance) {
+            any = true;
+            trace(&mut anchor.word);
+        }
+        any
+    }
+    /// Y7: what has been reached now and was not before is at this distance.
+    pub(crate) fn reached(&mut self, distance: u8, moved: impl Fn(usize) -> Option<usize>) {
+        for (import, known) in self.imports.iter().zip(&mut self.distances.now) {
+            if let Import::Record(record) = import.import
+                && *known == 0
+                && moved(record).is_some()
+            {
+                *known = distance.min(FAR);
+            }
+        }
+    }
+}
+
+impl Worker {
+    /// After a major collection, once: imports that are farther than a step, and those that were before, with their
+    /// distance: of an import that the program of this node holds 1, of one that an anchor holds a step more than that
+    /// of the anchor, at most [`FAR`].
+    pub fn take_distances(&mut self) -> Option<Vec<(u32, u8)>> {
+        let Distances { now, before, new } = &mut self.abroad.distances;
+        if !std::mem::take(new) {
+            return None;
+        }
+        let numbered = (0..).zip(now.iter().copied());
+        let far = |&(import, distance): &(u32, u8)| {
+            distance > 0 && distance.max(before.get(import as usize).copied().unwrap_or(0)) > 1
+        };
+        Some(numbered.filter(far).collect())
+    }
+    /// How far the nearest reference to an anchored word is: at least 1. A new anchor's is 1.
+    pub fn set_anchor_distance(&mut self, export: u32, distance: u8) {
+        if let Some(anchor) = self.abroad.anchors.get_mut(export as usize) {
+            anchor.distance = distance;
+        }
+    }
+    /// Whether less than a quarter of what the heap may take is left.
+    pub fn is_short(&self) -> bool {
+        self.room() < self.heap.spaces.bytes_max() / 4
+    }
+}
