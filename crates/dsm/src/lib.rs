@@ -14,6 +14,7 @@
 
 #![deny(unsafe_code)]
 
+mod costs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 pub mod fault;
@@ -30,6 +31,7 @@ mod store;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sync;
 
+pub use costs::PageCosts;
 pub use memory::{Memory, Use, View};
 pub use message::{KINDS, Malformed, Message, Page};
 pub use node::{Local, Node, Work};

@@ -4,7 +4,7 @@
 use crate::frames::Frames;
 use crate::protocol::{Counters, Options, Post, Protocol};
 pub(crate) use crate::space::Space;
-use crate::{Access, Memory, Message, Page, Store, Use, View, WORD};
+use crate::{Access, Memory, Message, Page, PageCosts, Store, Use, View, WORD};
 use fabric::{Fabric, NodeId, NodeSet, Priority};
 use machine::{Call, Context, Here, Program, Slot, Spread, Verdict};
 use std::cell::RefCell;
@@ -41,6 +41,10 @@ struct Inner {
     /// Pages that the program has written since the last release.
     written: BTreeSet<Page>,
     work: Work,
+    /// Where time is simulated.
+    costs: Option<PageCosts>,
+    /// Cycles that the program has still to spend.
+    owed: u64,
 }
 
 enum Out {
@@ -85,6 +89,13 @@ impl Inner {
     fn ask<R>(&mut self, f: impl FnOnce(&mut Protocol, &mut Env<'_>) -> R) -> R {
         f(&mut self.protocol, &mut Env { space: &mut self.space, out: &mut self.out })
     }
+    /// The same, and what it takes.
+    fn ask_at_cost<R>(&mut self, f: impl FnOnce(&mut Protocol, &mut Env<'_>) -> R) -> (R, u64) {
+        let Some(costs) = self.costs else { return (self.ask(f), 0) };
+        let before = self.protocol.counters();
+        let result = self.ask(f);
+        (result, costs.of(self.protocol.options().mode, &before, &self.protocol.counters()))
+    }
     fn tell_changed(&mut self) {
         self.waiting.drain(..).for_each(|slot| _ = slot.fill(()));
     }
@@ -109,6 +120,7 @@ pub(crate) enum Wish {
 }
 
 /// A node's memory, for its program.
+#[derive(Clone)]
 pub struct Local {
     inner: Rc<RefCell<Inner>>,
     here: Here,
@@ -116,7 +128,48 @@ pub struct Local {
 
 impl Local {
     fn ask<R>(&self, f: impl FnOnce(&mut Protocol, &mut Env<'_>) -> R) -> R {
-        self.inner.borrow_mut().ask(f)
+        let mut inner = self.inner.borrow_mut();
+        let (result, cost) = inner.ask_at_cost(f);
+        inner.owed += cost;
+        result
+    }
+    /// The time: nanoseconds, or cycles of the simulated network.
+    pub fn now(&self) -> u64 {
+        self.here.now().0
+    }
+    /// What the program has done so far.
+    pub fn work(&self) -> Work {
+        self.inner.borrow().work
+    }
+    /// What the protocol has done so far.
+    pub fn counters(&self) -> Counters {
+        self.inner.borrow().protocol.counters()
+    }
+    /// Spends what is owed, slice by slice: between them messages are dealt with. False if nothing was.
+    async fn pay(&self) -> bool {
+        let mut any = false;
+        loop {
+            let slice = {
+                let mut inner = self.inner.borrow_mut();
+                let slice = inner.costs.map_or(0, |costs| costs.slice).min(inner.owed);
+                inner.owed -= slice;
+                slice
+            };
+            if slice == 0 {
+                return any;
+            }
+            any = true;
+            self.here.spend(slice);
+            self.here.give_way().await;
+        }
+    }
+    /// The node's time is when its step began: a program that has computed in this one begins another, so that what
+    /// follows is not said to have taken that.
+    async fn catch_up(&self) {
+        let is_task = matches!(self.inner.borrow().space, Space::Frames(_));
+        if !self.pay().await && is_task {
+            self.here.give_way().await;
+        }
     }
     /// Sends what the protocol wants to have sent; false if that was nothing.
     async fn send(&self) -> bool {
@@ -143,7 +196,15 @@ impl Local {
     }
     /// Waits until this holds: it is looked at again after each change.
     async fn until(&self, mut holds: impl FnMut(&mut Protocol, &mut Env<'_>) -> bool) {
-        while !self.ask(&mut holds) {
+        loop {
+            let done = self.ask(&mut holds);
+            // What has come meanwhile may have changed that.
+            if self.pay().await {
+                continue;
+            }
+            if done {
+                break;
+            }
             if self.send().await {
                 continue;
             }
@@ -155,8 +216,12 @@ impl Local {
     }
     /// All pages of these words are there.
     async fn fetch(&self, uses: &[Use]) {
+        self.catch_up().await;
         let begin = self.here.now();
-        let page_words = self.inner.borrow().space.page_words();
+        let (page_words, by_faults) = {
+            let inner = self.inner.borrow();
+            (inner.space.page_words(), inner.costs.is_some())
+        };
         let pages = uses.iter().flat_map(|each| each.pages(page_words).map(|page| (page, each.writes)));
         let pages: Vec<(Page, bool)> = pages.collect();
         // Looks at all pages: what is missing is asked for. Then the first one that was missing is waited for, and each
@@ -175,6 +240,9 @@ impl Local {
             for (number, each) in pages.iter().enumerate() {
                 if !have(each) {
                     missing.get_or_insert(number);
+                    if by_faults {
+                        return false;
+                    }
                 }
             }
             missing.is_none()
@@ -202,6 +270,7 @@ impl Local {
         }
         let begin = self.here.now();
         self.ask(|protocol, env| protocol.release(env));
+        self.pay().await;
         self.send().await;
         self.until(|protocol, _| protocol.is_released()).await;
         self.inner.borrow_mut().work.releasing += self.here.now().0 - begin.0;
@@ -233,6 +302,7 @@ impl Memory for Local {
         f(&mut frames.views(uses))
     }
     async fn barrier(&self) {
+        self.catch_up().await;
         self.release().await;
         let begin = self.here.now();
         self.here.barrier().await;
@@ -240,6 +310,7 @@ impl Memory for Local {
         self.acquire().await;
     }
     async fn lock(&self, lock: u32) {
+        self.catch_up().await;
         let begin = self.here.now();
         self.ask(|protocol, env| protocol.lock(lock, env));
         self.send().await;
@@ -248,13 +319,18 @@ impl Memory for Local {
         self.acquire().await;
     }
     async fn unlock(&self, lock: u32) {
+        self.catch_up().await;
         self.release().await;
         let held = self.ask(|protocol, env| protocol.unlock(lock, env));
         assert!(held, "node {} does not have lock {lock}", self.node());
         self.send().await;
     }
     fn spend(&self, cycles: u64) {
-        self.here.spend(cycles);
+        let mut inner = self.inner.borrow_mut();
+        match inner.costs {
+            Some(costs) => inner.owed += cycles * costs.unit,
+            None => self.here.spend(cycles),
+        }
     }
 }
 
@@ -292,10 +368,11 @@ impl<R: 'static> Node<R> {
         let space = Space::Frames(Frames::new(options.homes.len(), options.page_bytes));
         let result = Rc::new(RefCell::new(None));
         let place = result.clone();
-        let begin = move |local| -> Task {
-            let task = program(local);
+        let begin = move |local: Local| -> Task {
+            let task = program(local.clone());
             Box::pin(async move {
                 let end = task.await;
+                local.pay().await;
                 *place.borrow_mut() = Some(end);
             })
         };
@@ -310,6 +387,8 @@ impl<R: 'static> Node<R> {
             waiting: Vec::new(),
             written: BTreeSet::new(),
             work: Work::default(),
+            costs: None,
+            owed: 0,
         };
         let (inner, result) = (Rc::new(RefCell::new(inner)), Rc::new(RefCell::new(None)));
         Node { inner, begin: None, here: None, attended: false, result }
@@ -317,6 +396,12 @@ impl<R: 'static> Node<R> {
     /// Copies hear of changes in this way; without it, along a tree.
     pub fn with_spread(self, spread: Spread) -> Node<R> {
         self.inner.borrow_mut().spread = spread;
+        self
+    }
+    /// Its work takes time, where that is simulated; a slice of nothing is a mistake of the caller's: panics.
+    pub fn with_costs(self, costs: PageCosts) -> Node<R> {
+        assert!(costs.slice > 0, "a program that computes goes on");
+        self.inner.borrow_mut().costs = Some(costs);
         self
     }
     /// What the program has given, once it has.
@@ -391,7 +476,9 @@ impl<R> Program for Node<R> {
         };
         // A page that has come may wait for others: the program does.
         let settles = !matches!(message, Message::Page { .. });
-        let received = inner.ask(|protocol, env| protocol.receive(call.from, message, env));
+        let install = if settles { 0 } else { inner.costs.map_or(0, |costs| costs.install) };
+        let (received, cost) = inner.ask_at_cost(|protocol, env| protocol.receive(call.from, message, env));
+        context.spend(install + cost);
         if settles {
             inner.space.settle();
         }

@@ -1,7 +1,7 @@
 //! The fast Fourier transform of n = m x m complex numbers in six steps, SPLASH-2's: transpose, transform rows,
 //! twist, transpose, transform rows, transpose. A node has a band of rows. Each complex number is two floats.
 
-use super::{PAGE_WORDS, element, share};
+use super::{PAGE_WORDS, element, fill_all, share};
 use crate::{Memory, Use};
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -37,6 +37,10 @@ impl Fft {
             })
             .await;
         memory.barrier().await;
+    }
+    /// Every node calls it: each fills all rows.
+    pub async fn fill_all<M: Memory>(&self, memory: &M) {
+        fill_all(memory, 0, 2 * self.side * self.side, element).await;
     }
     /// What was filled in.
     pub fn original(&self) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! LU factorisation without pivoting, SPLASH-2's with contiguous blocks: a matrix of n x n floats in square blocks,
 //! which lie row by row, and each block by its own rows. A grid of nodes owns them in turn; three barriers a step.
 
-use super::{PAGE_WORDS, element};
+use super::{PAGE_WORDS, element, fill_all};
 use crate::{Memory, Use, View};
 
 /// A matrix and its blocks.
@@ -53,6 +53,10 @@ impl Lu {
             memory.with(&[self.write(i, j)], |views| fill(&mut views[0])).await;
         }
         memory.barrier().await;
+    }
+    /// Every node calls it: each fills the whole matrix.
+    pub async fn fill_all<M: Memory>(&self, memory: &M) {
+        fill_all(memory, 0, self.words(), |place| self.element(place)).await;
     }
     fn own<M: Memory>(
         &self,

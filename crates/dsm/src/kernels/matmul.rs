@@ -1,6 +1,6 @@
 //! Matrix multiplication: C = A B, of n x n floats that lie row by row. A node makes a band of rows of C.
 
-use super::{PAGE_WORDS, element, share};
+use super::{PAGE_WORDS, element, fill_all, share};
 use crate::{Memory, Use};
 
 /// Rows that a node makes at a time.
@@ -24,6 +24,13 @@ impl Matmul {
     }
     /// Every node calls it: fills A and B, multiplies, and gives the node's rows of C.
     pub async fn run<M: Memory>(&self, memory: &M) -> Vec<f64> {
+        self.fill(memory).await;
+        self.multiply(memory).await;
+        memory.barrier().await;
+        self.rows(memory).await
+    }
+    /// Every node calls it: fills its rows of A and B.
+    pub async fn fill<M: Memory>(&self, memory: &M) {
         let (n, band) = (self.n, share(self.n, memory.node(), memory.nodes()));
         for matrix in [0, 1].map(|number| self.matrix(number)) {
             let own = matrix + band.start * n;
@@ -33,10 +40,16 @@ impl Matmul {
             memory.with(&[Use::write(own, band.len() * n)], |views| fill(own, &mut views[0])).await;
         }
         memory.barrier().await;
-        self.multiply(memory).await;
-        memory.barrier().await;
-        let own = self.matrix(2) + band.start * n;
-        memory.with(&[Use::read(own, band.len() * n)], |views| views[0].to_vec()).await
+    }
+    /// Every node calls it: each fills all of A and B.
+    pub async fn fill_all<M: Memory>(&self, memory: &M) {
+        fill_all(memory, 0, self.matrix(2), element).await;
+    }
+    /// The node's rows of C, as they are in the memory.
+    pub async fn rows<M: Memory>(&self, memory: &M) -> Vec<f64> {
+        let band = share(self.n, memory.node(), memory.nodes());
+        let own = Use::read(self.matrix(2) + band.start * self.n, band.len() * self.n);
+        memory.with(&[own], |views| views[0].to_vec()).await
     }
     /// A node's rows of C, without a barrier.
     pub async fn multiply<M: Memory>(&self, memory: &M) {

@@ -6,8 +6,8 @@ pub mod lu;
 pub mod matmul;
 pub mod owned;
 
-use crate::WORD;
 use crate::protocol::{Mode, Options};
+use crate::{Memory, Use, WORD};
 use fabric::NodeId;
 use std::ops::Range;
 
@@ -27,6 +27,18 @@ pub fn options(words: usize, node: NodeId, nodes: u32, mode: Mode) -> Options {
     let pages = words.div_ceil(PAGE_WORDS);
     let homes = (0..nodes).flat_map(|node| share(pages, node, nodes).map(move |_| NodeId(node))).collect();
     Options { node, nodes, page_bytes: PAGE_BYTES, homes, mode }
+}
+
+/// Every node writes all of these words, page by page. That is a race, but all write the same.
+async fn fill_all<M: Memory>(memory: &M, first: usize, words: usize, element: impl Fn(usize) -> f64) {
+    let end = first + words;
+    for start in (first..end).step_by(PAGE_WORDS) {
+        let count = PAGE_WORDS.min(end - start);
+        let fill = |words: &mut [f64]| (start..).zip(words).for_each(|(place, word)| *word = element(place));
+        memory.with(&[Use::write(start, count)], |views| fill(&mut views[0])).await;
+        memory.spend(count as u64);
+    }
+    memory.barrier().await;
 }
 
 /// A float from -1 to 1, from a place in an array: the same at all nodes (SplitMix64).
