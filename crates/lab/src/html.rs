@@ -48,6 +48,7 @@ fn grid(table: &Table) -> String {
                 Cell::Text(_) => " class=\"text\"",
                 Cell::Published(..) => " class=\"published\"",
                 Cell::Input(..) => " class=\"input\"",
+                Cell::Fitted(..) => " class=\"fitted\"",
                 Cell::Derived(..) => " class=\"derived\"",
                 Cell::Measured(..) | Cell::Absent => "",
             };

@@ -64,6 +64,10 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jump1::DIRECTORIES,
     jmachine::RDT,
     staff::TABLE1,
+    staff::MISSES,
+    staff::MATMUL,
+    staff::FFT,
+    staff::LU,
     staff::TABLE3,
     networks::BOOKSIM,
 ];

@@ -65,6 +65,8 @@ pub enum Cell {
     Published(f64, usize),
     /// A value that a model was given.
     Input(f64, usize),
+    /// An input that was chosen so that a published value comes out.
+    Fitted(f64, usize),
     /// A value that follows from inputs and counts: it says no more than they do.
     Derived(f64, usize),
     /// There is no such value.
@@ -88,6 +90,7 @@ impl Cell {
             Cell::Measured(value, decimals) => grouped(*value, *decimals),
             Cell::Published(value, decimals) => format!("{}*", grouped(*value, *decimals)),
             Cell::Input(value, decimals) => format!("{}^", grouped(*value, *decimals)),
+            Cell::Fitted(value, decimals) => format!("{}^^", grouped(*value, *decimals)),
             Cell::Derived(value, decimals) => format!("{}~", grouped(*value, *decimals)),
             Cell::Absent => "-".into(),
         }
@@ -99,6 +102,7 @@ impl Cell {
             Cell::Measured(value, _)
             | Cell::Published(value, _)
             | Cell::Input(value, _)
+            | Cell::Fitted(value, _)
             | Cell::Derived(value, _) => format!("{value}"),
             Cell::Absent => String::new(),
         }
@@ -111,6 +115,9 @@ pub fn marks(report: &Report) -> String {
     let mut marks = String::from("* published, not measured here");
     if cells().any(|cell| matches!(cell, Cell::Input(..))) {
         marks += "; ^ an input of the model";
+    }
+    if cells().any(|cell| matches!(cell, Cell::Fitted(..))) {
+        marks += "; ^^ an input that was fitted";
     }
     if cells().any(|cell| matches!(cell, Cell::Derived(..))) {
         marks += "; ~ follows from inputs and counts";

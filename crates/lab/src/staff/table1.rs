@@ -1,7 +1,7 @@
 //! Table I: what the stages of the interface board do. Inputs, and what follows from them for a page.
 
 use super::SOURCE;
-use crate::report::{Cell, Report, Table, grouped};
+use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host};
 use dsm::kernels::PAGE_BYTES;
 
@@ -14,20 +14,23 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
+/// A processor writes to its board's buffer, and reads from it, Mbit/s.
+pub(super) const WRITE_MBIT_S: f64 = 128.0;
+pub(super) const READ_MBIT_S: f64 = 64.0;
 /// A stage that each bit passes: what it does, Mbit/s.
 const STAGES: [(&str, f64); 5] = [
-    ("write to the buffer", 128.0),
+    ("write to the buffer", WRITE_MBIT_S),
     ("buffer to FIFO", 200.0),
     ("FIFO to FIFO, the link", 140.0),
     ("FIFO to buffer", 200.0),
-    ("read from the buffer", 64.0),
+    ("read from the buffer", READ_MBIT_S),
 ];
 /// What a packet takes besides, each time, us: at each of the two boards, at the FIFO, at a node that it passes.
-const ACCESS_US: f64 = 45.0;
+pub(super) const ACCESS_US: f64 = 45.0;
 const FIFO_US: f64 = 0.32;
 const ROUTING_US: f64 = 1.0;
 /// A transfer of a page of 4 KB, us: "about 3 ms".
-const PUBLISHED_US: f64 = 3000.0;
+pub(super) const PUBLISHED_US: f64 = 3000.0;
 
 /// What a number of bytes takes in a stage, us.
 fn stage_us(bytes: usize, mbit_s: f64) -> f64 {
@@ -42,9 +45,8 @@ fn way_us(bytes: usize, overlap: bool) -> f64 {
     2.0 * ACCESS_US + FIFO_US + ROUTING_US + stages
 }
 
-/// What arithmetic gives is text: cells of results are for what is measured.
 fn derived(value: f64, decimals: usize) -> Cell {
-    Cell::Text(grouped(value, decimals))
+    Cell::Derived(value, decimals)
 }
 
 fn run(experiment: &Experiment, _: &mut dyn Host, _: &Config) -> Result<Report, Error> {

@@ -1,12 +1,13 @@
 //! Table III: how many update requests LU decomposition makes, and how many copies are updated for them.
 
 use super::SOURCE;
+use super::cluster::{Ending, Marks, Place, Stretch, run as run_cluster};
 use crate::report::{Cell, Report, Table};
-use crate::{Config, Error, Experiment, Host};
+use crate::{Config, Error, Experiment, Host, Scale};
 use dsm::kernels::lu::{Lu, residual};
 use dsm::kernels::{PAGE_BYTES, options};
 use dsm::protocol::Mode;
-use dsm::{Local, Node};
+use dsm::{Local, Memory, Node};
 use fabric::threads;
 use machine::{Costs, Ended, Machine};
 
@@ -65,10 +66,82 @@ fn count(nodes: u32, decompose: bool) -> Result<Counts, Error> {
     Ok(Counts { requests, updates, matrices })
 }
 
-fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
-    let (mut rows, mut first) = (Vec::new(), None);
+/// Every node calls it: each fills the whole matrix, and they decompose it.
+async fn filled_by_all(plan: Lu, memory: Local) -> Ending<Vec<f64>> {
+    let mut marks = Marks::of(&memory);
+    plan.fill_all(&memory).await;
+    marks.set();
+    plan.factorise(&memory).await;
+    marks.set();
+    let matrix = if memory.node() == 0 { plan.matrix(&memory).await } else { Vec::new() };
+    marks.end(matrix)
+}
+
+/// The same on the simulated cluster: what nodes did to fill the matrix, and to decompose it.
+fn simulate(plan: Lu, nodes: u32, factors: &[f64]) -> Result<[Stretch; 2], Error> {
+    let program = move |memory: Local| filled_by_all(plan, memory);
+    let run = run_cluster(Place::Cluster, nodes, plan.words(), Mode::Update, program)?;
+    match (&run.stretches[..], run.results[0] == factors) {
+        (&[filling, work], true) => Ok([filling, work]),
+        _ => Err(Error(format!("{nodes} simulated nodes have other factors than one"))),
+    }
+}
+
+/// Update messages of the simulated cluster beside the published ones.
+fn simulated(host: &mut dyn Host, config: &Config, parts: usize) -> Result<Table, Error> {
+    let (plan, is_published) = match config.scale {
+        Scale::Full => (PLAN, true),
+        Scale::Small => (Lu { n: 128, ..PLAN }, false),
+    };
+    let program = move |memory: Local| filled_by_all(plan, memory);
+    let one = run_cluster(Place::Host, 1, plan.words(), Mode::Update, program)?;
+    if residual(&plan.original(), &one.results[0], plan.n) > RESIDUAL {
+        return Err(Error("the factors are not those of the matrix".into()));
+    }
+    let mut rows = Vec::new();
     for (part, (nodes, requests, updates)) in PUBLISHED.into_iter().enumerate() {
-        host.progress(part + 1, PUBLISHED.len(), &format!("nodes: {nodes}"));
+        host.progress(PUBLISHED.len() + part + 1, parts, &format!("nodes: {nodes}, simulated"));
+        let [filling, work] = simulate(plan, nodes, &one.results[0])?;
+        let published = |value| if is_published { Cell::Published(value, 0) } else { Cell::Absent };
+        rows.push(vec![
+            Cell::count(nodes),
+            Cell::count(filling.written),
+            Cell::count(work.written),
+            Cell::count(filling.written + work.written),
+            published(requests),
+            Cell::count(filling.multicasts + work.multicasts),
+            Cell::count(filling.targets + work.targets),
+            Cell::count(work.multicasts),
+            Cell::count(work.targets),
+            Cell::count(work.reached),
+            published(updates),
+        ]);
+    }
+    let heads = [
+        "nodes",
+        "requests, each node fills all",
+        "requests, decomposition",
+        "requests",
+        "published",
+        "update messages",
+        "their receivers",
+        "update messages, decomposition",
+        "their receivers, decomposition",
+        "copies updated, decomposition",
+        "update messages, published",
+    ];
+    let title = format!("On the simulated cluster, {0} by {0}", plan.n);
+    let note = "Each node fills the whole matrix: that makes 512 requests a node of the published 513. An update message \
+                has the changes of all pages of one home, release and set of receivers, and goes along a chain. None of \
+                the counts is the published one.";
+    Ok(Table::new("simulated", &title, note, &heads, rows))
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let (mut rows, mut first) = (Vec::new(), None);
+    let parts = 2 * PUBLISHED.len();
+    for (part, (nodes, requests, updates)) in PUBLISHED.into_iter().enumerate() {
+        host.progress(part + 1, parts, &format!("nodes: {nodes}"));
         let (filled, all) = (count(nodes, false)?, count(nodes, true)?);
         let factors = first.get_or_insert_with(|| all.matrices[0].clone());
         if part == 0 && residual(&PLAN.original(), factors, PLAN.n) > RESIDUAL {
@@ -82,7 +155,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
         rows.push(vec![
             Cell::count(nodes),
             Cell::count(decomposition),
-            Cell::Text(initialisation.to_string()),
+            Cell::Fitted(initialisation as f64, 0),
             Cell::count(decomposition + initialisation),
             Cell::Published(requests, 0),
             Cell::count(filled.requests),
@@ -107,7 +180,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     let table = Table::new("requests", "Update requests", note, &heads, rows);
     let measured_on =
         format!("Nodes are threads. Requests are the same on every machine. This host: {}.", host.machine());
-    Ok(Report { tables: vec![table, inputs()], ..Report::of(experiment, measured_on) })
+    let simulated = simulated(host, config, parts)?;
+    let tables = vec![table, simulated, inputs(), super::cluster::inputs_of("cluster")];
+    Ok(Report { tables, ..Report::of(experiment, measured_on) })
 }
 
 fn inputs() -> Table {

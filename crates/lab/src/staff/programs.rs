@@ -1,0 +1,330 @@
+//! Figures 7 to 11: matrix multiplication, FFT and LU decomposition, and what their time goes into.
+
+use super::SOURCE;
+use super::cluster::{Ending, Marks, Place, Stretch, inputs, run};
+use crate::report::{Cell, Chart, Group, Report, Series, Table};
+use crate::{Config, Error, Experiment, Host, Scale};
+use dsm::kernels::fft::{self, Fft};
+use dsm::kernels::lu::{Lu, residual};
+use dsm::kernels::matmul::{self, Matmul};
+use dsm::protocol::Mode;
+use dsm::{Local, Memory, Use};
+
+pub(crate) const MATMUL: Experiment = Experiment {
+    name: "staff/matmul",
+    title: "STAFF-Link: matrix multiplication",
+    source: SOURCE,
+    about: "One to four nodes multiply matrices of 128 by 128 in shared pages (figure 7): on the simulated cluster, and \
+            on this host's nodes. The figure prints no numbers; what the text says of it is a row.",
+    run: |experiment, host, config| report(experiment, host, config, &[Problem::Matmul(Matmul { n: 128 })]),
+};
+
+pub(crate) const FFT: Experiment = Experiment {
+    name: "staff/fft",
+    title: "STAFF-Link: fast Fourier transform",
+    source: SOURCE,
+    about: "One to four nodes transform 1,024 and 65,536 complex numbers in shared pages, SPLASH-2's way (figures 8 and \
+            9): on the simulated cluster, and on this host's nodes. The figures print no numbers; what the text says of \
+            them are rows.",
+    run: |experiment, host, config| {
+        let of = |side| Problem::Fft(Fft { side, inverse: false });
+        report(experiment, host, config, &[of(32), of(256)])
+    },
+};
+
+pub(crate) const LU: Experiment = Experiment {
+    name: "staff/lu",
+    title: "STAFF-Link: LU decomposition",
+    source: SOURCE,
+    about: "One to four nodes decompose matrices of 128 by 128 and 512 by 512 in shared pages, SPLASH-2's way with \
+            contiguous blocks of 16 by 16 (figures 10 and 11): on the simulated cluster, and on this host's nodes. The \
+            figures print no numbers; what the text says of them is a row.",
+    run: |experiment, host, config| {
+        let of = |n| Problem::Lu(Lu { n, block: 16 });
+        report(experiment, host, config, &[of(128), of(512)])
+    },
+};
+
+/// Most nodes.
+const NODES: u32 = 4;
+/// Largest difference between a transform and the plain one, and between a matrix and the product of its factors
+/// beside its side.
+const TOLERANCE: f64 = 1e-9;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Problem {
+    Matmul(Matmul),
+    Fft(Fft),
+    Lu(Lu),
+}
+
+/// Which node writes what a program begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Filling {
+    Own,
+    All,
+}
+
+impl Filling {
+    const BOTH: [Filling; 2] = [Filling::Own, Filling::All];
+    fn name(self) -> &'static str {
+        match self {
+            Filling::Own => "its own part",
+            Filling::All => "all of it",
+        }
+    }
+}
+
+impl Problem {
+    fn words(self) -> usize {
+        match self {
+            Problem::Matmul(plan) => plan.words(),
+            Problem::Fft(plan) => plan.words(),
+            Problem::Lu(plan) => plan.words(),
+        }
+    }
+    fn name(self) -> String {
+        match self {
+            Problem::Matmul(plan) => format!("matrices of {0} by {0}", plan.n),
+            Problem::Fft(plan) => format!("FFT of {}", plan.side * plan.side),
+            Problem::Lu(plan) => format!("LU of {0} by {0}", plan.n),
+        }
+    }
+    /// A problem of a moment.
+    fn small(self) -> Problem {
+        match self {
+            Problem::Matmul(_) => Problem::Matmul(Matmul { n: 64 }),
+            Problem::Fft(plan) => Problem::Fft(Fft { side: 32, ..plan }),
+            Problem::Lu(plan) => Problem::Lu(Lu { n: 64, ..plan }),
+        }
+    }
+    /// Every node calls it: three marks, before and after the initialisation and at the end.
+    async fn run(self, filling: Filling, memory: Local) -> Ending<Vec<f64>> {
+        let mut marks = Marks::of(&memory);
+        match (self, filling) {
+            (Problem::Matmul(plan), Filling::Own) => plan.fill(&memory).await,
+            (Problem::Matmul(plan), Filling::All) => plan.fill_all(&memory).await,
+            (Problem::Fft(plan), Filling::Own) => plan.fill(&memory).await,
+            (Problem::Fft(plan), Filling::All) => plan.fill_all(&memory).await,
+            (Problem::Lu(plan), Filling::Own) => plan.fill(&memory).await,
+            (Problem::Lu(plan), Filling::All) => plan.fill_all(&memory).await,
+        }
+        marks.set();
+        match self {
+            Problem::Matmul(plan) => {
+                plan.multiply(&memory).await;
+                memory.barrier().await;
+            }
+            Problem::Fft(plan) => plan.run(&memory).await,
+            Problem::Lu(plan) => plan.factorise(&memory).await,
+        }
+        marks.set();
+        let first = memory.node() == 0;
+        let result = match self {
+            Problem::Matmul(plan) => plan.rows(&memory).await,
+            Problem::Fft(plan) if first => {
+                let all = [Use::read(0, 2 * plan.side * plan.side)];
+                memory.with(&all, |views| views[0].to_vec()).await
+            }
+            Problem::Lu(plan) if first => plan.matrix(&memory).await,
+            Problem::Fft(_) | Problem::Lu(_) => Vec::new(),
+        };
+        marks.end(result)
+    }
+    /// Whether the nodes' results together are right.
+    fn is_right(self, results: &[Vec<f64>]) -> bool {
+        match self {
+            Problem::Matmul(plan) => results.concat() == matmul::sequential(plan.n),
+            Problem::Fft(plan) => {
+                let mut plain = plan.original();
+                fft::transform(&mut plain, plan.inverse);
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() < TOLERANCE;
+                plain.len() == results[0].len() && plain.iter().zip(&results[0]).all(near)
+            }
+            Problem::Lu(plan) => residual(&plan.original(), &results[0], plan.n) < TOLERANCE,
+        }
+    }
+}
+
+/// What a program's time went into, ms.
+#[derive(Clone, Copy, Debug)]
+struct Split {
+    initialisation: f64,
+    /// All that is none of the others; waiting for pages is a part of it.
+    computation: f64,
+    pages: f64,
+    release: f64,
+    barrier: f64,
+}
+
+impl Split {
+    fn of(stretches: &[Stretch]) -> Split {
+        let [filling, work] = stretches else { unreachable!("three marks") };
+        let ms = |us: f64| us / 1e3;
+        Split {
+            initialisation: ms(filling.time),
+            computation: ms(work.time - work.release - work.barrier),
+            pages: ms(work.pages),
+            release: ms(work.release),
+            barrier: ms(work.barrier),
+        }
+    }
+    fn total(&self) -> f64 {
+        self.initialisation + self.computation + self.release + self.barrier
+    }
+}
+
+/// All numbers of nodes.
+struct Row {
+    problem: Problem,
+    filling: Filling,
+    place: Place,
+    splits: Vec<Split>,
+}
+
+fn measure(problem: Problem, filling: Filling, place: Place, nodes: u32, runs: u32) -> Result<Split, Error> {
+    let mut splits = Vec::new();
+    for _ in 0..if place == Place::Host { runs.max(1) } else { 1 } {
+        let program = move |memory: Local| problem.run(filling, memory);
+        let run = run(place, nodes, problem.words(), Mode::Update, program)?;
+        if !problem.is_right(&run.results) {
+            return Err(Error(format!("{}: {nodes} nodes have a wrong result", problem.name())));
+        }
+        splits.push(Split::of(&run.stretches));
+    }
+    splits.sort_by(|a, b| a.total().total_cmp(&b.total()));
+    Ok(splits[splits.len() / 2])
+}
+
+fn report(
+    experiment: &Experiment,
+    host: &mut dyn Host,
+    config: &Config,
+    problems: &[Problem],
+) -> Result<Report, Error> {
+    let mut problems = problems.to_vec();
+    if config.scale == Scale::Small {
+        problems.iter_mut().for_each(|problem| *problem = problem.small());
+        problems.dedup();
+    }
+    let cases = problems.iter().flat_map(|problem| Filling::BOTH.map(|filling| (*problem, filling)));
+    let cases: Vec<_> = cases.flat_map(|case| Place::ALL.map(|place| (case, place))).collect();
+    let mut rows = Vec::new();
+    for (part, &((problem, filling), place)) in cases.iter().enumerate() {
+        let (what, whose) = (problem.name(), filling.name());
+        host.progress(part + 1, cases.len(), &format!("{what}, each node fills {whose}: {}", place.name()));
+        let splits = (1..=NODES).map(|nodes| measure(problem, filling, place, nodes, config.runs));
+        rows.push(Row { problem, filling, place, splits: splits.collect::<Result<_, _>>()? });
+    }
+    let charts =
+        rows.iter().zip(1..).filter(|(row, _)| row.place == Place::Cluster).map(|(row, at)| chart(row, at));
+    let charts = charts.collect();
+    let tables = vec![split(&rows), findings(&rows), inputs()];
+    let measured_on = format!(
+        "Published: only drawn, but for the findings. Simulated: the same on every machine. This host: {}, median of {} \
+         runs.",
+        host.machine(),
+        config.runs.max(1)
+    );
+    Ok(Report { tables, charts, ..Report::of(experiment, measured_on) })
+}
+
+fn split(rows: &[Row]) -> Table {
+    let cells = |row: &Row, nodes: usize| {
+        let split = &row.splits[nodes];
+        let ms = |value: f64| Cell::Measured(value, if row.place == Place::Cluster { 0 } else { 2 });
+        let text = |text: &str| Cell::Text(text.into());
+        vec![
+            text(&row.problem.name()),
+            text(row.filling.name()),
+            text(row.place.name()),
+            Cell::count(nodes + 1),
+            ms(split.total()),
+            ms(split.initialisation),
+            ms(split.computation),
+            ms(split.pages),
+            ms(split.release),
+            ms(split.barrier),
+            Cell::ratio(row.splits[0].total(), split.total(), 2),
+            Cell::ratio(100.0 * split.initialisation, split.total(), 0),
+        ]
+    };
+    let cells =
+        rows.iter().flat_map(|row| (0..row.splits.len()).map(move |nodes| cells(row, nodes))).collect();
+    let heads = [
+        "problem",
+        "each node fills",
+        "where",
+        "nodes",
+        "total, ms",
+        "initialisation, ms",
+        "computation, ms",
+        "of it waiting for pages, ms",
+        "release, ms",
+        "barrier, ms",
+        "times one node",
+        "initialisation, %",
+    ];
+    let note = "Means of all nodes. Which node fills what is not printed: table III's 513 requests a node fit nodes that \
+                each fill all of a matrix of 512 pages. Copies are updated. The initialisation has its own pages, \
+                release and barrier. On the cluster handlers that come while a program computes are in its computation.";
+    Table::new("split", "Where the time goes", note, &heads, cells)
+}
+
+/// What the text says.
+fn findings(rows: &[Row]) -> Table {
+    let mut found: Vec<(String, &Row, bool)> = Vec::new();
+    for row in rows {
+        let time = |nodes: usize| row.splits[nodes - 1];
+        let mut says = |what: &str, holds: bool| found.push((what.into(), row, holds));
+        match (row.problem, row.filling) {
+            (Problem::Matmul(_), _) => {
+                let falls = row.splits.is_sorted_by(|a, b| a.total() > b.total());
+                says("the time falls with each node", falls);
+            }
+            (Problem::Fft(_), _) => {
+                let shares = (2..=4).map(|nodes| time(nodes).initialisation / time(nodes).total());
+                says(
+                    "initialisation is 40 to 50 % on 2 to 4 nodes",
+                    shares.into_iter().all(|share| (0.395..0.505).contains(&share)),
+                );
+                let worse = (2..=4).all(|nodes| time(nodes).total() > time(1).total());
+                says("the total is worse than on one node", worse);
+                let rest = |nodes: usize| time(nodes).total() - time(nodes).initialisation;
+                let flat = (3..=4).all(|nodes| (rest(nodes) / rest(2) - 1.0).abs() < 0.1);
+                says("without the initialisation 2, 3 and 4 nodes take the same, within 10 %", flat);
+            }
+            (Problem::Lu(_), _) => {
+                let shortest = time(3).release < time(2).release.min(time(4).release);
+                says("of 2 to 4 nodes, release is shortest on 3", shortest);
+            }
+        }
+    }
+    let text = |text: &str| Cell::Text(text.into());
+    let yes = |holds: bool| text(if holds { "yes" } else { "no" });
+    let row = |(what, row, holds): (String, &Row, bool)| -> Vec<Cell> {
+        let case = [text(&row.problem.name()), text(row.filling.name()), text(row.place.name())];
+        case.into_iter().chain([text(&what), text("yes"), yes(holds)]).collect()
+    };
+    let rows = found.into_iter().map(row).collect();
+    let heads = ["problem", "each node fills", "where", "finding", "published", "here"];
+    let note = "That the FFT takes the same on any number of nodes is said of 65,536 numbers.";
+    Table::new("findings", "What the text says", note, &heads, rows)
+}
+
+fn chart(row: &Row, at: usize) -> Chart {
+    let group = |nodes: usize| Group { name: format!("{nodes}"), published: false };
+    let series = |name: &str, part: fn(&Split) -> f64| Series {
+        name: name.into(),
+        points: row.splits.iter().enumerate().map(|(at, split)| (at as f64, part(split))).collect(),
+    };
+    let title = format!("{}, each node fills {}", row.problem.name(), row.filling.name());
+    let series = vec![
+        series("initialisation", |split| split.initialisation),
+        series("computation", |split| split.computation),
+        series("release", |split| split.release),
+        series("barrier", |split| split.barrier),
+    ];
+    let groups = (1..=row.splits.len()).map(group).collect();
+    Chart { groups, ..Chart::lines(&format!("split_{at}"), &title, "nodes", "ms", series) }
+}
