@@ -101,6 +101,12 @@ impl Word {
     pub const fn address(self) -> usize {
         (self.0 & !TAG_MASK) as usize
     }
+    /// The same for a word that is known to have this tag (debug-asserted).
+    #[inline(always)]
+    pub const fn address_behind(self, tag: Tag) -> usize {
+        debug_assert!(self.0 & TAG_MASK == tag as u64);
+        (self.0 - tag as u64) as usize
+    }
     /// The atom with this number.
     #[inline(always)]
     pub const fn atom(atom: crate::Atom) -> Word {
@@ -116,7 +122,8 @@ impl Word {
     /// True for INT and ATOM: words that hold no address.
     #[inline(always)]
     pub const fn is_immediate(self) -> bool {
-        matches!(self.tag(), Tag::Int | Tag::Atom)
+        const TAGS: u64 = 1 << Tag::Int as u64 | 1 << Tag::Atom as u64;
+        TAGS >> (self.0 & TAG_MASK) & 1 != 0
     }
     /// True for a forwarding word left by the collector (W2).
     #[inline(always)]

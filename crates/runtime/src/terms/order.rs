@@ -4,6 +4,7 @@
 //! A variable is always waited for, even when it is compared with itself.
 
 use crate::memory::ranges::read;
+use crate::reports::outcome::ProgramError;
 use crate::terms::pairs::{Pair, Pairs, next_piece};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -17,12 +18,6 @@ enum Top {
     Equal,
     /// They differ; the number is what `compare` answers.
     Differ(i64),
-    /// Their principal functors are equal: cells to compare in turn.
-    Cells {
-        a: usize,
-        b: usize,
-        count: usize,
-    },
     /// Two vectors: their elements in turn.
     Vectors,
     Wait(Word),
@@ -48,47 +43,45 @@ impl Worker {
     /// Equality of two terms, as a guard sees it: `No` as soon as parts differ, even behind variables; else the first
     /// variable is waited for.
     pub fn equal_terms(&self, a: Word, b: Word) -> Outcome {
+        self.are_equal(a, b).unwrap_or_else(Outcome::Error)
+    }
+    fn are_equal(&self, a: Word, b: Word) -> Result<Outcome, Box<ProgramError>> {
         let mut wait = None;
-        let mut pairs = Pairs::new();
-        let mut next = Some(Pair::new(a, b));
-        while let Some(pair) = next.map(Pair::deref) {
+        let mut pairs = Pairs::<false>::new();
+        let mut next = pairs.start(self, a, b);
+        while let Some(pair) = next? {
             match self.compare_tops(pair.a, pair.b) {
                 Top::Equal => {}
-                Top::Differ(_) => return Outcome::No,
+                Top::Differ(_) => return Ok(Outcome::No),
                 Top::Wait(variable) => {
                     wait.get_or_insert(variable);
                 }
-                Top::Cells { a, b, count } => pairs.push_cells(a, b, count),
                 Top::Vectors if self.vector_length(pair.a) != self.vector_length(pair.b) => {
-                    return Outcome::No;
+                    return Ok(Outcome::No);
                 }
                 Top::Vectors => pairs.push_elements(self, pair),
             }
-            next = match pairs.pop(self) {
-                Ok(next) => next,
-                Err(error) => return Outcome::Error(error),
-            };
+            next = pairs.pop(self);
         }
-        wait.map_or(Outcome::Done, Outcome::Wait)
+        Ok(wait.map_or(Outcome::Done, Outcome::Wait))
     }
     /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the
     /// position (from 1) of the first difference, for vectors that differ in length only the longer one's length
     /// and 1. `Err` is a variable to wait for, or an error.
     pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
-        let mut pairs = Pairs::new();
-        let mut next = Some(Pair::new(a, b));
-        while let Some(pair) = next.map(Pair::deref) {
+        let mut pairs = Pairs::<false>::new();
+        let mut next = pairs.start(self, a, b);
+        while let Some(pair) = next? {
             match self.compare_tops(pair.a, pair.b) {
                 Top::Equal => {}
                 Top::Differ(order) => return Ok(order),
                 Top::Wait(variable) => return Err(Outcome::Wait(variable)),
-                Top::Cells { a, b, count } => pairs.push_cells(a, b, count),
                 Top::Vectors => match self.compare_lengths(pair) {
                     Some(order) => return Ok(order),
                     None => pairs.push_elements(self, pair),
                 },
             }
-            next = pairs.pop(self).map_err(Outcome::Error)?;
+            next = pairs.pop(self);
         }
         Ok(0)
     }
@@ -99,7 +92,7 @@ impl Worker {
         // The size of the answer is KLIC's.
         decides.then(|| sign(a.cmp(&b)) * (a.max(b) as i64 + 1))
     }
-    /// Two dereferenced words.
+    /// Two dereferenced words, not structures with the same principal functor.
     #[inline(always)]
     fn compare_tops(&self, a: Word, b: Word) -> Top {
         match (a.tag(), b.tag()) {
@@ -108,15 +101,11 @@ impl Worker {
             (_, Tag::Ref) => Top::Wait(b),
             (Tag::Int, Tag::Int) => self.ordered(a.as_int().cmp(&b.as_int())),
             (Tag::Atom, Tag::Atom) => self.ordered(self.compare_atoms(a.as_atom(), b.as_atom())),
-            (Tag::Cons, Tag::Cons) => Top::Cells { a: a.address(), b: b.address(), count: 2 },
             (Tag::Struct, Tag::Struct) => {
                 let (header, other) = (read(a.address()), read(b.address()));
-                let count = word::header_arity(header);
-                if header == other {
-                    return Top::Cells { a: a.address() + 8, b: b.address() + 8, count };
-                }
+                let arities = word::header_arity(header).cmp(&word::header_arity(other));
                 let names = self.compare_atoms(word::header_name(header), word::header_name(other));
-                self.ordered(names.then(count.cmp(&word::header_arity(other))))
+                self.ordered(names.then(arities))
             }
             _ => self.compare_others(a, b),
         }
@@ -148,8 +137,8 @@ impl Worker {
     /// no string.
     pub(crate) fn compare_strings(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {
         let (length_a, length_b) = (self.string_length(a)?, self.string_length(b)?);
-        if length_a == length_b && self.same_bytes(a, b) {
-            return Some((Ordering::Equal, length_a));
+        if let Some(found) = self.compare_newest(a, b) {
+            return Some(found);
         }
         let length = length_a.min(length_b);
         let mut same = 0;
@@ -182,6 +171,37 @@ impl Worker {
                 self.ordered(key(a).cmp(&key(b)))
             }
             _ => self.ordered(a.address().cmp(&b.address())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::tests::worker;
+
+    #[test]
+    fn strings_are_ordered_by_their_bytes_and_then_by_length() {
+        let worker = worker();
+        let texts: [&[u8]; 9] = [
+            b"",
+            b"\0",
+            b"a",
+            b"a\0",
+            b"a\xff",
+            b"abcdefgh",
+            b"abcdefghi",
+            b"abcdefgi",
+            b"abcdefgh\0\0\0\0\0\0\0\0",
+        ];
+        for a in texts {
+            for b in texts {
+                let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+                let (string, other) = (worker.string(a), worker.string(b));
+                assert_eq!(worker.compare_strings(string, other), Some((a.cmp(b), same)), "{a:?} {b:?}");
+                let equal = matches!(worker.equal_terms(string, other), Outcome::Done);
+                assert_eq!(equal, a == b, "{a:?} {b:?}");
+            }
         }
     }
 }

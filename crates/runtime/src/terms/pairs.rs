@@ -10,7 +10,7 @@ use crate::terms::walk::Stack;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
 use term::Word;
-use term::word::Tag;
+use term::word::{self, Tag};
 
 /// Levels that are walked without a stack.
 const LEVELS: usize = 8;
@@ -35,14 +35,41 @@ impl Pair {
     pub(crate) fn deref(self) -> Pair {
         Pair { a: deref(self.a), b: deref(self.b), from: self.from }
     }
+    /// Whether there is nothing to look at: see [`Pairs`].
+    #[inline(always)]
+    fn is_same<const SAME: bool>(self, worker: &Worker) -> bool {
+        if self.a == self.b && (SAME || self.a.is_immediate()) {
+            return true;
+        }
+        let objects = self.a.tag() == Tag::Object && self.b.tag() == Tag::Object;
+        objects && worker.same_strings(self.a, self.b)
+    }
 }
 
-/// Cells that lie side by side: those of one term, and those of the other.
+/// What a walk gives out: `None` at its end.
+pub(crate) type Next = Result<Option<Pair>, Box<ProgramError>>;
+
+/// Cells that lie side by side: those of one term, from an address to another, and at some distance those of the other
+/// term.
 #[derive(Clone, Copy)]
 struct Cells {
-    a: usize,
-    b: usize,
-    count: usize,
+    start: usize,
+    end: usize,
+    distance: usize,
+}
+
+impl Cells {
+    const NONE: Cells = Cells { start: 0, end: 0, distance: 0 };
+
+    #[inline(always)]
+    fn new(a: usize, b: usize, count: usize) -> Cells {
+        Cells { start: a, end: a + 8 * count, distance: b.wrapping_sub(a) }
+    }
+    /// The pairs, the last one first.
+    fn backwards(self) -> impl Iterator<Item = Pair> {
+        let addresses = (self.start..self.end).step_by(8).rev();
+        addresses.map(move |a| Pair::new(cell(a), cell(a.wrapping_add(self.distance))))
+    }
 }
 
 /// What a cell with this content holds: that, or the variable that the cell is.
@@ -51,60 +78,121 @@ fn value(cell: usize, content: Word) -> Word {
     if content.tag() == Tag::Var { Word::pointer(Tag::Ref, cell) } else { content }
 }
 
-/// What a walk has left to do.
-pub(crate) struct Pairs {
+/// A walk through pairs of terms. It goes into conses, and into structures whose principal functors are equal; what
+/// else there is, it gives out. The same integer, atom or string on both sides is left out; with `SAME`, whatever has
+/// the same word on both sides.
+pub(crate) struct Pairs<const SAME: bool> {
+    /// What comes next.
+    next: Cells,
     near: [Cells; LEVELS],
     levels: usize,
-    steps: usize,
+    steps_left: usize,
     /// The walk goes on there once it is `far`.
     stack: Stack<Pair>,
     far: bool,
 }
 
-impl Pairs {
-    #[inline(always)]
-    pub(crate) fn new() -> Pairs {
-        let near = [Cells { a: 0, b: 0, count: 0 }; LEVELS];
-        Pairs { near, levels: 0, steps: 0, stack: Stack::new(), far: false }
+/// The arguments of two words, if they are conses, or structures with the same principal functor.
+#[inline(always)]
+fn arguments(a: Word, b: Word) -> Option<Cells> {
+    let tag = a.tag();
+    if tag != b.tag() {
+        return None;
     }
-    /// The next pair; the error ends the walk. Cells with the same integer or atom are left out; of a long walk, also
-    /// what was there before.
+    if tag == Tag::Struct {
+        let (a, b) = (a.address_behind(Tag::Struct), b.address_behind(Tag::Struct));
+        let header = read(a);
+        let same = header == read(b);
+        return same.then(|| Cells::new(a + 8, b + 8, word::header_arity(header)));
+    }
+    let conses = tag == Tag::Cons;
+    conses.then(|| Cells::new(a.address_behind(Tag::Cons), b.address_behind(Tag::Cons), 2))
+}
+
+impl<const SAME: bool> Pairs<SAME> {
     #[inline(always)]
-    pub(crate) fn pop(&mut self, worker: &Worker) -> Result<Option<Pair>, Box<ProgramError>> {
-        if self.far {
-            return self.stack.pop_unseen(worker);
+    pub(crate) fn new() -> Pairs<SAME> {
+        let near = [Cells::NONE; LEVELS];
+        Pairs { next: Cells::NONE, near, levels: 0, steps_left: STEPS, stack: Stack::new(), far: false }
+    }
+    /// The first pair of a walk through two terms.
+    #[inline(always)]
+    pub(crate) fn start(&mut self, worker: &Worker, a: Word, b: Word) -> Next {
+        let pair = Pair::new(a, b).deref();
+        if pair.is_same::<SAME>(worker) {
+            return Ok(None);
         }
-        while let Some(top) = self.levels.checked_sub(1) {
-            let cells = &mut self.near[top % LEVELS];
-            while cells.count > 0 {
-                let (a, b) = (cells.a, cells.b);
-                cells.a += 8;
-                cells.b += 8;
-                cells.count -= 1;
-                let (content, other) = (read(a), read(b));
-                if content == other && content.is_immediate() {
+        let Some(cells) = arguments(pair.a, pair.b) else { return Ok(Some(pair)) };
+        self.next = cells;
+        self.pop(worker)
+    }
+    /// The next pair, dereferenced; the error ends the walk. Of a long walk, what was there before is left out.
+    #[inline(never)]
+    pub(crate) fn pop(&mut self, worker: &Worker) -> Next {
+        if self.far {
+            return self.pop_far(worker);
+        }
+        let Cells { start: mut at, mut end, mut distance } = self.next;
+        let (mut levels, mut steps_left) = (self.levels, self.steps_left);
+        let pair = loop {
+            if at == end {
+                if levels == 0 {
+                    break None;
+                }
+                levels -= 1;
+                Cells { start: at, end, distance } = self.near[levels % LEVELS];
+                continue;
+            }
+            let (content, other) = (read(at), read(at.wrapping_add(distance)));
+            at += 8;
+            if content == other && content.is_immediate() {
+                continue;
+            }
+            let mut inner = None;
+            if !SAME || content != other {
+                inner = arguments(content, other);
+            }
+            if inner.is_none() {
+                let cells = (at - 8, at.wrapping_add(distance) - 8);
+                let pair = Pair::new(value(cells.0, content), value(cells.1, other)).deref();
+                if pair.is_same::<SAME>(worker) {
                     continue;
                 }
-                if cells.count == 0 {
-                    self.levels = top;
+                inner = arguments(pair.a, pair.b);
+                if inner.is_none() {
+                    break Some(pair);
                 }
-                self.steps += 1;
-                return Ok(Some(Pair::new(value(a, content), value(b, other))));
             }
-            self.levels = top;
+            let Some(inner) = inner else { continue };
+            if at != end {
+                self.near[levels] = Cells { start: at, end, distance };
+                levels += 1;
+            }
+            Cells { start: at, end, distance } = inner;
+            steps_left -= 1;
+            if levels == LEVELS || steps_left == 0 {
+                (self.next, self.levels) = (inner, levels);
+                self.go_far();
+                return self.pop_far(worker);
+            }
+        };
+        self.next = Cells { start: at, end, distance };
+        (self.levels, self.steps_left) = (levels, steps_left);
+        Ok(pair)
+    }
+    #[cold]
+    fn pop_far(&mut self, worker: &Worker) -> Next {
+        while let Some(pair) = self.stack.pop_unseen(worker)? {
+            let pair = pair.deref();
+            if pair.is_same::<SAME>(worker) {
+                continue;
+            }
+            match arguments(pair.a, pair.b) {
+                Some(cells) => self.stack.extend(cells.backwards()),
+                None => return Ok(Some(pair)),
+            }
         }
         Ok(None)
-    }
-    /// Adds cells that lie side by side: their pairs come next.
-    #[inline(always)]
-    pub(crate) fn push_cells(&mut self, a: usize, b: usize, count: usize) {
-        if self.far || self.levels == LEVELS || self.steps >= STEPS {
-            return self.push_far(Cells { a, b, count });
-        }
-        if count > 0 {
-            self.near[self.levels] = Cells { a, b, count };
-            self.levels += 1;
-        }
     }
     /// Adds a pair, which comes next.
     pub(crate) fn push(&mut self, pair: Pair) {
@@ -126,16 +214,15 @@ impl Pairs {
         self.stack.extend(elements.map(|(a, b)| Pair::new(a, b)).rev());
     }
     #[cold]
-    fn push_far(&mut self, Cells { a, b, count }: Cells) {
-        self.go_far();
-        self.stack.extend((0..count).rev().map(|i| Pair::new(cell(a + 8 * i), cell(b + 8 * i))));
-    }
-    #[cold]
     fn go_far(&mut self) {
-        self.far = true;
-        for &Cells { a, b, count } in &self.near[..std::mem::take(&mut self.levels)] {
-            self.stack.extend((0..count).rev().map(|i| Pair::new(cell(a + 8 * i), cell(b + 8 * i))));
+        if self.far {
+            return;
         }
+        self.far = true;
+        for level in 0..self.levels {
+            self.stack.extend(self.near[level].backwards());
+        }
+        self.stack.extend(self.next.backwards());
     }
 }
 
@@ -149,7 +236,6 @@ pub(crate) fn next_piece(from: usize) -> usize {
 mod tests {
     use super::*;
     use crate::builtins::tests::worker;
-    use crate::terms::View;
     use crate::worker::native::Outcome;
 
     /// A list of the integers below `length`, each inside as many structures as `depth` says.
@@ -188,19 +274,12 @@ mod tests {
         };
         for depth in [1, LEVELS, 2 * LEVELS] {
             let (term, other) = (differing(worker, depth, 0), differing(worker, depth, 10));
-            let mut pairs = Pairs::new();
-            let mut next = Some(Pair::new(term, other));
+            let mut pairs = Pairs::<false>::new();
+            let mut next = pairs.start(worker, term, other);
             let mut seen = Vec::new();
-            while let Some(Pair { a, b, .. }) = next.map(Pair::deref) {
-                match (worker.view(a), worker.view(b)) {
-                    (View::Int(a), View::Int(b)) if a != b => seen.push((a, b)),
-                    (View::Cons(..), View::Cons(..)) => pairs.push_cells(a.address(), b.address(), 2),
-                    (View::Struct(_, arity), View::Struct(..)) => {
-                        pairs.push_cells(a.address() + 8, b.address() + 8, arity);
-                    }
-                    (a, b) => assert_eq!(a, b),
-                }
-                next = pairs.pop(worker).expect("a short walk");
+            while let Some(Pair { a, b, .. }) = next.expect("a short walk") {
+                seen.push((a.as_int(), b.as_int()));
+                next = pairs.pop(worker);
             }
             assert_eq!(seen, [(0, 10), (1, 11), (2, 12), (3, 13)], "{depth}");
         }

@@ -77,35 +77,22 @@ impl Worker {
     /// Two subterms that differ, or `None` when the terms are one now. An error ends the walk through the terms.
     fn unify_terms(&mut self, a: Word, b: Word) -> Result<Option<(Word, Word)>, Box<ProgramError>> {
         let mut pairs = Pairs::new();
-        let mut next = Some(Pair::new(a, b));
-        while let Some(pair) = next.map(Pair::deref) {
+        let mut next = pairs.start(self, a, b);
+        while let Some(pair) = next? {
             let Pair { a, b, .. } = pair;
             let same = match (a.tag(), b.tag()) {
-                _ if a == b => true,
                 (Tag::Ref, _) if self.has_generator(read(a.address())) => self.generate(&mut pairs, a, b),
                 (_, Tag::Ref) if self.has_generator(read(b.address())) => self.generate(&mut pairs, b, a),
                 (Tag::Ref, Tag::Ref) => self.alias(&mut pairs, a, b),
                 (Tag::Ref, _) => self.bind_or_retry(&mut pairs, a, b),
                 (_, Tag::Ref) => self.bind_or_retry(&mut pairs, b, a),
-                (Tag::Cons, Tag::Cons) => {
-                    pairs.push_cells(a.address(), b.address(), 2);
-                    true
-                }
-                (Tag::Struct, Tag::Struct) => {
-                    let header = read(a.address());
-                    let same = header == read(b.address());
-                    if same {
-                        pairs.push_cells(a.address() + 8, b.address() + 8, word::header_arity(header));
-                    }
-                    same
-                }
                 (Tag::Object, Tag::Object) => self.unify_objects(pair, &mut pairs),
                 _ => false,
             };
             if !same {
                 return Ok(Some((a, b)));
             }
-            next = pairs.pop(self)?;
+            next = pairs.pop(self);
         }
         Ok(None)
     }
@@ -113,7 +100,7 @@ impl Worker {
     /// A variable with a generator is unified: with a plain variable it is aliased, else its value is made first:
     /// after this reduction, if generated code waits for the answer (its allocation pointer and goal stack may not
     /// change).
-    fn generate(&mut self, pairs: &mut Pairs, variable: Word, other: Word) -> bool {
+    fn generate(&mut self, pairs: &mut Pairs<true>, variable: Word, other: Word) -> bool {
         let plain = other.tag() == Tag::Ref && read(other.address()) == UNBOUND;
         if plain && (self.is_alone() || other.address() > variable.address()) {
             let written = self.replace(other.address(), UNBOUND, variable);
@@ -135,7 +122,13 @@ impl Worker {
         true
     }
     /// What remains to be done about `variable = other` after `variable`'s cell was to be written.
-    fn unless_written(&mut self, written: Written, pairs: &mut Pairs, variable: Word, other: Word) -> bool {
+    fn unless_written(
+        &mut self,
+        written: Written,
+        pairs: &mut Pairs<true>,
+        variable: Word,
+        other: Word,
+    ) -> bool {
         match written {
             Written::Yes => {}
             Written::Changed => pairs.push(Pair::new(variable, other)),
@@ -149,7 +142,7 @@ impl Worker {
     }
 
     /// Compares objects by class; what remains to be unified goes onto the stack.
-    fn unify_objects(&self, pair: Pair, pairs: &mut Pairs) -> bool {
+    fn unify_objects(&self, pair: Pair, pairs: &mut Pairs<true>) -> bool {
         let Pair { a, b, .. } = pair;
         let class = word::header_class(read(a.address()));
         if class != word::header_class(read(b.address())) {
@@ -188,13 +181,13 @@ impl Worker {
         }
         written
     }
-    fn bind_or_retry(&mut self, pairs: &mut Pairs, variable: Word, value: Word) -> bool {
+    fn bind_or_retry(&mut self, pairs: &mut Pairs<true>, variable: Word, value: Word) -> bool {
         let written = self.bind(variable.address(), value);
         self.unless_written(written, pairs, variable, value)
     }
 
     /// Makes two different unbound cells one variable (U2, U3).
-    fn alias(&mut self, pairs: &mut Pairs, a: Word, b: Word) -> bool {
+    fn alias(&mut self, pairs: &mut Pairs<true>, a: Word, b: Word) -> bool {
         let (from, to) = if a.address() > b.address() { (a, b) } else { (b, a) };
         let (wait_from, wait_to) = (read(from.address()), read(to.address()));
         if wait_from.tag() != Tag::Var || wait_to.tag() != Tag::Var {

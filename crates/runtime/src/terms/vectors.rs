@@ -12,9 +12,11 @@ use crate::memory::ranges::{compare_exchange, read, write};
 use crate::reports::outcome::ProgramError;
 use crate::terms::deref;
 use crate::worker::Worker;
+use std::cmp::Ordering;
 use std::ops::Range;
 use term::Word;
 use term::layout::{self, CHANGING, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE, NEWEST};
+use term::word;
 
 /// A version is far from the newest when this many updates lie between them,
 const FAR_STEPS: usize = 16;
@@ -69,7 +71,8 @@ impl Worker {
         let length = self.string_length(word)?;
         Some(self.string_part(word, 0..length))
     }
-    /// The bytes of a string, if it is one, the newest version, and they fit: their number.
+    /// The bytes of a string, if it is one, the newest version, and they fit (`into` has a multiple of 8 places): their
+    /// number.
     pub(crate) fn copy_string(&self, word: Word, into: &mut [u8]) -> Option<usize> {
         let word = deref(word);
         if self.class_of(word)? != layout::STRING {
@@ -81,8 +84,10 @@ impl Worker {
         if index >= 0 || length > into.len() {
             return None;
         }
-        for (i, chunk) in into[..length].chunks_mut(8).enumerate() {
-            chunk.copy_from_slice(&read(link + 8 + 8 * i).0.to_le_bytes()[..chunk.len()]);
+        let mut from = link + 8;
+        for (chunk, _) in into.chunks_exact_mut(8).zip(0..length.div_ceil(8)) {
+            chunk.copy_from_slice(&read(from).0.to_le_bytes());
+            from += 8;
         }
         is_still(handle, Word::small(index)).then_some(length)
     }
@@ -110,17 +115,45 @@ impl Worker {
         bytes.drain(..range.start % 8);
         bytes
     }
-    /// True if two strings of one length have the same bytes, as far as that shows without going through versions.
-    pub(crate) fn same_bytes(&self, a: Word, b: Word) -> bool {
-        let (a, b) = (deref(a).address(), deref(b).address());
+    /// True if two objects are strings with the same bytes, as far as that shows without going through versions.
+    #[inline(always)]
+    pub(crate) fn same_strings(&self, a: Word, b: Word) -> bool {
+        let (a, b) = (a.address(), b.address());
+        let header = read(a);
+        if header != read(b) || word::header_class(header) != layout::STRING {
+            return false;
+        }
         let (newest, other) = (look(a), look(b));
-        if newest.index >= 0 || other.index >= 0 {
+        if newest.index >= 0 || other.index >= 0 || newest.value != other.value {
             return false;
         }
         let words = (newest.value.as_int() as usize).div_ceil(8);
         (0..words).all(|i| read(newest.link + 8 + 8 * i) == read(other.link + 8 + 8 * i))
             && is_still(a, Word::small(newest.index))
             && is_still(b, Word::small(other.index))
+    }
+    /// The order of two strings, as [`Worker::compare_strings`] has it, if both are the newest versions.
+    pub(crate) fn compare_newest(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {
+        let (a, b) = (deref(a).address(), deref(b).address());
+        let (newest, other) = (look(a), look(b));
+        if newest.index >= 0 || other.index >= 0 {
+            return None;
+        }
+        let [length_a, length_b] = [newest.value, other.value].map(|length| length.as_int() as usize);
+        let length = length_a.min(length_b);
+        let mut found = (length_a.cmp(&length_b), length);
+        for i in 0..length.div_ceil(8) {
+            let (word_a, word_b) = (read(newest.link + 8 + 8 * i).0, read(other.link + 8 + 8 * i).0);
+            let same = 8 * i + (word_a ^ word_b).trailing_zeros() as usize / 8;
+            if word_a != word_b {
+                if same < length {
+                    found = (word_a.swap_bytes().cmp(&word_b.swap_bytes()), same);
+                }
+                break;
+            }
+        }
+        let still = is_still(a, Word::small(newest.index)) && is_still(b, Word::small(other.index));
+        still.then_some(found)
     }
     /// A version of a vector with one other element: O(1) from the newest version, else a copy.
     /// The error says that there is no room for a copy. Panics if it is not a vector or has no such element.
@@ -227,6 +260,7 @@ struct Version {
     value: Word,
 }
 
+#[inline(always)]
 fn look(handle: usize) -> Version {
     loop {
         let index = read(handle + 8 * HANDLE_INDEX);
@@ -238,6 +272,7 @@ fn look(handle: usize) -> Version {
         crate::coordination::sync::spin_loop();
     }
 }
+#[inline(always)]
 fn is_still(handle: usize, index: Word) -> bool {
     read(handle + 8 * HANDLE_INDEX) == index
 }
