@@ -106,6 +106,10 @@ fn new_functor(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
 
 /// `functor_table:(T =.. [F|Args])`: builds T.
 fn build(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    if let Some(structure) = worker.structure_at_once(inputs[0]) {
+        outputs[0] = structure;
+        return Outcome::Done;
+    }
     let count = attempt!(list_length(worker, 2, inputs[0], 1 + STRUCT_ARITY_MAX as usize));
     let View::Cons(first, args) = worker.view(inputs[0]) else {
         return error(ErrorKind::ArgumentType, "argument 2 must be a list with a name in front, not []");
@@ -139,3 +143,37 @@ pub(super) const NATIVES: &[Row] = &[
     body(MODULE, "new_functor", "oii", new_functor),
     method(MODULE, "=..", "oi", build),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::tests::worker;
+
+    #[test]
+    fn a_structure_of_a_list_has_its_name_and_arguments() {
+        let worker = worker();
+        for count in [0, 1, 2, 3, 62, 63, 64, 200] {
+            for name in ["f", "."] {
+                let mut items = vec![Word::atom(worker.intern(name))];
+                items.extend((0..count).map(Word::small));
+                let expected = worker.structure(items[0].as_atom(), &items[1..]);
+                // A list whose tail and some of whose items are behind variables.
+                let tail = worker.new_variable();
+                let item = worker.new_variable();
+                let last = items.pop().expect("a name at least");
+                let end = worker.cons(item, Word::NIL);
+                let list = worker.list(&items, tail);
+                let mut made = [Word::NIL];
+                assert!(matches!(build(worker, &[list], &mut made), Outcome::Wait(_)) || items.is_empty());
+                worker.unify(tail, end);
+                worker.unify(item, last);
+                let list = worker.deref(list);
+                assert!(matches!(build(worker, &[list], &mut made), Outcome::Done), "{name}/{count}");
+                assert!(matches!(worker.equal_terms(made[0], expected), Outcome::Done), "{name}/{count}");
+            }
+        }
+        let name = worker.intern("f");
+        let improper = worker.list(&[Word::atom(name), Word::small(1)], Word::small(2));
+        assert!(matches!(build(worker, &[improper], &mut [Word::NIL]), Outcome::Error(_)));
+    }
+}

@@ -185,6 +185,35 @@ impl Worker {
         }
         Word::pointer(if header == 1 { Tag::Struct } else { Tag::Cons }, address)
     }
+    /// A structure of a list of a name and arguments, if that is complete and what is at hand of the nursery is enough;
+    /// `None` for a cons or an atom, too.
+    pub(crate) fn structure_at_once(&mut self, list: Word) -> Option<Word> {
+        const FEW: usize = 64;
+        let list = deref(list);
+        if list.tag() != Tag::Cons {
+            return None;
+        }
+        let name = deref(cell(list.address()));
+        let address = self.abi.heap as usize;
+        let end = self.heap.nursery_end().min(address + 8 * FEW);
+        let (mut slot, mut rest) = (address + 8, deref(cell(list.address() + 8)));
+        while rest.tag() == Tag::Cons && slot < end {
+            write(slot, cell(rest.address()));
+            slot += 8;
+            rest = deref(cell(rest.address() + 8));
+        }
+        let arity = (slot - address) / 8 - 1;
+        if name.tag() != Tag::Atom || rest != Word::NIL || arity == 0 || slot > end {
+            return None;
+        }
+        let name = name.as_atom();
+        if name == term::symbol::DOT && arity == 2 {
+            return None;
+        }
+        write(address, word::functor_header(name, arity as u32));
+        self.abi.heap = at(slot);
+        Some(Word::pointer(Tag::Struct, address))
+    }
     /// A new variable in a cell of its own.
     pub fn new_variable(&mut self) -> Word {
         let address = self.allocate(1);
