@@ -9,11 +9,10 @@
 use super::{Row, attempt, body, daemon, error, wrong};
 use crate::memory::ranges::write;
 use crate::reports::outcome::ErrorKind;
-use crate::terms::View;
 use crate::terms::walk::Stack;
+use crate::terms::{cell, deref};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
-use term::symbol::NIL;
 use term::word::{Tag, UNBOUND};
 use term::{Word, layout};
 
@@ -54,17 +53,21 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     while messages < BATCH
         && let Some(input) = next
     {
-        match worker.view(input) {
-            View::Cons(message, rest) => {
-                let (cons, new_tail) = open_cons(worker, message);
-                worker.unify(tail, cons);
+        let input = deref(input);
+        match input.tag() {
+            Tag::Cons => {
+                let (cons, new_tail) = open_cons(worker, cell(input.address()));
+                let end = deref(tail);
+                if !worker.bind_at_once(end, cons) {
+                    worker.unify(end, cons);
+                }
                 tail = new_tail;
                 messages += 1;
-                next = Some(rest);
+                next = Some(cell(input.address() + 8));
                 continue;
             }
-            View::Atom(NIL) => open -= 1,
-            View::Unbound(variable) => wait_for(worker, variable, merger),
+            Tag::Ref => worker.spawn_waiting(worker.system_goals.merge, [input, merger], input),
+            Tag::Atom if input == Word::NIL => open -= 1,
             _ => match worker.vector_elements(input) {
                 Some(elements) => {
                     open += elements.len() as i64 - 1;
@@ -79,7 +82,7 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
                 }
             },
         }
-        next = attempt!(inputs.pop(worker));
+        next = if inputs.items().is_empty() { None } else { attempt!(inputs.pop(worker)) };
     }
     worker.set_object_word(merger, TAIL, tail);
     worker.set_object_raw(merger, OPEN, Word::small(open).0);
@@ -91,15 +94,6 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
         worker.spawn(worker.system_goals.merge, &[input, merger]);
     }
     Outcome::Done
-}
-
-/// The process that waits for an input is made waiting: a ready goal might run after goals that bind several inputs,
-/// and the order of arrival would be lost.
-fn wait_for(worker: &mut Worker, variable: Word, merger: Word) {
-    worker.spawn(worker.system_goals.merge, &[variable, merger]);
-    worker.abi.pending[0] = variable;
-    worker.abi.pending_count = 1;
-    worker.suspend_top();
 }
 
 fn merge(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {

@@ -74,6 +74,9 @@ impl Worker {
             return None;
         }
         let code = self.predicates.native(predicate).expect("as above");
+        if code.shape.outputs == 0 {
+            return self.call_without_outputs::<N>(predicate, args, position);
+        }
         let mut inputs = [Word(0); N];
         let (mut input_count, mut output_count) = (0, 0);
         for (&arg, &mode) in args.iter().zip(&code.modes) {
@@ -92,13 +95,46 @@ impl Worker {
             input_count += 1;
         }
         let mut outputs = [Word(0); N];
-        match run(self, &inputs[..input_count], &mut outputs[..output_count]) {
-            Outcome::Done => {
-                if output_count > 0 {
-                    self.unify_outputs(predicate, args, &outputs, position);
-                }
-                None
+        let outcome = run(self, &inputs[..input_count], &mut outputs[..output_count]);
+        if matches!(outcome, Outcome::Done) {
+            self.unify_outputs(predicate, args, &outputs, position);
+        }
+        self.end_call(outcome, predicate, args, position)
+    }
+    /// The same for a builtin all of whose arguments are inputs.
+    #[inline(always)]
+    fn call_without_outputs<const N: usize>(
+        &mut self,
+        predicate: PredicateId,
+        args: &[Word],
+        position: Position,
+    ) -> Option<Word> {
+        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
+        let (run, mut awaited) = (code.run, code.shape.awaited);
+        let mut inputs = [Word(0); N];
+        inputs[..args.len()].copy_from_slice(args);
+        while awaited != 0 {
+            let input = &mut inputs[awaited.trailing_zeros() as usize % N];
+            awaited &= awaited - 1;
+            *input = deref(*input);
+            if input.tag() == Tag::Ref {
+                return Some(*input);
             }
+        }
+        let outcome = run(self, &inputs[..args.len()], &mut []);
+        self.end_call(outcome, predicate, args, position)
+    }
+    /// What follows from a builtin's answer: `Some` is the variable it waits for.
+    #[inline(always)]
+    fn end_call(
+        &mut self,
+        outcome: Outcome,
+        predicate: PredicateId,
+        args: &[Word],
+        position: Position,
+    ) -> Option<Word> {
+        match outcome {
+            Outcome::Done => None,
             Outcome::Wait(variable) => Some(variable),
             Outcome::No => {
                 let error = ProgramError::new(ErrorKind::ReductionFailure, "the goal fails");

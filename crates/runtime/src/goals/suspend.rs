@@ -71,15 +71,43 @@ impl Worker {
         if count == 1 {
             let variable = self.abi.pending[0];
             let content = read(variable.address());
-            if (self.is_private(variable.address()) || self.is_alone())
-                && content.tag() == Tag::Var
-                && !self.has_generator(content)
-            {
+            if self.waits_here(variable, content) {
                 let record = self.make_record(content);
                 return self.store(variable.address(), Word::pointer(Tag::Var, record));
             }
         }
         self.suspend_on_many(count);
+    }
+
+    /// A new goal of the running priority waits for a variable. (A ready goal might run after goals that bind several
+    /// variables, and the order of bindings would be lost.)
+    #[inline(always)]
+    pub(crate) fn spawn_waiting<const N: usize>(
+        &mut self,
+        predicate: PredicateId,
+        args: [Word; N],
+        variable: Word,
+    ) {
+        let content = read(variable.address());
+        if self.waits_here(variable, content) {
+            let record = self.record(N);
+            write(record + 8 * SUSPENSION_NEXT, content);
+            write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
+            write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
+            write_all(record + 8 * SUSPENSION_ARGS, &args);
+            return self.store(variable.address(), Word::pointer(Tag::Var, record));
+        }
+        self.spawn(predicate, &args);
+        self.abi.pending[0] = variable;
+        self.abi.pending_count = 1;
+        self.suspend_top();
+    }
+    /// Whether goals that wait for the variable with this content are hooked on it by nobody else (H5).
+    #[inline(always)]
+    fn waits_here(&self, variable: Word, content: Word) -> bool {
+        (self.is_private(variable.address()) || self.is_alone())
+            && content.tag() == Tag::Var
+            && !self.has_generator(content)
     }
 
     /// Takes the goal on top of the stack into a record.

@@ -132,7 +132,10 @@ fn not_integers(worker: &Worker, a: Word, b: Word) -> Option<Word> {
 unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
-    match worker.call_with_operands(PredicateId(predicate as u32)) {
+    let code =
+        worker.predicates.native(PredicateId(predicate as u32)).expect("the compiler calls builtins only");
+    let (run, shape) = (code.run, code.shape);
+    match worker.call_with_operands(run, shape) {
         Outcome::Done => answer::YES,
         Outcome::Wait(variable) => variable,
         Outcome::Error(error) if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) => {
@@ -147,9 +150,13 @@ unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Posi
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let predicate = PredicateId(predicate as u32);
-    let home = worker.predicates.native(predicate).is_some_and(|code| code.home);
+    let code = worker.predicates.native(predicate).expect("the compiler calls builtins only");
+    let (run, shape, home) = (code.run, code.shape, code.home);
     // Another worker's goal, or node's, is sent home when its turn comes.
-    let outcome = if home && !worker.is_home() { Outcome::No } else { worker.call_with_operands(predicate) };
+    let outcome = if home && !worker.is_home() { Outcome::No } else { worker.call_with_operands(run, shape) };
+    if matches!(outcome, Outcome::Done) {
+        return;
+    }
     // What serves the outside world is called by the library: its place there is of no use to a reader.
     let position = if home { Position::NONE } else { position };
     match outcome {
@@ -165,35 +172,32 @@ unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Posi
 
 impl Worker {
     /// Calls a builtin with its inputs in `operands`; on `Done` its outputs stand there.
-    fn call_with_operands(&mut self, predicate: PredicateId) -> Outcome {
-        let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
-        let (run, shape) = (code.run, code.shape);
-        if shape.inputs <= FEW && shape.outputs <= FEW {
-            self.call_sized::<FEW>(run, shape)
-        } else {
-            self.call_sized::<OPERANDS_MAX>(run, shape)
+    #[inline(always)]
+    fn call_with_operands(&mut self, run: Run, shape: Shape) -> Outcome {
+        match shape.inputs.max(shape.outputs) {
+            0..=FEW => self.call_sized::<FEW>(run, shape),
+            _ => self.call_sized::<OPERANDS_MAX>(run, shape),
         }
     }
     #[inline(always)]
     fn call_sized<const N: usize>(&mut self, run: Run, shape: Shape) -> Outcome {
-        let (input_count, output_count) = (shape.inputs.min(N), shape.outputs.min(N));
         let mut inputs = [Word(0); N];
-        for (i, input) in inputs[..input_count].iter_mut().enumerate() {
-            let mut word = self.abi.operands[i];
-            if word.tag() == Tag::Ref && i < 64 && shape.awaited >> i & 1 != 0 {
-                word = deref(word);
-                if word.tag() == Tag::Ref {
-                    return Outcome::Wait(word);
+        inputs.copy_from_slice(&self.abi.operands[..N]);
+        let mut awaited = shape.awaited;
+        while awaited != 0 {
+            let input = &mut inputs[awaited.trailing_zeros() as usize % N];
+            awaited &= awaited - 1;
+            if input.tag() == Tag::Ref {
+                *input = deref(*input);
+                if input.tag() == Tag::Ref {
+                    return Outcome::Wait(*input);
                 }
             }
-            *input = word;
         }
         let mut outputs = [Word(0); N];
-        let outcome = run(self, &inputs[..input_count], &mut outputs[..output_count]);
+        let outcome = run(self, &inputs[..shape.inputs.min(N)], &mut outputs[..shape.outputs.min(N)]);
         if matches!(outcome, Outcome::Done) {
-            for (operand, &output) in self.abi.operands.iter_mut().zip(&outputs[..output_count]) {
-                *operand = output;
-            }
+            self.abi.operands[..N].copy_from_slice(&outputs);
         }
         outcome
     }

@@ -309,6 +309,7 @@ impl Worker {
         }
         loop {
             if self.abi.heap as usize > self.abi.limit()
+                && !(self.has_resumed() && self.attend_to_resumed() && !self.wants_other_priority())
                 && let Some(pause) = self.attend(home.as_deref_mut())
             {
                 return pause;
