@@ -322,11 +322,28 @@ impl Worker {
     /// The state of a group of builtins (one value per type), made when it is first asked for.
     #[inline(always)]
     pub fn state<T: Any + Default + Send>(&mut self) -> &mut T {
-        let place = match self.states.iter().position(|(of, _)| *of == TypeId::of::<T>()) {
+        let place = self.state_place::<T>();
+        self.states[place].1.downcast_mut().expect("states are entered under their own type")
+    }
+    /// Runs `then` with the state of a group of builtins, which may not ask for that state.
+    #[inline(always)]
+    pub(crate) fn with_state<T: Any + Default + Send, R>(
+        &mut self,
+        then: impl FnOnce(&mut Worker, &mut T) -> R,
+    ) -> R {
+        let place = self.state_place::<T>();
+        // A box of nothing takes no memory.
+        let mut state = std::mem::replace(&mut self.states[place].1, Box::new(()));
+        let result = then(self, state.downcast_mut().expect("states are entered under their own type"));
+        self.states[place].1 = state;
+        result
+    }
+    #[inline(always)]
+    fn state_place<T: Any + Default + Send>(&mut self) -> usize {
+        match self.states.iter().position(|(of, _)| *of == TypeId::of::<T>()) {
             Some(place) => place,
             None => self.add_state::<T>(),
-        };
-        self.states[place].1.downcast_mut().expect("states are entered under their own type")
+        }
     }
     #[cold]
     fn add_state<T: Any + Default + Send>(&mut self) -> usize {

@@ -267,12 +267,17 @@ impl File {
     }
     /// The next byte if one was read already.
     #[inline(always)]
-    pub(crate) fn byte_at_hand(&mut self) -> Option<u8> {
-        let input = self.input.as_mut()?;
-        let &byte = input.bytes.get(input.at)?;
-        input.at += 1;
-        input.lines += i64::from(byte == b'\n');
-        Some(byte)
+    pub(crate) fn byte_at_hand(&self) -> Option<u8> {
+        let input = self.input.as_ref()?;
+        input.bytes.get(input.at).copied()
+    }
+    /// Takes that byte.
+    #[inline(always)]
+    pub(crate) fn skip_byte(&mut self, byte: u8) {
+        if let Some(input) = &mut self.input {
+            input.at += 1;
+            input.lines += i64::from(byte == b'\n');
+        }
     }
     /// Puts a byte back in front.
     pub(crate) fn unget(&mut self, byte: u8) {
@@ -332,7 +337,10 @@ impl File {
             && self.input.is_none()
             && output.bytes.len() + bytes.len() < BUFFER_BYTES;
         if plain {
-            output.bytes.extend_from_slice(bytes);
+            match bytes {
+                &[byte] => output.bytes.push(byte),
+                bytes => output.bytes.extend_from_slice(bytes),
+            }
         }
         plain
     }

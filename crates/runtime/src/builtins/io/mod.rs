@@ -68,6 +68,7 @@ impl<T> Table<T> {
             }
         }
     }
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         self.places.get_mut(place)?.as_mut()
     }
@@ -149,6 +150,17 @@ impl Io {
             if shared.uses == 0 {
                 self.files.remove(file);
             }
+        }
+    }
+    /// A stream with this output has no message at the moment: interactive readers get what was written.
+    #[inline(always)]
+    fn idle(&mut self, output: usize) {
+        if !Io::is_standard(output)
+            && let Some(file) = self.file(output)
+            && file.is_interactive()
+        {
+            // What cannot be written now stays in the buffer; an error shows at the next message or at the end.
+            let _ = file.flush();
         }
     }
     /// True for the files that all streams share and that are never closed (F1).

@@ -3,8 +3,8 @@
 //! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a
 //! terminal, a closed file, an argument without a value) is left to `streams`, which then does all of it.
 
-use super::STDERR;
 use super::streams::Kind;
+use super::{Io, STDERR, Shared, Table};
 use crate::memory::ranges::read;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
@@ -23,66 +23,84 @@ const PUT: Word = message(PUTC);
 const WRITE: Word = message(FWRITE);
 const WRITE_SIMPLE: Word = message(PUTS);
 
+/// What a stream needs for them.
+struct Quick<'a> {
+    files: &'a mut Table<Shared>,
+    input: usize,
+    output: usize,
+    kind: Kind,
+}
+
 impl Worker {
     /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest.
+    /// `None` if there is no such stream.
     #[inline(always)]
-    pub(super) fn quick_messages(&mut self, place: usize, messages: Word, left: &mut usize) -> Word {
-        let mut rest = deref(messages);
-        while *left > 0 && rest.tag() == Tag::Cons && self.quick_message(place, cell(rest.address())) {
-            rest = deref(cell(rest.address() + 8));
-            *left -= 1;
-        }
-        rest
+    pub(super) fn quick_messages(&mut self, place: usize, messages: Word, left: &mut usize) -> Option<Word> {
+        self.with_state(|worker, io: &mut Io| {
+            let stream = io.streams.get_mut(place)?;
+            let (input, output, kind, closed) =
+                (stream.input, stream.output, stream.kind(), stream.is_closed());
+            let mut quick = Quick { files: &mut io.files, input, output, kind };
+            let mut rest = deref(messages);
+            while *left > 0
+                && rest.tag() == Tag::Cons
+                && !closed
+                && quick.message(worker, deref(cell(rest.address())))
+            {
+                rest = deref(cell(rest.address() + 8));
+                *left -= 1;
+            }
+            if rest.tag() == Tag::Ref {
+                io.idle(output);
+            }
+            Some(rest)
+        })
     }
+}
+
+impl Quick<'_> {
     /// Handles a message; false if nothing was done.
     #[inline(always)]
-    fn quick_message(&mut self, place: usize, message: Word) -> bool {
-        let message = deref(message);
+    fn message(&mut self, worker: &mut Worker, message: Word) -> bool {
         match message.tag() {
-            Tag::Int => self.quick_byte(place, message),
-            Tag::Atom => message.as_atom() == NEWLINE && self.quick_byte(place, Word::small(b'\n'.into())),
+            Tag::Int => self.byte(message),
+            Tag::Atom => message.as_atom() == NEWLINE && self.byte(Word::small(b'\n'.into())),
             Tag::Struct => {
-                let argument = cell(message.address() + 8);
+                let argument = deref(cell(message.address() + 8));
                 match read(message.address()) {
-                    GET => self.quick_get(place, argument),
-                    PUT => self.quick_byte(place, argument),
-                    header @ (WRITE | WRITE_SIMPLE) => self.quick_string(place, argument, header),
+                    GET => self.get(worker, argument),
+                    PUT => self.byte(argument),
+                    WRITE => self.kind == Kind::File && self.string(worker, argument),
+                    WRITE_SIMPLE => self.kind == Kind::Simple && self.string(worker, argument),
                     _ => false,
                 }
             }
             _ => false,
         }
     }
-    fn quick_get(&mut self, place: usize, answer: Word) -> bool {
-        let io = self.io();
-        let Some(stream) = io.streams.get_mut(place).filter(|stream| !stream.is_closed()) else {
-            return false;
-        };
-        let input = stream.input;
-        let Some(byte) = io.file(input).and_then(|file| file.byte_at_hand()) else { return false };
-        self.unify(answer, Word::small(byte.into()));
-        true
-    }
-    fn quick_byte(&mut self, place: usize, code: Word) -> bool {
-        let code = deref(code);
-        // As in C: the low 8 bits count.
-        code.tag() == Tag::Int && self.quick_bytes(place, None, &[code.as_int() as u8])
-    }
-    fn quick_string(&mut self, place: usize, text: Word, header: Word) -> bool {
-        let mut bytes = [0; FEW_BYTES];
-        let Some(length) = self.copy_string(text, &mut bytes) else { return false };
-        let kind = if header == WRITE { Kind::File } else { Kind::Simple };
-        self.quick_bytes(place, Some(kind), &bytes[..length])
-    }
-    /// The bytes into a stream's buffer, if the stream understands messages of this kind.
     #[inline(always)]
-    fn quick_bytes(&mut self, place: usize, kind: Option<Kind>, bytes: &[u8]) -> bool {
-        let io = self.io();
-        let Some(stream) = io.streams.get_mut(place) else { return false };
-        let (output, understood) = (stream.output, kind.is_none_or(|kind| stream.is_of(kind)));
-        understood
-            && !stream.is_closed()
-            && output != STDERR
-            && io.file(output).is_some_and(|file| file.put_at_hand(bytes))
+    fn get(&mut self, worker: &mut Worker, answer: Word) -> bool {
+        let Some(file) = self.files.get_mut(self.input).map(|shared| &mut shared.file) else { return false };
+        let Some(byte) = file.byte_at_hand() else { return false };
+        let answered = worker.bind_at_once(answer, Word::small(byte.into()));
+        if answered {
+            file.skip_byte(byte);
+        }
+        answered
+    }
+    #[inline(always)]
+    fn byte(&mut self, code: Word) -> bool {
+        // As in C: the low 8 bits count.
+        code.tag() == Tag::Int && self.bytes(&[code.as_int() as u8])
+    }
+    fn string(&mut self, worker: &Worker, text: Word) -> bool {
+        let mut bytes = [0; FEW_BYTES];
+        let Some(length) = worker.copy_string(text, &mut bytes) else { return false };
+        self.bytes(&bytes[..length])
+    }
+    #[inline(always)]
+    fn bytes(&mut self, bytes: &[u8]) -> bool {
+        self.output != STDERR
+            && self.files.get_mut(self.output).is_some_and(|shared| shared.file.put_at_hand(bytes))
     }
 }

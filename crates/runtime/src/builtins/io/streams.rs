@@ -15,6 +15,7 @@ use super::buffers::{File, Ready};
 use super::errors::IoError;
 use super::{Io, events, read};
 use crate::builtins::{Row, describe, error, goal, home, integer, list_items, method};
+use crate::memory::ranges::write;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::walk::Stack;
 use crate::terms::{View, deref};
@@ -24,7 +25,7 @@ use rustix::fs::SeekFrom;
 use syntax::lexer::TermScanner;
 use syntax::operators::OpTable;
 use term::symbol::{NIL, OPEN};
-use term::word::Tag;
+use term::word::{Tag, functor_header};
 use term::{Atom, Word};
 
 /// Messages that one call of `serve` handles at most: other goals get their turn.
@@ -61,8 +62,8 @@ impl Stream {
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
-    pub(super) fn is_of(&self, kind: Kind) -> bool {
-        self.kind == kind
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
     }
     /// From now on it understands the messages of module `io`.
     pub(super) fn make_simple(&mut self) {
@@ -141,21 +142,20 @@ fn stream(worker: &mut Worker, handle: Word) -> Option<usize> {
 }
 
 fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let Some(place) = stream(worker, inputs[1]) else {
-        return error(ErrorKind::Other, "this stream was closed");
-    };
+    let number = deref(inputs[1]);
+    let place = if number.tag() == Tag::Int { number.as_int() as usize } else { usize::MAX };
     let (mut rest, mut left) = (inputs[0], BATCH);
     loop {
-        rest = worker.quick_messages(place, rest, &mut left);
-        if left == 0 {
+        let Some(next) = worker.quick_messages(place, rest, &mut left) else {
+            return error(ErrorKind::Other, "this stream was closed");
+        };
+        rest = next;
+        if left == 0 || rest.tag() == Tag::Ref {
             break;
         }
         let (message, next) = match worker.view(rest) {
             View::Cons(message, next) => (message, next),
-            View::Unbound(_) => {
-                idle(worker, place);
-                break;
-            }
+            View::Unbound(_) => break,
             View::Atom(NIL) => return close(worker, place, rest, outputs),
             _ => {
                 let message = format!("a stream must be a list of messages, not {}", describe(worker, rest));
@@ -167,7 +167,10 @@ fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
         }
         (rest, left) = (next, left - 1);
     }
-    outputs[0] = worker.structure(OPEN, &[rest]);
+    let open = worker.allocate(2);
+    write(open, functor_header(OPEN, 1));
+    write(open + 8, rest);
+    outputs[0] = Word::pointer(Tag::Struct, open);
     Outcome::Done
 }
 
@@ -236,20 +239,6 @@ fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
     let name = io.file(output).map_or("a closed file", |file| &file.name);
     let kind = if kind == Kind::Simple { ErrorKind::ReductionFailure } else { ErrorKind::Other };
     error(kind, format!("illegal message {text} to the I/O stream for {name}"))
-}
-
-/// The program has no message at the moment: interactive readers get what was written.
-fn idle(worker: &mut Worker, place: usize) {
-    let io = worker.io();
-    let Some(stream) = io.streams.get_mut(place) else { return };
-    let output = stream.output;
-    if let Some(file) = io.file(output)
-        && !Io::is_standard(output)
-        && file.is_interactive()
-    {
-        // What cannot be written now stays in the buffer; an error shows at the next message or at the end.
-        let _ = file.flush();
-    }
 }
 
 /// The end of the stream: its file is written out and closed.
