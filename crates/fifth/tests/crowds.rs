@@ -94,7 +94,7 @@ fn benchmarks(folder: &str, sizes: &[Size]) -> Vec<Small> {
             text = format!("{head}:- module{}", clauses.replace(large, little));
         }
         let arguments = arguments.iter().map(ToString::to_string).collect();
-        let text = Text::new(&format!("crowd-{name}"), text.as_bytes());
+        let text = Text::new(&format!("crowd-{}-{name}", folder.replace('/', "-")), text.as_bytes());
         Small { name: format!("{folder}/{name}"), text, arguments, any_order: false }
     };
     texts(folder).into_iter().map(small).collect()
