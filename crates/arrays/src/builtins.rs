@@ -83,7 +83,7 @@ fn term(worker: &mut Worker, array: Array) -> Word {
     worker.structure(name, &[array.first, array.size].map(|part| Word::small(part as i64)))
 }
 
-/// A new array of so many zeros.
+/// A new array of SIZE zeros.
 fn make(worker: &mut Worker, size: usize) -> Answer<(Array, Arrays)> {
     worker.ensure(size + 8)?;
     let arrays = Arrays::of_worker(worker).map_err(refused)?;

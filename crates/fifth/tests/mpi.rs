@@ -66,7 +66,7 @@ fn start(text: &Text, processes: u32) -> Running {
     Running::start(job.arg("run").arg(&text.0).stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
-/// `FIFTH_KILLS=200` of the environment: so many runs.
+/// `FIFTH_KILLS=200` of the environment is the number of runs.
 #[test]
 fn a_process_that_is_killed_ends_the_job_at_once_whenever_that_is() {
     let text = Text::new("killed", ENDLESS.as_bytes());

@@ -27,11 +27,11 @@ unsafe impl Send for Common {}
 unsafe impl Sync for Common {}
 
 impl Common {
-    /// Room for so many bytes, for the nodes of this process. An error if the system refuses the address space.
+    /// Room for `bytes` bytes, for the nodes of this process. An error if the system refuses the address space.
     pub fn new(bytes: usize) -> io::Result<Common> {
         Common::of(memory(bytes)?, bytes)
     }
-    /// The memory of a file of so many bytes, all zeros at first, which other processes may have, too.
+    /// The memory of a file of `bytes` bytes, all zeros at first, which other processes may have, too.
     pub fn of(file: OwnedFd, bytes: usize) -> io::Result<Common> {
         let mapping = Mapping::open_to_all(file, bytes / PAGE_BYTES, PAGE_BYTES)?;
         let words = mapping.words();

@@ -61,7 +61,7 @@ impl Signals {
     pub(super) fn is_right(&self, at: usize, len: usize) -> bool {
         self.buffers.get(at).is_none_or(|signal| if signal.last() { len <= self.stop } else { len > self.go })
     }
-    /// The clock begins anew, so much earlier.
+    /// The clock begins anew, earlier by this time.
     pub(super) fn shift(&mut self, past: u32) {
         for (time, _) in self.buffers.iter_mut().flat_map(|signal| &mut signal.under_way) {
             *time = time.saturating_sub(past);
