@@ -194,9 +194,19 @@ impl Trace {
         let start = start.unwrap_or_default();
         let events = tracks.iter_mut().flat_map(|track| &mut track.events);
         events.for_each(|event| event.at -= start);
-        let begin = monotonic().saturating_sub(self.start.elapsed().as_nanos() as u64);
-        Tracks { start: begin + start, tracks }
+        Tracks { start: on_the_clock(self.start) + start, tracks }
     }
+}
+
+/// An instant in nanoseconds of the clock that instants are of. `Instant` does not tell: the clock is read between
+/// two looks at the time since then. Of several tries the one with the closest looks counts, so that the error is tens
+/// of nanoseconds, less than a message between two processes takes, also where the system interrupts some tries.
+fn on_the_clock(instant: Instant) -> u64 {
+    let tries = (0..16).map(|_| {
+        let (before, clock, after) = (instant.elapsed(), monotonic(), instant.elapsed());
+        (after - before, clock.saturating_sub(((before + after) / 2).as_nanos() as u64))
+    });
+    tries.min().map_or(0, |(_, begin)| begin)
 }
 
 /// Nanoseconds of the clock that instants are of.
