@@ -6,12 +6,13 @@
 
 use crate::flow::Exits;
 use crate::lower::{Kind, Lower};
+use crate::range::Range;
 use crate::stubs::Helper;
-use compiler::ir::{At, Operand, Reg};
+use compiler::ir::{At, Op, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I32, types::I64};
 use term::abi::{Cond, GUARD_FAILS, IntOp, answer};
-use term::word::{INT_MAX, INT_MIN, Tag};
+use term::word::{INT_MAX, INT_MIN, TAG_BITS, Tag};
 
 /// Two operands that start as small integers on the hot path.
 pub(crate) struct Integers {
@@ -38,7 +39,7 @@ impl Lower<'_, '_> {
         slow: Block,
     ) -> Integers {
         let unknown = |lower: &Self, x: Operand| match x {
-            Operand::Reg(reg) if lower.kind(x) != Some(Kind::Int) => Some(reg),
+            Operand::Reg(reg) if !matches!(lower.kind(x), Some(Kind::Int(_))) => Some(reg),
             _ => None,
         };
         let (a_reg, b_reg) = (unknown(self, a), unknown(self, b));
@@ -92,8 +93,8 @@ impl Lower<'_, '_> {
                 let unbound = self.cold_block();
                 self.b.ins().brif(is_value, bound, &[], unbound, &[]);
                 self.enter_block(unbound);
-                self.redefine(exits.wait, word);
-                let target = self.blocks[exits.unbound.0 as usize];
+                self.define_wait(exits.wait, word);
+                let target = self.edge(exits.unbound, &[]);
                 self.b.ins().jump(target, &[])
             }
         };
@@ -111,17 +112,50 @@ impl Lower<'_, '_> {
         })
     }
 
-    pub(crate) fn arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand, at: At) {
+    /// Emits a computation and what binds a variable to its result, if that is what the operations are: the result of
+    /// the hot path is a value, and to bind it needs no test of what it is.
+    pub(crate) fn compute_and_bind(&mut self, first: &Op, second: &Op) -> bool {
+        let Op::Arith { op, dst, a, b, at } = *first else { return false };
+        match *second {
+            Op::Unify { a: Operand::Reg(var), b: Operand::Reg(result), at: bound_at }
+                if result == dst && var != dst && self.kind(Operand::Reg(var)).is_none() =>
+            {
+                self.arith((op, a, b), dst, at, Some((var, bound_at)));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// `dst` becomes the result, and then the variable is bound to it, if there is one.
+    pub(crate) fn arith(
+        &mut self,
+        (op, a, b): (IntOp, Operand, Operand),
+        dst: Reg,
+        at: At,
+        bind: Option<(Reg, At)>,
+    ) {
         let b = if unary(op) { Operand::Int(0) } else { b };
+        if let Some((result, range)) = self.compute_small(op, a, b) {
+            self.define_as(dst, result, Kind::Int(range));
+            if let Some((var, at)) = bind {
+                self.unify_variable(var, Operand::Reg(dst), at);
+            }
+            return;
+        }
+        if let Some((var, _)) = bind {
+            // Not later, on one of two ways.
+            self.read(var);
+        }
         let integers = self.integers(a, b, None);
         let result = self.compute(op, a, b, &integers);
-        let done = self.b.create_block();
+        let (known, done) = (self.b.create_block(), self.b.create_block());
         let slow = integers.slow;
         let facts = (self.facts.clone(), self.lazy.clone());
         match result {
             Some(result) => {
                 self.define(dst, result);
-                self.b.ins().jump(done, &[]);
+                self.b.ins().jump(known, &[]);
             }
             None => {
                 self.b.ins().jump(slow, &[]);
@@ -137,13 +171,66 @@ impl Lower<'_, '_> {
         self.reload_heap();
         self.reload_goals();
         self.define(dst, value);
-        self.b.ins().jump(done, &[]);
-        self.enter_block(done);
+        if let Some((var, at)) = bind {
+            // A REF: there is no value yet.
+            let reference = self.cold_block();
+            let differs = self.tag_differs(value, Tag::Ref);
+            self.b.ins().brif(differs, known, &[], reference, &[]);
+            self.enter_block(reference);
+            let cell = self.read_raw(var);
+            self.call_unify(cell, value, at);
+            self.b.ins().jump(done, &[]);
+            self.enter_block(known);
+            self.facts.insert(dst, Kind::Value);
+            self.unify_variable(var, Operand::Reg(dst), at);
+            self.facts.remove(&dst);
+            self.b.ins().jump(done, &[]);
+            self.enter_block(done);
+        } else {
+            self.b.ins().jump(known, &[]);
+            self.enter_block(known);
+        }
+    }
+
+    /// The result of an operation that gives a small integer for all that its operands can be.
+    fn compute_small(&mut self, op: IntOp, a: Operand, b: Operand) -> Option<(Value, Range)> {
+        let (Some(Kind::Int(in_a)), Some(Kind::Int(in_b))) = (self.kind(a), self.kind(b)) else {
+            return None;
+        };
+        let range = Range::result(op, in_a, in_b)?;
+        let value = match (op, a, b) {
+            (IntOp::Add, Operand::Int(c), x) | (IntOp::Add, x, Operand::Int(c)) => {
+                let x = self.operand(x);
+                self.b.ins().iadd_imm_s(x, c << TAG_BITS)
+            }
+            (IntOp::Sub, x, Operand::Int(c)) if c != INT_MIN => {
+                let x = self.operand(x);
+                self.b.ins().iadd_imm_s(x, -c << TAG_BITS)
+            }
+            _ => {
+                let (x, y) = (self.operand(a), self.operand(b));
+                match op {
+                    IntOp::Add => self.b.ins().iadd(x, y),
+                    IntOp::Sub => self.b.ins().isub(x, y),
+                    IntOp::And => self.b.ins().band(x, y),
+                    IntOp::Or => self.b.ins().bor(x, y),
+                    IntOp::Xor => self.b.ins().bxor(x, y),
+                    _ => self.b.ins().bxor_imm_s(x, -8),
+                }
+            }
+        };
+        Some((value, range))
     }
 
     pub(crate) fn guard_arith(&mut self, op: IntOp, dst: Reg, a: Operand, b: Operand, exits: Exits) {
         self.flush();
         let b = if unary(op) { Operand::Int(0) } else { b };
+        if let Some((result, range)) = self.compute_small(op, a, b) {
+            self.define_as(dst, result, Kind::Int(range));
+            let yes = self.edge(exits.yes, &[]);
+            self.b.ins().jump(yes, &[]);
+            return;
+        }
         let integers = self.integers(a, b, Some(exits));
         let result = self.compute(op, a, b, &integers);
         let slow = integers.slow;
@@ -152,7 +239,7 @@ impl Lower<'_, '_> {
             Some(result) => {
                 // Not `Int`: on the other way to `yes` it may be a big integer.
                 self.define_as(dst, result, Kind::Value);
-                let yes = self.edge(exits.yes, None);
+                let yes = self.edge(exits.yes, &[]);
                 self.b.ins().jump(yes, &[]);
             }
             None => {
@@ -171,16 +258,16 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(value, Tag::Ref);
         self.b.ins().brif(differs, other, &[], reference, &[]);
         self.enter_block(other);
-        let no = self.edge(exits.no, None);
+        let no = self.edge(exits.no, &[]);
         let fails = self.is_word(value, GUARD_FAILS);
         self.b.ins().brif(fails, no, &[], value_block, &[]);
         self.enter_block(reference);
-        self.redefine(exits.wait, value);
-        let unbound = self.edge(exits.unbound, None);
+        self.define_wait(exits.wait, value);
+        let unbound = self.edge(exits.unbound, &[]);
         self.b.ins().jump(unbound, &[]);
         self.enter_block(value_block);
         self.define_as(dst, value, Kind::Value);
-        let yes = self.edge(exits.yes, None);
+        let yes = self.edge(exits.yes, &[]);
         self.b.ins().jump(yes, &[]);
     }
 
@@ -330,7 +417,21 @@ impl Lower<'_, '_> {
             Cond::Ne => IntCC::NotEqual,
         };
         let holds = self.b.ins().icmp(code, integers.a, integers.b);
-        let (yes, no) = (self.edge(exits.yes, None), self.edge(exits.no, None));
+        if let (Some(Kind::Int(in_a)), Some(Kind::Int(in_b))) = (self.kind(a), self.kind(b)) {
+            let facts = |ranges: (Range, Range)| {
+                let facts = [(a, ranges.0), (b, ranges.1)].into_iter();
+                let facts = facts.filter_map(|(operand, range)| match operand {
+                    Operand::Reg(reg) => Some((reg, Kind::Int(range))),
+                    _ => None,
+                });
+                facts.collect::<Vec<_>>()
+            };
+            let yes = self.edge(exits.yes, &facts(Range::where_holds(cond, in_a, in_b)));
+            let no = self.edge(exits.no, &facts(Range::where_not(cond, in_a, in_b)));
+            self.b.ins().brif(holds, yes, &[], no, &[]);
+            return;
+        }
+        let (yes, no) = (self.edge(exits.yes, &[]), self.edge(exits.no, &[]));
         self.b.ins().brif(holds, yes, &[], no, &[]);
         self.enter_block(integers.slow);
         let [a, b] = self.slow_operands(a, b);

@@ -278,7 +278,7 @@ impl Lower<'_, '_> {
         let a = self.float_operand(inputs[0], &mut held, slow);
         let b = self.float_operand(inputs[1], &mut held, slow);
         let holds = self.b.ins().fcmp(condition, a, b);
-        let (yes, no) = (self.edge(exits.yes, None), self.edge(exits.no, None));
+        let (yes, no) = (self.edge(exits.yes, &[]), self.edge(exits.no, &[]));
         self.b.ins().brif(holds, yes, &[], no, &[]);
         self.enter_block(slow);
         let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();

@@ -1,6 +1,7 @@
 //! Ends of blocks other than `Match`, arithmetic and comparison.
 
-use crate::lower::{Lower, field};
+use crate::lower::{Lazy, Lower, field};
+use crate::shape::Head;
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -46,7 +47,7 @@ impl Lower<'_, '_> {
             End::TryBind { var, value, done, other } => self.try_bind(*var, *value, *done, *other),
             End::Goto(block) => {
                 self.flush();
-                let target = self.edge(*block, None);
+                let target = self.edge(*block, &[]);
                 self.b.ins().jump(target, &[]);
             }
             End::Jump { block, moves } => self.jump(*block, moves),
@@ -65,17 +66,16 @@ impl Lower<'_, '_> {
         self.drop_state();
     }
 
-    /// After the end of a block: what the block's code knew is of no use to the next.
-    pub(crate) fn drop_state(&mut self) {
-        self.lazy.clear();
-        self.young.clear();
-        self.heap_offset = 0;
-        self.goals_offset = 0;
-    }
-
     fn jump(&mut self, block: BlockId, moves: &[(Reg, Operand)]) {
-        let values: Vec<_> =
-            moves.iter().map(|&(_, source)| (self.operand(source), self.kind(source))).collect();
+        let component = self.component;
+        let head = Head::of(component, block).and_then(|head| Some((head, self.take_lazy(&head, moves)?)));
+        let values: Vec<_> = moves
+            .iter()
+            .map(|&(reg, source)| match &head {
+                Some((head, lazy)) if head.reg == reg => (lazy.raw, None),
+                _ => (self.operand(source), self.kind(source)),
+            })
+            .collect();
         self.flush();
         for (&(reg, _), (value, kind)) in moves.iter().zip(values) {
             match kind {
@@ -83,8 +83,25 @@ impl Lower<'_, '_> {
                 None => self.define(reg, value),
             }
         }
-        let target = self.edge(block, None);
-        self.b.ins().jump(target, &[]);
+        match head {
+            Some((head, lazy)) => {
+                self.lazy.push(Lazy { reg: head.reg, ..lazy });
+                self.op(head.poll);
+                self.end(head.end);
+            }
+            None => {
+                let target = self.edge(block, &[]);
+                self.b.ins().jump(target, &[]);
+            }
+        }
+    }
+
+    /// What the head matches, if it is lazy and nothing else becomes the same: it is not in `lazy` any more.
+    fn take_lazy(&mut self, head: &Head<'_>, moves: &[(Reg, Operand)]) -> Option<Lazy> {
+        let source = head.source(moves)?;
+        let once = moves.iter().filter(|&&(_, other)| other == Operand::Reg(source)).count() == 1;
+        let index = self.lazy.iter().position(|lazy| once && lazy.reg == source)?;
+        Some(self.lazy.swap_remove(index))
     }
 
     /// C1: the goal on top of the stack is next.
@@ -155,10 +172,10 @@ impl Lower<'_, '_> {
         let content = self.load(variable, -(Tag::Ref as i64));
         let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
         self.unless(taken, other);
-        self.unless_public(variable, other);
+        self.unless_private_reference(variable, other);
 
         let tail = self.next_block();
-        let record = self.b.append_block_param(tail, I64);
+        let hook = self.b.append_block_param(tail, I64);
         let heap = self.b.append_block_param(tail, I64);
         self.record(arguments.len(), tail);
         self.enter_block(tail);
@@ -170,15 +187,15 @@ impl Lower<'_, '_> {
             [(SUSPENSION_NEXT, unbound), (SUSPENSION_PREDICATE, goal_word), (SUSPENSION_PRIORITY, priority)];
         let arguments = arguments.into_iter().enumerate().map(|(i, value)| (SUSPENSION_ARGS + i, value));
         for (word, value) in head.into_iter().chain(arguments) {
-            self.store(value, record, 8 * word as i64);
+            self.store(value, hook, 8 * word as i64 - Tag::Var as i64);
         }
-        let hook = self.offset(record, Tag::Var as i64);
         self.store(hook, variable, -(Tag::Ref as i64));
         self.proceed_from(heap);
         self.enter_block(other);
     }
-    /// Ends the block: to `tail`, with the address of a record for a goal of so many arguments, and the allocation
-    /// pointer.
+    /// Ends the block: to `tail`, with what a cell holds that leads to a record (VAR and its address) for a goal of so
+    /// many arguments, and the allocation pointer. (Were it the address alone, a new record and the allocation pointer
+    /// would be one value, and want the same register.)
     fn record(&mut self, arity: usize, tail: ir::Block) {
         let heap = self.heap_now();
         if arity < SPENT_ARITIES {
@@ -192,7 +209,8 @@ impl Lower<'_, '_> {
             let reused = self.worker_field(field!(reused));
             let reused = self.b.ins().iadd_imm_s(reused, 1);
             self.set_worker_field(field!(reused), reused);
-            self.b.ins().jump(tail, &[spent.into(), heap.into()]);
+            let hook = self.offset(spent, Tag::Var as i64);
+            self.b.ins().jump(tail, &[hook.into(), heap.into()]);
             self.enter_block(fresh);
         }
         let words = SUSPENSION_ARGS + arity;
@@ -202,7 +220,8 @@ impl Lower<'_, '_> {
         self.store(before, heap, 8 * SUSPENSION_BEFORE as i64);
         self.set_worker_field(field!(suspensions), heap);
         let end = self.offset(heap, 8 * words as i64);
-        self.b.ins().jump(tail, &[heap.into(), end.into()]);
+        let hook = self.offset(heap, Tag::Var as i64);
+        self.b.ins().jump(tail, &[hook.into(), end.into()]);
     }
 
     // ---- guards --------------------------------------------------------------------------------
@@ -235,7 +254,7 @@ impl Lower<'_, '_> {
         self.b.ins().brif(succeeds, yes, &[], other, &[]);
         self.enter_block(yes);
         self.take_outputs(outputs);
-        let target = self.edge(exits.yes, None);
+        let target = self.edge(exits.yes, &[]);
         self.b.ins().jump(target, &[]);
         self.enter_block(other);
         self.no_or_wait(answer, answer::NO, exits);
@@ -245,10 +264,10 @@ impl Lower<'_, '_> {
     pub(crate) fn no_or_wait(&mut self, answer: Value, no: term::Word, exits: Exits) {
         let fails = self.is_word(answer, no);
         let wait = self.cold_block();
-        let (no, unbound) = (self.edge(exits.no, None), self.edge(exits.unbound, None));
+        let (no, unbound) = (self.edge(exits.no, &[]), self.edge(exits.unbound, &[]));
         self.b.ins().brif(fails, no, &[], wait, &[]);
         self.enter_block(wait);
-        self.redefine(exits.wait, answer);
+        self.define_wait(exits.wait, answer);
         self.b.ins().jump(unbound, &[]);
     }
 }

@@ -124,3 +124,96 @@ pub(crate) fn strip(code: &mut [u8], returns: impl Iterator<Item = u32>) -> (u32
     let entry = if small { prologue.length } else { PUSH_RBP.len() };
     (entry as u32, moved)
 }
+
+/// Where the goals of one predicate begin in a component's code.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Moves between registers that come first.
+    pub(crate) moves: Vec<u8>,
+    /// Whether the selector must be in its register.
+    pub(crate) selects: bool,
+    /// Where the code goes on.
+    pub(crate) at: u32,
+}
+
+/// Follows the comparisons of the selector that a function begins with, for one selector: behind the last of
+/// `comparisons` nothing looks at it any more. What is not as expected is left to run.
+pub(crate) fn start(code: &[u8], entry: u32, selector: u32, comparisons: usize) -> Start {
+    let mut start = Start { moves: Vec::new(), selects: comparisons > 0, at: entry };
+    let (mut at, mut left) = (entry as usize, comparisons);
+    while left > 0 {
+        if let Some(length) = move_between_registers(&code[at..]) {
+            start.moves.extend(&code[at..at + length]);
+            at += length;
+        } else if let Some((length, equal)) = compare_selector(&code[at..], selector)
+            && let Some((branch, if_equal, distance)) = branch(&code[at + length..])
+        {
+            at += length + branch;
+            if equal == if_equal {
+                at = (at as i64 + i64::from(distance)) as usize;
+            }
+            left -= 1;
+        } else {
+            return Start { moves: Vec::new(), ..start };
+        }
+    }
+    Start { selects: false, at: at as u32, ..start }
+}
+
+/// Reads `mov register, register`, neither of them the selector's.
+fn move_between_registers(code: &[u8]) -> Option<usize> {
+    let &[rex @ 0x48..=0x4f, 0x89 | 0x8b, mode @ 0xc0..=0xff, ..] = code else { return None };
+    let selector = |field: u8, extension: u8| field & 7 == 1 && rex & extension == 0;
+    (!selector(mode >> 3, 4) && !selector(mode, 1)).then_some(3)
+}
+
+/// Reads `test rcx, rcx` and `cmp rcx, n`: the length, and whether the selector is what it is compared with.
+fn compare_selector(code: &[u8], selector: u32) -> Option<(usize, bool)> {
+    match *code {
+        [0x48, 0x85, 0xc9, ..] => Some((3, selector == 0)),
+        [0x48, 0x83, 0xf9, n @ 0..0x80, ..] => Some((4, selector == u32::from(n))),
+        [0x48, 0x81, 0xf9, a, b, c, d, ..] => Some((7, selector == u32::from_le_bytes([a, b, c, d]))),
+        _ => None,
+    }
+}
+
+/// Reads `jz` and `jnz`: the length, whether it jumps if equal, and how far behind its end.
+fn branch(code: &[u8]) -> Option<(usize, bool, i32)> {
+    match *code {
+        [opcode @ (0x74 | 0x75), distance, ..] => Some((2, opcode == 0x74, i32::from(distance as i8))),
+        [0x0f, opcode @ (0x84 | 0x85), a, b, c, d, ..] => {
+            Some((6, opcode == 0x84, i32::from_le_bytes([a, b, c, d])))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `mov rsi, r11`; `cmp rcx, 1`; `jz +9`; `test rcx, rcx`; `jz +100`; others.
+    const CODE: &[u8] = &[
+        0x90, 0x4c, 0x89, 0xde, 0x48, 0x83, 0xf9, 0x01, 0x74, 0x09, 0x48, 0x85, 0xc9, 0x0f, 0x84, 100, 0, 0,
+        0, 0x90,
+    ];
+
+    #[test]
+    fn each_selector_leads_to_its_code() {
+        let moves = vec![0x4c, 0x89, 0xde];
+        let to = |at| Start { moves: moves.clone(), selects: false, at };
+        assert_eq!(start(CODE, 1, 1, 1), to(19));
+        assert_eq!(start(CODE, 1, 0, 2), to(119));
+        assert_eq!(start(CODE, 1, 2, 2), to(19));
+        assert_eq!(start(CODE, 4, 1, 1), Start { moves: Vec::new(), selects: false, at: 19 });
+        assert_eq!(start(CODE, 4, 0, 0), Start { moves: Vec::new(), selects: false, at: 4 });
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_to_run() {
+        let whole = Start { moves: Vec::new(), selects: true, at: 0 };
+        assert_eq!(start(CODE, 0, 1, 1), whole, "nop");
+        assert_eq!(start(&[0x48, 0x89, 0xce, 0x48, 0x85, 0xc9], 0, 1, 1), whole, "mov rsi, rcx");
+        assert_eq!(start(&[0x48, 0x85, 0xc9, 0x75], 0, 1, 1), whole, "cut off");
+    }
+}

@@ -111,7 +111,7 @@ impl Lower<'_, '_> {
         for (&output, &result) in outputs.iter().zip(&results) {
             self.define(output, result);
         }
-        let yes = self.edge(exits.yes, None);
+        let yes = self.edge(exits.yes, &[]);
         self.b.ins().jump(yes, &[]);
         self.facts = facts;
         self.enter_block(slow);
@@ -306,7 +306,7 @@ impl Lower<'_, '_> {
         let limit = self.worker_field(field!(limit));
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, heap, limit);
         self.unless(full, slow);
-        self.unless_public(element.object, slow);
+        self.unless_public(element.object, Tag::Object, slow);
 
         let header = self.word(object_header(class, HANDLE_SIZE));
         let newest = self.word(NEWEST);
@@ -336,7 +336,7 @@ impl Lower<'_, '_> {
         }
         let value = self.raw_operand(inputs[2]);
         self.store(value, slot, at(1));
-        if !matches!(self.kind(inputs[2]), Some(Kind::Int | Kind::Atom)) {
+        if !matches!(self.kind(inputs[2]), Some(Kind::Int(_) | Kind::Atom)) {
             self.remember_element(slot, value);
         }
         if outputs == 2 { vec![previous, new] } else { vec![new] }
@@ -356,7 +356,7 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(value, Tag::Int);
         self.b.ins().brif(differs, other, &[], done, &[]);
         self.enter_block(other);
-        self.unless_public(slot, far);
+        self.unless_public(slot, Tag::Object, far);
         self.b.ins().jump(done, &[]);
         self.enter_block(far);
         let cell = self.b.ins().iadd_imm_s(slot, at(1));

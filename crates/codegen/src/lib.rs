@@ -29,6 +29,8 @@ mod lower;
 mod matching;
 mod ops;
 mod program;
+mod range;
+mod shape;
 mod stubs;
 mod tables;
 

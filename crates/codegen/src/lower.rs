@@ -7,18 +7,20 @@
 //!   flushed to 0. A helper's result is stored back minus the offset, so that the hot path needs no instruction for
 //!   it.
 //! - L2 `lazy` holds registers that were loaded from a cell and not yet tested for "unbound"; `read` tests them;
-//!   `Match` on such a register tests the expected tags first.
-//! - L3 `facts` holds what is known of registers in this block; it comes from the predecessor when there is only one
-//!   (on all its edges).
+//!   `Match` on such a register tests the expected tags first. So that the tail of a list stays lazy, a jump to a
+//!   loop's head that polls and then matches it does both itself (`shape::Head`).
+//! - L3 `facts` holds what is known of registers in this block: what is known on all edges to it, if all predecessors
+//!   come before it (`shape::Order`).
 //! - L4 In a long block `young` holds what was made in it as a distance from an earlier allocation pointer: what is
 //!   only stored is computed again each time, because thousands of live registers take the code generator quadratic
 //!   time.
 
 use crate::floats::Floats;
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
+use crate::range::Range;
+use crate::shape::{Order, entries_by_demand, predecessors, record_bytes};
 use crate::stubs::{ANSWER, Helper, Leave, operand};
 use compiler::ir::{BlockId, Component, ConstantId, Entry, Op, Operand, Program, Reg};
-use compiler::verify::successors;
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,
     Signature, UserExternalName, Value, types::I64,
@@ -65,13 +67,27 @@ impl<'a> Environment<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A small integer.
-    Int,
+    Int(Range),
     /// An atom.
     Atom,
     /// A pointer that is no reference.
     Pointer,
     /// No reference.
     Value,
+}
+
+impl Kind {
+    /// Any small integer.
+    pub(crate) const INT: Kind = Kind::Int(Range::ALL);
+
+    /// What is known of a value that is one or the other.
+    fn or(self, other: Kind) -> Kind {
+        match (self, other) {
+            (Kind::Int(a), Kind::Int(b)) => Kind::Int(a.hull(b)),
+            (a, b) if a == b => a,
+            _ => Kind::Value,
+        }
+    }
 }
 
 /// A register whose value was loaded from a cell and not tested yet (L2).
@@ -118,8 +134,10 @@ pub(crate) struct Lower<'a, 'f> {
     /// The most words that a reduction needs by what its poll says.
     pub(crate) largest_need: usize,
     regs: Vec<Variable>,
-    pub(crate) blocks: Vec<ir::Block>,
-    pub(crate) predecessors: Vec<u32>,
+    blocks: Vec<ir::Block>,
+    /// Blocks that a later one leads to.
+    loops: Vec<bool>,
+    /// Facts of the edges to a block until now (L3).
     facts_in: Vec<Option<BTreeMap<Reg, Kind>>>,
     tail_signature: SigRef,
     helpers: [Option<FuncRef>; Helper::ALL.len()],
@@ -148,6 +166,13 @@ pub(crate) fn component(
     let regs = (0..component.registers).map(|_| b.declare_var(I64)).collect();
     let blocks = component.blocks.iter().map(|_| b.create_block()).collect();
     let tail_signature = b.import_signature(tail_signature(false));
+    let predecessors = predecessors(component);
+    let entries = entries_by_demand(component, &predecessors);
+    let Order { blocks: order, loops } = Order::of(component);
+    let mut facts_in = vec![None; component.blocks.len()];
+    for entry in &component.entries {
+        facts_in[entry.block.0 as usize] = Some(BTreeMap::new());
+    }
     let mut lower = Lower {
         b,
         env,
@@ -167,16 +192,16 @@ pub(crate) fn component(
         largest_need: largest_need(component),
         regs,
         blocks,
-        predecessors: predecessors(component),
-        facts_in: vec![None; component.blocks.len()],
+        loops,
+        facts_in,
         tail_signature,
         helpers: [None; Helper::ALL.len()],
         leaves: [None; Leave::ALL.len()],
         entries: Vec::new(),
     };
     lower.look_for_floats();
-    lower.dispatch(params.get(3).copied());
-    for id in order(component) {
+    lower.dispatch(&entries, params.get(3).copied());
+    for id in order {
         lower.block(id);
     }
     lower.b.seal_all_blocks();
@@ -197,38 +222,6 @@ fn tail_signature(selector: bool) -> Signature {
     signature
 }
 
-/// Number of blocks (and entries) that lead to each block.
-fn predecessors(component: &Component) -> Vec<u32> {
-    let mut count = vec![0; component.blocks.len()];
-    for entry in &component.entries {
-        count[entry.block.0 as usize] += 1;
-    }
-    for block in &component.blocks {
-        let mut next = successors(&block.end);
-        next.sort_unstable();
-        next.dedup();
-        for next in next {
-            count[next.0 as usize] += 1;
-        }
-    }
-    count
-}
-
-/// Every reachable block, each after the one it is first reached from.
-fn order(component: &Component) -> Vec<BlockId> {
-    let mut seen = vec![false; component.blocks.len()];
-    let mut order = Vec::with_capacity(component.blocks.len());
-    let mut stack: Vec<BlockId> = component.entries.iter().rev().map(|entry| entry.block).collect();
-    while let Some(id) = stack.pop() {
-        if std::mem::replace(&mut seen[id.0 as usize], true) {
-            continue;
-        }
-        order.push(id);
-        stack.extend(successors(&component.blocks[id.0 as usize].end).into_iter().rev());
-    }
-    order
-}
-
 /// Loads and stores never trap: addresses come from words whose tags were tested.
 pub(crate) fn trusted() -> MemFlagsData {
     MemFlagsData::trusted()
@@ -236,14 +229,12 @@ pub(crate) fn trusted() -> MemFlagsData {
 
 impl Lower<'_, '_> {
     /// From the function's start to the entries' first blocks.
-    fn dispatch(&mut self, selector: Option<Value>) {
+    fn dispatch(&mut self, entries: &[usize], selector: Option<Value>) {
         let zero = self.b.ins().iconst(I64, 0);
         self.b.def_var(self.pending, zero);
-        // The heads of loops are what goals on the stack most often want: they are tested first.
-        let mut entries: Vec<_> = self.component.entries.iter().enumerate().collect();
-        entries.sort_by_key(|(_, entry)| std::cmp::Reverse(self.predecessors[entry.block.0 as usize]));
         let last = entries.len().saturating_sub(1);
-        for (position, (index, entry)) in entries.into_iter().enumerate() {
+        for (position, &index) in entries.iter().enumerate() {
+            let entry = &self.component.entries[index];
             if let Some(selector) = selector
                 && position < last
             {
@@ -262,7 +253,7 @@ impl Lower<'_, '_> {
     /// C1: loads an entry's arguments, pops the goal's record and goes on.
     fn load_arguments(&mut self, entry: &Entry) {
         let goals = self.b.use_var(self.goals);
-        let size = 8 * (entry.parameters.len() as i64 + 1);
+        let size = record_bytes(entry);
         for (index, &parameter) in entry.parameters.iter().enumerate() {
             let value = self.load(goals, 8 * index as i64 - size);
             self.b.def_var(self.regs[parameter.0 as usize], value);
@@ -277,7 +268,7 @@ impl Lower<'_, '_> {
         let index = id.0 as usize;
         let block = &self.component.blocks[index];
         self.b.switch_to_block(self.blocks[index]);
-        if self.predecessors[index] == 1 {
+        if !self.loops[index] {
             self.b.seal_block(self.blocks[index]);
         }
         self.facts = self.facts_in[index].take().unwrap_or_default();
@@ -285,12 +276,13 @@ impl Lower<'_, '_> {
         self.long = block.ops.len() > SHORT_MAX;
         let mut ops = block.ops.as_slice();
         while let [op, rest @ ..] = ops {
-            match self.float_run(ops) {
-                0 => {
+            match (self.float_run(ops), rest) {
+                (0, [next, others @ ..]) if self.compute_and_bind(op, next) => ops = others,
+                (0, _) => {
                     self.op(op);
                     ops = rest;
                 }
-                count => ops = &ops[count..],
+                (count, _) => ops = &ops[count..],
             }
         }
         self.end(&block.end);
@@ -316,16 +308,20 @@ impl Lower<'_, '_> {
         self.b.seal_block(block);
     }
     /// The Cranelift block of an IR block, told what is known on the way there.
-    pub(crate) fn edge(&mut self, to: BlockId, fact: Option<(Reg, Kind)>) -> ir::Block {
+    pub(crate) fn edge(&mut self, to: BlockId, more: &[(Reg, Kind)]) -> ir::Block {
         let index = to.0 as usize;
-        if self.predecessors[index] == 1 {
-            let mut facts = self.facts.clone();
-            if let Some((reg, kind)) = fact {
-                facts.insert(reg, kind);
-            }
+        if !self.loops[index] {
             match &mut self.facts_in[index] {
-                Some(known) => known.retain(|reg, kind| facts.get(reg) == Some(kind)),
-                none => *none = Some(facts),
+                Some(known) => known.retain(|reg, kind| {
+                    let more = more.iter().find(|fact| fact.0 == *reg).map(|fact| &fact.1);
+                    let other = more.or_else(|| self.facts.get(reg));
+                    other.inspect(|&&other| *kind = kind.or(other)).is_some()
+                }),
+                none => {
+                    let mut facts = self.facts.clone();
+                    facts.extend(more.iter().copied());
+                    *none = Some(facts);
+                }
             }
         }
         self.blocks[index]
@@ -340,6 +336,13 @@ impl Lower<'_, '_> {
         self.heap_offset = 0;
         let goals = self.goals_now();
         self.b.def_var(self.goals, goals);
+        self.goals_offset = 0;
+    }
+    /// After the end of a block: what the block's code knew is of no use to the next.
+    pub(crate) fn drop_state(&mut self) {
+        self.lazy.clear();
+        self.young.clear();
+        self.heap_offset = 0;
         self.goals_offset = 0;
     }
 
@@ -387,6 +390,11 @@ impl Lower<'_, '_> {
         self.young.remove(&reg);
         self.b.def_var(self.regs[reg.0 as usize], value);
     }
+    /// The variable that a guard waits for.
+    pub(crate) fn define_wait(&mut self, reg: Reg, variable: Value) {
+        self.facts.remove(&reg);
+        self.b.def_var(self.regs[reg.0 as usize], variable);
+    }
     /// Like `define`, when only the representation changes (facts stay).
     pub(crate) fn redefine(&mut self, reg: Reg, value: Value) {
         self.b.def_var(self.regs[reg.0 as usize], value);
@@ -408,7 +416,7 @@ impl Lower<'_, '_> {
     fn force(&mut self, reg: Reg) {
         let Some(index) = self.lazy.iter().position(|lazy| lazy.reg == reg) else { return };
         let lazy = self.lazy.swap_remove(index);
-        let (cold, done) = (self.cold_block(), self.b.create_block());
+        let (cold, done) = (self.cold_block(), self.next_block());
         let bound = self.tag_differs(lazy.raw, Tag::Var);
         self.b.ins().brif(bound, done, &[], cold, &[]);
         self.enter_block(cold);
@@ -432,7 +440,7 @@ impl Lower<'_, '_> {
     pub(crate) fn kind(&self, operand: Operand) -> Option<Kind> {
         match operand {
             Operand::Reg(reg) => self.facts.get(&reg).copied(),
-            Operand::Int(_) => Some(Kind::Int),
+            Operand::Int(value) => Some(Kind::Int(Range::one(value))),
             Operand::Atom(_) => Some(Kind::Atom),
             // A constant small enough for a word would be an immediate.
             Operand::Constant(_) => Some(Kind::Pointer),

@@ -104,7 +104,7 @@ impl Lower<'_, '_> {
     /// objects were among them.
     fn test_groups(&mut self, reg: Reg, word: Value, groups: &Groups, default: BlockId) -> bool {
         if let Some(block) = groups.cons {
-            let target = self.edge(block, Some((reg, Kind::Pointer)));
+            let target = self.edge(block, &[(reg, Kind::Pointer)]);
             let next = self.b.create_block();
             let differs = self.tag_differs(word, Tag::Cons);
             self.b.ins().brif(differs, next, &[], target, &[]);
@@ -130,7 +130,7 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(word, tag);
         self.b.ins().brif(differs, next, &[], this, &[]);
         self.enter_block(this);
-        let otherwise = self.edge(group.any.unwrap_or(default), Some((reg, Kind::Pointer)));
+        let otherwise = self.edge(group.any.unwrap_or(default), &[(reg, Kind::Pointer)]);
         if group.some.is_empty() {
             self.b.ins().jump(otherwise, &[]);
         } else {
@@ -152,14 +152,14 @@ impl Lower<'_, '_> {
         if group.is_empty() {
             return;
         }
-        let kind = if tag == Tag::Int { Kind::Int } else { Kind::Atom };
+        let kind = if tag == Tag::Int { Kind::INT } else { Kind::Atom };
         if group.some.len() <= COMPARED_MAX {
             let next = self.b.create_block();
             self.choose(reg, kind, word, &group.some, next);
             self.enter_block(next);
             if let Some(any) = group.any {
                 let next = self.b.create_block();
-                let target = self.edge(any, Some((reg, kind)));
+                let target = self.edge(any, &[(reg, kind)]);
                 let differs = self.tag_differs(word, tag);
                 self.b.ins().brif(differs, next, &[], target, &[]);
                 self.enter_block(next);
@@ -170,7 +170,7 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(word, tag);
         self.b.ins().brif(differs, next, &[], this, &[]);
         self.enter_block(this);
-        let otherwise = self.edge(group.any.unwrap_or(default), Some((reg, kind)));
+        let otherwise = self.edge(group.any.unwrap_or(default), &[(reg, kind)]);
         let number = self.b.ins().ushr_imm_u(word, 3);
         let some: Vec<_> = group.some.iter().map(|&(key, block)| (Word(key.0 >> 3), block)).collect();
         self.choose(reg, kind, number, &some, otherwise);
@@ -182,14 +182,14 @@ impl Lower<'_, '_> {
         if some.len() > COMPARED_MAX {
             let mut switch = Switch::new();
             for &(word, block) in some {
-                let target = self.edge(block, Some((reg, kind)));
+                let target = self.edge(block, &[(reg, kind)]);
                 switch.set_entry(u128::from(word.0), target);
             }
             switch.emit(&mut self.b, key, otherwise);
             return;
         }
         for (index, &(word, block)) in some.iter().enumerate() {
-            let target = self.edge(block, Some((reg, kind)));
+            let target = self.edge(block, &[(reg, kind)]);
             let equal = self.b.ins().icmp_imm_s(IntCC::Equal, key, word.0 as i64);
             if index + 1 == some.len() {
                 self.b.ins().brif(equal, target, &[], otherwise, &[]);
@@ -204,7 +204,7 @@ impl Lower<'_, '_> {
 
     /// A reference is followed, back to `tests`; an unbound cell goes to `unbound`. Goes on where there was none.
     pub(crate) fn follow(&mut self, reg: Reg, word: Value, tests: Block, unbound: BlockId) {
-        let unbound = self.edge(unbound, None);
+        let unbound = self.edge(unbound, &[]);
         let (reference, other, bound) = (self.cold_block(), self.cold_block(), self.cold_block());
         let differs = self.tag_differs(word, Tag::Ref);
         self.b.ins().brif(differs, other, &[], reference, &[]);
@@ -221,7 +221,7 @@ impl Lower<'_, '_> {
     /// What no case accepts. Only the word that came from the cell itself can say "unbound": contents of references
     /// were tested for that.
     fn not_matched(&mut self, reg: Reg, word: Value, lazy: Option<Lazy>, unbound: BlockId, default: BlockId) {
-        let (unbound, default) = (self.edge(unbound, None), self.edge(default, None));
+        let (unbound, default) = (self.edge(unbound, &[]), self.edge(default, &[]));
         let Some(lazy) = lazy else {
             self.b.ins().jump(default, &[]);
             return;

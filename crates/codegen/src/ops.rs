@@ -29,7 +29,7 @@ impl Lower<'_, '_> {
             Op::Vector { dst, elements } => self.vector(*dst, elements),
             Op::Unify { a, b, at } => self.unify(*a, *b, *at),
             Op::BindFresh { var, value } => self.bind_fresh(*var, *value),
-            Op::Arith { op, dst, a, b, at } => self.arith(*op, *dst, *a, *b, *at),
+            Op::Arith { op, dst, a, b, at } => self.arith((*op, *a, *b), *dst, *at, None),
             Op::Builtin { predicate, inputs, outputs, at } => self.builtin(*predicate, inputs, outputs, *at),
             Op::Push { goal, places } => self.push(goal, places),
             Op::Pend { var } => self.pend(*var),
@@ -69,10 +69,10 @@ impl Lower<'_, '_> {
             let need = self.b.ins().iconst(I64, i64::from(need));
             self.set_worker_field(field!(need), need);
         }
-        let offset = self.goals_offset;
+        let (offset, lazy) = (self.goals_offset, self.lazy.clone());
         self.put_goal(goal);
         self.leave(Leave::Poll);
-        self.goals_offset = offset;
+        (self.goals_offset, self.lazy) = (offset, lazy);
         self.enter_block(go);
         if metered {
             self.count_reduction();
@@ -185,7 +185,7 @@ impl Lower<'_, '_> {
     }
 
     /// The helper, whatever the words are.
-    fn call_unify(&mut self, a: Value, b: Value, at: At) {
+    pub(crate) fn call_unify(&mut self, a: Value, b: Value, at: At) {
         self.store_state();
         let at = self.position(at);
         self.call_helper(Helper::Unify, &[a, b, at]);
@@ -205,7 +205,7 @@ impl Lower<'_, '_> {
 
     /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a
     /// store does it.
-    fn unify_variable(&mut self, var: Reg, other: Operand, at: At) {
+    pub(crate) fn unify_variable(&mut self, var: Reg, other: Operand, at: At) {
         let kind = self.kind(other);
         let other_reg = match other {
             Operand::Reg(reg) if kind.is_none() => Some(reg),
@@ -251,7 +251,7 @@ impl Lower<'_, '_> {
             let content = self.load(waiting_value, -(Tag::Ref as i64));
             let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
             self.unless(is_taken, slow);
-            self.unless_public(waiting_value, slow);
+            self.unless_private_reference(waiting_value, slow);
             self.store(cell, waiting_value, -(Tag::Ref as i64));
             self.b.ins().jump(done, &[]);
             self.enter_block(no_reference);
@@ -280,7 +280,7 @@ impl Lower<'_, '_> {
     pub(crate) fn try_bind(&mut self, var: Reg, value: Operand, done: BlockId, other: BlockId) {
         let (word, cell) = (self.operand(value), self.read(var));
         self.flush();
-        let (done, other) = (self.edge(done, None), self.edge(other, None));
+        let (done, other) = (self.edge(done, &[]), self.edge(other, &[]));
         self.unless_private_reference(cell, other);
         let content = self.load(cell, -(Tag::Ref as i64));
         let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
@@ -307,25 +307,20 @@ impl Lower<'_, '_> {
         self.set_worker_field(field!(limit), zero);
     }
 
-    /// C6: goes on if the cell that a REF leads to may be written, else to `other`.
-    pub(crate) fn unless_public(&mut self, cell: Value, other: Block) {
-        let base = self.worker_field(field!(private_base));
-        let distance = self.b.ins().isub(cell, base);
-        let bytes = PRIVATE_BYTES as i64;
-        let public = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, distance, bytes);
-        self.unless(public, other);
+    /// C6: goes on if the cell that a word of this tag leads to may be written, else to `other`.
+    pub(crate) fn unless_public(&mut self, word: Value, tag: Tag, other: Block) {
+        let reference = self.offset(word, Tag::Ref as i64 - tag as i64);
+        self.unless_private_reference(reference, other);
     }
 
-    /// C6: goes on if a word is a REF to a cell that may be written, else to `other`. One comparison for both:
-    /// without the tag of a REF the distance is a multiple of 8, and the low bits of any other are rotated to where
-    /// they make it far too great.
-    fn unless_private_reference(&mut self, word: Value, other: Block) {
-        let address = self.offset(word, -(Tag::Ref as i64));
+    /// C6: goes on if a word is a REF to a cell that may be written, else to `other`: one comparison for both
+    /// (`private_place`).
+    pub(crate) fn unless_private_reference(&mut self, word: Value, other: Block) {
+        let place = self.b.ins().rotr_imm_u(word, i64::from(TAG_BITS));
         let base = self.worker_field(field!(private_base));
-        let distance = self.b.ins().isub(address, base);
-        let words = self.b.ins().rotr_imm_u(distance, i64::from(TAG_BITS));
+        let distance = self.b.ins().isub(place, base);
         let end = (PRIVATE_BYTES >> TAG_BITS) as i64;
-        let differs = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, words, end);
+        let differs = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, distance, end);
         self.unless(differs, other);
     }
 
@@ -358,7 +353,7 @@ impl Lower<'_, '_> {
         // Of two private variables the later one is bound. Any other must have the lower address (U3 of the runtime's
         // `unify`).
         let other = self.cold_block();
-        self.unless_public(value, other);
+        self.unless_private_reference(value, other);
         let (later, earlier) = (self.b.ins().umax(cell, value), self.b.ins().umin(cell, value));
         self.store(earlier, later, -(Tag::Ref as i64));
         self.b.ins().jump(done, &[]);

@@ -3,6 +3,7 @@
 use crate::frame;
 use crate::image::Image;
 use crate::lower::{self, Environment};
+use crate::shape;
 use crate::stubs::{Assembler, Helper, Leave};
 use compiler::ir::{Component, End, Op, Operand, Program};
 use cranelift_codegen::Context;
@@ -130,8 +131,8 @@ fn target(options: &Options, optimise: bool) -> Result<OwnedTargetIsa, GenerateE
 /// A component's machine code.
 struct Compiled {
     code: Vec<u8>,
-    /// Where in `code` its callers enter.
-    entry: u32,
+    /// Where in `code` the goals of its entries begin.
+    starts: Vec<frame::Start>,
     relocations: Vec<Relocation>,
     text: Option<String>,
 }
@@ -198,7 +199,11 @@ impl<'a> Compiler<'a> {
             let name = names[name].clone();
             Relocation { offset: reloc.offset - shift, addend: reloc.addend, name }
         });
-        Ok(Compiled { relocations: relocations.collect(), entry, code, text: compiled.vcode.clone() })
+        let comparisons = shape::comparisons(component);
+        let starts = comparisons.iter().enumerate();
+        let starts = starts.map(|(selector, &count)| frame::start(&code, entry, selector as u32, count));
+        let starts = starts.collect();
+        Ok(Compiled { relocations: relocations.collect(), starts, code, text: compiled.vcode.clone() })
     }
 }
 
@@ -258,8 +263,8 @@ struct Linker {
     leaves: Vec<u32>,
     /// By predicate number.
     entries: Vec<(PredicateId, u32)>,
-    /// Where a distance to a component is to be written, and which component.
-    pending: Vec<(u32, usize)>,
+    /// Where a distance is to be written, to a component and a place in its code.
+    pending: Vec<(u32, usize, u32)>,
 }
 
 impl Linker {
@@ -291,13 +296,14 @@ impl Linker {
     }
 
     fn link(mut self, program: &Program, compiled: &[Compiled]) -> Result<Image, GenerateError> {
+        let direct = |start: &frame::Start| start.moves.is_empty() && !start.selects;
         for (index, component) in program.components.iter().enumerate() {
-            if component.entries.len() > 1 {
-                for (selector, entry) in component.entries.iter().enumerate() {
-                    let (start, patch) = self.out.entry(selector as u32);
-                    self.entries.push((entry.predicate, start));
-                    self.pending.push((patch, index));
-                }
+            let starts = component.entries.iter().zip(&compiled[index].starts).enumerate();
+            for (selector, (entry, start)) in starts.filter(|(_, (_, start))| !direct(start)) {
+                let selector = start.selects.then_some(selector as u32);
+                let (stub, patch) = self.out.entry(&start.moves, selector);
+                self.entries.push((entry.predicate, stub));
+                self.pending.push((patch, index, start.at));
             }
         }
         let enter = self.out.enter();
@@ -308,17 +314,15 @@ impl Linker {
             }
             let base = self.out.align();
             self.out.bytes.extend_from_slice(&compiled.code);
-            let base_entry = base + compiled.entry;
-            bases.push((base, base_entry));
-            if let [entry] = component.entries.as_slice() {
-                self.entries.push((entry.predicate, base_entry));
-            }
+            bases.push(base);
+            let starts = component.entries.iter().zip(&compiled.starts).filter(|(_, start)| direct(start));
+            self.entries.extend(starts.map(|(entry, start)| (entry.predicate, base + start.at)));
         }
         self.entries.sort_unstable();
-        for (at, component) in std::mem::take(&mut self.pending) {
-            self.write_distance(at, bases[component].1, -4);
+        for (at, component, start) in std::mem::take(&mut self.pending) {
+            self.write_distance(at, bases[component] + start, -4);
         }
-        for (&(base, _), compiled) in bases.iter().zip(compiled) {
+        for (&base, compiled) in bases.iter().zip(compiled) {
             for relocation in &compiled.relocations {
                 let target = self.target(&relocation.name);
                 self.write_distance(base + relocation.offset, target, relocation.addend);

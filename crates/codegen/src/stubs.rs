@@ -233,12 +233,15 @@ impl Assembler {
         start
     }
 
-    /// An entry of a component with several: passes its index on. Answers its start and where the distance to the
-    /// component is to be written.
-    pub(crate) fn entry(&mut self, selector: u32) -> (u32, u32) {
+    /// An entry of a component with several: what its code expects of registers. Answers its start and where the
+    /// distance to the component is to be written.
+    pub(crate) fn entry(&mut self, moves: &[u8], selector: Option<u32>) -> (u32, u32) {
         let start = self.bytes.len() as u32;
-        self.put(&[0xb9]); // mov ecx, selector
-        self.put(&selector.to_le_bytes());
+        self.put(moves);
+        if let Some(selector) = selector {
+            self.put(&[0xb9]); // mov ecx, selector
+            self.put(&selector.to_le_bytes());
+        }
         self.put(&[0xe9, 0, 0, 0, 0]); // jmp component
         (start, self.bytes.len() as u32 - 4)
     }

@@ -46,7 +46,7 @@ impl Lower<'_, '_> {
             self.follow(key, word, start, unbound);
         }
         self.b.seal_block(start);
-        let no = self.edge(no, None);
+        let no = self.edge(no, &[]);
         let (node, table) = (self.operand(node), self.table(table));
         let node = self.b.ins().iadd(table, node);
         let shift = self.load(node, 0);
@@ -73,8 +73,8 @@ impl Lower<'_, '_> {
         self.b.ins().jump(probe, &[following.into()]);
         self.b.seal_block(probe);
         self.enter_block(found);
-        self.define_as(next, there, Kind::Int);
-        let yes = self.edge(yes, None);
+        self.define_as(next, there, Kind::INT);
+        let yes = self.edge(yes, &[]);
         self.b.ins().jump(yes, &[]);
     }
 }

@@ -26,12 +26,12 @@
 //!   signals, timers) lowers `limit` to 0.
 //! - C5 Above `goals_limit` there is always room for [`GOAL_SLACK_WORDS`] words: generated code compares once per
 //!   reduction that pushes, and pushing a goal back (interrupt, suspension, failure) needs no test.
-//! - C6 Generated code writes into a cell only if the cell is *private*: `cell - private_base < PRIVATE_BYTES`,
-//!   unsigned. A private cell is in the nursery, so what is stored in it never has to be remembered; binding any
-//!   other cell, or making a goal wait for it, is a helper's work. Cells that the running goal made itself since it
-//!   started are private and need no test.
+//! - C6 Generated code writes into a cell only if the cell is *private*: [`WorkerAbi::is_private`] says so. A private
+//!   cell is in the nursery, so what is stored in it never has to be remembered; binding any other cell, or making a
+//!   goal wait for it, is a helper's work. Cells that the running goal made itself since it started are private and
+//!   need no test.
 
-use crate::word::Word;
+use crate::word::{TAG_BITS, Tag, Word};
 use std::marker::PhantomPinned;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -193,6 +193,12 @@ impl Builtin {
 /// Records of goals with fewer arguments are used again ([`WorkerAbi::spent`]).
 pub const SPENT_ARITIES: usize = 16;
 
+/// A REF word as C6 compares it: its address in words, and its tag in the highest bits. So one comparison of a word's
+/// distance from a REF tells both that it is a REF and where it leads: the bits of any other tag make it far too great.
+pub const fn private_place(reference: usize) -> usize {
+    reference.rotate_right(TAG_BITS)
+}
+
 /// The part of a worker that generated code knows. The runtime's worker begins with it.
 #[repr(C)]
 pub struct WorkerAbi {
@@ -205,8 +211,8 @@ pub struct WorkerAbi {
     pub entries: *const usize,
     /// Constants of the program (strings, floats, big integers, ground terms), by constant number.
     pub constants: *const Word,
-    /// The lowest address of a private cell (C6): the nursery's base, or what was its top when other workers last got
-    /// to see it.
+    /// The lowest address of a private cell (C6), as [`private_place`] has it: the nursery's base, or what was its top
+    /// when other workers last got to see it.
     pub private_base: usize,
     /// C2: the allocation pointer while the runtime runs.
     pub heap: *mut Word,
@@ -251,6 +257,16 @@ pub struct WorkerAbi {
 }
 
 impl WorkerAbi {
+    /// C6: makes an address the lowest of a private cell.
+    #[inline(always)]
+    pub fn set_private_base(&mut self, base: usize) {
+        self.private_base = private_place(base + Tag::Ref as usize);
+    }
+    /// C6: whether the cell at an address is private.
+    #[inline(always)]
+    pub fn is_private(&self, cell: usize) -> bool {
+        private_place(cell + Tag::Ref as usize).wrapping_sub(self.private_base) < PRIVATE_BYTES >> TAG_BITS
+    }
     /// C3.
     #[inline(always)]
     pub fn limit(&self) -> usize {

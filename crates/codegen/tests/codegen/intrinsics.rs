@@ -69,7 +69,7 @@ fn vector_updates_keep_the_older_version() {
     let literal = vector(&mut m, -2, &[1, 2]);
     assert_eq!(run(&mut m, &[literal, Word::small(1), pair]).1[0], "builtin 2 Object");
     assert_eq!(run(&mut m, &[old, Word::small(1), pair]).1[0], "builtin 2 Object");
-    m.worker.private_base = 0;
+    m.worker.set_private_base(0);
     assert_eq!(run(&mut m, &[new, Word::small(1), pair]).1[0], "builtin 2 Object");
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 
 use term::abi::{
     Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, SPENT_ARITIES,
-    WorkerAbi,
+    WorkerAbi, private_place,
 };
 use term::word::{Tag, UNBOUND, Word};
 
@@ -206,7 +206,7 @@ impl Machine {
             goals_limit: goals.as_ptr() as usize + 8 * (goals.len() - GOAL_SLACK_WORDS),
             entries: entries.as_ptr(),
             constants: constants.as_ptr(),
-            private_base: base as usize,
+            private_base: private_place(base as usize + Tag::Ref as usize),
             heap: base.cast(),
             goals: goals.as_mut_ptr().cast(),
             resumed: 0,

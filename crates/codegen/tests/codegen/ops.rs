@@ -403,18 +403,18 @@ fn unification_binds_follows_resumes_or_asks() {
     assert_eq!(go(&mut m, b, second).len(), 1);
     // C6: what is not private is the helper's; a private variable may become a reference to it.
     let (e, f, g) = (m.variable(), m.variable(), m.variable());
-    m.worker.private_base = g.address();
+    m.worker.set_private_base(g.address());
     assert_eq!(go(&mut m, e, list).len(), 1);
     assert_eq!(go(&mut m, f, g), none);
     assert_eq!((m.words(f, 1), m.words(g, 1)), (vec![UNBOUND], vec![f]));
     let h = m.variable();
-    m.worker.private_base = h.address();
+    m.worker.set_private_base(h.address());
     assert_eq!(go(&mut m, h, f), none);
     assert_eq!(m.words(h, 1), [f]);
     // A reference that is not private is followed; what goals wait for is not made a reference.
     let leading = Word::pointer(Tag::Ref, m.build(&[f]));
     let (i, (_, third)) = (m.variable(), waiting(&mut m, SUSPENSION));
-    m.worker.private_base = i.address();
+    m.worker.set_private_base(i.address());
     assert_eq!(go(&mut m, leading, i), none);
     assert_eq!(m.words(i, 1), [f]);
     assert_eq!(go(&mut m, leading, third).len(), 1);

@@ -14,7 +14,7 @@ use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::terms::pairs::{Pair, Pairs};
 use crate::worker::Worker;
-use term::abi::{PRIVATE_BYTES, Position};
+use term::abi::Position;
 use term::layout::{self, SUSPENSION_NEXT};
 use term::word::{self, Tag, UNBOUND};
 use term::{Word, layout::ClassId};
@@ -251,7 +251,7 @@ impl Worker {
     /// W2: true if only this worker writes the cell.
     #[inline(always)]
     pub(crate) fn is_private(&self, cell: usize) -> bool {
-        cell.wrapping_sub(self.abi.private_base) < PRIVATE_BYTES
+        self.abi.is_private(cell)
     }
     /// Replaces the content of an unbound cell, as W2 wants it.
     #[inline(always)]

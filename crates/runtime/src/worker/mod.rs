@@ -41,8 +41,9 @@ use std::marker::PhantomPinned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use term::Word;
-use term::abi::{BOTTOM, Helpers, OPERANDS_MAX, PredicateId, SPENT_ARITIES, WorkerAbi};
+use term::abi::{BOTTOM, Helpers, OPERANDS_MAX, PredicateId, SPENT_ARITIES, WorkerAbi, private_place};
 use term::symbol::{Atom, AtomTable};
+use term::word::Tag;
 
 /// Bytes that a builtin keeps outside the heap: they count against the heap limit until this is dropped.
 pub struct Kept {
@@ -224,7 +225,7 @@ impl Worker {
             goals_limit: goals.limit(),
             entries: std::ptr::null(),
             constants: std::ptr::null(),
-            private_base: base,
+            private_base: private_place(base + Tag::Ref as usize),
             heap: at(base),
             goals: at(goals.start()),
             resumed: 0,
@@ -385,7 +386,7 @@ impl Worker {
         self.set_private_base(self.abi.heap as usize);
     }
     pub(crate) fn set_private_base(&mut self, base: usize) {
-        self.abi.private_base = base;
+        self.abi.set_private_base(base);
         self.shared.set_private_base(self.index, base);
     }
     /// A handle with which signals and other threads make this worker look at its

@@ -1,0 +1,135 @@
+//! The shape of a component: what leads to its blocks and entries, and in which order they are lowered.
+
+use compiler::ir::{Block, BlockId, Component, End, Entry, Op, Operand, Pattern, Reg};
+use compiler::verify::successors;
+
+/// Number of blocks (and entries) that lead to each block.
+pub(crate) fn predecessors(component: &Component) -> Vec<u32> {
+    let mut count = vec![0; component.blocks.len()];
+    for entry in &component.entries {
+        count[entry.block.0 as usize] += 1;
+    }
+    for block in &component.blocks {
+        let mut next = successors(&block.end);
+        next.sort_unstable();
+        next.dedup();
+        for next in next {
+            count[next.0 as usize] += 1;
+        }
+    }
+    count
+}
+
+/// A block that polls, and then matches a register that is a list or structure, most often: what jumps to it with that
+/// register fresh from a cell does both in its place.
+#[derive(Clone, Copy)]
+pub(crate) struct Head<'a> {
+    pub(crate) poll: &'a Op,
+    pub(crate) end: &'a End,
+    /// What is matched.
+    pub(crate) reg: Reg,
+}
+
+impl<'a> Head<'a> {
+    pub(crate) fn of(component: &'a Component, block: BlockId) -> Option<Head<'a>> {
+        let block = &component.blocks[block.0 as usize];
+        let ([poll @ Op::Poll { .. }], End::Match { reg, cases, .. }) = (block.ops.as_slice(), &block.end)
+        else {
+            return None;
+        };
+        let pointer = |pattern: &Pattern| matches!(pattern, Pattern::Cons | Pattern::Struct(..));
+        // What is known of an integer would be lost where two blocks lead to a case.
+        let expected = |pattern: &Pattern| pointer(pattern) || matches!(pattern, Pattern::Atom(_));
+        let patterns = || cases.iter().map(|case| &case.0);
+        let fits = patterns().any(pointer) && patterns().all(expected);
+        fits.then_some(Head { poll, end: &block.end, reg: *reg })
+    }
+    /// What becomes the register that is matched.
+    pub(crate) fn source(&self, moves: &[(Reg, Operand)]) -> Option<Reg> {
+        moves.iter().find_map(|&(reg, source)| match source {
+            Operand::Reg(source) if reg == self.reg => Some(source),
+            _ => None,
+        })
+    }
+}
+
+/// Where a block's code may jump to.
+fn leads_to(component: &Component, block: &Block) -> Vec<BlockId> {
+    let mut all = successors(&block.end);
+    if let End::Jump { block: to, moves } = &block.end
+        && let Some(head) = Head::of(component, *to)
+        && let Some(source) = head.source(moves)
+        && block.ops.iter().any(|op| match *op {
+            Op::Car { dst, .. } | Op::Cdr { dst, .. } | Op::Arg { dst, .. } => dst == source,
+            _ => false,
+        })
+    {
+        all.extend(successors(head.end));
+    }
+    all
+}
+
+/// In which order a component's blocks are lowered.
+pub(crate) struct Order {
+    /// Every reachable block, each after all that lead to it but those that close a loop.
+    pub(crate) blocks: Vec<BlockId>,
+    /// By block: whether one leads to it that closes a loop.
+    pub(crate) loops: Vec<bool>,
+}
+
+impl Order {
+    pub(crate) fn of(component: &Component) -> Order {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let count = component.blocks.len();
+        let (mut states, mut loops, mut order) = (vec![State::New; count], vec![false; count], Vec::new());
+        // Blocks to begin (true) and to end.
+        let mut stack: Vec<_> = component.entries.iter().map(|entry| (entry.block, true)).collect();
+        while let Some((id, begin)) = stack.pop() {
+            let index = id.0 as usize;
+            if !begin {
+                states[index] = State::Done;
+                order.push(id);
+            } else if states[index] == State::New {
+                states[index] = State::Open;
+                stack.push((id, false));
+                for next in leads_to(component, &component.blocks[index]) {
+                    match states[next.0 as usize] {
+                        State::New => stack.push((next, true)),
+                        State::Open => loops[next.0 as usize] = true,
+                        State::Done => {}
+                    }
+                }
+            }
+        }
+        order.reverse();
+        Order { blocks: order, loops }
+    }
+}
+
+/// Bytes of a goal's record on the stack.
+pub(crate) fn record_bytes(entry: &Entry) -> i64 {
+    8 * (entry.parameters.len() as i64 + 1)
+}
+
+/// The entries' indexes, the most wanted first: what goals on the stack most often want are the heads of loops.
+pub(crate) fn entries_by_demand(component: &Component, predecessors: &[u32]) -> Vec<usize> {
+    let mut entries: Vec<usize> = (0..component.entries.len()).collect();
+    let predecessors = |&index: &usize| predecessors[component.entries[index].block.0 as usize];
+    entries.sort_by_key(|index| std::cmp::Reverse(predecessors(index)));
+    entries
+}
+
+/// How many comparisons with the selector lead to each entry of a component (`Lower::dispatch`).
+pub(crate) fn comparisons(component: &Component) -> Vec<usize> {
+    let entries = entries_by_demand(component, &predecessors(component));
+    let mut count = vec![0; entries.len()];
+    for (position, &index) in entries.iter().enumerate() {
+        count[index] = (position + 1).min(entries.len() - 1);
+    }
+    count
+}
