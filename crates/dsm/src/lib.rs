@@ -33,7 +33,7 @@ mod sync;
 
 pub use costs::PageCosts;
 pub use memory::{Memory, Use, View};
-pub use message::{KINDS, Malformed, Message, Page};
+pub use message::{FETCH_MAX, KINDS, Malformed, Message, Page};
 pub use node::{Local, Node, Work};
 pub use runs::{Runs, WORD};
 pub use store::{Access, Store};

@@ -7,22 +7,20 @@ use std::fmt;
 pub type Page = u32;
 
 /// A message of the protocol. Of one pair of nodes those that ask (`Fetch`, `Diffs`, `Lock`, `Unlock`) stay in order
-/// among each other; so do those that answer (`Page`, `Done`, `Grant`). `Invalidate` and `Update` go to many, in no
+/// among each other; so do those that answer (`Pages`, `Done`, `Grant`). `Invalidate` and `Update` go to many, in no
 /// order with anything.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// To a page's home: what is in it?
+    /// To the home of these pages: what is in them?
     Fetch {
-        /// Which.
-        page: Page,
+        /// Which: one at least, [`FETCH_MAX`] at most.
+        pages: Vec<Page>,
     },
-    /// This.
-    Page {
-        /// Which.
-        page: Page,
-        /// How many batches of diffs it has got.
-        version: u64,
-        /// All its bytes.
+    /// This: the answer to a whole [`Message::Fetch`].
+    Pages {
+        /// Which, and how many batches of diffs each has got.
+        pages: Vec<(Page, u64)>,
+        /// All their bytes, page behind page.
         bytes: Vec<u8>,
     },
     /// To the home of these pages: what the sender has changed.
@@ -76,6 +74,10 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
+/// The most pages of one [`Message::Fetch`]: so many that what a message costs does not count beside its bytes, and so
+/// few that the first pages are there while the home reads the next.
+pub const FETCH_MAX: usize = 64;
+
 /// How many kinds of messages there are.
 pub const KINDS: usize = 9;
 
@@ -84,7 +86,7 @@ impl Message {
     pub fn kind(&self) -> u32 {
         match self {
             Message::Fetch { .. } => 0,
-            Message::Page { .. } => 1,
+            Message::Pages { .. } => 1,
             Message::Diffs { .. } => 2,
             Message::Done { .. } => 3,
             Message::Invalidate { .. } => 4,
@@ -96,13 +98,23 @@ impl Message {
     }
     /// Whether somebody waits for it who cannot go on without.
     pub fn answers(&self) -> bool {
-        matches!(self, Message::Page { .. } | Message::Done { .. } | Message::Grant { .. })
+        matches!(self, Message::Pages { .. } | Message::Done { .. } | Message::Grant { .. })
     }
     /// The message without its kind: two words and bytes.
     pub fn write(self) -> ([u64; 2], Vec<u8>) {
         match self {
-            Message::Fetch { page } => ([u64::from(page), 0], Vec::new()),
-            Message::Page { page, version, bytes } => ([u64::from(page), version], bytes),
+            Message::Fetch { pages } => ([u64::from(pages[0]), 0], {
+                let mut bytes = Vec::with_capacity((pages.len() - 1) * size_of::<Page>());
+                pages[1..].iter().for_each(|page| bytes.extend(page.to_le_bytes()));
+                bytes
+            }),
+            Message::Pages { pages, mut bytes } => ([u64::from(pages[0].0), pages[0].1], {
+                for (page, version) in &pages[1..] {
+                    bytes.extend(page.to_le_bytes());
+                    bytes.extend(version.to_le_bytes());
+                }
+                bytes
+            }),
             Message::Diffs { batch, diffs } => ([batch, 0], {
                 let mut bytes = Vec::new();
                 diffs.iter().for_each(|(page, runs)| push(&mut bytes, *page, None, runs.as_bytes()));
@@ -131,9 +143,27 @@ impl Message {
         let &[first, second] = words else { return Err(Malformed("not two words")) };
         let short = || u32::try_from(first).map_err(|_| Malformed("a number beyond all pages and locks"));
         Ok(match kind {
-            0 => Message::Fetch { page: short()? },
-            1 if bytes.len() == page_bytes => {
-                Message::Page { page: short()?, version: second, bytes: bytes.to_vec() }
+            0 => {
+                let (more, []) = bytes.as_chunks() else { return Err(Malformed("a page that is cut off")) };
+                let more = more.iter().map(|page| Page::from_le_bytes(*page));
+                Message::Fetch { pages: std::iter::once(short()?).chain(more).collect() }
+            }
+            1 => {
+                let count = (bytes.len() + PAGE_TAIL) / (page_bytes + PAGE_TAIL);
+                let (bytes, tail) = bytes.split_at_checked(count * page_bytes).unwrap_or((&[], bytes));
+                let (more, []) = tail.as_chunks::<PAGE_TAIL>() else {
+                    return Err(Malformed("pages of another size"));
+                };
+                if count != more.len() + 1 {
+                    return Err(Malformed("pages of another size"));
+                }
+                let mut pages = Vec::with_capacity(count);
+                pages.push((short()?, second));
+                pages.extend(more.iter().map(|more| {
+                    let [a, b, c, d, version @ ..] = *more;
+                    (Page::from_le_bytes([a, b, c, d]), u64::from_le_bytes(version))
+                }));
+                Message::Pages { pages, bytes: bytes.to_vec() }
             }
             2 => Message::Diffs {
                 batch: first,
@@ -162,10 +192,13 @@ impl Message {
             6 => Message::Lock { lock: short()? },
             7 => Message::Grant { lock: short()? },
             8 => Message::Unlock { lock: short()? },
-            _ => return Err(Malformed("an unknown kind, or a page of another size")),
+            _ => return Err(Malformed("an unknown kind")),
         })
     }
 }
+
+/// Behind the bytes of pages, for each but the first: its number and its version.
+pub(crate) const PAGE_TAIL: usize = size_of::<Page>() + size_of::<u64>();
 
 fn push(bytes: &mut Vec<u8>, page: Page, version: Option<u64>, runs: &[u8]) {
     bytes.extend(page.to_le_bytes());
@@ -217,8 +250,8 @@ mod tests {
     fn messages_survive_and_cut_ones_are_none() {
         let runs = Runs::between(&[0; 16], &[1; 16]);
         let all = [
-            Message::Fetch { page: 7 },
-            Message::Page { page: 7, version: 1 << 40, bytes: vec![3; 16] },
+            Message::Fetch { pages: vec![7, 1, u32::MAX] },
+            Message::Pages { pages: vec![(7, 1 << 40), (9, 2), (8, u64::MAX)], bytes: vec![3; 48] },
             Message::Diffs { batch: 5, diffs: vec![(1, runs.clone()), (u32::MAX, Runs::default())] },
             Message::Done { batch: 9 },
             Message::Invalidate { pages: vec![(1, 2), (3, u64::MAX)] },

@@ -228,23 +228,21 @@ impl Local {
         // behind it, so that a page that comes costs no look at all others. Meanwhile one may have gone again.
         let mut missing = None;
         self.until(|protocol, env| {
-            let mut have = |&(page, writes): &(Page, bool)| {
-                if writes { protocol.write(page, env) } else { protocol.read(page, env) }
-            };
+            let mut have = |&(page, writes): &(Page, bool)| protocol.look(page, writes, env);
             if let Some(first) = missing {
                 missing = pages[first..].iter().position(|each| !have(each)).map(|more| first + more);
-                if missing.is_some() {
-                    return false;
-                }
             }
-            for (number, each) in pages.iter().enumerate() {
-                if !have(each) {
-                    missing.get_or_insert(number);
-                    if by_faults {
-                        return false;
+            if missing.is_none() {
+                for (number, each) in pages.iter().enumerate() {
+                    if !have(each) {
+                        missing.get_or_insert(number);
+                        if by_faults {
+                            break;
+                        }
                     }
                 }
             }
+            protocol.fetch(env);
             missing.is_none()
         })
         .await;
@@ -475,7 +473,7 @@ impl<R> Program for Node<R> {
             return Verdict::Strange;
         };
         // A page that has come may wait for others: the program does.
-        let settles = !matches!(message, Message::Page { .. });
+        let settles = !matches!(message, Message::Pages { .. });
         let install = if settles { 0 } else { inner.costs.map_or(0, |costs| costs.install) };
         let (received, cost) = inner.ask_at_cost(|protocol, env| protocol.receive(call.from, message, env));
         context.spend(install + cost);

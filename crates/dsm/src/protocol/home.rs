@@ -3,7 +3,8 @@
 #[cfg(test)]
 use super::Rule;
 use super::{Mode, Place, Post, Protocol, bytes};
-use crate::{Access, Malformed, Message, Page, Runs, Store};
+use crate::message::PAGE_TAIL;
+use crate::{Access, FETCH_MAX, Malformed, Message, Page, Runs, Store};
 use fabric::{NodeId, NodeSet};
 use std::collections::BTreeMap;
 
@@ -80,27 +81,38 @@ impl Batches {
 type News = (Page, u64, Option<Runs>);
 
 impl Protocol {
-    /// Somebody wants a copy.
+    /// Somebody wants copies.
     pub(super) fn fetched<E: Store + Post>(
         &mut self,
         from: NodeId,
-        page: Page,
+        pages: &[Page],
         env: &mut E,
     ) -> Result<(), Malformed> {
         #[cfg(test)]
         let guards = self.has(Rule::Guards);
         #[cfg(not(test))]
         let guards = true;
-        let home = self.home(page)?;
-        home.sharers.insert(from);
-        let version = home.version;
-        // D5: from now on writes are noticed, and those before are in the copy.
-        if home.state == HomeState::Open && guards {
-            home.state = HomeState::Guarded;
-            env.access(page, Access::Read);
+        if pages.len() > FETCH_MAX {
+            return Err(Malformed("more pages than anybody fetches at once"));
         }
-        let bytes = bytes(&self.options, page, env).into_vec();
-        env.post(from, Message::Page { page, version, bytes });
+        pages.iter().try_for_each(|&page| self.home(page).map(|_| ()))?;
+        let mut versions = Vec::with_capacity(pages.len());
+        for &page in pages {
+            let home = self.home(page)?;
+            home.sharers.insert(from);
+            versions.push((page, home.version));
+            // D5: from now on writes are noticed, and those before are in the copy.
+            if home.state == HomeState::Open && guards {
+                home.state = HomeState::Guarded;
+                env.access_later(page, Access::Read);
+            }
+        }
+        env.settle();
+        let page_bytes = self.options.page_bytes;
+        let mut bytes = Vec::with_capacity(pages.len() * (page_bytes + PAGE_TAIL));
+        bytes.resize(pages.len() * page_bytes, 0);
+        bytes.chunks_exact_mut(page_bytes).zip(pages).for_each(|(bytes, &page)| env.read(page, bytes));
+        env.post(from, Message::Pages { pages: versions, bytes });
         Ok(())
     }
 

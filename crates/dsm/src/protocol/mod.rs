@@ -28,7 +28,7 @@ mod locks;
 #[cfg(test)]
 mod tests;
 
-use crate::{Access, Malformed, Message, Page, Runs, Store, WORD};
+use crate::{Access, FETCH_MAX, Malformed, Message, Page, Runs, Store, WORD};
 use fabric::{NodeId, NodeSet};
 use home::{Batches, Home, HomeState, Origin};
 use locks::Locks;
@@ -95,6 +95,8 @@ impl Options {
 pub struct Counters {
     /// Pages that were absent when the program wanted to read or write them.
     pub misses: u64,
+    /// Messages that asked homes for pages.
+    pub fetches: u64,
     /// Pages that came too late and were fetched again (D2).
     pub refetches: u64,
     /// Copies that became dirty: each has got a twin.
@@ -182,6 +184,8 @@ enum Rule {
 pub struct Protocol {
     options: Options,
     places: Vec<Place>,
+    /// Pages that have been found missing and are still to be asked for.
+    missing: Vec<Page>,
     /// Pages that the program has written since its last release: dirty copies, and written homes.
     dirty: Vec<Page>,
     /// Some of them are stale.
@@ -209,6 +213,7 @@ impl Protocol {
         Protocol {
             places: options.homes.iter().map(place).collect(),
             options,
+            missing: Vec::new(),
             dirty: Vec::new(),
             any_stale: false,
             outstanding: 0,
@@ -235,6 +240,35 @@ impl Protocol {
 
     /// The program wants to read a page. True: it may. False: the page is being fetched; ask again.
     pub fn read<E: Store + Post>(&mut self, page: Page, env: &mut E) -> bool {
+        let may = self.may_read(page);
+        self.fetch(env);
+        may
+    }
+    /// The program wants to write a page. True: it may. False: the page is being fetched; ask again.
+    pub fn write<E: Store + Post>(&mut self, page: Page, env: &mut E) -> bool {
+        let may = self.may_write(page, env);
+        self.fetch(env);
+        may
+    }
+    /// [`Protocol::read`] or, if it `writes`, [`Protocol::write`], of one page of several: what is missing is asked for
+    /// by the [`Protocol::fetch`] behind the last.
+    pub fn look<E: Store + Post>(&mut self, page: Page, writes: bool, env: &mut E) -> bool {
+        if writes { self.may_write(page, env) } else { self.may_read(page) }
+    }
+    /// Asks the homes of pages that have been found missing, each for all of its own, as far as a message goes.
+    pub fn fetch<E: Store + Post>(&mut self, env: &mut E) {
+        let mut homes: BTreeMap<NodeId, Vec<Page>> = BTreeMap::new();
+        for page in self.missing.drain(..) {
+            homes.entry(self.options.homes[page as usize]).or_default().push(page);
+        }
+        for (home, pages) in homes {
+            for pages in pages.chunks(FETCH_MAX) {
+                self.counters.fetches += 1;
+                env.post(home, Message::Fetch { pages: pages.to_vec() });
+            }
+        }
+    }
+    fn may_read(&mut self, page: Page) -> bool {
         let Place::Away(copy) = &mut self.places[page as usize] else { return true };
         if copy.state != State::Absent {
             return true;
@@ -242,12 +276,11 @@ impl Protocol {
         if !copy.fetching {
             copy.fetching = true;
             self.counters.misses += 1;
-            env.post(self.options.homes[page as usize], Message::Fetch { page });
+            self.missing.push(page);
         }
         false
     }
-    /// The program wants to write a page. True: it may. False: the page is being fetched; ask again.
-    pub fn write<E: Store + Post>(&mut self, page: Page, env: &mut E) -> bool {
+    fn may_write<E: Store + Post>(&mut self, page: Page, env: &mut E) -> bool {
         match &mut self.places[page as usize] {
             Place::Here(home) => match home.state {
                 HomeState::Open | HomeState::Written { .. } => {}
@@ -267,7 +300,7 @@ impl Protocol {
                 }
             },
             Place::Away(copy) => match copy.state {
-                State::Absent => return self.read(page, env),
+                State::Absent => return self.may_read(page),
                 State::Clean { version } => {
                     copy.state = State::Dirty { version, twin: bytes(&self.options, page, env) };
                     self.counters.twins += 1;
@@ -383,8 +416,15 @@ impl Protocol {
         env: &mut E,
     ) -> Result<(), Malformed> {
         match message {
-            Message::Fetch { page } => self.fetched(from, page, env),
-            Message::Page { page, version, bytes } => self.arrived(page, version, &bytes, env),
+            Message::Fetch { pages } => self.fetched(from, &pages, env),
+            Message::Pages { pages, bytes } => {
+                let bytes = bytes.chunks_exact(self.options.page_bytes);
+                let mut each = pages.into_iter().zip(bytes);
+                let arrived =
+                    each.try_for_each(|((page, version), bytes)| self.arrived(page, version, bytes, env));
+                self.fetch(env);
+                arrived
+            }
             Message::Diffs { batch, diffs } => {
                 diffs.iter().try_for_each(|&(page, _)| self.home(page).map(|_| ()))?;
                 self.counters.applied += diffs.len() as u64;
@@ -440,7 +480,7 @@ impl Protocol {
         }
         if version < copy.floor && checks {
             self.counters.refetches += 1;
-            env.post(self.options.homes[page as usize], Message::Fetch { page });
+            self.missing.push(page);
             return Ok(());
         }
         copy.fetching = false;

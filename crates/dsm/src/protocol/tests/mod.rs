@@ -29,7 +29,7 @@ fn explore<const N: usize>(homes: &[u32], programs: [&[Op]; N]) {
     }
 }
 
-use Op::{Barrier, Lock, Read, Unlock, Write};
+use Op::{Barrier, Lock, Read, Touch, Unlock, Write};
 
 #[test]
 fn a_home_and_a_reader_in_every_order() {
@@ -71,6 +71,26 @@ fn a_lock_goes_round_in_every_order() {
 fn two_pages_with_two_homes_in_every_order() {
     explore(&[0, 1], [&[Write(1, 0, 1), Barrier, Read(0, 0)], &[Write(0, 0, 2), Barrier, Read(1, 0)]]);
     explore(&[0, 0], [&[Barrier, Read(0, 0)], &[Write(0, 0, 1), Write(1, 1, 2), Barrier, Read(1, 1)]]);
+}
+
+#[test]
+fn several_pages_are_fetched_at_once_in_every_order() {
+    explore(
+        &[0, 0],
+        [
+            &[Write(0, 0, 1), Barrier, Write(0, 0, 2), Write(1, 0, 3)],
+            &[Touch(0, 1, false), Read(1, 1), Barrier, Touch(0, 1, true), Write(0, 1, 4), Read(1, 1)],
+        ],
+    );
+    // Of two homes, and a third node that changes one page while both travel.
+    explore(
+        &[0, 0, 1],
+        [
+            &[Write(0, 0, 1), Barrier, Read(0, 0)],
+            &[Write(2, 0, 2), Write(0, 1, 3), Barrier],
+            &[Touch(0, 2, false), Barrier, Touch(0, 2, false), Read(0, 1), Read(2, 0)],
+        ],
+    );
 }
 
 #[test]
@@ -178,6 +198,25 @@ fn without_acquires_a_stale_page_is_read() {
     let programs: [&[Op]; 2] =
         [&[Lock(0), Write(0, 0, 1), Unlock(0)], &[Write(0, 1, 2), Lock(0), Read(0, 0), Unlock(0)]];
     breaks(Rule::Acquire, &[0], Mode::Invalidate, programs);
+}
+
+#[test]
+fn a_message_to_each_home_asks_for_all_pages_that_are_missing() {
+    let touches = [Touch(0, 69, false), Touch(0, 69, true), Barrier];
+    let mut homes = vec![0; 66];
+    homes.extend([2; 4]);
+    let case = case(&homes, Mode::Invalidate, [&[Barrier], &touches, &[Barrier]]);
+    let mut state = case.start();
+    let mut actions = Vec::new();
+    loop {
+        actions.clear();
+        case.actions(&state, &mut actions);
+        let Some(action) = actions.first() else { break };
+        case.step(&mut state, action).expect("nothing breaks");
+    }
+    let counters = Case::counters(&state);
+    // 64 pages at most in one.
+    assert_eq!((counters[1].misses, counters[1].fetches), (70, 3));
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(super) enum Op {
     /// A word of a page: it has what was written last.
     Read(Page, usize),
     Write(Page, usize, u8),
+    /// From one page to another, both of them too: all of them are there at once, to be read or, if true, written.
+    Touch(Page, Page, bool),
     Lock(u32),
     Unlock(u32),
     Barrier,
@@ -146,6 +148,9 @@ impl Case {
         match (self.next(state, number), node.stage) {
             (None, _) => false,
             (Some(Op::Read(page, _) | Op::Write(page, ..)), _) => !node.protocol.is_fetching(page),
+            (Some(Op::Touch(first, last, _)), _) => {
+                (first..=last).all(|page| !node.protocol.is_fetching(page))
+            }
             (Some(Op::Lock(lock)), 1) => node.protocol.has_lock(lock),
             (Some(Op::Barrier), 2) => state.nodes.iter().all(|other| other.barriers >= node.barriers),
             (_, 0) => true,
@@ -181,6 +186,11 @@ impl Case {
                 }
                 may
             }
+            (Op::Touch(first, last, writes), _) => self.with(state, number, |protocol, env| {
+                let missing = (first..=last).filter(|&page| !protocol.look(page, writes, env)).count();
+                protocol.fetch(env);
+                missing == 0
+            }),
             (Op::Lock(lock), 0) => {
                 self.with(state, number, |protocol, env| protocol.lock(lock, env));
                 false
@@ -209,7 +219,7 @@ impl Case {
         let node = &mut state.nodes[number as usize];
         if ends {
             (node.next, node.stage) = (node.next + 1, 0);
-        } else if matches!(op, Op::Read(..) | Op::Write(..)) {
+        } else if matches!(op, Op::Read(..) | Op::Write(..) | Op::Touch(..)) {
             node.stage = 0;
         }
         Ok(())
@@ -414,6 +424,10 @@ impl Case {
                     let (page, place) = words[word];
                     let lock = page * WORDS as u32 + place as u32;
                     value = value % 255 + 1;
+                    if random.chance(0.2) {
+                        let (one, other) = (random.below(pages), random.below(pages));
+                        program.push(Op::Touch(one.min(other), one.max(other), random.chance(0.5)));
+                    }
                     match (locked[word], owners[word]) {
                         (true, _) => program.extend([
                             Op::Lock(lock),
