@@ -33,6 +33,9 @@ pub trait Drive: Fabric {
     /// Senders wake the sleeper from now on, until the bell is [hushed](Bell::hush). `None`: there is something to do
     /// already.
     fn lie_down(&mut self) -> Option<<Self::Bell as Bell>::Rest>;
+    /// Whether there is a processor for each node of this host: who waits for an answer may then spin for a moment
+    /// instead of letting others run, which takes the system as long as a message.
+    fn may_spin(&self) -> bool;
     /// Some node has failed, or what has come makes no sense: the run is to be abandoned.
     fn has_failed(&self) -> bool;
 }

@@ -39,6 +39,9 @@ impl<F: Drive> Wheel for Engine<F> {
     fn lie_down(&mut self) -> Option<<F::Bell as Bell>::Rest> {
         self.fabric.lie_down()
     }
+    fn may_spin(&self) -> bool {
+        self.fabric.may_spin()
+    }
     fn limit(&self, step: Step) -> Option<Duration> {
         let Step::Wait(Some(until)) = step else { return None };
         Some(Duration::from_nanos(until.0.saturating_sub(self.fabric.now().0)))

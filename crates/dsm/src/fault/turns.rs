@@ -17,9 +17,13 @@ mod models;
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
 use fabric::{Bell, Step};
+use std::hint;
 use std::time::Duration;
 
-/// How many times a thread that drives lets others run before it leaves that to the service.
+/// How many times a thread that drives looks again at once, if there are processors enough: together about what an
+/// answer takes, so that the thread has it when it comes.
+const SPINS: u32 = 64;
+/// How many times it then lets others run before it leaves that to the service.
 const TURNS: u32 = if cfg!(all(test, models)) { 1 } else { 200 };
 /// Longest sleep: so that a failure is seen.
 const SLEEP: Duration = Duration::from_millis(20);
@@ -32,6 +36,8 @@ pub(super) trait Wheel {
     fn step(&mut self) -> Step;
     /// D10: the bell listens. `None`: there is something to do already.
     fn lie_down(&mut self) -> Option<<Self::Bell as Bell>::Rest>;
+    /// Whether there are processors enough.
+    fn may_spin(&self) -> bool;
     /// How long a sleep may be, at most, if the wheel said so.
     fn limit(&self, step: Step) -> Option<Duration>;
 }
@@ -108,7 +114,11 @@ impl<W: Wheel> Turns<W> {
             }
             if turns < TURNS {
                 turns += 1;
-                thread::yield_now();
+                if turns <= SPINS && state.wheel.may_spin() {
+                    hint::spin_loop();
+                } else {
+                    thread::yield_now();
+                }
                 continue;
             }
             state.program_waits = true;

@@ -2,6 +2,7 @@
 
 use super::bells::{Board, Lying};
 use super::{Error, Mpi, Session, place};
+use crate::patience::Processors;
 use crate::{Drive, Failed, NodeId, Step};
 use mpi::traits::Communicator as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,6 +121,9 @@ impl Drive for Mpi {
         self.ports.look_anyway();
         self.looked = false;
         Some(Rest { lying, limit })
+    }
+    fn may_spin(&self) -> bool {
+        self.processors == Processors::Enough
     }
     fn has_failed(&self) -> bool {
         self.error.is_some() || self.bell.has_failed()

@@ -441,6 +441,9 @@ impl Drive for Threads {
         let news = self.has_message() || self.is_over() || self.hub.has_failed();
         (!news).then_some(())
     }
+    fn may_spin(&self) -> bool {
+        self.hub.processors == Processors::Enough
+    }
     fn has_failed(&self) -> bool {
         self.hub.has_failed()
     }

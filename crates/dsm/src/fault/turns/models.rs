@@ -103,6 +103,9 @@ impl Wheel for Desk {
         *self.post.0.listens.lock().unwrap() = true;
         self.post.0.letters.lock().unwrap().is_empty().then_some(())
     }
+    fn may_spin(&self) -> bool {
+        false
+    }
     fn limit(&self, _: Step) -> Option<Duration> {
         None
     }
