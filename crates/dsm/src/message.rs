@@ -116,7 +116,8 @@ impl Message {
                 bytes
             }),
             Message::Diffs { batch, diffs } => ([batch, 0], {
-                let mut bytes = Vec::new();
+                let entry = |(_, runs): &(Page, Runs)| 2 * size_of::<u32>() + runs.as_bytes().len();
+                let mut bytes = Vec::with_capacity(diffs.iter().map(entry).sum());
                 diffs.iter().for_each(|(page, runs)| push(&mut bytes, *page, None, runs.as_bytes()));
                 bytes
             }),

@@ -47,9 +47,19 @@ struct Inner {
     owed: u64,
 }
 
+/// A message, as it travels: its values take no memory meanwhile.
 enum Out {
-    One(NodeId, Message),
-    Many(NodeSet, u64, Message),
+    One(NodeId, Priority, Letter),
+    Many(NodeSet, u64, Letter),
+}
+
+/// A message's kind, words and bytes.
+type Letter = (u32, [u64; 2], Vec<u8>);
+
+fn letter(message: Message) -> Letter {
+    let kind = message.kind();
+    let (words, bytes) = message.write();
+    (kind, words, bytes)
 }
 
 /// What the protocol sees of a node.
@@ -78,10 +88,10 @@ impl Store for Env<'_> {
 
 impl Post for Env<'_> {
     fn post(&mut self, to: NodeId, message: Message) {
-        self.out.push(Out::One(to, message));
+        self.out.push(Out::One(to, priority(&message), letter(message)));
     }
     fn post_many(&mut self, to: NodeSet, tag: u64, message: Message) {
-        self.out.push(Out::Many(to, tag, message));
+        self.out.push(Out::Many(to, tag, letter(message)));
     }
 }
 
@@ -184,12 +194,10 @@ impl Local {
         let any = !out.is_empty();
         for out in out {
             match out {
-                Out::One(to, message) => {
-                    let (priority, kind) = (priority(&message), message.kind());
-                    let (words, bytes) = message.write();
+                Out::One(to, priority, (kind, words, bytes)) => {
                     self.here.send_with(to, priority, kind, &words, bytes).await;
                 }
-                Out::Many(to, tag, message) => multicast(&self.inner, &self.here, to, tag, message),
+                Out::Many(to, tag, letter) => multicast(&self.inner, &self.here, to, tag, letter),
             }
         }
         any
@@ -333,9 +341,9 @@ impl Memory for Local {
 }
 
 /// Sends a message to several nodes, and tells the protocol when all of them have it.
-fn multicast(inner: &Rc<RefCell<Inner>>, here: &Here, to: NodeSet, tag: u64, message: Message) {
-    let (local, kind) = (Local { inner: inner.clone(), here: here.clone() }, message.kind());
-    let (words, bytes) = message.write();
+fn multicast(inner: &Rc<RefCell<Inner>>, here: &Here, to: NodeSet, tag: u64, letter: Letter) {
+    let local = Local { inner: inner.clone(), here: here.clone() };
+    let (kind, words, bytes) = letter;
     here.spawn(async move {
         let spread = local.inner.borrow().spread;
         local.here.multicast_by(spread, to, kind, &words, bytes).await;
@@ -485,12 +493,10 @@ impl<R> Program for Node<R> {
         drop(inner);
         for out in out {
             match out {
-                Out::One(to, message) => {
-                    let (priority, kind) = (priority(&message), message.kind());
-                    let (words, bytes) = message.write();
+                Out::One(to, priority, (kind, words, bytes)) => {
                     context.send_with(to, priority, kind, &words, bytes);
                 }
-                Out::Many(to, tag, message) => multicast(&self.inner, context.here(), to, tag, message),
+                Out::Many(to, tag, letter) => multicast(&self.inner, context.here(), to, tag, letter),
             }
         }
         if received.is_ok() { Verdict::Done } else { Verdict::Strange }

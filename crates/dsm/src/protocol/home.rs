@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::Rule;
-use super::{Mode, Place, Post, Protocol, bytes};
+use super::{Mode, Place, Post, Protocol};
 use crate::message::PAGE_TAIL;
 use crate::{Access, FETCH_MAX, Malformed, Message, Page, Runs, Store};
 use fabric::{NodeId, NodeSet};
@@ -190,7 +190,12 @@ impl Protocol {
                 Message::Invalidate { pages: news.into_iter().map(version).collect() }
             }
             Mode::Update => {
-                let whole = |page| Runs::whole(&bytes(&self.options, page, env));
+                let mut whole = |page| {
+                    let bytes = self.buffers.copy(&self.options, page, env);
+                    let runs = Runs::whole(&bytes);
+                    self.buffers.give_back(bytes);
+                    runs
+                };
                 let runs = |(page, version, runs): News| (page, version, runs.unwrap_or_else(|| whole(page)));
                 Message::Update { diffs: news.into_iter().map(runs).collect() }
             }

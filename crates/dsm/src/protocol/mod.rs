@@ -23,12 +23,14 @@
 //!   twin then, because a whole page would undo what is under way to it.
 //! - D6 An acquire drops stale pages before the program goes on: it may not read there what others have written.
 
+mod buffers;
 mod home;
 mod locks;
 #[cfg(test)]
 mod tests;
 
 use crate::{Access, FETCH_MAX, Malformed, Message, Page, Runs, Store, WORD};
+use buffers::Buffers;
 use fabric::{NodeId, NodeSet};
 use home::{Batches, Home, HomeState, Origin};
 use locks::Locks;
@@ -89,6 +91,10 @@ impl Options {
         }
     }
 }
+
+/// The most pages whose changes go home in one message: so the home puts those into their pages while the node
+/// compares others.
+const DIFFS_MAX: usize = 256;
 
 /// What a node has done. It changes nothing of what it does, so states that differ here only are the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -197,6 +203,8 @@ pub struct Protocol {
     batches: Batches,
     locks: Locks,
     counters: Counters,
+    /// Of pages, to be used again.
+    buffers: Buffers,
     #[cfg(test)]
     without: Option<Rule>,
 }
@@ -221,6 +229,7 @@ impl Protocol {
             batches: Batches::default(),
             locks: Locks::default(),
             counters: Counters::default(),
+            buffers: Buffers::default(),
             #[cfg(test)]
             without: None,
         }
@@ -292,7 +301,7 @@ impl Protocol {
                     let twins = self.options.mode == Mode::Update;
                     #[cfg(test)]
                     let twins = twins && self.without != Some(Rule::HomeTwins);
-                    let twin = twins.then(|| bytes(&self.options, page, env));
+                    let twin = twins.then(|| self.buffers.copy(&self.options, page, env));
                     home.state = HomeState::Written { twin };
                     self.counters.guarded_writes += 1;
                     self.dirty.push(page);
@@ -302,7 +311,8 @@ impl Protocol {
             Place::Away(copy) => match copy.state {
                 State::Absent => return self.may_read(page),
                 State::Clean { version } => {
-                    copy.state = State::Dirty { version, twin: bytes(&self.options, page, env) };
+                    let twin = self.buffers.copy(&self.options, page, env);
+                    copy.state = State::Dirty { version, twin };
                     self.counters.twins += 1;
                     self.dirty.push(page);
                     env.access_later(page, Access::Write);
@@ -360,20 +370,28 @@ impl Protocol {
                 Some(runs) if home != self.options.node => {
                     self.counters.diffs += 1;
                     self.counters.diff_bytes += runs.as_bytes().len() as u64;
-                    away.entry(home).or_default().push((page, runs));
+                    let diffs = away.entry(home).or_default();
+                    diffs.push((page, runs));
+                    if diffs.len() == DIFFS_MAX {
+                        let diffs = std::mem::take(diffs);
+                        self.send_diffs(home, diffs, env);
+                    }
                 }
                 runs => own.push((page, runs)),
             }
         }
-        for (home, diffs) in away {
-            self.next_batch += 1;
-            self.outstanding += 1;
-            env.post(home, Message::Diffs { batch: self.next_batch, diffs });
+        for (home, diffs) in away.into_iter().filter(|(_, diffs)| !diffs.is_empty()) {
+            self.send_diffs(home, diffs, env);
         }
         if !own.is_empty() {
             self.outstanding += 1;
             self.change(Origin::Own, own, env);
         }
+    }
+    fn send_diffs<E: Post>(&mut self, home: NodeId, diffs: Vec<(Page, Runs)>, env: &mut E) {
+        self.next_batch += 1;
+        self.outstanding += 1;
+        env.post(home, Message::Diffs { batch: self.next_batch, diffs });
     }
     /// A page that was written is no longer: what has changed there, `None` if only its home may know.
     fn take_changes<E: Store + Post>(&mut self, page: Page, env: &mut E) -> Option<Runs> {
@@ -400,12 +418,14 @@ impl Protocol {
         };
         env.access_later(page, access);
         let twin = twin?;
-        let now = bytes(&self.options, page, env);
+        let now = self.buffers.copy(&self.options, page, env);
         #[cfg(test)]
         if whole {
             return Some(Runs::whole(&now));
         }
-        Some(Runs::between(&twin, &now))
+        let runs = Runs::between(&twin, &now);
+        [twin, now].into_iter().for_each(|buffer| self.buffers.give_back(buffer));
+        Some(runs)
     }
 
     /// A message has come.
@@ -539,11 +559,4 @@ impl Protocol {
         self.counters.reached += 1;
         Ok(())
     }
-}
-
-/// The bytes of a page.
-fn bytes(options: &Options, page: Page, env: &impl Store) -> Box<[u8]> {
-    let mut bytes = vec![0; options.page_bytes].into_boxed_slice();
-    env.read(page, &mut bytes);
-    bytes
 }
