@@ -2,14 +2,14 @@
 //! one node take in the same run: medians of ten. This program is its own node: without a launcher it starts itself
 //! under one.
 
-use dsm::fault::{Attached, Real};
+use dsm::fault::{Attached, Real, Stats};
 use dsm::kernels::fft::Fft;
 use dsm::kernels::lu::Lu;
 use dsm::kernels::matmul::Matmul;
 use dsm::kernels::owned::ByOwner;
 use dsm::kernels::{PAGE_BYTES, PAGE_WORDS, options};
 use dsm::protocol::{Mode, Options};
-use dsm::{Memory, Use};
+use dsm::{Memory, Use, Work};
 use fabric::NodeId;
 use fabric::mpi::{Session, launch, yardstick};
 use std::collections::BTreeMap;
@@ -110,6 +110,10 @@ fn text(tables: &[(&str, Rows)]) -> Vec<u8> {
         for (row, values) in rows {
             let mut values = values.clone();
             values.sort_by(f64::total_cmp);
+            // Of the parts of a kernel's time, those that there are.
+            if row.contains(": ") && values[values.len() / 2] == 0.0 {
+                continue;
+            }
             text += &format!("{name}\t{row}\t{}\t{}\n", values[values.len() / 2], values[0]);
         }
     }
@@ -132,7 +136,7 @@ fn yardsticks(row: &str) -> &'static [&'static str] {
         "read miss, us" | "write miss, us" => &[HOME_FAULT, PAGE_PING],
         "write upgrade, us" => &[HOME_FAULT],
         row if row.starts_with("stream") => &[MEMCPY],
-        row if row.starts_with("LU") => &[LU_ROWS],
+        row if row.starts_with("LU") && !row.contains(':') => &[LU_ROWS],
         FFT => &[FFT],
         MATMUL => &[MATMUL],
         _ => &[],
@@ -141,7 +145,9 @@ fn yardsticks(row: &str) -> &'static [&'static str] {
 
 fn report(first: &[Figure], second: &[Figure]) {
     let at_first = |(name, row, ..): &&Figure| {
-        name == "alone" || row == HOME_FAULT || row.starts_with("barrier") || row.ends_with("ms")
+        // Of the parts of a kernel's time, those of node 1, which has no page at home.
+        let whole = row.ends_with("ms") && !row.contains(": ");
+        name == "alone" || row == HOME_FAULT || row.starts_with("barrier") || whole
     };
     let all = || first.iter().filter(at_first).chain(second.iter().filter(|figure| !at_first(figure)));
     let find = |row: &str, tables: [&str; 2]| {
@@ -306,23 +312,48 @@ fn streams(memory: &Attached<'_>) -> Rows {
     rows
 }
 
+/// Names of a kernel's rows: its time, and what that of a node went into.
+macro_rules! rows_of {
+    ($name:expr) => {
+        [
+            concat!($name, ", ms"),
+            concat!($name, ": computing, ms"),
+            concat!($name, ": waiting for pages, ms"),
+            concat!($name, ": releasing, ms"),
+            concat!($name, ": waiting in barriers, ms"),
+            concat!($name, ": misses"),
+            concat!($name, ": upgrades"),
+            concat!($name, ": diffs"),
+        ]
+    };
+}
+
 /// All pages are at home at node 0; the first rounds bring what stays.
 fn kernels(memory: &Attached<'_>) -> Rows {
     let (lu, fft, matmul) = (LU, Fft { side: 256, inverse: false }, Matmul { n: 512 });
     let mut rows = Rows::new();
-    let mut note = |row, begin| rows.entry(row).or_default().push(micros(begin) / 1e3);
+    let mut note = |names: [&'static str; 8], begin: Stats| {
+        let done = memory.stats() - begin;
+        let millis = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+        let Work { fetching, releasing, barriers, .. } = done.work;
+        let times = [done.nanoseconds, done.computing(), fetching, releasing, barriers].map(millis);
+        let counters = done.counters;
+        let counts = [counters.misses, counters.upgrades(), counters.diffs].map(|count| count as f64);
+        let values = times.into_iter().chain(counts);
+        names.into_iter().zip(values).for_each(|(row, value)| rows.entry(row).or_default().push(value));
+    };
     for _ in 0..ROUNDS {
         now(lu.fill(memory));
-        let begin = Instant::now();
+        let begin = memory.stats();
         now(lu.factorise(memory));
-        note(LU_ROWS, begin);
+        note(rows_of!("LU 512, rows of blocks"), begin);
         now(fft.fill(memory));
-        let begin = Instant::now();
+        let begin = memory.stats();
         now(fft.run(memory));
-        note(FFT, begin);
-        let begin = Instant::now();
+        note(rows_of!("FFT 65,536"), begin);
+        let begin = memory.stats();
         black_box(now(matmul.run(memory)));
-        note(MATMUL, begin);
+        note(rows_of!("matmul 512 with filling"), begin);
         now(memory.barrier());
     }
     rows

@@ -10,6 +10,7 @@ use machine::{Call, Context, Here, Program, Slot, Spread, Verdict};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::ops::Sub;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -26,6 +27,20 @@ pub struct Work {
     pub barriers: u64,
     /// Waiting for locks.
     pub locks: u64,
+}
+
+impl Sub for Work {
+    type Output = Work;
+    /// What was done since `before`.
+    fn sub(self, before: Work) -> Work {
+        Work {
+            written: self.written - before.written,
+            fetching: self.fetching - before.fetching,
+            releasing: self.releasing - before.releasing,
+            barriers: self.barriers - before.barriers,
+            locks: self.locks - before.locks,
+        }
+    }
 }
 
 /// What a node has.

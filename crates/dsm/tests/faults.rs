@@ -63,6 +63,33 @@ fn a_touch_brings_the_page() {
 }
 
 #[test]
+fn a_phase_has_its_own_statistics() {
+    const PAGES: usize = 100;
+    let all = nodes(2, 2 * PAGES * PAGE_WORDS, Mode::Invalidate, |memory| {
+        // The other node's half.
+        let first = (1 - memory.node() as usize) * PAGES * PAGE_WORDS;
+        let begin = memory.stats();
+        memory.touch(&[Use::read(first, PAGES * PAGE_WORDS)]);
+        now(memory.barrier());
+        let middle = memory.stats();
+        now(memory.with(&[Use::write(first, 2 * PAGE_WORDS)], |views| views[0].fill(1.5)));
+        now(memory.barrier());
+        [middle - begin, memory.stats() - middle]
+    });
+    for (ends, real) in all.iter().zip(ways()) {
+        for [read, written] in ends.iter().map(|end| end.result) {
+            let wanted = if real.direct { [[0; 4]; 2] } else { [[100, 2, 0, 0], [0, 0, 2, 2]] };
+            let counted = [read.counters, written.counters]
+                .map(|counters| [counters.misses, counters.fetches, counters.upgrades(), counters.diffs]);
+            assert_eq!(counted, wanted, "{real:?}");
+            let waited = read.work.fetching + read.work.releasing + read.work.barriers + read.work.locks;
+            assert_eq!(read.computing() + waited, read.nanoseconds, "{real:?}");
+            assert!(real.direct || (read.work.fetching > 0 && written.work.releasing > 0), "{real:?}");
+        }
+    }
+}
+
+#[test]
 fn there_may_be_more_nodes_than_a_word_has_bits() {
     let (count, words) = (70, 70 * PAGE_WORDS);
     for mode in MODES {

@@ -60,6 +60,25 @@ int fifth_dsm_join(const fifth_dsm_options *options, fifth_dsm_program program, 
 /* Why the last function that failed in this thread has failed. Stays until the next call in this thread. */
 const char *fifth_dsm_error(void);
 
+/* What a node has done since the run began. The difference of two is what it did in a phase of its program. Times are
+ * in nanoseconds; what is left of `time` without the four below it, the program has computed. With the same pages at
+ * all nodes of a host (`messages` 0) nothing is fetched or sent. */
+typedef struct {
+    uint64_t time;          /* since the run began */
+    uint64_t fetching;      /* of it, waiting for pages */
+    uint64_t releasing;     /* waiting until what was written had been released */
+    uint64_t barriers;      /* waiting for others in barriers */
+    uint64_t locks;         /* waiting for locks */
+    uint64_t misses;        /* pages that were absent when they were touched */
+    uint64_t fetched_bytes; /* of these, as often as they came */
+    uint64_t upgrades;      /* pages that were written while other nodes had them, too */
+    uint64_t diffs;         /* pages whose changes were sent to their homes */
+    uint64_t diff_bytes;    /* of these */
+} fifth_dsm_stats;
+
+/* Tells it. */
+int fifth_dsm_get_stats(const fifth_dsm_node *node, fifth_dsm_stats *stats);
+
 /* Which node this is, from 0, and how many there are. */
 uint32_t fifth_dsm_rank(const fifth_dsm_node *node);
 uint32_t fifth_dsm_nodes(const fifth_dsm_node *node);

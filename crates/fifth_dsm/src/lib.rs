@@ -6,7 +6,7 @@
 //! - C2 No panic leaves a function: it becomes an answer and a text ([`answer`]).
 
 use dsm::Use;
-use dsm::fault::{Attached, Attempt, Real};
+use dsm::fault::{Attached, Attempt, Real, Stats};
 use dsm::protocol::{Mode, Options};
 use fabric::NodeId;
 use std::cell::{Cell, RefCell};
@@ -46,6 +46,22 @@ pub struct COptions {
     mode: c_int,
     messages: c_int,
     home: Option<Home>,
+}
+
+/// `fifth_dsm_stats`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CStats {
+    time: u64,
+    fetching: u64,
+    releasing: u64,
+    barriers: u64,
+    locks: u64,
+    misses: u64,
+    fetched_bytes: u64,
+    upgrades: u64,
+    diffs: u64,
+    diff_bytes: u64,
 }
 
 thread_local! {
@@ -241,6 +257,37 @@ pub unsafe extern "C" fn fifth_dsm_touch(
         let first = offset / WORD;
         uses[0] = Use { first, words: end.div_ceil(WORD) - first, writes: writes != 0 };
         node.attached.attempt(Attempt::Touch(&uses)).map_err(|lost| lost.to_string())
+    })
+}
+
+/// `fifth_dsm_get_stats`.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fifth_dsm_get_stats(node: *const Node<'_>, stats: *mut CStats) -> c_int {
+    answer(|| {
+        // SAFETY: C1.
+        let node = unsafe { node.as_ref() }.ok_or("no node")?;
+        let Stats { nanoseconds, counters, work } = node.attached.stats();
+        let told = CStats {
+            time: nanoseconds,
+            fetching: work.fetching,
+            releasing: work.releasing,
+            barriers: work.barriers,
+            locks: work.locks,
+            misses: counters.misses,
+            fetched_bytes: (counters.misses + counters.refetches) * node.page_bytes as u64,
+            upgrades: counters.upgrades(),
+            diffs: counters.diffs,
+            diff_bytes: counters.diff_bytes,
+        };
+        if stats.is_null() {
+            return Err("no room for the statistics".into());
+        }
+        // SAFETY: C1: it is room for one.
+        unsafe { stats.write(told) };
+        Ok(())
     })
 }
 

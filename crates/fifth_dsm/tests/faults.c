@@ -36,6 +36,10 @@ static int counts(fifth_dsm_node *node, void *argument) {
     CHECK(*count == NODES * ROUNDS);
     CHECK(fifth_dsm_touch(node, far, 5 * 4096, 0) == 0);
     CHECK(far[0] + far[1] + far[2] == 1.5);
+    fifth_dsm_stats stats;
+    CHECK(fifth_dsm_get_stats(node, &stats) == 0 && fifth_dsm_get_stats(node, NULL) == FIFTH_DSM_FAILED);
+    CHECK(stats.time > stats.fetching + stats.releasing + stats.barriers + stats.locks);
+    CHECK(stats.fetched_bytes >= 4096 * stats.misses && stats.diff_bytes >= 8 * stats.diffs);
     CHECK(fifth_dsm_touch(node, far, 5 * 4096 + 1, 0) == FIFTH_DSM_FAILED);
     CHECK(fifth_dsm_touch(node, argument, 8, 0) == FIFTH_DSM_FAILED);
     CHECK(fifth_dsm_unlock(node, 7) == FIFTH_DSM_FAILED && strstr(fifth_dsm_error(), "does not have lock 7"));

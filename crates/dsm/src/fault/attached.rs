@@ -3,9 +3,11 @@
 use super::engine::Gate;
 use super::mapping::Words;
 use crate::node::Wish;
-use crate::{Memory, Use, View};
+use crate::protocol::Counters;
+use crate::{Memory, Use, View, Work};
 use std::fmt::{self, Debug, Display, Formatter};
 use std::marker::PhantomData;
+use std::ops::Sub;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A program's way to the memory that it shares.
@@ -17,6 +19,37 @@ pub struct Attached<'a> {
     page_words: usize,
     node: u32,
     nodes: u32,
+}
+
+/// What a node has done until now. The difference of two is what it did in a phase of its program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Since the run began; without the parts in `work` the program has computed.
+    pub nanoseconds: u64,
+    /// What the protocol has done.
+    pub counters: Counters,
+    /// What the program has waited for, in nanoseconds; `written` has only what it declared.
+    pub work: Work,
+}
+
+impl Stats {
+    /// Nanoseconds in which the program waited for nothing.
+    pub fn computing(&self) -> u64 {
+        let Work { fetching, releasing, barriers, locks, .. } = self.work;
+        self.nanoseconds.saturating_sub(fetching + releasing + barriers + locks)
+    }
+}
+
+impl Sub for Stats {
+    type Output = Stats;
+    /// What was done since `before`, of the same node.
+    fn sub(self, before: Stats) -> Stats {
+        Stats {
+            nanoseconds: self.nanoseconds - before.nanoseconds,
+            counters: self.counters - before.counters,
+            work: self.work - before.work,
+        }
+    }
 }
 
 /// A value of eight bytes.
@@ -128,6 +161,10 @@ impl<'a> Attached<'a> {
     /// (`read(2)` into it, say) answers EFAULT: so this comes before it.
     pub fn touch(&self, uses: &[Use]) {
         self.step(Attempt::Touch(uses));
+    }
+    /// What the node has done until now.
+    pub fn stats(&self) -> Stats {
+        self.gate.stats()
     }
     /// The address of the first word: loads and stores of this thread may use it, as long as the program runs.
     pub fn address(&self) -> usize {

@@ -4,6 +4,7 @@
 //! - D7 An engine is used by whoever holds its lock only, with all that its machine and its fabric share inside by
 //!   counted references: so it may go from thread to thread. MPI is begun so that it allows that.
 
+use super::attached::Stats;
 use super::mapping::Words;
 use super::turns::{Turns, Wheel};
 use crate::node::{Node, Wish};
@@ -56,6 +57,8 @@ pub(super) trait Gate: Sync {
     fn fault(&self, page: Page, writes: bool);
     /// A fault could not be served, because the run has failed.
     fn is_lost(&self) -> bool;
+    /// What the node has done.
+    fn stats(&self) -> Stats;
     /// The program's view, and the words of a page.
     fn view(&self) -> (Words, usize);
 }
@@ -122,6 +125,13 @@ impl<F: Drive> Gate for Geared<F> {
     }
     fn is_lost(&self) -> bool {
         self.lost.load(Relaxed)
+    }
+    fn stats(&self) -> Stats {
+        self.turns.with(|engine| Stats {
+            nanoseconds: engine.fabric.now().0,
+            counters: engine.machine.program.counters(),
+            work: engine.machine.program.work(),
+        })
     }
     fn view(&self) -> (Words, usize) {
         (self.words, self.page_words)

@@ -24,7 +24,7 @@ mod stray;
 mod turns;
 mod user;
 
-pub use attached::{Attached, Attempt, Lost, Region, Word};
+pub use attached::{Attached, Attempt, Lost, Region, Stats, Word};
 pub use common::Common;
 pub(crate) use mapping::Mapping;
 pub use run::{Ended, Mechanism, Real, run};

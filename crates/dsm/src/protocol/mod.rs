@@ -24,6 +24,7 @@
 //! - D6 An acquire drops stale pages before the program goes on: it may not read there what others have written.
 
 mod buffers;
+mod counters;
 mod home;
 mod locks;
 #[cfg(test)]
@@ -31,11 +32,11 @@ mod tests;
 
 use crate::{Access, FETCH_MAX, Malformed, Message, Page, Runs, Store, WORD};
 use buffers::Buffers;
+pub use counters::Counters;
 use fabric::{NodeId, NodeSet};
 use home::{Batches, Home, HomeState, Origin};
 use locks::Locks;
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Sends messages; see [`Message`] for the order that it must keep.
@@ -95,39 +96,6 @@ impl Options {
 /// The most pages whose changes go home in one message: so the home puts those into their pages while the node
 /// compares others.
 const DIFFS_MAX: usize = 256;
-
-/// What a node has done. It changes nothing of what it does, so states that differ here only are the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Pages that were absent when the program wanted to read or write them.
-    pub misses: u64,
-    /// Messages that asked homes for pages.
-    pub fetches: u64,
-    /// Pages that came too late and were fetched again (D2).
-    pub refetches: u64,
-    /// Copies that became dirty: each has got a twin.
-    pub twins: u64,
-    /// Pages of this node as a home that were written while others had copies.
-    pub guarded_writes: u64,
-    /// Pages whose changes were sent home, and the bytes of that.
-    pub diffs: u64,
-    /// See `diffs`.
-    pub diff_bytes: u64,
-    /// Pages of others' diffs that this node has got as their home.
-    pub applied: u64,
-    /// Multicasts that this node has sent as a home, and for how many nodes in all.
-    pub multicasts: u64,
-    /// See `multicasts`.
-    pub targets: u64,
-    /// Copies that were dropped, became stale, or were updated by such a multicast.
-    pub reached: u64,
-    /// Releases that had something to do.
-    pub releases: u64,
-}
-
-impl Hash for Counters {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
 
 /// A page at a node that is not its home.
 #[derive(Clone, Hash, Debug, Default)]
