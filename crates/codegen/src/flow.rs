@@ -4,13 +4,8 @@ use crate::lower::{Lazy, Lower, field};
 use crate::shape::Head;
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, Value, types::I64};
-use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
-use term::layout::{
-    self, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
-};
-use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
+use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
+use term::abi::{OPERANDS_MAX, PredicateId, answer};
 
 /// Where a guard goes on.
 #[derive(Clone, Copy)]
@@ -106,20 +101,13 @@ impl Lower<'_, '_> {
 
     /// C1: the goal on top of the stack is next.
     fn proceed(&mut self) {
-        let heap = self.heap_now();
-        self.proceed_from(heap);
-    }
-    fn proceed_from(&mut self, heap: Value) {
-        let goals = self.goals_now();
+        let (heap, goals) = (self.heap_now(), self.goals_now());
         let goal_word = self.load(goals, -8);
         self.enter_goal_word(goal_word, heap, goals);
     }
 
     fn suspend(&mut self, goal: &GoalCall, on: &[Reg]) {
         let variables: Vec<_> = on.iter().map(|&reg| self.read(reg)).collect();
-        if let [variable] = variables[..] {
-            self.suspend_on(goal, variable);
-        }
         for (index, &variable) in variables.iter().enumerate() {
             if index < OPERANDS_MAX {
                 self.set_worker_field(field!(pending) + 8 * index as i32, variable);
@@ -129,99 +117,22 @@ impl Lower<'_, '_> {
             }
         }
         let count = self.b.ins().iconst(I64, on.len() as i64);
-        self.suspend_with_helper(goal, count);
+        self.set_worker_field(field!(pending_count), count);
+        self.put_goal(goal);
+        self.leave(Leave::Suspend(goal.arguments.len()));
     }
 
     fn suspend_or_fail(&mut self, goal: &GoalCall) {
-        // What the blocks below have in common is computed here.
-        for &argument in &goal.arguments {
-            self.operand(argument);
-        }
-        let (wait, fail, one, many) =
-            (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.put_goal(goal);
+        let (wait, fail) = (self.b.create_block(), self.cold_block());
         let bytes = self.b.use_var(self.pending);
         self.b.ins().brif(bytes, wait, &[], fail, &[]);
         self.enter_block(wait);
         let count = self.b.ins().ushr_imm_u(bytes, 3);
-        let single = self.b.ins().icmp_imm_s(IntCC::Equal, count, 1);
-        self.b.ins().brif(single, one, &[], many, &[]);
-        self.enter_block(one);
-        let variable = self.worker_field(field!(pending));
-        self.suspend_on(goal, variable);
-        self.b.ins().jump(many, &[]);
-        self.enter_block(many);
-        let goals_offset = self.goals_offset;
-        self.suspend_with_helper(goal, count);
-        self.goals_offset = goals_offset;
-        self.enter_block(fail);
-        self.put_goal(goal);
-        self.leave(Leave::Fail);
-    }
-
-    fn suspend_with_helper(&mut self, goal: &GoalCall, count: Value) {
         self.set_worker_field(field!(pending_count), count);
-        self.put_goal(goal);
-        self.leave(Leave::Suspend);
-    }
-
-    /// The goal waits for one variable: if its cell is private and no other goal waits for it, makes the record
-    /// (`term::layout`) here and starts the next goal; otherwise goes on.
-    fn suspend_on(&mut self, goal: &GoalCall, variable: Value) {
-        let arguments: Vec<_> = goal.arguments.iter().map(|&argument| self.operand(argument)).collect();
-        let other = self.cold_block();
-        let content = self.load(variable, -(Tag::Ref as i64));
-        let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
-        self.unless(taken, other);
-        self.unless_private_reference(variable, other);
-
-        let tail = self.next_block();
-        let hook = self.b.append_block_param(tail, I64);
-        let heap = self.b.append_block_param(tail, I64);
-        self.record(arguments.len(), tail);
-        self.enter_block(tail);
-        let unbound = self.word(UNBOUND);
-        let goal_word = self.word(goal.predicate.goal_word());
-        let priority = self.worker_field(field!(priority));
-        let priority = self.b.ins().ishl_imm_u(priority, i64::from(TAG_BITS));
-        let head =
-            [(SUSPENSION_NEXT, unbound), (SUSPENSION_PREDICATE, goal_word), (SUSPENSION_PRIORITY, priority)];
-        let arguments = arguments.into_iter().enumerate().map(|(i, value)| (SUSPENSION_ARGS + i, value));
-        for (word, value) in head.into_iter().chain(arguments) {
-            self.store(value, hook, 8 * word as i64 - Tag::Var as i64);
-        }
-        self.store(hook, variable, -(Tag::Ref as i64));
-        self.proceed_from(heap);
-        self.enter_block(other);
-    }
-    /// Ends the block: to `tail`, with what a cell holds that leads to a record (VAR and its address) for a goal of so
-    /// many arguments, and the allocation pointer. (Were it the address alone, a new record and the allocation pointer
-    /// would be one value, and want the same register.)
-    fn record(&mut self, arity: usize, tail: ir::Block) {
-        let heap = self.heap_now();
-        if arity < SPENT_ARITIES {
-            let newest = field!(spent) + 8 * arity as i32;
-            let spent = self.worker_field(newest);
-            let (reuse, fresh) = (self.next_block(), self.next_block());
-            self.b.ins().brif(spent, reuse, &[], fresh, &[]);
-            self.enter_block(reuse);
-            let next = self.load(spent, 8 * SUSPENSION_NEXT as i64);
-            self.set_worker_field(newest, next);
-            let reused = self.worker_field(field!(reused));
-            let reused = self.b.ins().iadd_imm_s(reused, 1);
-            self.set_worker_field(field!(reused), reused);
-            let hook = self.offset(spent, Tag::Var as i64);
-            self.b.ins().jump(tail, &[hook.into(), heap.into()]);
-            self.enter_block(fresh);
-        }
-        let words = SUSPENSION_ARGS + arity;
-        let header = self.word(object_header(layout::SUSPENSION, words - 1));
-        self.store(header, heap, 0);
-        let before = self.worker_field(field!(suspensions));
-        self.store(before, heap, 8 * SUSPENSION_BEFORE as i64);
-        self.set_worker_field(field!(suspensions), heap);
-        let end = self.offset(heap, 8 * words as i64);
-        let hook = self.offset(heap, Tag::Var as i64);
-        self.b.ins().jump(tail, &[hook.into(), end.into()]);
+        self.leave(Leave::Suspend(goal.arguments.len()));
+        self.enter_block(fail);
+        self.leave(Leave::Fail);
     }
 
     // ---- guards --------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ pub(crate) struct Lower<'a, 'f> {
     facts_in: Vec<Option<BTreeMap<Reg, Kind>>>,
     tail_signature: SigRef,
     helpers: [Option<FuncRef>; Helper::ALL.len()],
-    leaves: [Option<FuncRef>; Leave::ALL.len()],
+    leaves: [Option<FuncRef>; Leave::COUNT],
     entries: Vec<(PredicateId, FuncRef)>,
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn component(
         facts_in,
         tail_signature,
         helpers: [None; Helper::ALL.len()],
-        leaves: [None; Leave::ALL.len()],
+        leaves: [None; Leave::COUNT],
         entries: Vec::new(),
     };
     lower.look_for_floats();
@@ -508,7 +508,7 @@ impl Lower<'_, '_> {
     }
     /// Ends the block in a leave routine.
     pub(crate) fn leave(&mut self, leave: Leave) {
-        let index = leave as usize;
+        let index = leave.number();
         let function = match self.leaves[index] {
             Some(function) => function,
             None => {

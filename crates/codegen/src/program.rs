@@ -274,7 +274,7 @@ impl Linker {
         let helpers =
             [false, true].into_iter().flat_map(|vectors| Helper::ALL.map(|helper| (helper, vectors)));
         let helpers = helpers.map(|(helper, vectors)| out.thunk(helper, vectors)).collect();
-        let leaves = Leave::ALL.map(|leave| out.leave(leave)).to_vec();
+        let leaves = out.leaves();
         Linker { out, helpers, leaves, entries: Vec::new(), pending: Vec::new() }
     }
 
@@ -328,7 +328,7 @@ impl Linker {
                 self.write_distance(base + relocation.offset, target, relocation.addend);
             }
         }
-        let native_entry = self.leaves[Leave::Native as usize];
+        let native_entry = self.leaves[Leave::Native.number()];
         Ok(Image { code: self.out.bytes, entries: self.entries, native_entry, enter })
     }
 }

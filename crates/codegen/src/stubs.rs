@@ -9,10 +9,18 @@
 //! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
 
 use std::mem::offset_of;
-use term::abi::{Helpers, OPERANDS_MAX, Status, WorkerAbi};
+use term::abi::{Helpers, OPERANDS_MAX, PRIVATE_BYTES, SPENT_ARITIES, Status, WorkerAbi};
+use term::layout::{
+    self, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
+};
+use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
 
 /// `enter`'s frame (F1): after the return address and six registers, `rsp` becomes a multiple of 16.
 const FRAME: usize = crate::frame::FRAME_BYTES as usize + 8;
+
+/// From a REF to its cell.
+const CELL: u8 = (-(Tag::Ref as i8)) as u8;
+const _: () = assert!(UNBOUND.0 < 0x80 && PRIVATE_BYTES >> TAG_BITS < 1 << 31 && 8 * SPENT_ARITIES <= 128);
 
 const HELPERS: usize = offset_of!(WorkerAbi, helpers);
 /// Where a thunk takes a helper's operands: from the end of the worker's operands, whose beginning the inputs of
@@ -93,7 +101,6 @@ impl Helper {
 
 /// Ends of a reduction that leave generated code; tail functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
 pub(crate) enum Leave {
     /// Attends to resumed goals and starts the goal on top of the stack; if that is not all, returns `Status::Poll`.
     Poll,
@@ -101,12 +108,25 @@ pub(crate) enum Leave {
     Native,
     /// Returns `Status::Fail`.
     Fail,
-    /// Suspends the goal on top of the stack, then starts the next one.
-    Suspend,
+    /// Suspends the goal on top of the stack, which has so many arguments, on what is `pending`, then starts the next
+    /// one.
+    Suspend(usize),
 }
 
 impl Leave {
-    pub(crate) const ALL: [Leave; 4] = [Leave::Poll, Leave::Native, Leave::Fail, Leave::Suspend];
+    /// The first has number 0. Suspension of a goal with any number of arguments comes before those of goals with few.
+    const FIRST: [Leave; 4] = [Leave::Poll, Leave::Native, Leave::Fail, Leave::Suspend(SPENT_ARITIES)];
+    pub(crate) const COUNT: usize = Leave::FIRST.len() + SPENT_ARITIES;
+
+    pub(crate) fn number(self) -> usize {
+        match self {
+            Leave::Poll => 0,
+            Leave::Native => 1,
+            Leave::Fail => 2,
+            Leave::Suspend(arity) if arity < SPENT_ARITIES => Leave::FIRST.len() + arity,
+            Leave::Suspend(_) => 3,
+        }
+    }
 }
 
 /// Machine code being written.
@@ -189,13 +209,96 @@ impl Assembler {
     /// Goes to the goal on top of the stack.
     fn proceed(&mut self) {
         self.load_state();
+        self.start_goal();
+    }
+    /// The same, if heap and goals are in their registers.
+    fn start_goal(&mut self) {
         self.put(&[0x48, 0x8b, 0x42, 0xf8]); // mov rax, [rdx-8]
         self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, entries)); // mov rcx, [rdi+entries]
         self.put(&[0xff, 0x24, 0x01]); // jmp [rcx+rax]
     }
 
+    /// All tail functions that end a reduction, by number.
+    pub(crate) fn leaves(&mut self) -> Vec<u32> {
+        let mut leaves = Leave::FIRST.map(|leave| self.leave(leave)).to_vec();
+        let suspend = leaves[Leave::Suspend(SPENT_ARITIES).number()];
+        leaves.extend((0..SPENT_ARITIES).map(|arity| self.suspend(arity, suspend)));
+        leaves
+    }
+
+    /// Jumps to what lies before, by `0f 8x` or `e9`.
+    fn jump_back(&mut self, opcode: &[u8], to: u32) {
+        self.put(opcode);
+        let end = self.bytes.len() as i64 + 4;
+        self.put(&((i64::from(to) - end) as i32).to_le_bytes());
+    }
+
+    /// Suspends the goal on top of the stack. If it waits for one variable whose cell is private and which no other
+    /// goal waits for, makes the record (`term::layout`) here, of one that is spent if there is one; else goes on in
+    /// `other`.
+    fn suspend(&mut self, arity: usize, other: u32) -> u32 {
+        let start = self.align();
+        self.put_field(&[0x48, 0x83, 0xbf], offset_of!(WorkerAbi, pending_count)); // cmp [rdi+pending_count], 1
+        self.put(&[1]);
+        self.jump_back(&[0x0f, 0x85], other); // jne
+        self.put_field(&[0x48, 0x8b, 0x87], offset_of!(WorkerAbi, pending)); // mov rax, [rdi+pending]
+        self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.0 as u8]); // cmp [rax+CELL], UNBOUND
+        self.jump_back(&[0x0f, 0x85], other); // jne
+        self.put(&[0x48, 0x89, 0xc1, 0x48, 0xc1, 0xc9, TAG_BITS as u8]); // mov rcx, rax; ror rcx, TAG_BITS
+        self.put_field(&[0x48, 0x2b, 0x8f], offset_of!(WorkerAbi, private_base)); // sub rcx, [rdi+private_base]
+        self.put_field(&[0x48, 0x81, 0xf9], PRIVATE_BYTES >> TAG_BITS); // cmp rcx, end
+        self.jump_back(&[0x0f, 0x83], other); // jae
+
+        let newest = offset_of!(WorkerAbi, spent) + 8 * arity;
+        self.put_field(&[0x4c, 0x8b, 0x87], newest); // mov r8, [rdi+spent]
+        self.put(&[0x4d, 0x85, 0xc0, 0x0f, 0x84, 0, 0, 0, 0]); // test r8, r8; jz fresh
+        let after = self.bytes.len();
+        self.put_field(&[0x49, 0x8b, 0x88], 8 * SUSPENSION_NEXT); // mov rcx, [r8+next]
+        self.put_field(&[0x48, 0x89, 0x8f], newest); // mov [rdi+spent], rcx
+        self.put_field(&[0x48, 0xff, 0x87], offset_of!(WorkerAbi, reused)); // inc [rdi+reused]
+        let filled = self.bytes.len() as u32;
+        self.fill_record(arity);
+        self.start_goal();
+
+        let fresh = (self.bytes.len() - after) as u32;
+        self.bytes[after - 4..after].copy_from_slice(&fresh.to_le_bytes());
+        self.fresh_record(arity);
+        self.jump_back(&[0xe9], filled); // jmp
+        start
+    }
+
+    /// Moves the goal on top of the stack to the record at `r8`, which then hangs at the variable in `rax`.
+    fn fill_record(&mut self, arity: usize) {
+        self.put_field(&[0x49, 0xc7, 0x80], 8 * SUSPENSION_NEXT); // mov [r8+next], UNBOUND
+        self.put(&(UNBOUND.0 as u32).to_le_bytes());
+        for index in 0..=arity {
+            let place = if index == arity { SUSPENSION_PREDICATE } else { SUSPENSION_ARGS + index };
+            self.put(&[0x48, 0x8b, 0x4a, (8 * (index as i32 - arity as i32 - 1)) as u8]); // mov rcx, [rdx-n]
+            self.put_field(&[0x49, 0x89, 0x88], 8 * place); // mov [r8+place], rcx
+        }
+        self.put_field(&[0x48, 0x81, 0xea], 8 * (arity + 1)); // sub rdx, n
+        self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, priority)); // mov rcx, [rdi+priority]
+        self.put(&[0x48, 0xc1, 0xe1, TAG_BITS as u8]); // shl rcx, TAG_BITS
+        self.put_field(&[0x49, 0x89, 0x88], 8 * SUSPENSION_PRIORITY); // mov [r8+priority], rcx
+        self.put(&[0x49, 0x83, 0xc0, Tag::Var as u8]); // add r8, VAR
+        self.put(&[0x4c, 0x89, 0x40, CELL]); // mov [rax+CELL], r8
+    }
+
+    /// A new record at `r8`.
+    fn fresh_record(&mut self, arity: usize) {
+        let words = SUSPENSION_ARGS + arity;
+        self.put(&[0x49, 0x89, 0xf0]); // mov r8, rsi
+        self.put(&[0x48, 0xb9]); // mov rcx, header
+        self.put(&object_header(layout::SUSPENSION, words - 1).0.to_le_bytes());
+        self.put(&[0x49, 0x89, 0x08]); // mov [r8], rcx
+        self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, suspensions)); // mov rcx, [rdi+suspensions]
+        self.put_field(&[0x49, 0x89, 0x88], 8 * SUSPENSION_BEFORE); // mov [r8+before], rcx
+        self.put_field(&[0x4c, 0x89, 0x87], offset_of!(WorkerAbi, suspensions)); // mov [rdi+suspensions], r8
+        self.put_field(&[0x48, 0x81, 0xc6], 8 * words); // add rsi, n
+    }
+
     /// A tail function that ends a reduction.
-    pub(crate) fn leave(&mut self, leave: Leave) -> u32 {
+    fn leave(&mut self, leave: Leave) -> u32 {
         let start = self.align();
         self.store_state();
         let status = match leave {
@@ -209,7 +312,7 @@ impl Assembler {
             }
             Leave::Native => Status::Native,
             Leave::Fail => Status::Fail,
-            Leave::Suspend => {
+            Leave::Suspend(_) => {
                 self.call(offset_of!(Helpers, suspend));
                 self.proceed();
                 return start;
