@@ -331,18 +331,11 @@ impl Lower<'_, '_> {
     fn divide(&mut self, op: IntOp, b: Operand, integers: &Integers) -> Option<Value> {
         let (x, y, slow) = (integers.a, integers.b, integers.slow);
         if let Operand::Int(divisor) = b {
-            if divisor == 0 || divisor == -1 {
-                return None;
-            }
-            if divisor > 0 && divisor & (divisor - 1) == 0 {
-                return Some(self.divide_by_power(op, x, divisor));
-            }
-            return Some(if op == IntOp::Div {
-                let quotient = self.b.ins().sdiv(x, y);
-                self.b.ins().ishl_imm_u(quotient, 3)
-            } else {
-                self.b.ins().srem(x, y)
-            });
+            return match divisor {
+                0 | -1 => None,
+                1.. if divisor & (divisor - 1) == 0 => Some(self.divide_by_power(op, x, divisor)),
+                _ => Some(self.divide_by_constant(op, x, divisor)),
+            };
         }
         let (narrow, wide, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.append_block_param(done, I64);
@@ -380,6 +373,32 @@ impl Lower<'_, '_> {
             return self.b.ins().isub(x, multiple);
         }
         self.b.ins().sshr_imm_u(multiple, i64::from(divisor.trailing_zeros()))
+    }
+
+    /// By any constant but 0, 1 and -1, with a multiplication: a division takes several times as long.
+    ///
+    /// With d the tagged divisor without its sign, 2^(k-1) < d <= 2^k, p = 63 + k and M = floor(2^p / d) + 1, the
+    /// product M * d is greater than 2^p, but by at most 2^k. So for all x from -2^63 to 2^63 - 1, x * M / 2^p differs
+    /// from x / d by less than what is left to the next integer, and the quotient is its floor, plus 1 for negative x
+    /// (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994). M has 64 bits of which
+    /// the highest is set: as a signed number it is M - 2^64, for which x is added again.
+    fn divide_by_constant(&mut self, op: IntOp, x: Value, divisor: i64) -> Value {
+        let d = divisor.unsigned_abs() << TAG_BITS;
+        let k = 64 - (d - 1).leading_zeros();
+        let factor = ((1u128 << (63 + k)) / u128::from(d) + 1) as u64;
+        let factor = self.b.ins().iconst(I64, factor as i64);
+        let high = self.b.ins().smulhi(x, factor);
+        let high = self.b.ins().iadd(high, x);
+        let floor = self.b.ins().sshr_imm_u(high, i64::from(k) - 1);
+        let negative = self.b.ins().ushr_imm_u(x, 63);
+        let quotient = self.b.ins().iadd(floor, negative);
+        if op == IntOp::Mod {
+            let d = self.b.ins().iconst(I64, d as i64);
+            let multiple = self.b.ins().imul(quotient, d);
+            return self.b.ins().isub(x, multiple);
+        }
+        let quotient = if divisor < 0 { self.b.ins().ineg(quotient) } else { quotient };
+        self.b.ins().ishl_imm_u(quotient, i64::from(TAG_BITS))
     }
 
     /// Counts from 0 to 60; what loses bits, and other counts, are the helper's.

@@ -5,7 +5,7 @@ use crate::image::Image;
 use crate::lower::{self, Environment};
 use crate::shape;
 use crate::stubs::{Assembler, Helper, Leave};
-use compiler::ir::{Component, End, Op, Operand, Program};
+use compiler::ir::{Component, Program};
 use cranelift_codegen::Context;
 use cranelift_codegen::FinalizedRelocTarget;
 use cranelift_codegen::binemit::Reloc;
@@ -17,7 +17,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use term::AtomTable;
-use term::abi::{Builtin, IntOp, PredicateId};
+use term::abi::{Builtin, PredicateId};
 
 /// How many workers run the code at the same time: it decides how vectors are read and changed. (Variables are bound
 /// in the same way: C6 of `term::abi`.)
@@ -47,8 +47,6 @@ pub enum Reductions {
 pub struct Options {
     /// Whether reductions are counted.
     pub reductions: Reductions,
-    /// Spend time on better code where that has been seen to help.
-    pub optimise: bool,
     /// What will run it.
     pub workers: Workers,
     /// Use no instructions that only some processors have (for executables that are carried elsewhere).
@@ -57,7 +55,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { reductions: Reductions::Uncounted, optimise: true, workers: Workers::One, portable: false }
+        Options { reductions: Reductions::Uncounted, workers: Workers::One, portable: false }
     }
 }
 
@@ -105,11 +103,12 @@ pub(crate) const SPACE_ENTRY: u32 = 2;
 /// The largest blob: every distance in it fits in 31 bits.
 const CODE_MAX: usize = 1 << 31;
 
-fn target(options: &Options, optimise: bool) -> Result<OwnedTargetIsa, GenerateError> {
+fn target(options: &Options) -> Result<OwnedTargetIsa, GenerateError> {
     let problem = |why: &dyn fmt::Display| GenerateError::Processor(why.to_string());
     let mut flags = settings::builder();
     let choices = [
-        ("opt_level", if optimise { "speed" } else { "none" }),
+        // The optimiser takes a third more time, and finds little to do in what `lower` made.
+        ("opt_level", "none"),
         ("preserve_frame_pointers", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("unwind_info", "false"),
@@ -147,9 +146,7 @@ struct Relocation {
 /// What is reused from component to component.
 struct Compiler<'a> {
     environment: &'a Environment<'a>,
-    /// Without and with Cranelift's optimiser.
-    plain: OwnedTargetIsa,
-    thorough: OwnedTargetIsa,
+    isa: OwnedTargetIsa,
     context: Context,
     builder: FunctionBuilderContext,
 }
@@ -158,8 +155,7 @@ impl<'a> Compiler<'a> {
     fn new(environment: &'a Environment<'a>) -> Result<Self, GenerateError> {
         Ok(Compiler {
             environment,
-            plain: target(environment.options, false)?,
-            thorough: target(environment.options, true)?,
+            isa: target(environment.options)?,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
         })
@@ -173,7 +169,7 @@ impl<'a> Compiler<'a> {
             component,
             &mut self.context.func,
             &mut self.builder,
-            self.plain.frontend_config(),
+            self.isa.frontend_config(),
         );
     }
 
@@ -181,9 +177,7 @@ impl<'a> Compiler<'a> {
         self.lower(component);
         self.context.set_disasm(text);
         let first = component.entries.first().map_or(PredicateId(0), |entry| entry.predicate);
-        let thorough = self.environment.options.optimise && divides_by_constant(component);
-        let isa = if thorough { &self.thorough } else { &self.plain };
-        let result = self.context.compile(&**isa, &mut ControlPlane::default());
+        let result = self.context.compile(&*self.isa, &mut ControlPlane::default());
         result.map_err(|error| GenerateError::TooLarge(first, format!("{:?}", error.inner)))?;
         let compiled = self.context.compiled_code().expect("it was compiled just now");
         let mut code = compiled.buffer.data().to_vec();
@@ -205,15 +199,6 @@ impl<'a> Compiler<'a> {
         let starts = starts.collect();
         Ok(Compiled { relocations: relocations.collect(), starts, code, text: compiled.vcode.clone() })
     }
-}
-
-/// What Cranelift's optimiser is worth its time for (a third more): the rest of the code it leaves as `lower` made it.
-fn divides_by_constant(component: &Component) -> bool {
-    let constant = |op: IntOp, b: Operand| matches!((op, b), (IntOp::Div | IntOp::Mod, Operand::Int(_)));
-    component.blocks.iter().any(|block| {
-        let in_guard = matches!(block.end, End::GuardArith { op, b, .. } if constant(op, b));
-        in_guard || block.ops.iter().any(|o| matches!(o, Op::Arith { op, b, .. } if constant(*op, *b)))
-    })
 }
 
 /// Blocks of IR below which another thread costs more than it saves.

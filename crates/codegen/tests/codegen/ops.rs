@@ -96,6 +96,9 @@ const NUMBERS: [i64; 22] = [
     -8,
 ];
 
+/// Divisors, beside those of `NUMBERS`.
+const CONSTANTS: [i64; 8] = [-3, 9, 10, 100, 641, 12_345, -65_537, INT_MIN + 1];
+
 /// What the operation gives as a small integer.
 fn expected(op: IntOp, a: i64, b: i64) -> Option<i64> {
     let (a, b) = (i128::from(a), i128::from(b));
@@ -141,10 +144,14 @@ fn arithmetic_is_right_or_left_to_the_helper() {
 fn arithmetic_with_constants_agrees() {
     answer_with(Word::small(4711));
     for op in OPS {
-        for b in [0, 1, -1, 2, 3, 8, -8, 60, 61, INT_MAX, INT_MIN, 1 << 40] {
+        for b in NUMBERS.into_iter().chain(CONSTANTS) {
             for component in [body_arith(op, Operand::Int(b)), guard_arith(op, Operand::Int(b))] {
                 let mut machine = machine(component);
-                for a in NUMBERS {
+                // Where a quotient becomes another, most of all.
+                let steps = [-1000, -1, 1, 2, 999, 1 << 30].map(|times| b.wrapping_mul(times));
+                let near = steps.into_iter().flat_map(|a| [a.wrapping_sub(1), a, a.wrapping_add(1)]);
+                let near = near.filter(|a| (INT_MIN..=INT_MAX).contains(a));
+                for a in NUMBERS.into_iter().chain(near) {
                     let (value, log) = run(&mut machine, &[Word::small(a), Word::NIL]);
                     match expected(op, a, b) {
                         Some(number) if log.is_empty() => {
