@@ -259,6 +259,12 @@ pub(crate) enum Lab {
     /// Runs experiments and prints the published values beside the measured ones.
     #[command(after_help = LAB_HELP)]
     Run(LabRun),
+    /// Does what an experiment counts; `run` starts it.
+    #[command(hide = true)]
+    Counted {
+        /// The experiment.
+        experiment: String,
+    },
 }
 
 const LAB_HELP: &str = "\

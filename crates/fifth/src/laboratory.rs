@@ -1,7 +1,7 @@
 //! `fifth lab`: runs experiments; has the processes, the files and the terminal that they do not know of.
 
 use crate::cli::{self, Lab, LabRun};
-use crate::{job, output};
+use crate::{counting, job, output};
 use anyhow::{Context, bail};
 use lab::report::Report;
 use lab::{Config, EXPERIMENTS, Experiment, Finished, Host, Job, Place, Scale};
@@ -17,6 +17,7 @@ pub(crate) fn run(command: &Lab) -> anyhow::Result<u8> {
     match command {
         Lab::List => output::write(&list()).map(|()| 0),
         Lab::Run(options) => run_experiments(options),
+        Lab::Counted { experiment } => counting::run_operations(experiment).map(|()| 0),
     }
 }
 
@@ -178,6 +179,9 @@ impl Processes {
 impl Host for Processes {
     fn run(&mut self, job: &Job) -> Result<Finished, String> {
         self.run_job(job).map_err(|error| format!("{error:#}"))
+    }
+    fn count(&mut self, experiment: &str) -> Result<Vec<u64>, String> {
+        counting::count(&self.executable, experiment).map_err(|error| format!("{error:#}"))
     }
     fn has_launcher(&self) -> bool {
         job::launched(&self.executable, 1).is_some()

@@ -4,6 +4,7 @@
 
 mod callers;
 mod cli;
+mod counting;
 mod destination;
 mod driver;
 mod ending;

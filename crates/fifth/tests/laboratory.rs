@@ -108,6 +108,23 @@ fn a_small_experiment_runs_and_writes_its_files() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
+/// The instructions of an operation do not hang on what else this host does.
+#[test]
+fn instructions_of_messages_are_counted() {
+    let (code, stdout, stderr) = lab(&["run", "multipsi/fig4"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    let row = |name: &str| -> Vec<f64> {
+        let line = stdout.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{stdout}"));
+        let cells = line[name.len()..].split_whitespace();
+        cells.map(|cell| cell.trim_end_matches('*').replace(',', "").parse().expect("a number")).collect()
+    };
+    // Instructions with white references, and how many more black ones take.
+    let costs = ["throw_goal, send", "throw_goal, receive", "read, send", "read, receive"];
+    let costs = costs.map(row).map(|row| (row[2], row[5]));
+    assert!(costs.iter().all(|(white, _)| (100.0..20_000.0).contains(white)), "{costs:?}");
+    assert!(costs[1].1 > 0.0 && costs[2].1 == 0.0, "a read has no reference: {costs:?}");
+}
+
 /// On simulated machines nothing hangs on this host.
 #[test]
 fn a_simulated_report_is_the_same_byte_for_byte() {

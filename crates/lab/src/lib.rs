@@ -55,6 +55,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     jmachine::FIG6,
     jmachine::TABLE5,
     multipsi::TABLE1,
+    multipsi::FIG4,
     multipsi::FIG5,
     jump1::FIG11,
     jump1::TABLE3,
@@ -89,6 +90,14 @@ pub fn between_processes(name: &str) -> Option<Between> {
         "jmachine/table3" => Some(jmachine::barriers),
         _ => None,
     }
+}
+
+/// Does what an experiment counts. `mark` is called before and after each operation.
+pub type Counted = fn(mark: &mut dyn FnMut()) -> Result<(), Error>;
+
+/// What is counted for the experiment of this name, if anything is.
+pub fn counted(name: &str) -> Option<Counted> {
+    (name == multipsi::FIG4.name).then_some(multipsi::fig4::operations as Counted)
 }
 
 /// How much is measured.
@@ -150,6 +159,11 @@ pub struct Finished {
 pub trait Host {
     /// Runs a program in a fresh process. The error says why it could not.
     fn run(&mut self, job: &Job) -> Result<Finished, String>;
+    /// Runs what [`counted`] gives for this experiment, in a fresh process, and gives the instructions between the
+    /// first two marks, between the next two, and so on. The error says why it could not.
+    fn count(&mut self, experiment: &str) -> Result<Vec<u64>, String> {
+        Err(format!("instructions of {experiment} cannot be counted here"))
+    }
     /// Whether it can run nodes that are processes.
     fn has_launcher(&self) -> bool {
         false

@@ -35,7 +35,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dsm", &["fabric", "machine"]),
     ("fifth_dsm", &["dsm", "fabric"]),
     ("arrays", &["term", "runtime", "dsm"]),
-    ("lab", &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "dsm"]),
+    (
+        "lab",
+        &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "distribution", "dsm"],
+    ),
     (
         "fifth",
         &[

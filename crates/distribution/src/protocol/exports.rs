@@ -274,9 +274,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
-    /// Sends a value to somebody who waits for it.
-    pub(super) fn answer(&mut self, value: S::Value, waiting: Waiting) {
-        let Waiting { reader, depth } = waiting;
+    /// Sends a value to what reads it; `depth` as in [`Message::Read`].
+    pub fn answer(&mut self, value: S::Value, reader: Reader, depth: u8) {
         let way = Way { to: reader.node, low: false, black: true };
         let mut words = self.protocol.buffer();
         match (depth.checked_sub(2), self.store.look(value)) {

@@ -90,7 +90,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let import = match self.store.look(cell) {
             Seen::Import(import) => Some(import),
             Seen::Variable { .. } => None,
-            _ => return self.answer(cell, waiting),
+            _ => return self.answer(cell, waiting.reader, waiting.depth),
         };
         let Waiting { reader, depth } = waiting;
         if let Some(import) = import

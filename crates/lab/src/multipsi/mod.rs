@@ -7,16 +7,19 @@
 //! On the simulated machine counts are measured. Times are not: what a reduction takes was derived from the published
 //! time, so times and shares of time say no more than that input and the counts do.
 //!
-//! Here is what the paper prints, and how programs are run; `table1` and `fig5` make tables of the figures.
+//! Here is what the paper prints, and how programs are run; `table1` and `fig5` make tables of the figures;
+//! `fig4` counts what the protocol does for a message.
 
 use crate::programs::{BESTPATH, PENTOMINO, Program, Size};
 use crate::record::{NodeRecord, Record, Spent};
 use crate::report::Cell;
 use crate::{Config, Error, Host, Job, Place, Scale};
 
+pub(crate) mod fig4;
 mod fig5;
 mod table1;
 
+pub(crate) use fig4::EXPERIMENT as FIG4;
 pub(crate) use fig5::EXPERIMENT as FIG5;
 pub(crate) use table1::EXPERIMENT as TABLE1;
 

@@ -1,0 +1,244 @@
+//! Figure 4: what it takes to send and to receive three kinds of messages.
+//!
+//! The operations are those of the protocol, on the heaps of two nodes of this process. Messages are made of words and
+//! read again; what carries them is left out. The host runs them one instruction after another ([`Host::count`]).
+
+use super::SOURCE;
+use crate::report::{Cell, Report, Table};
+use crate::{Config, Error, Experiment, Host};
+use distribution::{Goal, Heap, ImportId, Message, Options, Post, Protocol, Reader, With};
+use fabric::NodeId;
+use runtime::node::Node;
+use std::sync::Arc;
+use term::Word;
+use term::abi::PredicateId;
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "multipsi/fig4",
+    title: "Multi-PSI: to send and to receive a message",
+    source: SOURCE,
+    about: "What a processor does for three kinds of messages, published in microseconds of the Multi-PSI and counted in \
+            instructions here: a read, an answer with a cons of an atom and a reference, a goal with an atom and two \
+            references. References are white, or black: found again if the same term is sent or comes again.",
+    run,
+};
+
+/// The operations and the published microseconds, in the order in which they are counted.
+const OPERATIONS: [(&str, f64); 6] = [
+    ("throw_goal, send", 85.0),
+    ("throw_goal, receive", 130.0),
+    ("read, send", 25.0),
+    ("read, receive", 35.0),
+    ("answer_value, send", 42.0),
+    ("answer_value, receive", 80.0),
+];
+/// Each operation is counted this number of times with either colour; the count in the middle is reported.
+const TIMES: usize = 11;
+
+fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
+    host.progress(1, 1, "instructions of six operations");
+    let counts = host.count(experiment.name).map_err(Error)?;
+    let Some((marks, counts)) =
+        counts.split_first().filter(|(_, rest)| rest.len() == 2 * TIMES * OPERATIONS.len())
+    else {
+        return Err(Error(format!("{} operations were counted", counts.len())));
+    };
+    let (white, black) = counts.split_at(TIMES * OPERATIONS.len());
+    let instructions = |counts: &[u64], operation: usize| {
+        let mut all: Vec<u64> = counts.iter().skip(operation).step_by(OPERATIONS.len()).copied().collect();
+        all.sort_unstable();
+        all[TIMES / 2] as f64 - *marks as f64
+    };
+    let all = |counts: &[u64]| -> Vec<f64> {
+        let mut all: Vec<f64> =
+            (0..OPERATIONS.len()).map(|operation| instructions(counts, operation)).collect();
+        // What receives a read answers it, too; the answer alone is counted next.
+        all[3] -= all[4];
+        all
+    };
+    let (white, black) = (all(white), all(black));
+    let published_sum: f64 = OPERATIONS.iter().map(|(_, micros)| micros).sum();
+    let sum: f64 = white.iter().sum();
+    let rows = OPERATIONS.iter().zip(white.iter().zip(&black)).map(|((name, micros), (&white, &black))| {
+        vec![
+            Cell::Text((*name).into()),
+            Cell::Published(*micros, 0),
+            Cell::Published(100.0 * micros / published_sum, 1),
+            Cell::Measured(white, 0),
+            Cell::ratio(100.0 * white, sum, 1),
+            Cell::Measured(black, 0),
+            Cell::Measured(black - white, 0),
+        ]
+    });
+    let table = Table::new("operations", "To send and to receive", NOTE, HEADS, rows.collect());
+    let notes = vec![
+        "Published: a black reference takes 2 to 5.6 us more than a white one. On the simulated machine the \
+                      published times are inputs; nothing here changes them."
+            .into(),
+    ];
+    let counted_on =
+        "Counted on this host, one instruction after another: nothing else that runs changes it.".into();
+    Ok(Report { notes, tables: vec![table], ..Report::of(experiment, counted_on) })
+}
+
+const HEADS: &[&str] = &["operation", "us", "% of all", "instructions", "% of all", "black", "black - white"];
+const NOTE: &str = "Instructions with white references, and with black ones. A read is received and answered in one step here: \
+     its share is that step less an answer of its own. A network's part is left out.";
+
+/// Runs the operations, each between two marks; the first two marks have nothing between them.
+pub(crate) fn operations(mark: &mut dyn FnMut()) -> Result<(), Error> {
+    mark();
+    mark();
+    for black in [false, true] {
+        let mut pair = Pair::new(black)?;
+        // The first time makes tables larger.
+        (0..TIMES).try_for_each(|_| pair.exchange(mark))?;
+    }
+    Ok(())
+}
+
+/// Two nodes with their heaps. Node 1 has references to terms of node 0.
+struct Pair {
+    nodes: [Node; 2],
+    protocols: [Protocol; 2],
+    mail: Mail,
+    predicate: u32,
+    atom: Word,
+    black: bool,
+}
+
+/// Keeps the words of messages that are under way.
+#[derive(Default)]
+struct Mail(Vec<Vec<u64>>);
+
+impl Post for Mail {
+    fn post(&mut self, _: NodeId, message: Message<'_>) {
+        let mut words = Vec::new();
+        message.write(&mut words);
+        self.0.push(words);
+    }
+}
+
+type Works<'a, 'b> = With<'a, Heap<'b>, Mail>;
+
+impl Pair {
+    fn new(black: bool) -> Result<Pair, Error> {
+        let atoms = Arc::default();
+        let node = |node| {
+            let options =
+                runtime::worker::Options { node, nodes: 2, share: 2, ..runtime::worker::Options::alone(1) };
+            let node = Node::new(options, Arc::clone(&atoms), runtime::builtins::natives());
+            node.map_err(|refused| Error(refused.to_string()))
+        };
+        let mut nodes = [node(0)?, node(1)?];
+        let protocols = [0, 1]
+            .map(|node| Protocol::new(Options { identities: false, black, ..Options::new(NodeId(node), 2) }));
+        for node in &mut nodes {
+            node.worker().ensure(100_000).map_err(|_| Error("no room".into()))?;
+        }
+        let worker = nodes[0].worker();
+        let atom = Word::atom(worker.atoms.intern(b"atom"));
+        // The goals are never reduced: any predicate of three arguments that a program may call will do.
+        let suits = |&number: &u32| {
+            let predicate = PredicateId(number);
+            worker.predicates.arity(predicate) == 3 && !worker.is_inner_predicate(predicate)
+        };
+        let predicate = (1..worker.predicates.len() as u32).find(suits);
+        let predicate = predicate.ok_or_else(|| Error("no predicate has three arguments".into()))?;
+        Ok(Pair { nodes, protocols, mail: Mail::default(), predicate, atom, black })
+    }
+
+    /// What a node does, with its heap.
+    fn at<T>(&mut self, node: usize, act: impl FnOnce(&mut Works<'_, '_>) -> T) -> T {
+        let mut late = Vec::new();
+        let mut heap = Heap::new(self.nodes[node].worker(), u32::MAX, &mut late);
+        act(&mut self.protocols[node].with(&mut heap, &mut self.mail))
+    }
+    /// A node receives what is under way.
+    fn receive(&mut self, node: usize) -> Result<(), Error> {
+        let messages = std::mem::take(&mut self.mail.0);
+        let from = NodeId(1 - node as u32);
+        self.at(node, |node| {
+            for words in &messages {
+                let message = Message::read(words, 2).map_err(|malformed| Error(malformed.0.into()))?;
+                node.receive(from, message).map_err(|fault| Error(fault.to_string()))?;
+            }
+            Ok(())
+        })
+    }
+    /// Node 0 sends a goal.
+    fn throw(&mut self, arguments: &[Word]) {
+        let white = if self.black { 0 } else { u64::MAX };
+        let Pair { predicate, .. } = *self;
+        let goal = Goal { priority: 0, predicate, arguments, values: 0, levels: 0, gift: false, white };
+        self.at(0, |node| node.throw(NodeId(1), &goal));
+    }
+    /// A cons of an atom and a variable, at node 0.
+    fn cons(&mut self) -> Word {
+        let (atom, worker) = (self.atom, self.nodes[0].worker());
+        let rest = worker.new_variable();
+        worker.cons(atom, rest)
+    }
+
+    /// Each operation once, in the order of [`OPERATIONS`].
+    fn exchange(&mut self, mark: &mut dyn FnMut()) -> Result<(), Error> {
+        let worker = self.nodes[0].worker();
+        let arguments = [self.atom, worker.new_variable(), worker.new_variable()];
+        mark();
+        self.throw(&arguments);
+        mark();
+        mark();
+        self.receive(1)?;
+        mark();
+        // A reference to what can be read at once.
+        let read = self.cons();
+        self.throw(&[self.atom, read, self.atom]);
+        self.receive(1)?;
+        // Numbers that are free are used first, and there is at most one.
+        let import = self.protocols[1].counters().imports_most as u32 - 1;
+        mark();
+        self.at(1, |node| node.wanted(ImportId(import)));
+        mark();
+        mark();
+        self.receive(0)?;
+        mark();
+        let answer = std::mem::take(&mut self.mail.0);
+        let (other, reader) = (self.cons(), Reader { node: NodeId(1), import, serial: 0 });
+        mark();
+        self.at(0, |node| node.answer(other, reader, 2));
+        mark();
+        self.mail.0 = answer;
+        mark();
+        self.receive(1)?;
+        mark();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_between_pairs_of_marks() {
+        let mut marks = 0;
+        operations(&mut || marks += 1).expect("it works");
+        assert_eq!(marks, 2 * (1 + 2 * TIMES * OPERATIONS.len()));
+    }
+
+    #[test]
+    fn each_exchange_sends_what_it_says() {
+        let mut pair = Pair::new(true).expect("it works");
+        for _ in 0..3 {
+            pair.exchange(&mut || ()).expect("it works");
+        }
+        let sent = |node: usize, kind: &str| {
+            let kind = distribution::KINDS.iter().position(|known| *known == kind).expect("a kind");
+            pair.protocols[node].counters().sent[kind]
+        };
+        // Of the two answers one is only counted.
+        assert_eq!([sent(0, "throw_goal"), sent(0, "answer_value"), sent(1, "read")], [6, 6, 3]);
+        // Two variables, two lists and their rests.
+        assert_eq!(pair.protocols[0].counters().exports, 3 * 5);
+    }
+}
