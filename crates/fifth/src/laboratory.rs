@@ -144,13 +144,16 @@ impl Processes {
         let (mut command, option) = match &job.place {
             Place::Workers(workers) => (alone(), Some(("--workers", workers.to_string()))),
             Place::Threads(nodes) => (alone(), Some(("--nodes", nodes.to_string()))),
-            Place::Simulated(machine) => (alone(), Some(("--simulate", machine.clone()))),
+            Place::Simulated { machine, .. } => (alone(), Some(("--simulate", machine.clone()))),
             Place::Processes(nodes) => {
                 let command = job::launched(&self.executable, *nodes);
                 (command.context("fifth was built without MPI")?, None)
             }
         };
         command.arg("run").args(option.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
+        if matches!(job.place, Place::Simulated { identities: true, .. }) {
+            command.arg("--structure-ids");
+        }
         command.args(["--stats-file", "/dev/stderr", "/dev/stdin", "--"]).args(&job.arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start a process")?;

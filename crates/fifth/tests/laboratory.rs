@@ -132,9 +132,15 @@ fn a_simulated_report_is_the_same_byte_for_byte() {
     let run = || lab(&[&["run"], &names[..], &["--scale", "small"]].concat());
     let (code, stdout, stderr) = run();
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
-    for what in
-        ["183,405*", "41,600*", "adaptive, all black", "pim:9", "41^", "~ follows from inputs and counts"]
-    {
+    for what in [
+        "183,405*",
+        "41,600*",
+        "adaptive, all black",
+        "depth off, structure IDs",
+        "pim:9",
+        "41^",
+        "~ follows from inputs and counts",
+    ] {
         assert!(stdout.contains(what), "no {what} in\n{stdout}");
     }
     assert_eq!((code, stdout, stderr), run());

@@ -142,8 +142,13 @@ pub enum Place {
     Threads(u32),
     /// Nodes that are processes under an MPI launcher.
     Processes(u32),
-    /// A simulated machine, as the option `--simulate` names it.
-    Simulated(String),
+    /// A simulated machine.
+    Simulated {
+        /// As the option `--simulate` names it.
+        machine: String,
+        /// Structures have identities: the option `--structure-ids`.
+        identities: bool,
+    },
 }
 
 /// What a run gave.

@@ -64,7 +64,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     for machine in machines {
         part += 1;
         host.progress(part, parts, machine.name);
-        let place = Place::Simulated(machine.name.into());
+        let place = Place::Simulated { machine: machine.name.into(), identities: false };
         growth.push(grown(machine, &run_program(host, &PENTOMINO, &machine.size, &place)?));
     }
     let tables = vec![

@@ -212,7 +212,7 @@ fn run(host: &mut dyn Host, program: &'static Program, size: &Size, place: &Plac
 /// The figures of what is counted of a program. Of several runs on nodes of this host it is the one whose time is in
 /// the middle.
 fn measure(host: &mut dyn Host, case: &Case, config: &Config, place: &Place) -> Result<Figures, Error> {
-    let runs = if matches!(place, Place::Simulated(_)) { 1 } else { config.runs };
+    let runs = if matches!(place, Place::Simulated { .. }) { 1 } else { config.runs };
     let mut all = Vec::new();
     for _ in 0..runs {
         let whole = run(host, case.program, case.program.size(config.scale), place)?;
@@ -236,7 +236,8 @@ fn places(host: &dyn Host, case: &Case, config: &Config) -> Vec<Place> {
         let processes = host.has_launcher().then_some(Place::Processes(nodes));
         [Some(Place::Threads(nodes)), processes].into_iter().flatten()
     });
-    std::iter::once(Place::Simulated(case.machine(config.scale))).chain(real).collect()
+    let machine = case.machine(config.scale);
+    std::iter::once(Place::Simulated { machine, identities: false }).chain(real).collect()
 }
 
 fn title(place: &Place) -> String {
@@ -244,7 +245,7 @@ fn title(place: &Place) -> String {
         Place::Workers(workers) => format!("{workers} workers"),
         Place::Threads(nodes) => format!("{nodes} threads"),
         Place::Processes(nodes) => format!("{nodes} processes"),
-        Place::Simulated(machine) => machine.split(',').next().unwrap_or_default().to_string(),
+        Place::Simulated { machine, .. } => machine.split(',').next().unwrap_or_default().to_string(),
     }
 }
 
