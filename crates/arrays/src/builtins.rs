@@ -4,7 +4,7 @@ use crate::kernels::Kernel;
 use crate::memory::{Array, Arrays};
 use dsm::WORD;
 use runtime::builtins::{describe, error, index, integer, known, list_items, out_of_range, wrong};
-use runtime::native::{Native, Outcome, Run};
+use runtime::native::{Native, Outcome, Run, Seat};
 use runtime::outcome::ErrorKind;
 use runtime::terms::View;
 use runtime::worker::Worker;
@@ -41,7 +41,7 @@ pub fn natives() -> Vec<Native> {
             daemon: false,
         },
         run,
-        home: false,
+        seat: Seat::Any,
     };
     rows.map(native).into()
 }

@@ -142,6 +142,10 @@ impl Store for Heap<'_> {
             if self.worker.options().identities {
                 self.worker.note_export(value, export.0);
             }
+            if self.worker.options().workers > 1 {
+                // It may have been a variable a moment ago.
+                self.late.push(export);
+            }
             return;
         }
         self.worker.mark(value, export.0);
@@ -166,8 +170,8 @@ impl Store for Heap<'_> {
     fn forget(&mut self, import: ImportId) {
         self.worker.forget_import(import.0);
     }
-    fn bind(&mut self, variable: Word, to: Word) {
-        self.worker.become_reference(variable, to);
+    fn bind(&mut self, variable: Word, to: Word) -> bool {
+        self.worker.become_reference(variable, to)
     }
     fn unify(&mut self, a: Word, b: Word) {
         self.worker.unify(a, b);

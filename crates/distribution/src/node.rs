@@ -24,10 +24,9 @@ use crate::store::{ExportId, ImportId};
 use fabric::{Fabric, NodeId, Priority, Time};
 use machine::{Call, Context, Here, Program, Verdict, WORDS};
 use runtime::abroad::Outward;
-use runtime::node::{Node, Turn};
+use runtime::node::{Bell, Node, Turn};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::schedule::thread_time;
-use runtime::waker::Waker;
 use std::sync::Arc;
 use term::Word;
 use term::abi::PredicateId;
@@ -52,7 +51,7 @@ pub(crate) struct Reducer<'a> {
     /// Atoms below have the same number at all nodes.
     atoms: u32,
     /// Those of all nodes, if they are threads of this process.
-    wakers: Arc<[Waker]>,
+    bells: Arc<[Bell]>,
     /// J3.
     pub(crate) meter: Option<Meter>,
     outgoing: Outgoing,
@@ -126,7 +125,7 @@ impl<'a> Reducer<'a> {
         goal: Option<PredicateId>,
         options: Options,
         atoms: u32,
-        wakers: Arc<[Waker]>,
+        bells: Arc<[Bell]>,
         meter: Option<Meter>,
     ) -> Reducer<'a> {
         let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters: Letters::of(node) };
@@ -143,7 +142,7 @@ impl<'a> Reducer<'a> {
             goal,
             protocol,
             atoms,
-            wakers,
+            bells,
             meter,
             outgoing,
             incoming: Vec::new(),
@@ -375,7 +374,7 @@ impl<'a> Reducer<'a> {
     /// J1.
     fn ring(&mut self) {
         for to in self.outgoing.bells.drain(..) {
-            self.wakers.get(to.0 as usize).inspect(|waker| waker.wake());
+            self.bells.get(to.0 as usize).inspect(|bell| bell.ring());
         }
     }
 }
@@ -461,7 +460,7 @@ impl Program for Reducer<'_> {
         protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).flush();
         // What came from outside makes the node attend: then it has a turn.
         let outside = self.node.has_events() && self.node.look_outside();
-        outside || !self.outgoing.bells.is_empty()
+        outside || self.node.is_reducing() || !self.outgoing.bells.is_empty()
     }
 
     fn holds(&mut self) -> bool {

@@ -4,9 +4,8 @@ use crate::node::Reducer;
 use crate::protocol::{Counters, Options};
 use fabric::{NodeId, threads};
 use machine::{Costs, Machine};
-use runtime::node::Node;
+use runtime::node::{Bell, Node};
 use runtime::outcome::RunOutcome;
-use runtime::waker::Waker;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use term::abi::PredicateId;
@@ -38,9 +37,9 @@ impl Run {
 }
 
 /// Runs a goal without arguments at the first node, and all that follows from it, to the end. The nodes are numbered
-/// in this order, have the same program, a table of atoms in common, and one worker each.
+/// in this order, have the same program, and a table of atoms in common.
 pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::Failed> {
-    let wakers: Arc<[Waker]> = nodes.iter_mut().map(|node| node.worker().waker()).collect();
+    let bells: Arc<[Bell]> = nodes.iter().map(|node| node.bell()).collect();
     let count = nodes.len() as u32;
     let places: Vec<Mutex<Option<&mut Node>>> =
         nodes.iter_mut().map(|node| Mutex::new(Some(&mut **node))).collect();
@@ -48,15 +47,15 @@ pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::F
         let place = &places[id.0 as usize];
         let node = place.lock().expect("nobody panics meanwhile").take().expect("a node is made once");
         let first = (id == NodeId(0)).then_some(goal);
-        let reducer = Reducer::new(node, first, Options::new(id, count), u32::MAX, wakers.clone(), None);
+        let reducer = Reducer::new(node, first, Options::new(id, count), u32::MAX, bells.clone(), None);
         Machine::new(id, count, reducer, Costs::REAL)
     };
     let end = |mut machine: Machine<Reducer<'_>>| machine.program.end();
     Ok(Run::of(threads::run(count, make, end)?))
 }
 
-/// The same with one node in each process of a job: this one's part. The nodes have the same program, one worker
-/// each, and the first `atoms` atoms have the same numbers at all of them. After an error the job cannot go on (see
+/// The same with one node in each process of a job: this one's part. The nodes have the same program,
+/// and the first `atoms` atoms have the same numbers at all of them. After an error the job cannot go on (see
 /// [`fabric::mpi::Session::run`]).
 #[cfg(feature = "mpi")]
 pub fn run_part(

@@ -142,8 +142,9 @@ pub trait Store {
     fn forget(&mut self, import: ImportId);
     /// An unbound variable becomes a reference to a term. Goals that wait for it go on, or wait for the other one;
     /// for an import that was not waited for yet, that is told (`Protocol::wanted`). Tells of the variable's marks.
-    /// Tells nothing of the import that it may stand for.
-    fn bind(&mut self, variable: Self::Value, to: Self::Value);
+    /// Tells nothing of the import that it may stand for. False: somebody else was first, or is to do it; then the two
+    /// are unified as a program does.
+    fn bind(&mut self, variable: Self::Value, to: Self::Value) -> bool;
     /// Unifies as a program does. Two variables that are both marked or imports are told later (`Protocol::alias`);
     /// an import that gets a value, too (`Protocol::bound`); an unmarked variable becomes a reference to the other
     /// term at once.

@@ -85,12 +85,14 @@ fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Resu
     let mut natives = runtime::builtins::natives();
     natives.extend(arrays::natives());
     natives.extend_from_slice(own);
-    let candidates = if place(0).nodes > 1 { vec![1] } else { engine.workers.candidates()? };
+    let several = place(0).nodes > 1;
+    let candidates =
+        if several { vec![engine.workers.given.unwrap_or(1)] } else { engine.workers.candidates()? };
     let mut candidates = candidates.into_iter();
-    let first = loop {
+    let (first, workers) = loop {
         let workers = candidates.next().expect("the last candidate is returned or refused");
         match Node::new(node_options(engine, workers, place(0)), Arc::default(), natives.clone()) {
-            Ok(node) => break node,
+            Ok(node) => break (node, workers),
             Err(error) if candidates.len() == 0 => anyhow::bail!("{error}"),
             Err(_) => {}
         }
@@ -98,7 +100,7 @@ fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Resu
     let mut nodes = vec![first];
     for number in 1..count {
         let atoms = nodes[0].worker().atoms.clone();
-        let node = Node::new(node_options(engine, 1, place(number)), atoms, natives.clone());
+        let node = Node::new(node_options(engine, workers, place(number)), atoms, natives.clone());
         nodes.push(node.map_err(|error| anyhow::anyhow!("node {number} of {count}: {error}"))?);
     }
     let mut workers: Vec<_> = nodes.iter_mut().map(Node::worker).collect();
@@ -111,8 +113,13 @@ fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Resu
 
 /// What does not go with several nodes.
 fn several_nodes(engine: &Engine) -> anyhow::Result<()> {
-    let more = "one of several nodes has one worker: leave out --workers, or say --workers 1";
-    if engine.workers.given.is_some_and(|workers| workers > 1) {
+    let several = engine.workers.given.is_some_and(|workers| workers > 1);
+    if several && engine.schedule.is_some() {
+        let more = "--schedule orders the workers of one node: of several nodes each has one then";
+        return Err(job::refusal(more.into()));
+    }
+    if several && engine.simulate.is_some() {
+        let more = "a simulated node has one worker: leave out --workers, or say --workers 1";
         return Err(job::refusal(more.into()));
     }
     Ok(())
@@ -379,6 +386,15 @@ impl Machine {
     pub(crate) fn statistics(&self) -> Vec<Statistics> {
         let here = std::iter::once(&self.node).chain(&self.others).flat_map(Node::statistics_by_worker);
         here.chain(self.elsewhere.iter().map(|told| told.statistics.clone())).collect()
+    }
+    /// The counters of each node.
+    pub(crate) fn statistics_by_node(&self) -> Vec<Statistics> {
+        let here = std::iter::once(&self.node).chain(&self.others).map(Node::statistics);
+        here.chain(self.elsewhere.iter().map(|told| told.statistics.clone())).collect()
+    }
+    /// How many workers all nodes have.
+    pub(crate) fn worker_count(&self) -> usize {
+        (1 + self.others.len() + self.elsewhere.len()) * self.node.worker_count()
     }
     /// From now on collections are noted.
     pub(crate) fn note_collections(&mut self) {

@@ -84,7 +84,7 @@ pub(crate) fn run_main(
     if let Some(simulate) = engine.simulate.filter(|_| engine.stats) {
         let _ = crate::simulated::statistics(machine, simulate, &mut err);
     } else if engine.stats {
-        let _ = statistics(&machine.statistics(), started.elapsed(), &mut err);
+        let _ = statistics(&machine.statistics(), machine.worker_count(), started.elapsed(), &mut err);
         let _ = messages(machine, &mut err);
         if let Some(Passed { times, trace }) = machine.node.passed() {
             let _ = writeln!(err, "{:<22}{times} turns, {trace:016x}", "schedule");
@@ -324,7 +324,7 @@ fn messages(machine: &Machine, out: &mut impl Write) -> std::io::Result<()> {
         let figures: Vec<String> = (0..counters.len()).map(|node| figure(node).to_string()).collect();
         writeln!(out, "{name:<22}{}", figures.join(" "))
     };
-    let statistics = machine.statistics();
+    let statistics = machine.statistics_by_node();
     row("reductions by node", &|node| statistics[node].reductions)?;
     for (kind, name) in distribution::KINDS.iter().enumerate() {
         row(&format!("sent, {name}"), &|node| counters[node].sent[kind])?;
@@ -339,7 +339,12 @@ fn messages(machine: &Machine, out: &mut impl Write) -> std::io::Result<()> {
 }
 
 /// `--stats`: one figure a line, name first.
-fn statistics(workers: &[Statistics], total: Duration, out: &mut impl Write) -> std::io::Result<()> {
+fn statistics(
+    workers: &[Statistics],
+    count: usize,
+    total: Duration,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let figures = Statistics::sum(workers);
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
     let milliseconds = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1e3);
@@ -348,7 +353,7 @@ fn statistics(workers: &[Statistics], total: Duration, out: &mut impl Write) -> 
     let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let (pauses, stops, collecting) = (&figures.pauses, &figures.stops, figures.collecting());
     let mut rows: Vec<(&str, String)> = vec![
-        ("workers", workers.len().to_string()),
+        ("workers", count.to_string()),
         ("reductions", figures.reductions.to_string()),
         ("suspensions", figures.suspensions.to_string()),
         ("resumptions", figures.resumptions.to_string()),

@@ -37,7 +37,7 @@ impl Recording {
                 record.collections = std::mem::take(&mut alone.collections);
             }
             _ => {
-                record.workers = told.len() as u32;
+                record.workers = (told.len() * machine.node.worker_count()) as u32;
                 record.nodes =
                     told.iter_mut().zip(&machine.counters).map(|(told, of)| node(told, of)).collect();
                 simulated::record(machine, simulate, &mut record);

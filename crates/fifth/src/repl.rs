@@ -11,7 +11,7 @@ use crate::driver::Machine;
 use crate::input::Input;
 use crate::output::{self, complain};
 use crate::{ending, report, sources};
-use runtime::native::{Native, Outcome};
+use runtime::native::{Native, Outcome, Seat};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::worker::Worker;
 use std::ops::Range;
@@ -419,5 +419,5 @@ fn show() -> Native {
         place: Place::Goal,
         daemon: true,
     };
-    Native { signature, run, home: true }
+    Native { signature, run, seat: Seat::Home }
 }

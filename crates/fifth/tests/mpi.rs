@@ -151,7 +151,7 @@ fn only_the_first_process_says_what_is_wrong_with_the_command_line() {
         (&["run", "--frob"][..], "unexpected argument '--frob'"),
         (&["run", "/nowhere.kl1"], "cannot read /nowhere.kl1"),
         (&["run", "--nodes", "2", "x.kl1"], "each of these 3 processes is a node: leave out --nodes"),
-        (&["run", "-w", "2", "x.kl1"], "one of several nodes has one worker"),
+        (&["run", "-w", "2", "--schedule=1", "x.kl1"], "--schedule orders the workers of one node"),
     ] {
         let mut job = job(3);
         job.args(arguments);

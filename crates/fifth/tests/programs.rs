@@ -35,6 +35,11 @@ fn several_nodes_do_what_programs_say() {
 }
 
 #[test]
+fn nodes_of_several_workers_do_what_programs_say() {
+    check_corpus(directives::on_nodes_of_several_workers);
+}
+
+#[test]
 fn simulated_machines_do_what_programs_say() {
     check_corpus(directives::on_a_simulated_machine);
 }

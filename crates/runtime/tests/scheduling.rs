@@ -1,6 +1,6 @@
 //! Order of reductions, suspension, priorities and outcomes, with predicates implemented in Rust.
 
-use runtime::native::{Native, Outcome};
+use runtime::native::{Native, Outcome, Seat};
 use runtime::node::Node;
 use runtime::outcome::{ErrorKind, RunOutcome};
 use runtime::worker::{Collect, Options, PRIORITY_START, Worker};
@@ -24,7 +24,7 @@ fn native(name: &str, modes: &str, run: runtime::native::Run) -> Native {
         place: Place::Goal,
         daemon: name.starts_with("daemon"),
     };
-    Native { signature, run, home: false }
+    Native { signature, run, seat: Seat::Any }
 }
 
 fn find(worker: &mut Worker, name: &str, arity: usize) -> PredicateId {

@@ -25,16 +25,19 @@ pub(crate) fn loom(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The corpus on this number of nodes; the test reads it, and the seed.
-pub(crate) fn corpus(root: &Path, nodes: u32, seed: u64) -> anyhow::Result<()> {
+/// The corpus on this number of nodes, each with this number of workers; the test reads both, and the seed.
+pub(crate) fn corpus(root: &Path, nodes: u32, workers: u32, seed: u64) -> anyhow::Result<()> {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
         .envs([("FIFTH_NODES", nodes.to_string()), ("FIFTH_SEED", seed.to_string())])
+        .env("FIFTH_NODE_WORKERS", workers.to_string())
         .args(["test", "--package", "fifth", "--test", "programs", "several_nodes_do_what_programs_say"])
         .status()
         .context("cargo")?;
     if !status.success() {
-        bail!("a program does something else on {nodes} nodes, or with seed {seed}: {status}");
+        bail!(
+            "a program does something else on {nodes} nodes of {workers} workers, or with seed {seed}: {status}"
+        );
     }
     Ok(())
 }

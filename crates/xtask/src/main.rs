@@ -49,6 +49,9 @@ enum Command {
         /// How many nodes.
         #[arg(long, value_parser = clap::value_parser!(u32).range(2..=1024))]
         nodes: u32,
+        /// Workers of each.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+        workers: u32,
         /// What chooses the nodes.
         #[arg(long, value_name = "SEED", default_value_t = 1)]
         check_nodes: u64,
@@ -78,7 +81,9 @@ fn main() -> anyhow::Result<()> {
         Command::Loom => checkers::loom(&root()),
         Command::Miri { filter } => checkers::miri(&root(), filter.as_deref().unwrap_or_default()),
         Command::Tsan { filter } => checkers::tsan(&root(), filter.as_deref().unwrap_or_default()),
-        Command::Corpus { nodes, check_nodes } => checkers::corpus(&root(), nodes, check_nodes),
+        Command::Corpus { nodes, workers, check_nodes } => {
+            checkers::corpus(&root(), nodes, workers, check_nodes)
+        }
         Command::Simulate { seeds, from } => checkers::simulate(&root(), from..from.saturating_add(seeds)),
         Command::Measure { command } => bench::measure(&command),
     }

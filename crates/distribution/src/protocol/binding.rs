@@ -26,7 +26,6 @@
 use super::exports::Way;
 use super::{Post, Rule, With};
 use crate::store::{ImportId, Seen, Store};
-use crate::tokens::Token;
 use fabric::NodeId;
 
 /// What is compared: root, depth, home and entry.
@@ -44,10 +43,13 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return;
         };
         let (larger, other) = if of_a >= of_b { (a, b) } else { (b, a) };
-        if let Seen::Import(import) = self.store.look(larger) {
+        let seen = self.store.look(larger);
+        // Before its home is told: a worker of this node may have bound it meanwhile.
+        if self.store.bind(larger, other)
+            && let Seen::Import(import) = seen
+        {
             self.yield_to(import, other);
         }
-        self.store.bind(larger, other);
     }
 
     /// Of an unbound variable that other nodes may know.
@@ -65,7 +67,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
-    /// Ends an import whose variable becomes a reference to `other`.
+    /// Ends an import whose variable has become a reference to `other`.
     fn yield_to(&mut self, import: ImportId, other: S::Value) {
         let Some(&entry) = self.protocol.imports.get(import) else { return };
         if let Seen::Import(same) = self.store.look(other)
@@ -78,7 +80,6 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
         let mut words = Vec::new();
         self.put(&mut words, other, 0, Way { to: entry.home, low: true, black: true });
-        debug_assert!(matches!(self.tokens(&words, 1).next(), Some(Token::Reference(_))));
         self.give_back(import, entry.home, entry.entry, &words);
     }
 }

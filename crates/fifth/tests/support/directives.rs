@@ -262,7 +262,8 @@ pub(crate) fn with_several_workers(program: &Program) -> Vec<String> {
     wrong
 }
 
-/// On several nodes, as it is written and with goals thrown to any of them. As many as `FIFTH_NODES` says, else three.
+/// On several nodes, as it is written and with goals thrown to any of them. As many as `FIFTH_NODES` says, else three;
+/// each with as many workers as `FIFTH_NODE_WORKERS` says, else one.
 pub(crate) fn on_several_nodes(program: &Program) -> Vec<String> {
     let directives = &program.directives;
     let mut wrong = Vec::new();
@@ -270,13 +271,32 @@ pub(crate) fn on_several_nodes(program: &Program) -> Vec<String> {
         return wrong;
     }
     let count = std::env::var("FIFTH_NODES").unwrap_or("3".into());
-    run(&format!("{count} nodes"), &["--nodes", &count], program, &mut wrong);
-    if !directives.skip_check_heap && !directives.skip_check_nodes {
-        let seed = std::env::var("FIFTH_SEED").unwrap_or("1".into());
-        let options = ["--nodes", &count, &format!("--check-nodes={seed}")];
-        run(&format!("{count} nodes in disorder"), &options, program, &mut wrong);
+    let workers = std::env::var("FIFTH_NODE_WORKERS").unwrap_or("1".into());
+    on_nodes_with_workers(&count, &workers, program, &mut wrong);
+    wrong
+}
+
+/// A tenth of the programs on two nodes of two workers each.
+pub(crate) fn on_nodes_of_several_workers(program: &Program) -> Vec<String> {
+    let directives = &program.directives;
+    let mut wrong = Vec::new();
+    let fit = !directives.one_worker && !directives.one_node && directives.errors.is_empty();
+    if fit && is_of_the_tenth(program) {
+        on_nodes_with_workers("2", "2", program, &mut wrong);
     }
     wrong
+}
+
+fn on_nodes_with_workers(count: &str, workers: &str, program: &Program, wrong: &mut Vec<String>) {
+    let directives = &program.directives;
+    let who = format!("{count} nodes with {workers} workers each");
+    let nodes = ["--nodes", count, "--workers", workers];
+    run(&who, &nodes, program, wrong);
+    if !directives.skip_check_heap && !directives.skip_check_nodes {
+        let seed = format!("--check-nodes={}", std::env::var("FIFTH_SEED").unwrap_or("1".into()));
+        let options = [&nodes[..], &[&seed]].concat();
+        run(&format!("{who}, in disorder"), &options, program, wrong);
+    }
 }
 
 /// A tenth of the programs on three nodes among which ready goals move. `FIFTH_NODES=8` runs all of them, on as many.

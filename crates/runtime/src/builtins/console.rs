@@ -23,8 +23,9 @@ fn write(worker: &mut Worker, bytes: &[u8]) -> Outcome {
 
 /// The same in a guard. Where the console is not, or the term is not all there, it becomes a goal.
 fn print_in_guard(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let abroad = worker.options.node != 0 || worker.look_abroad(inputs[0], true).is_some();
-    if !abroad && worker.index == 0 {
+    let first = worker.index == 0;
+    let abroad = first && (worker.options.node != 0 || worker.look_abroad(inputs[0], true).is_some());
+    if first && !abroad {
         return print_line(worker, inputs, outputs);
     }
     let print = predicates::library(worker, "builtin", "print", 1);

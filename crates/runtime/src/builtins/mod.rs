@@ -40,7 +40,7 @@ use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
 use crate::terms::walk::Stack;
 use crate::worker::Worker;
-use crate::worker::native::{Native, Outcome, Run};
+use crate::worker::native::{Native, Outcome, Run, Seat};
 use syntax::lexer::TEXT_MAX;
 use term::Word;
 use term::abi::{Builtin, Place};
@@ -80,7 +80,7 @@ pub(crate) struct Row {
     modes: &'static str,
     place: Place,
     daemon: bool,
-    home: bool,
+    seat: Seat,
     run: Run,
 }
 
@@ -95,13 +95,13 @@ impl Row {
                 daemon: self.daemon,
             },
             run: self.run,
-            home: self.home,
+            seat: self.seat,
         }
     }
 }
 
 const fn row(place: Place, module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
-    Row { module, name, modes, place, daemon: false, home: false, run }
+    Row { module, name, modes, place, daemon: false, seat: Seat::Any, run }
 }
 /// A guard builtin.
 const fn guard(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
@@ -127,9 +127,12 @@ const fn daemon(module: &'static str, name: &'static str, modes: &'static str, r
 }
 
 /// The same builtin where the outside world is.
-const fn home(mut row: Row) -> Row {
-    row.home = true;
-    row
+const fn home(row: Row) -> Row {
+    Row { seat: Seat::Home, ..row }
+}
+/// The same builtin where terms of other nodes are known.
+const fn first(row: Row) -> Row {
+    Row { seat: Seat::First, ..row }
 }
 
 // ---- answers ---------------------------------------------------------------------------------------

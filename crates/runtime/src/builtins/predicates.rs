@@ -3,7 +3,7 @@
 use super::{Row, attempt, body, decide, error, guard, integer, known, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
-use crate::worker::native::{Native, Outcome};
+use crate::worker::native::{Native, Outcome, Seat};
 use term::abi::{Builtin, Place, PredicateId};
 use term::{Atom, Word};
 
@@ -195,7 +195,7 @@ pub(super) fn calls() -> impl Iterator<Item = Native> {
             daemon: false,
         },
         run: call,
-        home: false,
+        seat: Seat::Any,
     })
 }
 

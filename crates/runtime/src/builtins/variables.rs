@@ -1,6 +1,6 @@
 //! Module `variable`: looking at variables, and wrapped terms (every part says what it is).
 
-use super::{Row, attempt, body, error, goal};
+use super::{Row, attempt, body, error, first, goal};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::terms::walk::Stack;
@@ -183,8 +183,8 @@ fn not_wrapped(worker: &Worker, term: Word) -> Outcome {
 }
 
 pub(super) const NATIVES: &[Row] = &[
-    body("variable", "unbound", "ao", unbound),
-    goal("variable", "wrap", "ao", wrap),
+    first(body("variable", "unbound", "ao", unbound)),
+    first(goal("variable", "wrap", "ao", wrap)),
     goal("variable", "unwrap", "io", unwrap),
     goal("variable", "unwrap", "ioo", unwrap_naming),
 ];

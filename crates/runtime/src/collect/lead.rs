@@ -55,7 +55,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let plan = Plan { major, ages, nursery_bytes: nursery };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
-        Some(sharers) if crew.len() > 1 => {
+        Some(sharers) if crew.len() > 1 && !(major && crew.with(0, |worker| worker.abroad.has_order())) => {
             let collection = Arc::new(Collection::new(crew, plan, true));
             *lock(&shared.work) = Some(collection.clone());
             shared.team.open_share(me, sharers, shared.processors - 1);

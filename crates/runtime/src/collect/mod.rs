@@ -146,6 +146,7 @@ impl Collection {
         let mut old_blocks = Vec::new();
         crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
         crew.with(0, |worker| {
+            worker.abroad.find_awaited(major);
             let spaces = worker.heap.spaces.clone();
             Collection {
                 major,

@@ -35,7 +35,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn roots_of(&mut self, worker: &mut Worker) {
         debug_assert!(!worker.has_resumed(), "F5");
         worker.register();
-        let mut awaited = worker.abroad.awaited(MAJOR);
+        let mut awaited = worker.abroad.take_awaited();
         let overflow = std::mem::take(&mut worker.heap.overflow);
         let mut slots = std::mem::take(&mut worker.heap.remembered);
         if !MAJOR {

@@ -5,7 +5,7 @@ use crate::memory::classes::Contents;
 use crate::memory::ranges::{at, read, write};
 use crate::node::Node;
 use crate::terms::deref;
-use crate::worker::native::{Native, Outcome};
+use crate::worker::native::{Native, Outcome, Seat};
 use crate::worker::{Options, Root, Worker};
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -165,7 +165,7 @@ impl Builder {
                 daemon,
             },
             run: |_, _, _| Outcome::Done,
-            home: false,
+            seat: Seat::Any,
         };
         let natives = vec![
             native("one", "a", false),

@@ -5,7 +5,7 @@ use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::terms::print::Names;
 use crate::worker::Worker;
-use crate::worker::native::Outcome;
+use crate::worker::native::{Outcome, Seat};
 use crate::worker::program::Mode;
 use term::Word;
 use term::abi::{Position, PredicateId};
@@ -65,12 +65,7 @@ impl Worker {
     ) -> Option<Word> {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let run = code.run;
-        if code.home && self.options.node != 0 {
-            self.throw(0, predicate, args);
-            return None;
-        }
-        if code.home && self.index != 0 {
-            self.post(0, predicate, args);
+        if code.seat != Seat::Any && self.send_to_seat(code.seat, predicate, args) {
             return None;
         }
         let code = self.predicates.native(predicate).expect("as above");
@@ -100,6 +95,26 @@ impl Worker {
             self.unify_outputs(predicate, args, &outputs, position);
         }
         self.end_call(outcome, predicate, args, position)
+    }
+    /// Whether goals of this seat are reduced by this worker.
+    pub(crate) fn has_seat(&self, seat: Seat) -> bool {
+        match seat {
+            Seat::Any => true,
+            Seat::First => self.index == 0 || !self.is_one_of_several_nodes(),
+            Seat::Home => self.is_home(),
+        }
+    }
+    /// A goal goes where it is reduced: first to this node's first worker. False: that is here.
+    fn send_to_seat(&mut self, seat: Seat, predicate: PredicateId, args: &[Word]) -> bool {
+        if self.has_seat(seat) {
+            return false;
+        }
+        if self.index == 0 {
+            self.throw(0, predicate, args);
+        } else {
+            self.post(0, predicate, args);
+        }
+        true
     }
     /// The same for a builtin all of whose arguments are inputs.
     #[inline(always)]
@@ -184,7 +199,7 @@ impl Worker {
         position: Position,
     ) {
         let had_no_room = self.wanted.take_refused() && error.kind == ErrorKind::HeapLimit;
-        let home = self.predicates.native(predicate).is_some_and(|code| code.home);
+        let home = self.predicates.native(predicate).is_some_and(|code| code.seat == Seat::Home);
         let outside = home || self.predicates.get(predicate).daemon;
         if !had_no_room || outside || self.wanted.is_second_try() {
             return self.goal_error_at(error, predicate, args, position);

@@ -1,5 +1,6 @@
 //! Goals that waited become ready: what a binding resumes, and what becomes of their records (H3 to H7 of `suspend`).
 
+use crate::goals::abroad::OUTWARD;
 use crate::goals::suspend::{RESUMED, goal_arity, record_class};
 use crate::memory::ranges::{compare_exchange, prefetch, read, write};
 use crate::worker::Worker;
@@ -136,7 +137,8 @@ impl Worker {
     /// needs it.
     #[inline(never)]
     fn forget_far_arguments(&self, record: usize, arity: usize) {
-        let old = !self.heap.is_young(record);
+        let told = self.index != 0 && read(record + 8 * SUSPENSION_PRIORITY) == Word::small(OUTWARD);
+        let old = !self.heap.is_young(record) && !told;
         for argument in (0..arity).map(|i| record + 8 * (SUSPENSION_ARGS + i)) {
             prefetch(read(argument));
             if old {

@@ -2,7 +2,7 @@
 
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
-use crate::worker::native::{Native, Outcome};
+use crate::worker::native::{Native, Outcome, Seat};
 use crate::worker::{PRIORITY_MAX, Worker};
 use term::Word;
 use term::abi::{Builtin, Place, Position, PredicateId};
@@ -38,7 +38,11 @@ pub(crate) fn target_priority(current: i64, kind: u64, amount: i64) -> i64 {
 
 pub(crate) fn native(module: &str, name: &str, modes: &str, run: crate::worker::native::Run) -> Native {
     let (module, name, modes) = (module.to_owned(), name.to_owned(), modes.to_owned());
-    Native { signature: Builtin { module, name, modes, place: Place::Goal, daemon: false }, run, home: false }
+    Native {
+        signature: Builtin { module, name, modes, place: Place::Goal, daemon: false },
+        run,
+        seat: Seat::Any,
+    }
 }
 
 /// A daemon whose goals become news for other nodes in place of being reduced: see `abroad`.

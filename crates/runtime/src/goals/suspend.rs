@@ -16,7 +16,7 @@
 //!   replaces its predicate by INT -1.
 //! - H6 A record in old space holds no arguments after its goal was resumed. Nothing leads to it any more, but minor
 //!   collections do not know that: what old words lead to stays alive, and if an argument was a stream, all of it
-//!   that comes later.
+//!   that comes later. (But those of `abroad` do until worker 0 has learnt of it: Y8 there.)
 //! - H7 A record to which nothing leads any more but the list of suspensions is *spent*: its goal was resumed, and
 //!   waited for one variable. The next goal of as many arguments that waits takes it, so that goals that wait often
 //!   hardly allocate. Only records that are private when they are spent: no other worker reads more of them than
@@ -292,11 +292,16 @@ impl Worker {
             && record_class(content.address()) == layout::GENERATOR
     }
 
-    /// Runs the generator of a cell: afterwards the variable is bound, or a goal is ready that will bind it. If the
-    /// cell is private to another worker, answers that worker and does nothing.
+    /// Runs the generator of a cell: afterwards the variable is bound, or a goal is ready that will bind it, or another
+    /// node is asked for its value. If the cell is private to another worker, answers that worker and does nothing.
     pub(crate) fn run_generator(&mut self, cell: usize) -> Option<usize> {
         let content = read(cell);
         if !self.has_generator(content) {
+            return None;
+        }
+        let record = content.address();
+        if self.is_unread(content) {
+            self.want_import(record);
             return None;
         }
         match self.replace(cell, content, UNBOUND) {
@@ -304,13 +309,7 @@ impl Worker {
             Written::Changed => return None,
             Written::Foreign(owner) => return Some(owner),
         }
-        let record = content.address();
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
-        if predicate == self.system_goals.external {
-            let import = read(record + 8 * (SUSPENSION_ARGS + 1)).as_int();
-            self.want_import(cell, import as u32);
-            return None;
-        }
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
         self.forget_arguments(record, arity);

@@ -9,7 +9,7 @@ use crate::reports::outcome::ErrorKind;
 use crate::terms::deref;
 use crate::terms::integers::{self, ArithError};
 use crate::worker::Worker;
-use crate::worker::native::{Outcome, Run};
+use crate::worker::native::{Outcome, Run, Seat};
 use crate::worker::program::{Mode, Shape};
 use term::Word;
 use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
@@ -151,14 +151,14 @@ unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Posi
     let worker = unsafe { worker_of(abi) };
     let predicate = PredicateId(predicate as u32);
     let code = worker.predicates.native(predicate).expect("the compiler calls builtins only");
-    let (run, shape, home) = (code.run, code.shape, code.home);
+    let (run, shape, seat) = (code.run, code.shape, code.seat);
     // Another worker's goal, or node's, is sent home when its turn comes.
-    let outcome = if home && !worker.is_home() { Outcome::No } else { worker.call_with_operands(run, shape) };
+    let outcome = if worker.has_seat(seat) { worker.call_with_operands(run, shape) } else { Outcome::No };
     if matches!(outcome, Outcome::Done) {
         return;
     }
     // What serves the outside world is called by the library: its place there is of no use to a reader.
-    let position = if home { Position::NONE } else { position };
+    let position = if seat == Seat::Home { Position::NONE } else { position };
     match outcome {
         Outcome::Done => {}
         Outcome::Wait(_) | Outcome::No => worker.operands_to_goal(predicate, |worker, args| {

@@ -52,6 +52,18 @@ pub struct Node {
     builtins: Vec<(PredicateId, Builtin)>,
 }
 
+/// Wakes a node among several; may be used from any thread.
+#[derive(Clone)]
+pub struct Bell(Arc<Shared>);
+
+impl Bell {
+    /// There is a message for the node: its worker 0 looks soon, reducing or at rest.
+    pub fn ring(&self) {
+        self.0.waker.wake();
+        self.0.team.knock();
+    }
+}
+
 /// What the system refused to a node with this number of workers.
 #[derive(Debug)]
 pub enum Refused {
@@ -163,7 +175,8 @@ impl Node {
     pub fn worker_count(&self) -> usize {
         self.shared.team.len()
     }
-    /// The worker that the outside world belongs to: atoms, predicates, terms.
+    /// The worker that the outside world belongs to: atoms, predicates, terms. During a run, between turns, nobody
+    /// else uses it.
     pub fn worker(&mut self) -> &mut Worker {
         self.workers.get(0)
     }
@@ -186,6 +199,10 @@ impl Node {
     /// To note messages; `None` unless [`Options`] asked for a trace.
     pub fn tracer(&self) -> Option<Tracer> {
         Tracer::of(&self.shared)
+    }
+    /// What wakes the node for a message, of a node whose run another thread goes on with.
+    pub fn bell(&self) -> Bell {
+        Bell(self.shared.clone())
     }
     /// Where outside events come from.
     pub fn set_events(&mut self, events: Box<dyn Events>) {
@@ -318,9 +335,15 @@ impl Node {
         let Node { workers, home, .. } = self;
         home.look_and_flush(workers.get(0))
     }
-    /// After [`Turn::Quiescent`]: whether goals wait, daemons not counted.
+    /// Whether goals wait, daemons not counted; or other workers are reducing, or about to.
     pub fn has_waiting(&self) -> bool {
-        reduce::has_waiting(&self.shared)
+        self.is_reducing() || reduce::has_waiting(&self.shared)
+    }
+    /// Whether other workers than the first are reducing, or about to: then the node is to have another turn, which
+    /// says when they are not.
+    pub fn is_reducing(&self) -> bool {
+        // W1: not calm, other workers' states are not for this thread.
+        self.worker_count() > 1 && !(self.quiescent && self.shared.team.is_calm())
     }
     /// After [`Turn::Quiescent`]: how a run ends in which nothing resumes a goal of this node any more.
     pub fn stuck(&mut self) -> RunOutcome {

@@ -9,7 +9,7 @@ use crate::memory::ranges::{read, write};
 use crate::node::Node;
 use crate::terms::deref;
 use crate::worker::all::Shared;
-use crate::worker::native::{Native, Outcome};
+use crate::worker::native::{Native, Outcome, Seat};
 use crate::worker::{Options, Worker};
 use loom::thread;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const GOAL: PredicateId = PredicateId(1 + crate::goals::runtime_predicates::COUN
 /// Spawns such a goal.
 const GENERATOR: PredicateId = PredicateId(GOAL.0 + 1);
 
-fn small(value: i64) -> Word {
+pub(crate) fn small(value: i64) -> Word {
     Word::small(value)
 }
 
@@ -37,7 +37,11 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new() -> (Node, Pair) {
-        let options = Options { heap_bytes_max: Some(1 << 30), ..Options::alone(2) };
+        Pair::of_nodes(1)
+    }
+    /// The same of the first of some nodes.
+    pub(crate) fn of_nodes(nodes: u32) -> (Node, Pair) {
+        let options = Options { heap_bytes_max: Some(1 << 30), nodes, ..Options::alone(2) };
         let natives = vec![
             native("goal", |_, _, _| Outcome::Done),
             native("generator", |worker, inputs, _| {
@@ -55,14 +59,14 @@ impl Pair {
         self.shared.crew().with(me, then)
     }
     /// Goals that are ready, or in the mail.
-    fn ready(&self) -> usize {
+    pub(crate) fn ready(&self) -> usize {
         (0..2).map(|me| self.with(me, ready)).sum()
     }
     /// Whether a worker has found an error that ends the program.
-    fn failed(&self) -> [bool; 2] {
+    pub(crate) fn failed(&self) -> [bool; 2] {
         [0, 1].map(|me| self.with(me, |worker| worker.ending.has_failed()))
     }
-    fn value(&self, variable: usize) -> Word {
+    pub(crate) fn value(&self, variable: usize) -> Word {
         deref(self.variables[variable])
     }
 }
@@ -79,14 +83,14 @@ fn ready(worker: &mut Worker) -> usize {
 }
 
 /// A variable in old space: nobody's own.
-fn variable(worker: &mut Worker) -> Word {
+pub(crate) fn variable(worker: &mut Worker) -> Word {
     let cell = worker.heap.allocate_overflow(1);
     write(cell, UNBOUND);
     Word::pointer(Tag::Ref, cell)
 }
 
 /// Makes a goal wait for variables, as generated code would.
-fn suspend(worker: &mut Worker, variables: &[Word]) {
+pub(crate) fn suspend(worker: &mut Worker, variables: &[Word]) {
     worker.spawn(GOAL, &[variables[0]]);
     worker.abi.pending[..variables.len()].copy_from_slice(variables);
     worker.abi.pending_count = variables.len() as _;
@@ -102,7 +106,17 @@ fn model(
     does: [fn(&mut Worker, &[Word]); 2],
     after: fn(&Pair),
 ) {
-    check(preemptions, move || run(variables, before, does, after));
+    check(preemptions, move || run(1, variables, before, does, after));
+}
+
+/// The same for the first of two nodes.
+pub(crate) fn model_of_nodes(
+    variables: usize,
+    before: fn(&mut Worker, &mut Vec<Word>),
+    does: [fn(&mut Worker, &[Word]); 2],
+    after: fn(&Pair),
+) {
+    check(3, move || run(2, variables, before, does, after));
 }
 
 /// Runs a model in all orders with at most `preemptions` preemptions.
@@ -119,16 +133,21 @@ pub(crate) fn on_large_stack(run: impl FnOnce() + Send + 'static) -> thread::Joi
 
 fn native(name: &str, run: crate::worker::native::Run) -> Native {
     let (module, name, modes) = ("main".into(), name.into(), "a".into());
-    Native { signature: Builtin { module, name, modes, place: Place::Goal, daemon: false }, run, home: false }
+    Native {
+        signature: Builtin { module, name, modes, place: Place::Goal, daemon: false },
+        run,
+        seat: Seat::Any,
+    }
 }
 
 fn run(
+    nodes: u32,
     variables: usize,
     before: fn(&mut Worker, &mut Vec<Word>),
     does: [fn(&mut Worker, &[Word]); 2],
     after: fn(&Pair),
 ) {
-    let (_node, mut pair) = Pair::new();
+    let (_node, mut pair) = Pair::of_nodes(nodes);
     let mut words: Vec<Word> = Vec::new();
     pair.with(0, |worker| {
         words.extend((0..variables).map(|_| variable(worker)));
@@ -145,7 +164,7 @@ fn run(
     }
     after(&pair);
 }
-fn nothing(_: &mut Worker, _: &mut Vec<Word>) {}
+pub(crate) fn nothing(_: &mut Worker, _: &mut Vec<Word>) {}
 
 #[test]
 fn bind_against_bind() {

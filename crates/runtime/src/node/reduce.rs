@@ -59,6 +59,9 @@ pub enum Turn {
     Ended,
 }
 
+/// How long worker 0 rests until it looks for messages of other processes, which do not wake it.
+const MESSAGES_REST: Duration = Duration::from_micros(200);
+
 /// Bytes that worker 0 of a node among several allocates until it looks for messages again: about 30 µs of work.
 const MESSAGES_BYTES: usize = 64 << 10;
 
@@ -83,9 +86,13 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
         match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
             Pause::Poll => shared.noted(me, || idle.poll(shared), |_| What::Resting),
             Pause::Rest => {
+                if home.is_some() && idle.is_awaited(shared) {
+                    continue;
+                }
                 match shared.noted(me, || idle.rest(shared, home.as_deref_mut()), |_| What::Resting) {
                     Wake::Over => return Turn::Ended,
                     Wake::Quiescent => return Turn::Quiescent,
+                    Wake::Timeout if home.is_some() && idle.several_nodes => return Turn::Look,
                     Wake::Mail | Wake::Timeout => {}
                     Wake::Share | Wake::Solo => unreachable!("a rest looks after these itself"),
                 }
@@ -215,12 +222,16 @@ pub(crate) struct Idle {
     asking: bool,
     /// Its worker's.
     waker: Waker,
+    /// The node is one of several, and nobody wakes its worker 0 for a message.
+    several_nodes: bool,
+    ticks: bool,
 }
 
 impl Idle {
     pub(crate) fn new(shared: &Shared, me: usize) -> Idle {
         let (crew, workers) = (shared.crew(), shared.crew().len());
-        let waker = crew.with(me, |worker| worker.waker());
+        let (waker, several_nodes, ticks) =
+            crew.with(me, |worker| (worker.waker(), worker.is_one_of_several_nodes(), worker.options.ticks));
         Idle {
             me,
             workers,
@@ -231,7 +242,17 @@ impl Idle {
             asked: me,
             busy_since: now(),
             asking: true,
+            several_nodes,
+            ticks,
         }
+    }
+    /// Worker 0 of a node among several was woken, and has overlooked it (K2 of `waker`): it attends and does not rest.
+    fn is_awaited(&self, shared: &Shared) -> bool {
+        let awaited = self.several_nodes && self.workers > 1 && self.waker.is_set();
+        if awaited {
+            shared.crew().with(self.me, |worker| worker.abi.want_attention());
+        }
+        awaited
     }
     /// The worker to ask next.
     fn next_to_ask(&mut self, shared: &Shared) -> usize {
@@ -276,7 +297,8 @@ impl Idle {
         }
         let mut timeout = self.patience;
         if home.is_some() {
-            timeout = timeout.min(crate::coordination::waker::TICK);
+            let polls = self.several_nodes && self.ticks;
+            timeout = timeout.min(if polls { MESSAGES_REST } else { crate::coordination::waker::TICK });
         }
         let wake = loop {
             match shared.team.rest(self.me, ask, Some(timeout)) {
@@ -318,6 +340,11 @@ impl Worker {
             let predicate = PredicateId::of_goal_word(goal);
             if predicate == BOTTOM {
                 if !self.next_segment() {
+                    if self.has_outward() && !self.is_single() {
+                        // Y8 of `abroad`: what resumed daemons have to tell does not wait for the end of a rest.
+                        self.abi.want_attention();
+                        continue;
+                    }
                     return Pause::Rest;
                 } else if !self.is_single() {
                     self.go_down();
@@ -418,15 +445,18 @@ impl Worker {
             self.sharing.looks();
             self.take_turn(collected);
         }
-        if self.is_one_of_several_nodes() && self.index == 0 {
-            self.attention.look_at(self.abi.heap as usize + MESSAGES_BYTES);
+        if self.is_one_of_several_nodes() {
             if self.sharing.is_shaken() {
                 self.scatter();
             }
-            look |= due || self.has_outward() || self.abi.reductions >= self.abi.reductions_limit;
+            if self.index == 0 {
+                self.attention.look_at(self.abi.heap as usize + MESSAGES_BYTES);
+                look |= due || self.abi.reductions >= self.abi.reductions_limit;
+            }
         }
         if crowd {
             self.look_at_others();
+            self.report_outward();
             let mail = self.open_mail();
             if self.sharing.take_too_many_sums() {
                 self.leave_sums();
@@ -473,6 +503,7 @@ impl Worker {
             self.abi.set_limit(self.abi.limit().min(self.attention.soon().max(needed)));
         }
         self.switch_priority();
+        look |= self.index == 0 && self.has_outward();
         look.then_some(Pause::Look)
     }
     /// Whether the program has other nodes.

@@ -24,6 +24,7 @@
 
 use crate::coordination::schedule::{now, since, thread_time};
 use crate::coordination::team::{AT_REST, Mail};
+use crate::goals::abroad::OUTWARD;
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
@@ -41,7 +42,8 @@ use term::word::Tag;
 impl Worker {
     /// Makes the goals ready that other workers sent. False if there are none.
     pub(crate) fn open_mail(&mut self) -> bool {
-        let mails = self.shared.team.take_mail(self.index);
+        let mut mails = self.shared.team.take_mail(self.index);
+        mails.retain(|mail| mail.priority != OUTWARD || !self.learn_mail(&mail.words));
         if mails.is_empty() {
             return false;
         }
@@ -64,19 +66,38 @@ impl Worker {
     }
     /// Sends a goal to another worker.
     pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
+        self.post_at(self.abi.priority, to, predicate, args);
+    }
+    /// The same with a priority.
+    pub(crate) fn post_at(&mut self, priority: i64, to: usize, predicate: PredicateId, args: &[Word]) {
         let mut words = args.to_vec();
         words.push(predicate.goal_word());
         self.statistics.mails += 1;
         self.end_solo();
-        self.shared
-            .team
-            .post(to, Mail { priority: self.abi.priority, back: false, gift: 0, giver: None, words });
+        self.shared.team.post(to, Mail { priority, back: false, gift: 0, giver: None, words });
+    }
+    /// What is told to other nodes goes to worker 0, which tells them (Y8 of `abroad`). Between reductions: what it
+    /// leads to is published.
+    pub(crate) fn report_outward(&mut self) {
+        if self.index == 0 || !self.has_outward() {
+            return;
+        }
+        self.end_solo();
+        self.publish();
+        let reports = self.abroad.take_reports();
+        self.statistics.mails += reports.len() as u64;
+        let mail = |words| Mail { priority: OUTWARD, back: false, gift: 0, giver: None, words };
+        self.shared.team.post_all(0, reports.into_iter().map(mail).collect());
     }
     /// Begins and ends being alone (B5); publishes what is to be published. Between reductions.
     pub(crate) fn look_at_others(&mut self) {
         if self.visibility.is_solo() && self.shared.team.solo_interrupted() {
             self.end_solo();
-        } else if !self.visibility.is_solo() && self.shared.team.go_solo(self.index) {
+        } else if !self.visibility.is_solo()
+            // There nobody knocks: worker 0 looks for messages now and then, which would end it again.
+            && !self.options.ticks
+            && self.shared.team.go_solo(self.index)
+        {
             self.visibility.begin_solo();
             self.set_private_base(self.heap.nursery());
         }

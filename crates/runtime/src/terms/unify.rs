@@ -7,7 +7,8 @@
 //!   lists of waiting goals, older list first, or resumes those of one of them, which then wait for the other.
 //! - U3 Of two variables, the cell with the higher address becomes a reference to the other. So references between
 //!   variables never form a circle, whoever makes them at the same time; and no old cell leads to a younger one (G6
-//!   of `spaces`). A worker alone, or to which both are private, may do otherwise.
+//!   of `spaces`). A worker alone, or to which both are private, may do otherwise; of variables that other nodes know,
+//!   Y9 of `abroad` says what becomes a reference.
 
 use crate::memory::ranges::{compare_exchange, read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -102,12 +103,18 @@ impl Worker {
     /// change).
     fn generate(&mut self, pairs: &mut Pairs<true>, variable: Word, other: Word) -> bool {
         let plain = other.tag() == Tag::Ref && read(other.address()) == UNBOUND;
-        if plain && (self.is_alone() || other.address() > variable.address()) {
+        let below = |worker: &Worker| {
+            other.address() > variable.address() || {
+                // Y9 of `abroad`.
+                worker.is_unread(read(variable.address()))
+            }
+        };
+        if plain && (self.is_alone() || below(self)) {
             let written = self.replace(other.address(), UNBOUND, variable);
             return self.unless_written(written, pairs, other, variable);
         }
-        if self.unify_unread(variable, other) {
-            return true;
+        if let Some(written) = self.unify_unread(variable, other) {
+            return self.unless_written(written, pairs, variable, other);
         }
         if self.terms.in_code {
             self.terms.put_off.push((variable, other));
@@ -202,6 +209,19 @@ impl Worker {
                 self.join(a.address(), b.address());
             }
             return true;
+        }
+        let (mut from, mut wait_from, mut to) = (from, wait_from, to);
+        if self.is_one_of_several_nodes() && !self.is_single() {
+            match self.turn_abroad((from, wait_from), (to, wait_to)) {
+                Some(true) => (from, wait_from, to) = (to, wait_to, from),
+                Some(false) => {}
+                None => {
+                    if read(from.address()) != wait_from || read(to.address()) != wait_to {
+                        pairs.push(Pair::new(a, b));
+                    }
+                    return true;
+                }
+            }
         }
         let written = self.replace(from.address(), wait_from, to);
         if wait_from != UNBOUND && written == Written::Yes {

@@ -1,9 +1,10 @@
 //! What the workers of a node share, and access to all of them for whoever may have it.
 //!
 //! Invariants:
-//! - W1 A worker is used by the thread that reduces for it, while that thread runs; by a collection's participants,
-//!   one at a time, while its thread is stopped or rests; by worker 0 while the team is quiescent; and by the node
-//!   between runs. `Team` keeps them apart (T2, T8), and in a collection the marks of what is taken do.
+//! - W1 A worker is used by the thread that reduces for it, while that thread runs (that of worker 0 between turns,
+//!   too, when it tells other nodes what happened); by a collection's participants, one at a time, while its thread is
+//!   stopped or rests; by worker 0 while the team is quiescent; and by the node between runs. `Team` keeps them apart
+//!   (T2, T8), and in a collection the marks of what is taken do.
 //! - W2 A cell at or above a worker's `private_base` in its nursery is *private*: while it is unbound, only that
 //!   worker writes it, with plain stores. Other unbound cells are *shared*: they are replaced by compare-and-swap.
 //! - W3 `private_base` moves upwards only, until a collection resets it or its worker is alone (B5 of `give`), and
@@ -156,9 +157,10 @@ impl Workers {
     pub(crate) fn crew(&self) -> Crew {
         Crew { workers: self.workers.clone() }
     }
-    /// A worker, between runs.
+    /// A worker, between runs; worker 0 between turns, too.
     pub(crate) fn get(&mut self, index: usize) -> &mut Worker {
-        // SAFETY: W1 - made by `Box::into_raw`, freed by `drop`; the node is not running anything.
+        // SAFETY: W1 - made by `Box::into_raw`, freed by `drop`; the node is not running anything, or it is worker 0
+        // and the thread that reduces for it is the caller's.
         unsafe { &mut *self.workers[index] }
     }
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {

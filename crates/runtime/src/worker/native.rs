@@ -38,7 +38,17 @@ pub struct Native {
     pub signature: term::abi::Builtin,
     /// Its code.
     pub run: Run,
-    /// It uses the outside world, or other state of the worker that has it: its goals are reduced there. Not for
-    /// guards.
-    pub home: bool,
+    /// Where its goals are reduced. Guards are evaluated anywhere.
+    pub seat: Seat,
+}
+
+/// Where goals of a builtin are reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seat {
+    /// By any worker.
+    Any,
+    /// Of a node among several, by the first worker: it looks at terms of other nodes, which that worker knows.
+    First,
+    /// By the first worker of the first node, which has the outside world.
+    Home,
 }

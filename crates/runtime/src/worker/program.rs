@@ -1,6 +1,6 @@
 //! What the runtime knows of a program: predicates, constants, and how to enter generated code.
 
-use crate::worker::native::{Native, Run};
+use crate::worker::native::{Native, Run, Seat};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use term::Atom;
@@ -44,8 +44,8 @@ pub struct NativeCode {
     pub(crate) shape: Shape,
     /// Where it may be called.
     pub place: Place,
-    /// It uses what only worker 0 has: there its goals are reduced.
-    pub home: bool,
+    /// Where its goals are reduced.
+    pub seat: Seat,
 }
 
 /// A builtin's arguments by number.
@@ -80,7 +80,7 @@ impl NativeCode {
         };
         let modes: Box<[Mode]> = native.signature.modes.bytes().map(mode).collect();
         let shape = Shape::of(&modes);
-        NativeCode { run: native.run, shape, modes, place: native.signature.place, home: native.home }
+        NativeCode { run: native.run, shape, modes, place: native.signature.place, seat: native.seat }
     }
 }
 

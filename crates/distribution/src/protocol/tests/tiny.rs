@@ -257,7 +257,7 @@ impl Tiny {
                 }
                 self.bind(a, b);
             }
-            (_, y) if plain(&y) => self.bind(b, a),
+            (_, y) if plain(&y) => _ = self.bind(b, a),
             _ => self.queue.push_back(Event::Alias(a, b)),
         }
     }
@@ -417,17 +417,22 @@ impl Store for Tiny {
     fn forget(&mut self, import: ImportId) {
         self.imports[import.0 as usize] = None;
     }
-    fn bind(&mut self, variable: usize, to: usize) {
+    fn bind(&mut self, variable: usize, to: usize) -> bool {
         let (variable, to) = (self.at(variable), self.at(to));
         let marks = match &mut self.cells[variable] {
             Cell::Variable { marks, .. } | Cell::Import { marks, .. } => std::mem::take(marks),
-            _ => return self.broken = Some("a variable was bound twice"),
+            _ => {
+                self.broken = Some("a variable was bound twice");
+                return true;
+            }
         };
         if variable == to {
-            return self.broken = Some("a variable was bound to itself");
+            self.broken = Some("a variable was bound to itself");
+            return true;
         }
         self.tell(marks);
         self.cells[variable] = Cell::Reference(to);
+        true
     }
     fn unify(&mut self, a: usize, b: usize) {
         let mut open = vec![(a, b)];

@@ -25,6 +25,7 @@
 //!   that ask for goals, which reminds others of their mail; a worker that has left the run calls `poke_again` until
 //!   all have.
 
+mod knock;
 #[cfg(all(test, models))]
 mod models;
 mod solo;
@@ -155,6 +156,8 @@ struct World {
     calm: bool,
     /// T10.
     solo: Option<usize>,
+    /// T11 of `knock`.
+    knocked: bool,
     stop: stop::Stop,
 }
 
@@ -376,6 +379,9 @@ impl Team {
             if world.stop.enter_share(me) {
                 return Wake::Share;
             }
+            if self.hears_knock(&world, me, &mut deadline) {
+                expired = true;
+            }
             if expired
                 && me != 0
                 && let Some(first) = next
@@ -391,11 +397,12 @@ impl Team {
                 }
             }
             if let Some(wake) = self.reason(&world, me, expired) {
-                if wake == Wake::Timeout && world.solo.is_some() {
+                if wake == Wake::Timeout && world.solo.is_some() && !(me == 0 && world.knocked) {
                     return Wake::Solo;
                 }
                 let calm = world.calm || self.active.load(Relaxed) == 0;
-                if world.stop.leader().is_none() && !(wake == Wake::Timeout && calm) {
+                let waits = wake == Wake::Timeout && (calm || world.solo.is_some());
+                if world.stop.leader().is_none() && !waits {
                     self.get_up(world, me, wake);
                     return wake;
                 }
@@ -447,6 +454,9 @@ impl Team {
         self.active.fetch_add(1, Relaxed);
         world.at_rest &= !bit(me);
         world.held &= !bit(me);
+        if me == 0 {
+            world.knocked = false;
+        }
         if self.hungry() & bit(me) != 0 {
             self.claim(me);
         }

@@ -6,7 +6,7 @@
 //!   run is over; a worker that has a reason says so (`interrupt_solo`). Only the solo worker ends that state, and
 //!   does so before it posts mail or rests.
 
-use super::{Relaxed, Team, bit};
+use super::{Relaxed, Team, World, bit};
 
 impl Team {
     /// T10: true if everybody else rests. The caller runs.
@@ -31,10 +31,15 @@ impl Team {
         assert_eq!(world.solo, Some(me), "T10");
         world.solo = None;
         self.solo_interrupted.store(false, Relaxed);
+        if world.knocked {
+            self.ring(world, bit(0));
+        }
     }
     /// A resting worker has a reason to reduce. If somebody is solo, that ends soon.
     pub(crate) fn interrupt_solo(&self) {
-        let world = self.world();
+        self.hurry_solo(&self.world());
+    }
+    pub(super) fn hurry_solo(&self, world: &World) {
         if let Some(solo) = world.solo {
             self.solo_interrupted.store(true, Relaxed);
             self.poke(solo);

@@ -24,7 +24,7 @@ pub(super) struct Distances {
 impl Abroad {
     /// Y7: a major collection has traced from all but the anchors. False: there is nothing to be done about these.
     pub(crate) fn begin_distances(&mut self) -> bool {
-        if self.anchors.is_empty() && self.imports.is_empty() {
+        if !self.has_order() {
             return false;
         }
         let Distances { now, before, new } = &mut self.distances;

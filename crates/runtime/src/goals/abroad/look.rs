@@ -14,6 +14,10 @@ impl Worker {
         if self.options.nodes == 1 {
             return None;
         }
+        debug_assert!(
+            self.index == 0,
+            "the builtin's goals are reduced where terms of other nodes are known"
+        );
         let imports = self.imports_in(term, deep);
         let mut wait = None;
         for &import in &imports {

@@ -1,4 +1,4 @@
-//! Terms of other nodes and for other nodes, as worker 0's heap knows them (Nakajima et al., ICOT TR-486, 1989,
+//! Terms of other nodes and for other nodes, as a node's worker 0 knows them (Nakajima et al., ICOT TR-486, 1989,
 //! section 3). What they mean, and what is said about them between nodes, is somebody else's business: this module
 //! keeps words alive and tells what happens to them.
 //!
@@ -18,10 +18,21 @@
 //!   node may give it a value.
 //! - Y6 is that of `identities`, Y7 that of `far`.
 //! - Y4 What an item of the queue holds is a root. So nothing that it names dies before it was told.
+//! - Y8 Worker 0 has the tables, and makes all records of imports and all markers. What another worker has to tell, it
+//!   keeps in a queue of its own, and sends it to worker 0 at its next attention, as mail. Such an item holds the
+//!   record, too, whose arguments stay (H6 of `suspend`): so the tables' addresses are right until worker 0 learns of
+//!   it, and an item whose record is no longer in the tables is out of date.
+//! - Y9 With several workers a variable that is neither an import nor marked becomes a reference to one that is, never
+//!   the other way round, and worker 0 alone makes one of two that are. No variable ceases to be an import or marked
+//!   while it is unbound. So references form no circle: among those that are neither, U3 of `unify` holds.
+//! - Y10 A variable that is private to another worker is not marked: one of worker 0's own stands for it, and that
+//!   worker unifies the two.
 
 mod far;
 mod identities;
 mod look;
+#[cfg(all(test, models))]
+mod models;
 pub(crate) mod state;
 #[cfg(all(test, not(models)))]
 mod tests;
@@ -30,19 +41,23 @@ pub use crate::goals::abroad::far::FAR;
 pub use crate::goals::abroad::state::Words;
 
 use crate::goals::abroad::state::{Abroad, Import, Item, Kind, place};
+use crate::goals::state::SystemGoals;
 use crate::goals::suspend::{RESUMED, record_class};
-use crate::memory::ranges::{read, write};
+use crate::memory::ranges::{compare_exchange, read, write};
 use crate::memory::tuning::LARGE_WORDS;
 use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::terms::unify::Written;
 use crate::terms::{View, deref};
-use crate::worker::{Options, Worker};
+use crate::worker::{Options, PRIORITY_MAX, Worker};
 use term::Word;
 use term::abi::PredicateId;
 use term::layout::{
     self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
-use term::word::{Tag, UNBOUND};
+use term::word::{self, Tag, UNBOUND};
 
+/// Words of a record of either predicate.
+const RECORD_WORDS: usize = SUSPENSION_ARGS + 2;
 /// The priority of the two predicates' goals, below all others.
 pub(crate) const OUTWARD: i64 = -1;
 
@@ -140,9 +155,57 @@ impl Import {
 }
 
 impl Worker {
+    /// Y8: worker 0 learns it; of others it is sent there.
     fn tell(&mut self, what: Kind, words: &[Word]) {
-        self.abroad.queue.push_back(Item { what, words: Words::from_slice(words) });
         self.abi.want_attention();
+        let item = Item { what, words: Words::from_slice(words) };
+        if self.index == 0 {
+            self.learn(item);
+        } else {
+            self.abroad.queue.push_back(item);
+        }
+    }
+    /// What a worker of this node tells: it changes the tables, and other nodes may have to be told.
+    fn learn(&mut self, Item { what, mut words }: Item) {
+        match what {
+            Kind::Wanted(import) | Kind::Bound(import) => {
+                let record = words.pop().expect("with its record").address();
+                if self.abroad.import(import) != Import::Record(record) {
+                    return;
+                }
+                if matches!(what, Kind::Bound(_)) {
+                    self.abroad.set_import(import, Import::Bound(words[0]));
+                    self.forget_arguments(record, 2);
+                }
+            }
+            Kind::Marked(export) => {
+                let record = words.pop().expect("with its record").address();
+                let anchor = self.abroad.young_anchor(export);
+                anchor.queued += 1;
+                // Another one may be of an export that had this number before.
+                if anchor.marker == record {
+                    (anchor.marker, anchor.word) = (0, words[0]);
+                }
+                self.forget_arguments(record, 2);
+            }
+            Kind::Offered(predicate) => {
+                let first = self.abroad.offered.is_empty();
+                if !self.abroad.offered.insert(predicate) || !first {
+                    return;
+                }
+            }
+            Kind::Placed(predicate) => {
+                self.abroad.placed.insert(predicate);
+                return;
+            }
+            Kind::Throw { .. } | Kind::Looked(_) | Kind::Alias => {}
+        }
+        self.abroad.queue.push_back(Item { what, words });
+    }
+    /// Y8: mail of this module's kind. Answers true.
+    pub(crate) fn learn_mail(&mut self, words: &[Word]) -> bool {
+        self.learn(Item::of_mail(words));
+        true
     }
     /// Whether something happened that was not told yet.
     pub fn has_outward(&self) -> bool {
@@ -168,17 +231,15 @@ impl Worker {
     }
     /// A goal of this predicate may be reduced at any node.
     pub(crate) fn offer(&mut self, predicate: PredicateId) {
-        if self.options.nodes == 1 {
-            return;
-        }
-        let first = self.abroad.offered.is_empty();
-        if self.abroad.offered.insert(predicate) && first {
-            self.tell(Kind::Offered, &[]);
+        if self.options.nodes > 1 && !self.abroad.offered.contains(&predicate) {
+            self.tell(Kind::Offered(predicate), &[]);
+            self.abroad.offered.insert(predicate);
         }
     }
     /// The program has placed a goal of this predicate at this node.
     pub fn place_here(&mut self, predicate: PredicateId) {
-        if self.options.balance {
+        if self.options.balance && !self.abroad.placed.contains(&predicate) {
+            self.tell(Kind::Placed(predicate), &[]);
             self.abroad.placed.insert(predicate);
         }
     }
@@ -198,42 +259,47 @@ impl Worker {
     #[cold]
     pub(crate) fn resumed_outward(&mut self, goal: Word, args: usize) {
         let (cell, number) = (read(args), read(args + 8).as_int() as u32);
-        if PredicateId::of_goal_word(goal) == self.system_goals.external {
-            self.abroad.set_import(number, Import::Bound(cell));
-            return self.tell(Kind::Bound(number), &[cell]);
-        }
-        let anchor = self.abroad.young_anchor(number);
-        anchor.queued += 1;
-        // Another one may be of an export that had this number before.
-        if anchor.marker == args - 8 * SUSPENSION_ARGS {
-            (anchor.marker, anchor.word) = (0, cell);
-        }
-        self.tell(Kind::Marked(number), &[cell]);
+        let external = PredicateId::of_goal_word(goal) == self.system_goals.external;
+        let what = if external { Kind::Bound(number) } else { Kind::Marked(number) };
+        self.tell(what, &[cell, Word::pointer(Tag::Object, args - 8 * SUSPENSION_ARGS)]);
     }
-    /// The generator of an unread import runs: its cell is empty now.
-    pub(crate) fn want_import(&mut self, cell: usize, import: u32) {
-        let record = self.hook_outward(cell, self.system_goals.external, import);
-        self.abroad.set_import(import, Import::Record(record));
-        self.tell(Kind::Wanted(import), &[Word::pointer(Tag::Ref, cell)]);
+    /// Whether an unbound cell's content is the generator of an import that nobody reads.
+    pub(crate) fn is_unread(&self, content: Word) -> bool {
+        self.has_generator(content)
+            && read(content.address() + 8 * SUSPENSION_PREDICATE) == self.system_goals.external.goal_word()
     }
-    /// Unifies an import that nobody reads with a value, or leaves to others what that means. False: it is to be
-    /// read, or is none.
-    pub(crate) fn unify_unread(&mut self, variable: Word, other: Word) -> bool {
-        let generator = read(variable.address()).address();
-        if read(generator + 8 * SUSPENSION_PREDICATE) != self.system_goals.external.goal_word() {
-            return false;
+    /// The generator of an import runs, unless another worker was first: its record is that of a goal which waits.
+    pub(crate) fn want_import(&mut self, record: usize) {
+        let [generator, suspension] =
+            [layout::GENERATOR, layout::SUSPENSION].map(|class| word::object_header(class, RECORD_WORDS - 1));
+        if self.is_alone() {
+            write(record, suspension);
+        } else if !compare_exchange(record, generator, suspension) {
+            return;
+        }
+        let import = argument(record, 1).as_int() as u32;
+        self.tell(Kind::Wanted(import), &[argument(record, 0), Word::pointer(Tag::Object, record)]);
+    }
+    /// Unifies an import that nobody reads with a value, or leaves to others what that means: what became of its cell.
+    /// `None`: it is to be read, or is none.
+    pub(crate) fn unify_unread(&mut self, variable: Word, other: Word) -> Option<Written> {
+        let content = read(variable.address());
+        if !self.is_unread(content) {
+            return None;
         }
         if other.tag() != Tag::Ref {
-            let import = argument(generator, 1).as_int() as u32;
-            self.store(variable.address(), other);
-            self.abroad.set_import(import, Import::Bound(variable));
-            self.tell(Kind::Bound(import), &[variable]);
-        } else if self.is_abroad(other) {
-            self.tell(Kind::Alias, &[variable, other]);
-        } else {
-            return false;
+            let record = content.address();
+            let import = argument(record, 1).as_int() as u32;
+            let written = self.replace(variable.address(), content, other);
+            if written == Written::Yes {
+                self.tell(Kind::Bound(import), &[variable, Word::pointer(Tag::Object, record)]);
+            }
+            return Some(written);
         }
-        true
+        self.is_abroad(other).then(|| {
+            self.tell(Kind::Alias, &[variable, other]);
+            Written::Yes
+        })
     }
     /// Two variables that goals wait for are to be one: that one first which is an import or marked. `None`: both
     /// are, and it is left to others.
@@ -246,6 +312,23 @@ impl Worker {
             (false, true) => Some([b, a]),
             _ => Some([a, b]),
         }
+    }
+    /// Y9: of two unbound cells with these contents, the first is to become a reference to the second, unless the two
+    /// change places. `None`: others make them one, or they are to be looked at again.
+    pub(crate) fn turn_abroad(&mut self, from: (Word, Word), to: (Word, Word)) -> Option<bool> {
+        let [of_from, of_to] = [from, to].map(|(_, content)| self.is_of_others(content));
+        // What was read is of the two variables only if they are unbound still.
+        if [from, to].iter().any(|(variable, content)| read(variable.address()) != *content) {
+            return None;
+        }
+        if of_from && of_to {
+            self.tell(Kind::Alias, &[from.0, to.0]);
+        }
+        (!of_from || !of_to).then_some(of_from)
+    }
+    fn is_of_others(&self, content: Word) -> bool {
+        let SystemGoals { external, exported, .. } = self.system_goals;
+        number_in(content, external).is_some() || number_in(content, exported).is_some()
     }
 }
 
@@ -333,15 +416,42 @@ impl Worker {
     /// reference. An import is read.
     pub fn mark(&mut self, variable: Word, export: u32) {
         let mut variable = deref(variable);
-        if variable.tag() == Tag::Ref && self.has_generator(read(variable.address())) {
-            self.run_generator(variable.address());
-            variable = deref(variable);
-        }
         if variable.tag() != Tag::Ref {
             return;
         }
-        let record = self.hook_outward(variable.address(), self.system_goals.exported, export);
-        self.abroad.young_anchor(export).marker = record;
+        let (record, mut foreign) = (self.record(2), None);
+        write(record + 8 * SUSPENSION_PREDICATE, self.system_goals.exported.goal_word());
+        write(record + 8 * SUSPENSION_PRIORITY, Word::small(OUTWARD));
+        write(record + 8 * (SUSPENSION_ARGS + 1), Word::small(export.into()));
+        loop {
+            variable = deref(variable);
+            write(record + 8 * SUSPENSION_NEXT, UNBOUND);
+            write(record + 8 * SUSPENSION_ARGS, variable);
+            if variable.tag() != Tag::Ref {
+                return write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+            }
+            let (cell, content) = (variable.address(), read(variable.address()));
+            if let Some(owner) = self.owner(cell) {
+                // Y10.
+                foreign = Some((owner, variable));
+                variable = self.new_variable();
+            } else if self.has_generator(content) {
+                self.run_generator(cell);
+            } else if content.tag() == Tag::Var {
+                write(record + 8 * SUSPENSION_NEXT, content);
+                if self.replace(cell, content, Word::pointer(Tag::Var, record)) == Written::Yes {
+                    break;
+                }
+            }
+        }
+        let anchor = self.abroad.young_anchor(export);
+        anchor.marker = record;
+        if anchor.root {
+            anchor.word = variable;
+        }
+        if let Some((owner, variable_there)) = foreign {
+            self.post_unify_first(owner, variable_there, variable);
+        }
     }
     /// The export of the newest marker of a variable.
     pub fn marker_of(&self, variable: Word) -> Option<u32> {
@@ -352,29 +462,34 @@ impl Worker {
         self.outward_record(deref(variable), self.system_goals.external)
     }
     fn outward_record(&self, variable: Word, predicate: PredicateId) -> Option<u32> {
-        if variable.tag() != Tag::Ref { None } else { number_in(read(variable.address()), predicate) }
+        if variable.tag() != Tag::Ref {
+            return None;
+        }
+        loop {
+            let content = read(variable.address());
+            let found = number_in(content, predicate);
+            // The records may be another goal's once a worker has bound the variable.
+            if read(variable.address()) == content {
+                return found;
+            }
+        }
     }
     /// Whether a variable is an import or marked.
     pub(crate) fn is_abroad(&self, variable: Word) -> bool {
         self.options.nodes > 1 && (self.import_of(variable).is_some() || self.marker_of(variable).is_some())
     }
-    /// A daemon of one of the two predicates waits for a cell: its record.
-    fn hook_outward(&mut self, cell: usize, predicate: PredicateId, number: u32) -> usize {
-        let record = self.record(2);
-        write(record + 8 * SUSPENSION_NEXT, read(cell));
-        write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
-        write(record + 8 * SUSPENSION_PRIORITY, Word::small(OUTWARD));
-        write(record + 8 * SUSPENSION_ARGS, Word::pointer(Tag::Ref, cell));
-        write(record + 8 * (SUSPENSION_ARGS + 1), Word::small(number.into()));
-        self.store(cell, Word::pointer(Tag::Var, record));
-        record
-    }
     /// A new variable that stands for the import of this number, which nobody reads yet.
     pub fn import(&mut self, import: u32) -> Word {
         let variable = self.new_variable();
-        self.set_generator(variable, self.system_goals.external, &[variable, Word::small(import.into())]);
-        self.abroad.set_import(import, Import::Record(read(deref(variable).address()).address()));
+        self.stand_for(variable, import);
         variable
+    }
+    fn stand_for(&mut self, variable: Word, import: u32) {
+        self.set_generator(variable, self.system_goals.external, &[variable, Word::small(import.into())]);
+        let record = read(variable.address()).address();
+        // It will be a goal that waits.
+        write(record + 8 * SUSPENSION_PRIORITY, Word::small(OUTWARD));
+        self.abroad.set_import(import, Import::Record(record));
     }
     /// What an import's variable has become; `None`: it is dead, or was forgotten.
     pub fn import_cell(&self, import: u32) -> Option<Word> {
@@ -397,19 +512,37 @@ impl Worker {
     }
     /// An unbound variable becomes a reference to a term, or gets it for its value. Goals that wait for it go on, and
     /// wait for the other one if that is a variable. Nothing is told of the import that it stands for: the caller
-    /// forgets it.
-    pub fn become_reference(&mut self, variable: Word, to: Word) {
-        let (variable, to) = (deref(variable), deref(to));
-        if variable == to || variable.tag() != Tag::Ref {
-            return;
+    /// forgets it. False: another worker was first, or has the variable for itself; then the two are unified.
+    pub fn become_reference(&mut self, variable: Word, to: Word) -> bool {
+        loop {
+            let (variable, to) = (deref(variable), deref(to));
+            if variable == to {
+                return false;
+            }
+            if variable.tag() != Tag::Ref {
+                self.unify(variable, to);
+                return false;
+            }
+            let waiting = read(variable.address());
+            if waiting.tag() != Tag::Var {
+                continue;
+            }
+            match self.replace(variable.address(), waiting, to) {
+                Written::Yes => {
+                    self.let_go(waiting);
+                    return true;
+                }
+                Written::Changed => {}
+                Written::Foreign(owner) => {
+                    self.post_unify_first(owner, variable, to);
+                    return false;
+                }
+            }
         }
-        let cell = variable.address();
-        let waiting = read(cell);
-        self.store(cell, to);
-        if waiting == UNBOUND {
-            return;
-        }
-        if self.has_generator(waiting) {
+    }
+    /// What waited for a variable goes on, but for what would tell of an import.
+    fn let_go(&mut self, waiting: Word) {
+        if waiting == UNBOUND || self.has_generator(waiting) {
             return;
         }
         if let Some(import) = number_in(waiting, self.system_goals.external)
@@ -418,6 +551,10 @@ impl Worker {
             write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
         }
         self.resume(waiting);
+    }
+    /// Another worker unifies two terms before anything else.
+    fn post_unify_first(&mut self, owner: usize, a: Word, b: Word) {
+        self.post_at(PRIORITY_MAX, owner, self.system_goals.unify, &[a, b]);
     }
     /// Y4: until the next item, or until it is released, what the last one named is a root.
     fn finish_told(&mut self, export: Option<u32>) {
@@ -441,7 +578,8 @@ impl Worker {
                 Outward::Marked { export }
             }
             Kind::Alias => Outward::Alias { a: words[0], b: words[1] },
-            Kind::Offered => Outward::Offered,
+            Kind::Offered(_) => Outward::Offered,
+            Kind::Placed(_) => unreachable!("others need not know"),
         })
     }
 }

@@ -61,14 +61,14 @@ pub(super) struct Listed {
     listed: bool,
 }
 
-/// An item of the queue.
+/// An item of the queue. Y8: of another worker's queue it has the record for its last word, if it is about one.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) what: Kind,
     pub(super) words: Words,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Throw { node: u32, priority: i64, predicate: PredicateId },
     Wanted(u32),
@@ -76,7 +76,44 @@ pub(super) enum Kind {
     Bound(u32),
     Marked(u32),
     Alias,
-    Offered,
+    Offered(PredicateId),
+    Placed(PredicateId),
+}
+
+/// Words of mail that say what kind of item it is.
+const KIND_WORDS: usize = 4;
+
+impl Item {
+    /// As mail to worker 0: the words, and what kind of item it is as integers.
+    fn into_mail(self) -> Vec<Word> {
+        let kind = match self.what {
+            Kind::Throw { node, priority, predicate } => [0, node.into(), predicate.0.into(), priority],
+            Kind::Wanted(import) => [1, import.into(), 0, 0],
+            Kind::Bound(import) => [2, import.into(), 0, 0],
+            Kind::Marked(export) => [3, export.into(), 0, 0],
+            Kind::Alias => [4, 0, 0, 0],
+            Kind::Offered(predicate) => [5, predicate.0.into(), 0, 0],
+            Kind::Placed(predicate) => [6, predicate.0.into(), 0, 0],
+            Kind::Looked(import) => [7, import.into(), 0, 0],
+        };
+        self.words.into_iter().chain(kind.map(Word::small)).collect()
+    }
+    pub(super) fn of_mail(words: &[Word]) -> Item {
+        let (words, kind) = words.split_at(words.len() - KIND_WORDS);
+        let [kind, number, second, priority] = [0, 1, 2, 3].map(|i| kind[i].as_int());
+        let number = number as u32;
+        let what = match kind {
+            0 => Kind::Throw { node: number, priority, predicate: PredicateId(second as u32) },
+            1 => Kind::Wanted(number),
+            2 => Kind::Bound(number),
+            3 => Kind::Marked(number),
+            4 => Kind::Alias,
+            5 => Kind::Offered(PredicateId(number)),
+            6 => Kind::Placed(PredicateId(number)),
+            _ => Kind::Looked(number),
+        };
+        Item { what, words: Words::from_slice(words) }
+    }
 }
 
 /// What is known of an import that somebody looks at.
@@ -96,7 +133,10 @@ pub(crate) struct Abroad {
     /// Y1.
     young_anchors: Vec<u32>,
     young_imports: Vec<u32>,
+    /// Of worker 0: what is to be told to other nodes; of others: what is to be sent to it (Y8).
     pub(super) queue: VecDeque<Item>,
+    /// Y5: of the collection that is about to begin.
+    awaited: Vec<Word>,
     /// The export that the last item taken from the queue named as marked: it counts as queued until the next is taken.
     pub(super) told: Option<u32>,
     /// What the last collections found: imports, and exports.
@@ -140,12 +180,25 @@ impl Abroad {
     pub(super) fn import(&self, import: u32) -> Import {
         self.imports.get(import as usize).map_or(Import::Free, |entry| entry.import)
     }
-    /// Y5: variables that are roots. To be asked before anything is moved.
-    pub(crate) fn awaited(&self, major: bool) -> Vec<Word> {
-        if major {
-            return self.imports.iter().filter_map(|entry| entry.import.awaited()).collect();
-        }
-        self.young_imports.iter().filter_map(|&import| self.import(import).awaited()).collect()
+    /// Y5: finds the variables that are roots of the next collection, before anything is moved.
+    pub(crate) fn find_awaited(&mut self, major: bool) {
+        self.awaited = if major {
+            self.imports.iter().filter_map(|entry| entry.import.awaited()).collect()
+        } else {
+            self.young_imports.iter().filter_map(|&import| self.import(import).awaited()).collect()
+        };
+    }
+    /// Y5: these.
+    pub(crate) fn take_awaited(&mut self) -> Vec<Word> {
+        std::mem::take(&mut self.awaited)
+    }
+    /// Y7: whether a major collection is to trace in order of distance, which one collector alone can do.
+    pub(crate) fn has_order(&self) -> bool {
+        !self.anchors.is_empty() || !self.imports.is_empty()
+    }
+    /// Y8: all items, as mail to worker 0.
+    pub(crate) fn take_reports(&mut self) -> Vec<Vec<Word>> {
+        self.queue.drain(..).map(Item::into_mail).collect()
     }
     /// Y1, Y4: the words that collections trace from; `trace` replaces a word. `ordered`: without anchors that only
     /// other nodes hold, which follow in their order (Y7).
