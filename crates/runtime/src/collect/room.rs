@@ -4,15 +4,15 @@
 //!
 //! | what | counts |
 //! |---|---|
-//! | old objects, survivors, nurseries | twice |
-//! | large objects, ready goals, lists of records and of remembered slots, what builtins keep beside the heap | once |
+//! | old objects, survivors, nurseries, lists of remembered slots | twice |
+//! | large objects, ready goals, lists of records, what builtins keep beside the heap | once |
 //!
-//! Half of what is left of twice the limit is the *room* for what is young. Invariant:
+//! Half of what is left of twice the limit (and a little more) is the *room* for what is young. Invariant:
 //! - F9 After a collection all nurseries together have half of the room, and so have pages of survivor areas that are
 //!   kept for the next one. A collection that begins without room is a major one, and one that leaves none ends the
 //!   program.
 
-use crate::memory::tuning::{LARGE_WORDS, ROOM_PART_LEFT, ROOM_PART_MIN, ROOT_BYTES, SHARE_MIN};
+use crate::memory::tuning::{LARGE_WORDS, ROOM_PART_LEFT, ROOM_PART_MIN, ROOM_SPARE, ROOT_BYTES, SHARE_MIN};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
@@ -30,18 +30,18 @@ pub(super) struct InUse {
 impl InUse {
     /// What is in use now, while no worker reduces, and `nurseries` bytes of nurseries.
     pub(super) fn now(shared: &Shared, nurseries: usize) -> InUse {
-        let (mut young, mut listed) = (nurseries, 0);
+        let (mut young, mut records) = (nurseries, 0);
         shared.crew().each(|worker| {
-            young += 8 * worker.heap.survivor_words();
-            listed += worker.listed_bytes();
+            young += 8 * (worker.heap.survivor_words() + worker.heap.remembered.len());
+            records += 8 * worker.waiting.registry.count();
         });
         let old = shared.spaces.old.used_bytes();
         let counted = shared.crew().with(0, |worker| worker.bytes_in_use());
-        InUse { copied: old + young, stays: counted - old + listed }
+        InUse { copied: old + young, stays: counted - old + records }
     }
     /// Bytes that may be allocated and stay alive until there is no room for copies.
     pub(super) fn room(self, limit: usize) -> usize {
-        (2 * limit).saturating_sub(2 * self.copied + self.stays) / 2
+        (2 * limit + ROOM_SPARE).saturating_sub(2 * self.copied + self.stays) / 2
     }
     /// F9: there is so little room that only a major collection can help.
     pub(super) fn is_tight(self, limit: usize) -> bool {
@@ -107,9 +107,5 @@ impl Worker {
     pub(super) fn heap_bytes(&self) -> usize {
         let kept = self.shared.kept.load(Relaxed) + self.roots.words().len() * ROOT_BYTES;
         self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
-    }
-    /// Bytes of its lists of records that wait and of remembered slots. The latter are written anew by a collection.
-    fn listed_bytes(&self) -> usize {
-        8 * (self.waiting.registry.count() + 2 * self.heap.remembered.len())
     }
 }

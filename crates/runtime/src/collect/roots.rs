@@ -56,7 +56,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         for goals in worker.goals.buckets_mut() {
             self.roots(goals);
         }
-        self.records.extend(worker.waiting.registry.take(MAJOR).map(|records| (worker.index, records)));
+        let lists = worker.waiting.registry.take(MAJOR);
+        self.records.extend(lists.into_iter().map(|records| (worker.index, records)));
     }
     /// Y7 of `far`: what other nodes hold, the nearest first.
     pub(super) fn by_distance(&mut self, crew: &Crew) {
@@ -115,7 +116,13 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     /// The records of its workers. Most of them were copied by then, near what leads to them.
     pub(super) fn own_records(&mut self) {
-        for (of, records) in std::mem::take(&mut self.records) {
+        let mut lists = std::mem::take(&mut self.records).into_iter();
+        while let Some((of, records)) = lists.next() {
+            if self.somebody_searches()
+                && let Some((of, records)) = lists.next_back()
+            {
+                self.give(Work::Records { of, records });
+            }
             self.records_of(of, records);
         }
     }
@@ -148,7 +155,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
         }
         records.truncate(old);
-        self.waiting.push(Waiting { of, registry: Registry { young, old: records }, daemons });
+        self.waiting.push(Waiting { of, registry: Registry::new(young, records), daemons });
     }
     /// Where a record is that waits; `None` if it was resumed, or is a daemon to which nothing has led yet.
     #[inline(always)]
@@ -173,8 +180,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         let waiting = std::mem::take(&mut self.waiting);
         let with_daemons = |Waiting { of, mut registry, daemons }| {
             for header in daemons.into_iter().map(read).filter(|&header| forwards_all(header)) {
-                let record = target(header);
-                if self.is_young(record) { &mut registry.young } else { &mut registry.old }.push(record);
+                registry.enter(target(header), !self.is_young(target(header)));
             }
             (of, registry)
         };

@@ -51,14 +51,13 @@ impl Worker {
     /// Records of goals that wait and are no daemons, oldest first.
     pub(crate) fn waiting_goals(&mut self) -> impl Iterator<Item = usize> {
         self.register();
-        let records = self.waiting.registry.old.iter().chain(&self.waiting.registry.young).copied();
-        records.filter(|&record| self.waits_for_ever(record))
+        self.waiting.registry.records().filter(|&record| self.waits_for_ever(record))
     }
     /// Words of the records of goals that wait, daemons among them.
     pub(crate) fn waiting_words(&self) -> usize {
-        let records = self.waiting.registry.old.iter().chain(&self.waiting.registry.young);
-        let waiting = records.filter(|&&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
-        waiting.map(|&record| 1 + word::header_size(read(record))).sum()
+        let records = self.waiting.registry.records();
+        let waiting = records.filter(|&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
+        waiting.map(|record| 1 + word::header_size(read(record))).sum()
     }
     fn suspended_goal(&self, names: &mut Names, record: usize) -> SuspendedGoal {
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));

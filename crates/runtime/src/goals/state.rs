@@ -271,19 +271,45 @@ impl Turns {
 pub(crate) struct Registry {
     /// Not in old space when it was entered here.
     pub(crate) young: Vec<usize>,
-    /// In old space.
-    pub(crate) old: Vec<usize>,
+    /// In old space: in lists that are not joined if they are long, since there may be millions of records, and to copy
+    /// their list takes as much memory again.
+    old: Vec<Vec<usize>>,
 }
 
+/// Records of the longest list that two are joined to.
+const LIST_MAX: usize = 64 << 10;
+
 impl Registry {
-    /// Takes the records that a collection looks at: the young ones, or all.
-    pub(crate) fn take(&mut self, all: bool) -> impl Iterator<Item = Vec<usize>> + use<> {
-        let old = if all { std::mem::take(&mut self.old) } else { Vec::new() };
-        [old, std::mem::take(&mut self.young)].into_iter().filter(|records| !records.is_empty())
+    /// Records that are young, and a list of those that are not.
+    pub(crate) fn new(young: Vec<usize>, old: Vec<usize>) -> Registry {
+        let mut registry = Registry { young, old: Vec::new() };
+        registry.enter_old(old);
+        registry
     }
-    /// All records.
+    /// Enters a record that is in old space or is not.
+    pub(crate) fn enter(&mut self, record: usize, old: bool) {
+        if old {
+            self.enter_old(vec![record]);
+        } else {
+            self.young.push(record);
+        }
+    }
+    fn enter_old(&mut self, mut records: Vec<usize>) {
+        match self.old.last_mut() {
+            Some(last) if last.len() + records.len() <= LIST_MAX => last.append(&mut records),
+            _ if records.is_empty() => {}
+            _ => self.old.push(records),
+        }
+    }
+    /// Takes the records that a collection looks at: the young ones, or all.
+    pub(crate) fn take(&mut self, all: bool) -> Vec<Vec<usize>> {
+        let mut lists = if all { std::mem::take(&mut self.old) } else { Vec::new() };
+        lists.push(std::mem::take(&mut self.young));
+        lists
+    }
+    /// All records, the old ones first.
     pub(crate) fn records(&self) -> impl Iterator<Item = usize> {
-        self.young.iter().chain(&self.old).copied()
+        self.old.iter().flatten().chain(&self.young).copied()
     }
     /// How many are young.
     pub(crate) fn young_count(&self) -> usize {
@@ -291,17 +317,12 @@ impl Registry {
     }
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.young.len() + self.old.len()
+        self.young.len() + self.old.iter().map(Vec::len).sum::<usize>()
     }
-    /// Adds those of another registry. What is large is not copied: there are as many as there are goals that wait.
-    pub(crate) fn append(&mut self, others: Registry) {
-        for (mine, mut others) in [(&mut self.young, others.young), (&mut self.old, others.old)] {
-            if mine.is_empty() {
-                *mine = others;
-            } else {
-                mine.append(&mut others);
-            }
-        }
+    /// Adds those of another registry.
+    pub(crate) fn append(&mut self, mut others: Registry) {
+        self.young.append(&mut others.young);
+        others.old.into_iter().for_each(|records| self.enter_old(records));
     }
 }
 

@@ -320,8 +320,9 @@ impl Worker {
     /// No goal waits any more; variables may still lead to the records, which count as resumed (H3).
     pub(crate) fn forget_waiting(&mut self) {
         self.register();
-        let records = self.waiting.registry.old.drain(..).chain(self.waiting.registry.young.drain(..));
-        records.for_each(|record| write(record + 8 * SUSPENSION_PREDICATE, RESUMED));
+        for record in self.waiting.registry.take(true).into_iter().flatten() {
+            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+        }
     }
 }
 

@@ -119,6 +119,8 @@ pub(crate) const ROOT_BYTES: usize = 64;
 pub(crate) const ROOM_PART_MIN: usize = 64;
 /// Part of the heap limit below which the room that a major collection leaves ends the program.
 pub(crate) const ROOM_PART_LEFT: usize = 32;
+/// Bytes that may be in use beyond twice the heap limit. The process needs about 12 MB of the 32 MB that are promised.
+pub(crate) const ROOM_SPARE: usize = 8 << 20;
 /// Bytes of a worker's nursery however little room there is.
 pub(crate) const SHARE_MIN: usize = 64 << 10;
 
