@@ -218,7 +218,8 @@ fn children(x: &Value, y: &Value) -> Option<Vec<(Id, Id)>> {
     let same = match (x, y) {
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Big(a), Value::Big(b)) => a == b,
-        (Value::Float(a), Value::Float(b)) => a == b,
+        // Not-a-number is the same term as itself, though it is no number that equals one.
+        (Value::Float(a), Value::Float(b)) => a == b || a.to_bits() == b.to_bits(),
         (Value::Atom(a), Value::Atom(b)) | (Value::Module(a), Value::Module(b)) => a == b,
         (Value::String(a), Value::String(b)) => a == b,
         (Value::Handle(a), Value::Handle(b)) => a == b,

@@ -167,7 +167,10 @@ impl Worker {
                 self.string_length(a) == self.string_length(b)
                     && self.compare_strings(a, b).is_some_and(|(ordering, _)| ordering.is_eq())
             }
-            layout::FLOAT => self.float_value(a) == self.float_value(b),
+            // Not-a-number is the same term as itself, though it is no number that equals one.
+            layout::FLOAT => {
+                self.float_value(a) == self.float_value(b) || same_words(a.address(), b.address())
+            }
             layout::BIGINT | layout::PREDICATE | layout::MODULE => same_words(a.address(), b.address()),
             ClassId(_) => false,
         }
