@@ -42,6 +42,7 @@ const USAGE: u8 = 2;
 static ALLOCATOR: runtime::refused::Allocator = runtime::refused::Allocator;
 
 fn main() -> ExitCode {
+    runtime::refused::give_back_large();
     ending::on_panic();
     ending::on_refused_memory();
     allow_descriptors();

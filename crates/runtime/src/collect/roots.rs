@@ -7,7 +7,7 @@ use crate::goals::abroad::FAR;
 use crate::goals::state::Registry;
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::{Range, prefetch, read};
-use crate::memory::tuning::{FETCHED_ROOTS_AHEAD, SHARED_ROOTS, SHARED_WORDS};
+use crate::memory::tuning::{FETCHED_ROOTS_AHEAD, SHARED_ROOTS, SHARED_WORDS, SLOTS_KEPT};
 use crate::worker::Worker;
 use crate::worker::all::Crew;
 use term::Word;
@@ -43,6 +43,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             self.slots(&slots);
         }
         slots.clear();
+        slots.shrink_to(SLOTS_KEPT);
         worker.heap.remembered = slots;
         self.roots(worker.roots.words_mut());
         self.roots(&mut awaited);
@@ -151,10 +152,14 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             if SHARED && next.is_multiple_of(SHARED_ROOTS) && left > SHARED_ROOTS && self.somebody_searches()
             {
                 let far = records.split_off(next + left / 2);
+                records.shrink_to_fit();
                 self.give(Work::Records { of, records: far });
             }
         }
+        // The list may be kept for long.
         records.truncate(old);
+        records.shrink_to_fit();
+        young.shrink_to_fit();
         self.waiting.push(Waiting { of, registry: Registry::new(young, records), daemons });
     }
     /// Where a record is that waits; `None` if it was resumed, or is a daemon to which nothing has led yet.

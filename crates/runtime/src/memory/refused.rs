@@ -47,6 +47,19 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// What is given back to the allocator in pieces of this many bytes or more goes back to the system at once.
+const GIVEN_BACK_BYTES: libc::c_int = 128 << 10;
+
+/// From now on large pieces of memory that are freed go back to the system. By itself the GNU library keeps pieces of
+/// up to 32 MB once one was freed, in each thread: lists of records that wait would take several times their size.
+pub fn give_back_large() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: M4 - it changes a parameter of the system's allocator, and is safe to call from any thread.
+    let taken = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_BYTES) };
+    #[cfg(target_env = "gnu")]
+    debug_assert_eq!(taken, 1, "it takes up to 32 MB");
+}
+
 /// From now on an abort after a refusal writes `message` to standard error and ends the process with this exit code.
 pub fn exit_when_refused(message: &'static str, code: i32) -> std::io::Result<()> {
     let action = move || {

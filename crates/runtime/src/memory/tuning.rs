@@ -121,6 +121,8 @@ pub(crate) const ROOM_PART_MIN: usize = 64;
 pub(crate) const ROOM_PART_LEFT: usize = 32;
 /// Bytes that may be in use beyond twice the heap limit. The process needs about 12 MB of the 32 MB that are promised.
 pub(crate) const ROOM_SPARE: usize = 8 << 20;
+/// Places in a worker's list of remembered slots that it keeps from one collection to the next.
+pub(crate) const SLOTS_KEPT: usize = 16 << 10;
 /// Bytes of a worker's nursery however little room there is.
 pub(crate) const SHARE_MIN: usize = 64 << 10;
 
