@@ -125,7 +125,7 @@ impl Identities {
         self.young = numbers;
     }
     /// Entries that the next minor collection looks at.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn young(&self) -> usize {
         self.young.len()
     }
