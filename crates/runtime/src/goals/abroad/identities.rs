@@ -125,7 +125,7 @@ impl Identities {
         self.young = numbers;
     }
     /// Entries that the next minor collection looks at.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, not(models)))]
     pub(super) fn young(&self) -> usize {
         self.young.len()
     }
