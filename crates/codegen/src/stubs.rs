@@ -108,8 +108,8 @@ pub(crate) enum Leave {
     Native,
     /// Returns `Status::Fail`.
     Fail,
-    /// Suspends the goal on top of the stack, which has so many arguments, on what is `pending`, then starts the next
-    /// one.
+    /// Suspends the goal on top of the stack, which has this number of arguments, on what is `pending`, then starts the
+    /// next one.
     Suspend(usize),
 }
 

@@ -5,7 +5,7 @@
 
 mod model;
 
-use super::{Mode, Rule};
+use super::{Counters, Mode, Rule};
 use explorer::{Model, breadth_first, walk, walks};
 use model::{Case, Op};
 use std::ops::Range;
@@ -200,12 +200,8 @@ fn without_acquires_a_stale_page_is_read() {
     breaks(Rule::Acquire, &[0], Mode::Invalidate, programs);
 }
 
-#[test]
-fn a_message_to_each_home_asks_for_all_pages_that_are_missing() {
-    let touches = [Touch(0, 69, false), Touch(0, 69, true), Barrier];
-    let mut homes = vec![0; 66];
-    homes.extend([2; 4]);
-    let case = case(&homes, Mode::Invalidate, [&[Barrier], &touches, &[Barrier]]);
+/// What each node has counted at the end of a run.
+fn counted(case: &Case) -> Vec<Counters> {
     let mut state = case.start();
     let mut actions = Vec::new();
     loop {
@@ -214,7 +210,16 @@ fn a_message_to_each_home_asks_for_all_pages_that_are_missing() {
         let Some(action) = actions.first() else { break };
         case.step(&mut state, action).expect("nothing breaks");
     }
-    let counters = Case::counters(&state);
+    Case::counters(&state)
+}
+
+#[test]
+fn a_message_to_each_home_asks_for_all_pages_that_are_missing() {
+    let touches = [Touch(0, 69, false), Touch(0, 69, true), Barrier];
+    let mut homes = vec![0; 66];
+    homes.extend([2; 4]);
+    let case = case(&homes, Mode::Invalidate, [&[Barrier], &touches, &[Barrier]]);
+    let counters = counted(&case);
     // 64 pages at most in one.
     assert_eq!((counters[1].misses, counters[1].fetches), (70, 3));
 }
@@ -223,15 +228,7 @@ fn a_message_to_each_home_asks_for_all_pages_that_are_missing() {
 fn what_is_counted_is_what_happened() {
     let programs: [&[Op]; 2] = [&[Barrier, Read(0, 0)], &[Write(0, 0, 1), Barrier, Read(0, 0)]];
     let case = case(&[0], Mode::Invalidate, programs);
-    let mut state = case.start();
-    let mut actions = Vec::new();
-    loop {
-        actions.clear();
-        case.actions(&state, &mut actions);
-        let Some(action) = actions.first() else { break };
-        case.step(&mut state, action).expect("nothing breaks");
-    }
-    let [home, writer] = Case::counters(&state)[..] else { panic!("two nodes") };
+    let [home, writer] = counted(&case)[..] else { panic!("two nodes") };
     assert_eq!((writer.misses, writer.twins, writer.diffs, home.applied), (1, 1, 1, 1));
     assert_eq!((home.multicasts, home.misses), (0, 0), "{home:?}");
     assert_eq!(walk(&case, 1, 1000).map(|walked| walked.ended), Ok(1));
