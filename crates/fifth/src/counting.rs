@@ -41,7 +41,10 @@ pub(crate) fn count(executable: &Path, experiment: &str) -> anyhow::Result<Vec<u
 fn follow(child: &mut Child) -> anyhow::Result<Vec<u64>> {
     let process = Pid::from_raw(i32::try_from(child.id())?);
     ptrace::attach(process).context("this system does not let a process follow another (ptrace)")?;
-    waitpid(process, None)?;
+    // A process that begins its program just now shows that first (SIGTRAP): the stop of `attach` itself is no mark.
+    while !matches!(waitpid(process, None)?, WaitStatus::Stopped(_, Signal::SIGSTOP)) {
+        ptrace::cont(process, None)?;
+    }
     drop(child.stdin.take());
     let mut counts = Vec::new();
     while run_to_mark(process, ptrace::cont::<Option<Signal>>)?.is_some() {
