@@ -130,40 +130,53 @@ impl Lower<'_, '_> {
         self.enter_block(go);
     }
 
-    /// Moves the goal on top of the stack. The node comes first: what goes to another priority is no longer on top. A
-    /// helper that took the goal away ends it.
+    /// Moves the goal on top of the stack. A node and a priority go to one helper: what went to either is no longer on
+    /// top, and the goal takes its priority along to another node. A helper that took the goal away ends it.
     fn place(&mut self, places: &[Place]) {
-        let nodes = places.iter().filter(|place| matches!(place, Place::Node(_)));
-        let priorities = places.iter().filter(|place| !matches!(place, Place::Node(_)));
+        let mut nodes = places.iter().filter_map(|place| match *place {
+            Place::Node(operand) => Some(operand),
+            Place::Priority(_) | Place::Lower(_) => None,
+        });
+        let mut priorities = places.iter().filter_map(|place| match *place {
+            Place::Priority(operand) => Some((0, operand)),
+            Place::Lower(operand) => Some((1, operand)),
+            Place::Node(_) => None,
+        });
         let done = self.b.create_block();
         self.flush();
         let before = self.b.use_var(self.goals);
-        for (index, place) in nodes.chain(priorities).enumerate() {
-            if index > 0 {
+        let mut moves = std::iter::from_fn(|| match (nodes.next(), priorities.next()) {
+            (None, None) => None,
+            both => Some(both),
+        });
+        let mut next_move = moves.next();
+        while let Some((node, priority)) = next_move {
+            let node = node.map(|operand| self.operand(operand));
+            let priority = priority.map(|(how, operand)| (how, self.operand(operand)));
+            self.store_state();
+            let priority = priority.map(|(how, amount)| (self.b.ins().iconst(I64, how), amount));
+            match (node, priority) {
+                (Some(node), Some((how, amount))) => {
+                    self.call_helper(Helper::MoveToPlace, &[node, how, amount]);
+                }
+                (Some(node), None) => {
+                    self.call_helper(Helper::MoveToNode, &[node]);
+                }
+                (None, Some((how, amount))) => {
+                    self.call_helper(Helper::MoveToPriority, &[how, amount]);
+                }
+                (None, None) => {}
+            }
+            self.reload_heap();
+            self.reload_goals();
+            next_move = moves.next();
+            if next_move.is_some() {
                 let next = self.b.create_block();
                 let goals = self.b.use_var(self.goals);
                 let stayed = self.b.ins().icmp(IntCC::Equal, goals, before);
                 self.b.ins().brif(stayed, next, &[], done, &[]);
                 self.enter_block(next);
             }
-            let (how, operand) = match *place {
-                Place::Priority(operand) => (Some(0), operand),
-                Place::Lower(operand) => (Some(1), operand),
-                Place::Node(operand) => (None, operand),
-            };
-            let operand = self.operand(operand);
-            self.store_state();
-            match how {
-                Some(how) => {
-                    let how = self.b.ins().iconst(I64, how);
-                    self.call_helper(Helper::MoveToPriority, &[how, operand]);
-                }
-                None => {
-                    self.call_helper(Helper::MoveToNode, &[operand]);
-                }
-            }
-            self.reload_heap();
-            self.reload_goals();
         }
         self.b.ins().jump(done, &[]);
         self.enter_block(done);

@@ -47,10 +47,11 @@ pub(crate) enum Helper {
     MoveToNode,
     GrowGoals,
     Pend,
+    MoveToPlace,
 }
 
 impl Helper {
-    pub(crate) const ALL: [Helper; 11] = [
+    pub(crate) const ALL: [Helper; 12] = [
         Helper::Unify,
         Helper::Remember,
         Helper::Arith,
@@ -62,6 +63,7 @@ impl Helper {
         Helper::MoveToNode,
         Helper::GrowGoals,
         Helper::Pend,
+        Helper::MoveToPlace,
     ];
 
     /// Where its address lies in the worker.
@@ -79,6 +81,7 @@ impl Helper {
                 Helper::MoveToNode => offset_of!(Helpers, move_to_node),
                 Helper::GrowGoals => offset_of!(Helpers, grow_goals),
                 Helper::Pend => offset_of!(Helpers, pend),
+                Helper::MoveToPlace => offset_of!(Helpers, move_to_place),
             }
     }
 
@@ -88,7 +91,7 @@ impl Helper {
             Helper::GrowGoals => 0,
             Helper::Remember | Helper::Guard | Helper::MoveToNode => 1,
             Helper::Builtin | Helper::MoveToPriority | Helper::Pend => 2,
-            Helper::Unify | Helper::GuardArith | Helper::Compare => 3,
+            Helper::Unify | Helper::GuardArith | Helper::Compare | Helper::MoveToPlace => 3,
             Helper::Arith => 4,
         }
     }

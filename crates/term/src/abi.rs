@@ -334,6 +334,9 @@ pub struct Helpers {
     /// The goal on top of the stack has `@node(N)`; N is the second operand. On one node: keeps the goal, but if N is
     /// unbound the goal waits for it. Uses and changes both.
     pub move_to_node: unsafe extern "C" fn(*mut WorkerAbi, Word),
+    /// The goal on top of the stack has `@node(N)`, the second operand, and a priority, the others as of
+    /// `move_to_priority`: it goes to both, whichever of the two has to be waited for. Uses and changes both.
+    pub move_to_place: unsafe extern "C" fn(*mut WorkerAbi, Word, u64, Word),
     /// Goal stack at its limit: makes room for at least [`GOAL_SLACK_WORDS`] more. Uses and changes goals.
     pub grow_goals: unsafe extern "C" fn(*mut WorkerAbi),
 }

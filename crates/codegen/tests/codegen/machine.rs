@@ -119,6 +119,9 @@ unsafe extern "C" fn move_to_node(worker: *mut WorkerAbi, value: Word) {
         unsafe { (*worker).goals = (*worker).goals.sub(1) };
     }
 }
+unsafe extern "C" fn move_to_place(_: *mut WorkerAbi, node: Word, how: u64, value: Word) {
+    say(format!("node {node:?} priority {how} {value:?}"));
+}
 unsafe extern "C" fn grow_goals(worker: *mut WorkerAbi) {
     say("grow".into());
     // SAFETY: as above; the machine's stack is large enough for every test.
@@ -197,6 +200,7 @@ impl Machine {
             suspend,
             move_to_priority,
             move_to_node,
+            move_to_place,
             grow_goals,
             pend,
         };

@@ -433,13 +433,15 @@ fn goals_are_pushed_placed_and_the_stack_grows() {
     let ops = vec![
         push(vec![]),
         push(vec![Place::Priority(v(0)), Place::Node(Operand::Int(2))]),
-        push(vec![Place::Lower(Operand::Int(3)), Place::Node(Operand::Int(-1))]),
+        push(vec![Place::Node(Operand::Int(-1))]),
+        push(vec![Place::Node(Operand::Int(4)), Place::Lower(Operand::Int(3))]),
+        push(vec![Place::Lower(Operand::Int(3))]),
     ];
     let mut m = machine(component(1, 0, vec![(ops, End::Proceed)]));
     assert_eq!(m.solve(P, &[Word::small(5)]), 1);
-    // The goal that the node's helper took away got no priority.
-    assert_eq!(m.log(), ["node 2", "priority 0 5", "node -1"]);
-    assert_eq!(m.depth(), 3);
+    // A goal that goes to another node takes its priority along, whichever of the two stands first.
+    assert_eq!(m.log(), ["node 2 priority 0 5", "node -1", "node 4 priority 1 3", "priority 1 3"]);
+    assert_eq!(m.depth(), 5);
     m.worker.goals_limit = 0;
     assert_eq!(m.solve(P, &[Word::small(5)]), 1);
     assert_eq!(m.log()[0], "grow");

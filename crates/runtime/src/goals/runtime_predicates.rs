@@ -65,15 +65,17 @@ impl Worker {
         args: &[Word],
     ) -> Option<(PredicateId, Vec<Word>)> {
         let system = &self.system_goals;
-        match *args {
+        let (predicate, args) = match *args {
             [_, _, predicate_word, goal] if predicate == system.at_priority => {
-                Some(stored_goal(self, deref(predicate_word), deref(goal)))
+                stored_goal(self, deref(predicate_word), deref(goal))
             }
             [_, predicate_word, goal] if predicate == system.at_node || predicate == system.at_position => {
-                Some(stored_goal(self, deref(predicate_word), deref(goal)))
+                stored_goal(self, deref(predicate_word), deref(goal))
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        // What waits for its priority may have a node, too.
+        Some(self.placed_goal(predicate, &args).unwrap_or((predicate, args)))
     }
 }
 

@@ -4,6 +4,7 @@
 //! Invariant E6: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
 //! meanwhile, and has stored what the helper's description says (C2).
 
+use crate::goals::runtime_predicates::target_priority;
 use crate::memory::ranges::{at, read};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::deref;
@@ -33,6 +34,7 @@ pub(crate) const HELPERS: Helpers = Helpers {
     suspend,
     move_to_priority,
     move_to_node,
+    move_to_place,
     grow_goals,
     pend,
 };
@@ -248,23 +250,12 @@ unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Wo
     let amount = deref(amount);
     match amount.tag() {
         Tag::Int => {
-            let priority =
-                crate::goals::runtime_predicates::target_priority(worker.abi.priority, kind, amount.as_int());
-            if priority != worker.abi.priority {
-                let top = worker.abi.goals as usize - 8;
-                let goal = read(top);
-                let arity = worker.predicates.arity(PredicateId::of_goal_word(goal));
-                let args = top - 8 * arity;
-                worker.abi.goals = at(args);
-                worker.push_record(priority, goal, args, arity);
-            }
+            let priority = target_priority(worker.abi.priority, kind, amount.as_int());
+            top_to_priority(worker, priority);
         }
         _ => {
             let (predicate, args) = pop_goal(worker);
-            let goal = worker.object(STORE, &args);
-            let at_priority = worker.system_goals.at_priority;
-            let predicate = Word::small(predicate.0.into());
-            worker.spawn(at_priority, &[Word::small(kind as i64), amount, predicate, goal]);
+            wait_for_priority(worker, kind, amount, predicate, &args);
         }
     }
 }
@@ -272,27 +263,77 @@ unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Wo
 unsafe extern "C" fn move_to_node(abi: *mut WorkerAbi, node: Word) {
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
-    let node = deref(node);
-    if node.tag() == Tag::Int {
-        match worker.other_node(node.as_int()) {
-            Ok(None) => worker.place_here(top_predicate(worker)),
-            Ok(Some(node)) => {
-                let (predicate, args) = pop_goal(worker);
-                worker.throw(node, predicate, &args);
-            }
-            Err(error) => {
-                let (predicate, args) = pop_goal(worker);
-                worker.goal_error_at(error, predicate, &args, Position::NONE);
-            }
+    let priority = worker.abi.priority;
+    top_to_node(worker, deref(node), priority);
+}
+
+unsafe extern "C" fn move_to_place(abi: *mut WorkerAbi, node: Word, kind: u64, amount: Word) {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    let (node, amount) = (deref(node), deref(amount));
+    if amount.tag() == Tag::Int {
+        let priority = target_priority(worker.abi.priority, kind, amount.as_int());
+        if top_to_node(worker, node, priority) {
+            top_to_priority(worker, priority);
         }
-    } else if node == Word::atom(ANY) {
-        worker.offer(top_predicate(worker));
     } else {
         let (predicate, args) = pop_goal(worker);
-        let goal = worker.object(STORE, &args);
-        let at_node = worker.system_goals.at_node;
-        worker.spawn(at_node, &[node, Word::small(predicate.0.into()), goal]);
+        let placed = at_node_arguments(worker, node, predicate, &args);
+        wait_for_priority(worker, kind, amount, worker.system_goals.at_node, &placed);
     }
+}
+
+/// The goal on top of the stack is one of this priority.
+fn top_to_priority(worker: &mut Worker, priority: i64) {
+    if priority != worker.abi.priority {
+        let top = worker.abi.goals as usize - 8;
+        let goal = read(top);
+        let arity = worker.predicates.arity(PredicateId::of_goal_word(goal));
+        let args = top - 8 * arity;
+        worker.abi.goals = at(args);
+        worker.push_record(priority, goal, args, arity);
+    }
+}
+
+/// A goal waits until its priority is known.
+fn wait_for_priority(worker: &mut Worker, kind: u64, amount: Word, predicate: PredicateId, args: &[Word]) {
+    let goal = worker.object(STORE, args);
+    let at_priority = worker.system_goals.at_priority;
+    worker.spawn(at_priority, &[Word::small(kind as i64), amount, Word::small(predicate.0.into()), goal]);
+}
+
+/// The goal on top of the stack is one of this priority for a node; true if it stays.
+fn top_to_node(worker: &mut Worker, node: Word, priority: i64) -> bool {
+    if node == Word::atom(ANY) {
+        worker.offer(top_predicate(worker));
+        return true;
+    }
+    if node.tag() != Tag::Int {
+        let (predicate, args) = pop_goal(worker);
+        let placed = at_node_arguments(worker, node, predicate, &args);
+        worker.spawn_at(priority, worker.system_goals.at_node, &placed);
+        return false;
+    }
+    match worker.other_node(node.as_int()) {
+        Ok(None) => {
+            worker.place_here(top_predicate(worker));
+            return true;
+        }
+        Ok(Some(node)) => {
+            let (predicate, args) = pop_goal(worker);
+            worker.throw_at(priority, node, predicate, &args);
+        }
+        Err(error) => {
+            let (predicate, args) = pop_goal(worker);
+            worker.goal_error_at(error, predicate, &args, Position::NONE);
+        }
+    }
+    false
+}
+
+/// Those of a goal that waits until its node is known.
+fn at_node_arguments(worker: &mut Worker, node: Word, predicate: PredicateId, args: &[Word]) -> [Word; 3] {
+    [node, Word::small(predicate.0.into()), worker.object(STORE, args)]
 }
 
 /// The predicate of the goal on top of the stack.

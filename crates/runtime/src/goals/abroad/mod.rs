@@ -224,9 +224,12 @@ impl Worker {
             ProgramError::new(ErrorKind::Range, message)
         })
     }
-    /// A goal is for another node.
+    /// A goal of the running priority is for another node.
     pub(crate) fn throw(&mut self, node: u32, predicate: PredicateId, args: &[Word]) {
-        let priority = self.abi.priority;
+        self.throw_at(self.abi.priority, node, predicate, args);
+    }
+    /// A goal of this priority is.
+    pub(crate) fn throw_at(&mut self, priority: i64, node: u32, predicate: PredicateId, args: &[Word]) {
         self.tell(Kind::Throw { node, priority, predicate }, args);
     }
     /// A goal of this predicate may be reduced at any node.
