@@ -12,19 +12,21 @@
 //! | 7 | 0 |
 //!
 //! A record is a word, then the message's words, then its payload, filled up with zeros to eight bytes. The word says
-//! how many words (bits 0 to 7), where the payload is (bits 8 to 15: nowhere, here, or it follows outside the
-//! packet), and how many bytes it has (16 to 63).
+//! how many words (bits 0 to 7), where the payload is (bits 8 to 15: nowhere, here, or it follows outside of packets),
+//! and how many bytes it has (16 to 63). A payload that is here goes on behind the header of the next packet of the
+//! same priority if this one has no room for all of it; everything before it is in one packet.
 //!
 //! Decoding is total: whatever the bytes, it gives messages or [`Malformed`], and takes no more memory than there are
-//! bytes.
+//! bytes, or [`INLINE_BYTES_MAX`].
 
 use crate::{Message, Priority, WORDS_MAX};
 
 const FORMAT: u8 = 1;
 /// Of a packet's header.
 pub(crate) const HEADER_BYTES: usize = 8;
-/// Longer payloads travel outside packets.
-pub(crate) const INLINE_BYTES_MAX: usize = 2048;
+/// Longer payloads travel outside packets. A page of memory with what is said of it is shorter: to announce it, to look
+/// for it and to receive it takes longer than to copy it into two packets.
+pub(crate) const INLINE_BYTES_MAX: usize = 8192;
 /// Of the words of a longest message. Writing needs this much room behind what it writes.
 pub(crate) const WORDS_BYTES: usize = 8 * WORDS_MAX;
 const LENGTH_BITS: u32 = 48;
@@ -87,22 +89,27 @@ impl Header {
     }
 }
 
-/// How many bytes a message takes in a packet.
+/// How many bytes of a message must be in one packet: its words.
 #[inline]
-pub(crate) fn record_bytes(message: &Message) -> usize {
-    let inline = if follows(message) { 0 } else { message.payload.len() };
-    8 * (1 + message.words().len()) + inline.next_multiple_of(8)
+pub(crate) fn head_bytes(message: &Message) -> usize {
+    8 * (1 + message.words().len())
 }
 
-/// Whether a message's payload travels outside the packet.
+/// Whether a message's payload travels outside of packets.
 #[inline]
 pub(crate) fn follows(message: &Message) -> bool {
     message.payload.len() > INLINE_BYTES_MAX
 }
 
-/// Appends a message to a packet.
+/// What of its payload travels in packets.
 #[inline]
-pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
+pub(crate) fn inside(message: &Message) -> &[u8] {
+    if follows(message) { &[] } else { &message.payload }
+}
+
+/// Appends all of a message but its payload to a packet.
+#[inline]
+pub(crate) fn write_head(packet: &mut Vec<u8>, message: &Message) {
     let bytes = message.payload.len() as u64;
     assert!(bytes >> LENGTH_BITS == 0, "no memory is that large");
     let place = match bytes {
@@ -120,10 +127,15 @@ pub(crate) fn write(packet: &mut Vec<u8>, message: &Message) {
     let end = packet.len() + 8 * message.words().len();
     packet.extend_from_slice(&words);
     packet.truncate(end);
-    if place == HERE {
-        packet.extend_from_slice(&message.payload);
-        packet.resize(packet.len().next_multiple_of(8), 0);
-    }
+}
+
+/// Appends so much of what is inside as a packet of `limit` bytes, a multiple of eight, has room for: the rest.
+#[inline]
+pub(crate) fn write_inside<'a>(packet: &mut Vec<u8>, inside: &'a [u8], limit: usize) -> &'a [u8] {
+    let (part, rest) = inside.split_at(inside.len().min(limit - packet.len()));
+    packet.extend_from_slice(part);
+    packet.resize(packet.len().next_multiple_of(8), 0);
+    rest
 }
 
 /// The record at `position` if it is a message without payload and not near the end of the packet: the usual case, in
@@ -140,50 +152,76 @@ pub(crate) fn read_plain(packet: &[u8], position: &mut usize, priority: Priority
     Some(Message::of_array(priority, count as usize, std::array::from_fn(|i| word_at(1 + i))))
 }
 
-/// A message, and how many bytes of payload follow outside the packet.
+/// Where the rest of a message is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rest {
+    /// There is none.
+    Nowhere,
+    /// So many bytes of payload are in the next packets: see [`read_on`].
+    NextPacket(usize),
+    /// A payload of so many bytes travels outside of packets.
+    Outside(u64),
+}
+
+/// A message, as far as it has been read.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Record {
     pub(crate) message: Message,
-    pub(crate) follows: u64,
+    pub(crate) rest: Rest,
 }
 
 /// The record at `position` of a packet, which moves behind it.
 #[inline]
 pub(crate) fn read(packet: &[u8], position: &mut usize, priority: Priority) -> Result<Record, Malformed> {
-    let rest = packet.get(*position..).ok_or(Malformed)?;
-    let (head, rest) = rest.split_first_chunk::<8>().ok_or(Malformed)?;
+    let behind = packet.get(*position..).ok_or(Malformed)?;
+    let (head, behind) = behind.split_first_chunk::<8>().ok_or(Malformed)?;
     let word = u64::from_le_bytes(*head);
     let (count, place, bytes) = ((word & 0xff) as usize, (word >> 8) & 0xff, word >> 16);
-    if count > WORDS_MAX || rest.len() < 8 * count {
+    if count > WORDS_MAX || behind.len() < 8 * count {
         return Err(Malformed);
     }
     let word_at =
         |words: &[u8], i: usize| u64::from_le_bytes(words[8 * i..8 * i + 8].try_into().expect("eight bytes"));
     // All words of a longest message at once, if the bytes are there: what is moved word by word cannot soon be moved
     // as a whole.
-    let mut message = match rest.first_chunk::<WORDS_BYTES>() {
+    let mut message = match behind.first_chunk::<WORDS_BYTES>() {
         Some(words) => Message::of_array(priority, count, std::array::from_fn(|i| word_at(words, i))),
-        None => Message::with(priority, count, |i| word_at(rest, i)),
+        None => Message::with(priority, count, |i| word_at(behind, i)),
     };
-    let rest = &rest[8 * count..];
     *position += 8 * (1 + count);
     let long = bytes > INLINE_BYTES_MAX as u64;
     match place {
-        NOWHERE if bytes == 0 => {}
+        NOWHERE if bytes == 0 => Ok(Record { message, rest: Rest::Nowhere }),
         HERE if bytes > 0 && !long => {
-            let bytes = bytes as usize;
-            let padded = bytes.next_multiple_of(8);
-            let (payload, padding) = rest.get(..padded).ok_or(Malformed)?.split_at(bytes);
-            if padding.iter().any(|&byte| byte != 0) {
-                return Err(Malformed);
-            }
-            message.payload = payload.to_vec();
-            *position += padded;
+            message.payload.reserve_exact(bytes as usize);
+            read_on(packet, position, message, bytes as usize)
         }
-        FOLLOWS if long => return Ok(Record { message, follows: bytes }),
-        _ => return Err(Malformed),
+        FOLLOWS if long => Ok(Record { message, rest: Rest::Outside(bytes) }),
+        _ => Err(Malformed),
     }
-    Ok(Record { message, follows: 0 })
+}
+
+/// More of a message's payload, of which so many bytes are missing, at `position` of a packet, which moves behind it.
+pub(crate) fn read_on(
+    packet: &[u8],
+    position: &mut usize,
+    mut message: Message,
+    missing: usize,
+) -> Result<Record, Malformed> {
+    let behind = packet.get(*position..).ok_or(Malformed)?;
+    if behind.len() < missing {
+        message.payload.extend_from_slice(behind);
+        *position = packet.len();
+        return Ok(Record { message, rest: Rest::NextPacket(missing - behind.len()) });
+    }
+    let padded = missing.next_multiple_of(8);
+    let (part, padding) = behind.get(..padded).ok_or(Malformed)?.split_at(missing);
+    if padding.iter().any(|&byte| byte != 0) {
+        return Err(Malformed);
+    }
+    message.payload.extend_from_slice(part);
+    *position += padded;
+    Ok(Record { message, rest: Rest::Nowhere })
 }
 
 #[cfg(test)]
@@ -195,6 +233,12 @@ mod tests {
         let mut message = Message::new(priority, words);
         message.payload = (0..bytes).map(|byte| byte as u8 | 1).collect();
         message
+    }
+
+    /// A whole message in one packet, however long that becomes.
+    fn write(packet: &mut Vec<u8>, message: &Message) {
+        write_head(packet, message);
+        assert!(write_inside(packet, inside(message), usize::MAX - 7).is_empty());
     }
 
     #[test]
@@ -210,20 +254,53 @@ mod tests {
         for message in &messages {
             let before = packet.len();
             write(&mut packet, message);
-            assert_eq!(packet.len() - before, record_bytes(message));
+            let bytes = head_bytes(message) + inside(message).len().next_multiple_of(8);
+            assert_eq!(packet.len() - before, bytes);
         }
         assert_eq!(Header::read(&packet), Ok(header));
         let mut position = HEADER_BYTES;
         for mut message in messages {
             let record = read(&packet, &mut position, Priority::High).expect("it has been written so");
             if follows(&message) {
-                assert_eq!(record.follows, message.payload.len() as u64);
+                assert_eq!(record.rest, Rest::Outside(message.payload.len() as u64));
                 message.payload.clear();
             }
             assert_eq!(record.message, message);
         }
         assert_eq!(position, packet.len());
         assert_eq!(read(&packet, &mut position, Priority::High), Err(Malformed));
+    }
+
+    #[test]
+    fn a_payload_goes_on_in_the_next_packets() {
+        let message = message(Priority::Low, &[1, 2], 83);
+        // Room for the words only, for all, and for anything between.
+        for limit in (HEADER_BYTES + 24..=HEADER_BYTES + 24 + 88).step_by(8) {
+            let mut packets = vec![vec![0; HEADER_BYTES]];
+            write_head(&mut packets[0], &message);
+            let mut rest = write_inside(&mut packets[0], inside(&message), limit);
+            while !rest.is_empty() {
+                let mut packet = vec![0; HEADER_BYTES];
+                rest = write_inside(&mut packet, rest, limit);
+                packets.push(packet);
+            }
+            let bytes: usize = packets.iter().map(|packet| packet.len() - HEADER_BYTES).sum();
+            assert_eq!(bytes, 24 + 88, "nothing is filled up but the end");
+            let mut record = None;
+            for packet in &packets {
+                let mut position = HEADER_BYTES;
+                let now = match record {
+                    None => read(packet, &mut position, Priority::Low),
+                    Some(Record { message, rest: Rest::NextPacket(missing) }) => {
+                        read_on(packet, &mut position, message, missing)
+                    }
+                    Some(_) => panic!("it ended before its packets"),
+                };
+                assert_eq!(position, packet.len());
+                record = Some(now.expect("it has been written so"));
+            }
+            assert_eq!(record, Some(Record { message: message.clone(), rest: Rest::Nowhere }));
+        }
     }
 
     #[test]
@@ -237,8 +314,8 @@ mod tests {
         for (word, rest, what) in [
             (2, 15, "fewer words than it says"),
             (9, 80, "more words than a message has"),
-            (HERE << 8 | 9 << 16, 8, "fewer bytes than it says"),
-            (HERE << 8 | 3000 << 16, 4000, "a long payload inside"),
+            (HERE << 8 | 9 << 16, 9, "bytes that are not filled up to eight"),
+            (HERE << 8 | 9000 << 16, 9000, "a long payload inside"),
             (FOLLOWS << 8 | 5 << 16, 0, "a short payload outside"),
             (NOWHERE << 8 | 5 << 16, 8, "a payload that is nowhere"),
             (HERE << 8, 8, "no payload, inside"),
@@ -246,6 +323,11 @@ mod tests {
             (u64::MAX, 80, "everything"),
         ] {
             assert_eq!(record(word, rest), Err(Malformed), "{what}");
+        }
+        let part = |missing, bytes: &[u8]| read_on(bytes, &mut 0, message(Priority::Low, &[], 0), missing);
+        assert!(part(3, &[1, 2, 3, 0, 0, 0, 0, 0]).is_ok());
+        for (missing, bytes) in [(3, &[1, 2, 3, 4, 0, 0, 0, 0][..]), (3, &[1, 2, 3, 0])] {
+            assert_eq!(part(missing, bytes), Err(Malformed), "{missing} bytes: {bytes:?}");
         }
         for header in [
             &[1, 0, 0, 0, 0, 0, 0][..],
@@ -284,15 +366,19 @@ mod tests {
                     break;
                 };
                 if let Some(plain) = plain {
-                    assert_eq!((plain, plain_end, record.follows), (record.message.clone(), position, 0));
+                    assert_eq!((plain, plain_end), (record.message.clone(), position));
+                    assert_eq!(record.rest, Rest::Nowhere);
                     assert!(position < packet.len(), "whoever reads the last record must know it");
                 }
                 assert!(position <= packet.len() && record.message.payload.len() <= INLINE_BYTES_MAX);
-                if record.follows > 0 {
-                    if record.follows > 1 << 16 {
+                match record.rest {
+                    Rest::Nowhere => {}
+                    Rest::NextPacket(_) => {
+                        assert_eq!(position, packet.len());
                         return Ok(());
                     }
-                    record.message.payload = vec![0; record.follows as usize];
+                    Rest::Outside(bytes) if bytes > 1 << 16 => return Ok(()),
+                    Rest::Outside(bytes) => record.message.payload = vec![0; bytes as usize],
                 }
                 write(&mut again, &record.message);
                 assert_eq!(again, packet[..position]);

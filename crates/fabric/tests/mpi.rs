@@ -45,7 +45,7 @@ fn node(program: &str) -> ExitCode {
         "conforms" | "conforms alone" | "conforms in pieces" => {
             if program == "conforms in pieces" {
                 // As if a gibibyte were so little: large payloads and some that are not.
-                session.set_chunk_for_test(5_000);
+                session.set_chunk_for_test(10_000);
             }
             let mut suite = Suite(session);
             for (name, program) in programs::<Suite>() {
@@ -116,8 +116,8 @@ impl Node<Mpi> for Bad {
             "sends a lie" => fabric.send_for_test(NodeId(2), record(5)),
             "sends forged credits" => fabric.send_for_test(NodeId(0), vec![1, 2, 9, 0, 0, 0, 1, 0]),
             "sends less than it announced" | "sends more than it announced" => {
-                fabric.send_for_test(NodeId(0), record((2 << 8) | (5000 << 16)));
-                let bytes = if self.program.contains("less") { 4999 } else { 5001 };
+                fabric.send_for_test(NodeId(0), record((2 << 8) | (9000 << 16)));
+                let bytes = if self.program.contains("less") { 8999 } else { 9001 };
                 fabric.send_payload_for_test(NodeId(0), vec![0; bytes]);
             }
             // 64 TiB that follow outside the packet.

@@ -1,8 +1,8 @@
 //! Nodes that are processes under an MPI launcher, one each.
 //!
-//! Small messages travel together in packets (`wire`); a payload above two kilobytes is announced in a packet and
-//! then received straight into its place. One thread at a time calls MPI, and no call waits for another node but the
-//! first and the last.
+//! Small messages travel together in packets (`wire`), others through several; a payload above eight kilobytes is
+//! announced in a packet and then received straight into its place. One thread at a time calls MPI, and no call waits
+//! for another node but the first and the last.
 //!
 //! Packets leave when they are full, when a node has polled everything there is, waits or is done, and otherwise
 //! after [`HELD_BACK`] (N3).
@@ -228,6 +228,16 @@ impl Mpi {
         let packet = std::mem::take(&mut outbox.packet);
         self.dispatch(to, Kind::Messages(priority), packet);
         true
+    }
+
+    /// Sends the packet that is being filled, for which there is a credit: another one, which is empty.
+    fn next_packet(&mut self, to: u32, priority: Priority) -> &mut Vec<u8> {
+        let sent = self.dispatch_filled(to, priority);
+        assert!(sent, "there are credits for all that a message fills");
+        let packet = self.ports.empty_packet();
+        let outbox = &mut self.peers[to as usize].outbox[priority as usize];
+        outbox.packet = packet;
+        &mut outbox.packet
     }
 
     /// Sends all packets that are being filled, as far as there are credits.
@@ -503,28 +513,30 @@ impl Fabric for Mpi {
             own.push_back(message);
             return Ok(());
         }
-        let (follows, bytes) = (wire::follows(&message), wire::record_bytes(&message));
+        let follows = wire::follows(&message);
         let outbox = &mut self.peers[to.0 as usize].outbox[priority as usize];
-        let full = outbox.packet.len() + bytes > PACKET_BYTES;
-        // What is announced leaves at once, behind what is full already: both need credits.
-        let needed = u16::from(full) + u16::from(follows);
+        // What is announced leaves at once, behind what is full already: all need credits.
+        let needed = outbox.fills(&message) + u16::from(follows);
         let in_pieces = message.payload.len() > self.ports.channel.chunk_bytes;
         let alone = in_pieces || outbox.in_pieces;
         if outbox.credits < needed || (follows && outbox.long >= if alone { 1 } else { LONG_MAX }) {
             self.stalled = true;
             return Err(Busy(message));
         }
-        if full {
-            self.dispatch_filled(to.0, priority);
-        }
-        let outbox = &mut self.peers[to.0 as usize].outbox[priority as usize];
         if outbox.packet.is_empty() {
             outbox.packet = self.ports.empty_packet();
-            if !full {
-                self.filling.push((to.0, priority));
-            }
+            self.filling.push((to.0, priority));
+        } else if outbox.packet.len() + wire::head_bytes(&message) > PACKET_BYTES {
+            self.next_packet(to.0, priority);
         }
-        wire::write(&mut outbox.packet, &message);
+        let outbox = &mut self.peers[to.0 as usize].outbox[priority as usize];
+        wire::write_head(&mut outbox.packet, &message);
+        let mut rest = wire::write_inside(&mut outbox.packet, wire::inside(&message), PACKET_BYTES);
+        while !rest.is_empty() {
+            let packet = self.next_packet(to.0, priority);
+            rest = wire::write_inside(packet, rest, PACKET_BYTES);
+        }
+        let outbox = &mut self.peers[to.0 as usize].outbox[priority as usize];
         if follows {
             outbox.long += 1;
             outbox.in_pieces = in_pieces;

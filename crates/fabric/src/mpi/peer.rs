@@ -3,11 +3,14 @@
 //! Invariants:
 //! - P1 A node has sent at most [`PACKETS`] packets of a priority that the receiver has not emptied: it has that
 //!   number of credits, spends one for each, and gets it back when the packet has been polled to its end. So the
-//!   memory of a receiver is bounded, whoever sends.
-//! - P2 Messages are read in the order in which they were written. One whose payload is not there yet holds up those
-//!   behind it of the same sender and priority (N1), and nobody else's.
+//!   memory of a receiver is bounded, whoever sends: to these packets, one message of which a part has been read, and
+//!   what was announced and asked for.
+//! - P2 Messages are read in the order in which they were written. One whose payload is not all there yet holds up
+//!   those behind it of the same sender and priority (N1), and nobody else's.
+//! - P3 A message that goes through several packets is taken only if there are credits for those that it fills. A
+//!   receiver that has read everything keeps back fewer than half of the credits, so there will be.
 
-use crate::wire::{self, HEADER_BYTES, Malformed, Record};
+use crate::wire::{self, HEADER_BYTES, INLINE_BYTES_MAX, Malformed, Record, Rest, WORDS_BYTES};
 use crate::{Message, NodeId, Priority};
 use std::collections::VecDeque;
 
@@ -15,6 +18,9 @@ use std::collections::VecDeque;
 pub(super) const PACKET_BYTES: usize = 3600;
 /// P1.
 pub(super) const PACKETS: u16 = 8;
+/// P3: packets that are full before the last byte of a longest message is written.
+const FILLED_MAX: usize = 1 + (8 + WORDS_BYTES + INLINE_BYTES_MAX).div_ceil(PACKET_BYTES - HEADER_BYTES);
+const _: () = assert!(FILLED_MAX <= (PACKETS / 2) as usize && PACKET_BYTES.is_multiple_of(8));
 /// Payloads that travel outside packets, of one priority to one node: the number that may be on their way.
 pub(super) const LONG_MAX: u32 = 2;
 
@@ -44,6 +50,8 @@ pub(super) struct Inbox {
     packets: VecDeque<Packet>,
     /// Where the next record is in the first packet.
     position: usize,
+    /// A message of which so many bytes are in the next packets.
+    begun: Option<(Message, usize)>,
     /// A message whose payload is on its way.
     waiting: Option<Message>,
     /// The same when it is complete.
@@ -87,6 +95,24 @@ impl Peer {
     }
 }
 
+impl Outbox {
+    /// How many packets are full before the last byte of a message is written: for each there must be a credit.
+    #[inline]
+    pub(super) fn fills(&self, message: &Message) -> u16 {
+        let (head, mut rest) = (wire::head_bytes(message), wire::inside(message).len());
+        let mut filled = 0;
+        let mut end = self.packet.len().max(HEADER_BYTES) + head;
+        if end > PACKET_BYTES {
+            (filled, end) = (1, HEADER_BYTES + head);
+        }
+        while end + rest > PACKET_BYTES {
+            rest -= PACKET_BYTES - end;
+            (filled, end) = (filled + 1, HEADER_BYTES);
+        }
+        filled
+    }
+}
+
 impl Inbox {
     /// A packet whose header has been read. More than there are credits for are refused (P1).
     pub(super) fn arrive(&mut self, packet: Packet) -> Result<(), Malformed> {
@@ -116,7 +142,7 @@ impl Inbox {
     /// The next message, if it is there, has no payload and is not among the last of its packet.
     #[inline(always)]
     pub(super) fn next_plain(&mut self, from: NodeId, priority: Priority) -> Option<Message> {
-        if self.arrived.is_some() || self.waiting.is_some() {
+        if self.arrived.is_some() || self.waiting.is_some() || self.begun.is_some() {
             return None;
         }
         let packet = self.packets.front()?;
@@ -132,19 +158,27 @@ impl Inbox {
             return self.arrived.take().map_or(Next::Nothing, Next::Message);
         }
         let Some(packet) = self.packets.front() else { return Next::Nothing };
-        let read = wire::read(&packet.buffer[..packet.bytes], &mut self.position, priority);
-        let Ok(Record { mut message, follows }) = read else { return Next::Malformed };
+        let bytes = &packet.buffer[..packet.bytes];
+        let read = match self.begun.take() {
+            Some((message, missing)) => wire::read_on(bytes, &mut self.position, message, missing),
+            None => wire::read(bytes, &mut self.position, priority),
+        };
+        let Ok(Record { mut message, rest }) = read else { return Next::Malformed };
         message.from = from;
         if self.position == packet.bytes {
             self.emptied = self.packets.pop_front().map(|packet| packet.buffer);
             self.position = HEADER_BYTES;
             self.owed += 1;
         }
-        if follows == 0 {
-            return Next::Message(message);
+        match rest {
+            Rest::Nowhere => return Next::Message(message),
+            Rest::NextPacket(missing) => self.begun = Some((message, missing)),
+            Rest::Outside(bytes) => {
+                self.waiting = Some(message);
+                return Next::Awaits(bytes);
+            }
         }
-        self.waiting = Some(message);
-        Next::Awaits(follows)
+        Next::Nothing
     }
 }
 
@@ -154,9 +188,22 @@ mod tests {
     use crate::wire::{Header, Kind};
     use arbtest::arbtest;
 
+    /// As much of a message as a packet that is empty, or filled as far, has room for: packets.
+    fn write(buffer: &mut Vec<u8>, message: &Message) -> Vec<Vec<u8>> {
+        wire::write_head(buffer, message);
+        let mut rest = wire::write_inside(buffer, wire::inside(message), PACKET_BYTES);
+        let mut more = Vec::new();
+        while !rest.is_empty() {
+            let mut next = vec![0; HEADER_BYTES];
+            rest = wire::write_inside(&mut next, rest, PACKET_BYTES);
+            more.push(next);
+        }
+        more
+    }
+
     fn packet(messages: &[Message]) -> Packet {
         let mut buffer = vec![0; HEADER_BYTES];
-        messages.iter().for_each(|message| wire::write(&mut buffer, message));
+        messages.iter().for_each(|message| assert!(write(&mut buffer, message).is_empty()));
         let bytes = buffer.len();
         buffer.resize(PACKET_BYTES * 2, 0xee);
         Packet { buffer, bytes }
@@ -165,10 +212,10 @@ mod tests {
     #[test]
     fn a_message_that_waits_for_its_payload_holds_up_those_behind_it() {
         let mut long = Message::new(Priority::Low, &[1]);
-        long.payload = vec![7; 5000];
+        long.payload = vec![7; 9000];
         let mut inbox = Inbox::default();
         inbox.arrive(packet(&[long.clone(), Message::new(Priority::Low, &[2])])).expect("there are credits");
-        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Next::Awaits(5000)));
+        assert!(matches!(inbox.next(NodeId(4), Priority::Low), Next::Awaits(9000)));
         assert!(!inbox.is_ready());
         assert!(matches!(inbox.next(NodeId(4), Priority::Low), Next::Nothing));
         inbox.complete(long.payload.clone());
@@ -182,6 +229,44 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_page_comes_in_two_packets_and_the_credits_of_both_go_back() {
+        let mut page = Message::new(Priority::High, &[1, 2]);
+        page.payload = (0..4108).map(|byte| byte as u8).collect();
+        let (mut first, mut outbox) = (vec![0; HEADER_BYTES], Peer::new().outbox.into_iter().next().unwrap());
+        assert_eq!(outbox.fills(&page), 1);
+        let mut more = write(&mut first, &page);
+        assert_eq!((first.len(), more.len()), (PACKET_BYTES, 1));
+        write(&mut more[0], &Message::new(Priority::High, &[3]));
+        let mut inbox = Inbox::default();
+        for buffer in [first, more.remove(0)] {
+            assert!(matches!(inbox.next(NodeId(1), Priority::High), Next::Nothing));
+            assert!(inbox.next_plain(NodeId(1), Priority::High).is_none() && !inbox.is_ready());
+            let bytes = buffer.len();
+            inbox.arrive(Packet { buffer, bytes }).expect("there are credits");
+            assert!(inbox.is_ready());
+        }
+        page.from = NodeId(1);
+        let Next::Message(came) = inbox.next(NodeId(1), Priority::High) else { panic!("it is complete") };
+        assert_eq!((came, inbox.owed), (page.clone(), 1));
+        let Next::Message(behind) = inbox.next(NodeId(1), Priority::High) else { panic!("it is there") };
+        assert_eq!((behind.words(), inbox.owed, inbox.is_ready()), (&[3][..], 2, false));
+        // From every place in a packet: as many as there are.
+        page.payload.resize(INLINE_BYTES_MAX, 0);
+        for filled in (HEADER_BYTES..=PACKET_BYTES).step_by(8) {
+            outbox.packet = vec![0; filled];
+            let mut buffer = outbox.packet.clone();
+            let mut packets = 0;
+            if buffer.len() + wire::head_bytes(&page) > PACKET_BYTES {
+                buffer.truncate(HEADER_BYTES);
+                packets = 1;
+            }
+            packets += write(&mut buffer, &page).len();
+            assert_eq!(usize::from(outbox.fills(&page)), packets, "from {filled} on");
+            assert!(packets <= FILLED_MAX);
+        }
+    }
+
     /// Whatever packets come: messages or an error, and never more packets than there are credits.
     #[test]
     fn any_packets_are_read_or_refused() {
@@ -192,12 +277,22 @@ mod tests {
                 let mut buffer = vec![0; HEADER_BYTES];
                 let priority = if u.arbitrary()? { Priority::High } else { Priority::Low };
                 let credits = [u.int_in_range(0..=1)?, u.int_in_range(0..=1)?];
-                Header { kind: Kind::Messages(priority), credits, run: 1 }.write(&mut buffer);
+                let header = Header { kind: Kind::Messages(priority), credits, run: 1 };
+                header.write(&mut buffer);
                 for _ in 0..u.int_in_range(0..=3)? {
                     let words = vec![u.arbitrary()?; u.int_in_range(0..=8)?];
                     let mut message = Message::new(priority, &words);
-                    message.payload = vec![7; u.int_in_range(0..=2500)?];
-                    wire::write(&mut buffer, &message);
+                    message.payload = vec![7; u.int_in_range(0..=9000)?];
+                    if buffer.len() + wire::head_bytes(&message) > PACKET_BYTES {
+                        break;
+                    }
+                    let Some(last) = write(&mut buffer, &message).pop() else { continue };
+                    // Its first part or its last, as if the others had come.
+                    if u.arbitrary()? {
+                        buffer = last;
+                        header.write(&mut buffer);
+                    }
+                    break;
                 }
                 if u.ratio(1, 3)? {
                     for _ in 0..u.int_in_range(1..=4)? {
