@@ -180,13 +180,17 @@ impl Worker {
             }
             Kind::Marked(export) => {
                 let record = words.pop().expect("with its record").address();
-                let anchor = self.abroad.young_anchor(export);
-                anchor.queued += 1;
-                // Another one may be of an export that had this number before.
-                if anchor.marker == record {
-                    (anchor.marker, anchor.word) = (0, words[0]);
-                }
                 self.forget_arguments(record, 2);
+                let anchor = self.abroad.young_anchor(export);
+                match anchor.marker {
+                    marker if marker == record => (anchor.marker, anchor.word) = (0, words[0]),
+                    // The others are of exports that had this number before. While one is queued, the word is a root:
+                    // of what was none, its own marker has it (Y3).
+                    0 if !anchor.is_root() => return,
+                    marker if !anchor.is_root() => anchor.word = argument(marker, 0),
+                    _ => {}
+                }
+                anchor.queued += 1;
             }
             Kind::Offered(predicate) => {
                 let first = self.abroad.offered.is_empty();

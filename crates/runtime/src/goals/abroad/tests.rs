@@ -128,6 +128,38 @@ fn an_exported_variable_tells_its_value_and_what_is_no_root_dies_with_its_variab
     assert_eq!(worker.anchored(0), None);
 }
 
+#[test]
+fn the_marker_of_an_export_that_had_the_number_before_leaves_the_anchored_word_as_it_is() {
+    let mut builder = builder();
+    let worker = builder.node.worker();
+    let [before, weak, lost] = [(); 3].map(|()| worker.new_variable());
+    for export in [0, 1] {
+        worker.anchor(export, before);
+        worker.mark(before, export);
+        worker.release_anchor(export);
+    }
+    for (export, variable) in [(0, weak), (1, lost)] {
+        worker.anchor(export, variable);
+        worker.mark(variable, export);
+        worker.hold_anchor(export, false);
+    }
+    let [before, weak] = [before, weak].map(|variable| worker.root(variable));
+    for major in [false, true] {
+        collect(&mut builder.node, major);
+    }
+    // Of the two markers of this variable, one is told: what had the other one's number has died.
+    let worker = builder.node.worker();
+    let before = worker.take_root(before);
+    worker.unify(before, Word::NIL);
+    worker.push_resumed();
+    collect(&mut builder.node, false);
+    let worker = builder.node.worker();
+    assert_eq!(worker.next_outward(), Some(Outward::Marked { export: 0 }));
+    let weak = deref(worker.root_word(&weak));
+    assert_eq!((worker.anchored(0), worker.anchored(1), worker.take_lost()), (Some(weak), None, vec![1]));
+    assert_eq!((worker.next_outward(), worker.anchored(0)), (None, Some(weak)));
+}
+
 impl Worker {
     fn lists_three(&self, export: u32) -> bool {
         self.anchored(export).is_none_or(|word| word.tag() == Tag::Cons && self.arg(word, 0) == Word::NIL)
