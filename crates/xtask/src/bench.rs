@@ -4,7 +4,8 @@
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
-//! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run.
+//! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run. Programs that are in `benches/c/`
+//! too run beside those: C that computes the same and allocates alike.
 
 use crate::nodes;
 use anyhow::{Context, bail};
@@ -81,66 +82,45 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.network {
         return network(root);
     }
-    let yardstick = build_yardstick(root)?;
-    let fifth = build_fifth(root)?;
-    let klic = klic_ratios(root)?;
-    let programs = programs(root, options.filter.as_deref())?;
+    programs_beside_yardstick(root, options)
+}
+
+/// What the programs of one report run beside.
+struct Beside {
+    fifth: PathBuf,
+    baseline: Option<PathBuf>,
+    yardstick: PathBuf,
+    klic: BTreeMap<String, f64>,
+    rounds: usize,
+}
+
+fn programs_beside_yardstick(root: &Path, options: &Options) -> anyhow::Result<()> {
+    let beside = Beside {
+        fifth: build_fifth(root)?,
+        baseline: options.baseline.clone(),
+        yardstick: build_c(root, "yardstick.c")?,
+        klic: klic_ratios(root)?,
+        rounds: options.rounds,
+    };
     println!("machine: {}", machine());
     println!(
-        "{:<12} {:>8} {:>15} {:>9} {:>8} {:>10} {:>12}{}",
+        "{:<12} {:>8} {:>15} {:>9} {:>8} {:>10} {:>8} {:>12}{}",
         "program",
         "CPU s",
         "range",
         "peak MB",
         "/yard",
         "KLIC/Fifth",
+        "Fifth/C",
         "reductions/s",
         if options.baseline.is_some() { "  baseline/Fifth" } else { "" }
     );
     let mut report = Vec::new();
     let mut logs = Vec::new();
-    for program in programs {
-        let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let path = program.to_string_lossy().into_owned();
-        let (mut yard, mut ours, mut base) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..options.rounds {
-            yard.push(measured(&[yardstick.to_string_lossy().into_owned()])?);
-            ours.push(measured(&[
-                fifth.to_string_lossy().into_owned(),
-                "run".into(),
-                "--workers".into(),
-                "1".into(),
-                path.clone(),
-            ])?);
-            if let Some(baseline) = &options.baseline {
-                base.push(measured(&[
-                    baseline.to_string_lossy().into_owned(),
-                    "run".into(),
-                    "--workers".into(),
-                    "1".into(),
-                    path.clone(),
-                ])?);
-            }
-        }
-        let (seconds, yard_seconds) = (median(&ours), median(&yard));
-        let ratio = seconds / yard_seconds;
-        let against_klic = klic.get(&name).map(|klic| klic / ratio);
-        let reductions = reductions(&fifth, &path)?;
-        let range = range(&ours);
-        println!(
-            "{name:<12} {seconds:>8.3} {:>15} {:>9.1} {ratio:>8.2} {:>10} {:>10.1} M{}",
-            format!("{:.3}-{:.3}", range.0, range.1),
-            ours.iter().map(|r| r.peak_kib).max().unwrap_or_default() as f64 / 1024.0,
-            against_klic.map_or("-".into(), |r| format!("{r:.2}")),
-            reductions as f64 / seconds / 1e6,
-            if base.is_empty() { String::new() } else { format!(" {:>8.2}", median(&base) / seconds) }
-        );
+    for program in programs(root, options.filter.as_deref())? {
+        let (figures, against_klic) = beside.program(root, &program)?;
         logs.extend(against_klic.map(f64::ln));
-        report.push(serde_json::json!({
-            "program": name, "cpu_seconds_median": seconds, "cpu_seconds_min": range.0, "cpu_seconds_max": range.1,
-            "yardstick_seconds_median": yard_seconds, "klic_over_fifth": against_klic, "reductions": reductions,
-            "peak_kib": ours.iter().map(|r| r.peak_kib).max(), "rounds": options.rounds,
-        }));
+        report.push(figures);
     }
     if !logs.is_empty() {
         let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
@@ -153,12 +133,57 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn build_yardstick(root: &Path) -> anyhow::Result<PathBuf> {
-    let out = root.join("target/yardstick");
+impl Beside {
+    /// Measures and prints one program: its figures, and KLIC's time over ours if it is known.
+    fn program(&self, root: &Path, program: &Path) -> anyhow::Result<(serde_json::Value, Option<f64>)> {
+        let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = program.to_string_lossy().into_owned();
+        let alike = format!("c/{name}.c");
+        let alike = root.join("benches").join(&alike).exists().then(|| build_c(root, &alike)).transpose()?;
+        let run = |fifth: &Path| {
+            measured(&[&fifth.to_string_lossy(), "run", "--workers", "1", &path].map(String::from))
+        };
+        let alone = |executable: &Path| measured(&[executable.to_string_lossy().into_owned()]);
+        let (mut yard, mut ours, mut base, mut c) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.rounds {
+            yard.push(alone(&self.yardstick)?);
+            ours.push(run(&self.fifth)?);
+            base.extend(self.baseline.as_deref().map(run).transpose()?);
+            c.extend(alike.as_deref().map(alone).transpose()?);
+        }
+        let (seconds, yard_seconds) = (median(&ours), median(&yard));
+        let ratio = seconds / yard_seconds;
+        let against_klic = self.klic.get(&name).map(|klic| klic / ratio);
+        let against_c = alike.map(|_| seconds / median(&c));
+        let reductions = reductions(&self.fifth, &path)?;
+        let range = range(&ours);
+        let times = |ratio: Option<f64>| ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"));
+        println!(
+            "{name:<12} {seconds:>8.3} {:>15} {:>9.1} {ratio:>8.2} {:>10} {:>8} {:>10.1} M{}",
+            format!("{:.3}-{:.3}", range.0, range.1),
+            ours.iter().map(|r| r.peak_kib).max().unwrap_or_default() as f64 / 1024.0,
+            times(against_klic),
+            times(against_c),
+            reductions as f64 / seconds / 1e6,
+            if base.is_empty() { String::new() } else { format!(" {:>8.2}", median(&base) / seconds) }
+        );
+        let figures = serde_json::json!({
+            "program": name, "cpu_seconds_median": seconds, "cpu_seconds_min": range.0, "cpu_seconds_max": range.1,
+            "yardstick_seconds_median": yard_seconds, "klic_over_fifth": against_klic, "fifth_over_c": against_c,
+            "reductions": reductions, "peak_kib": ours.iter().map(|r| r.peak_kib).max(), "rounds": self.rounds,
+        });
+        Ok((figures, against_klic))
+    }
+}
+
+/// Compiles a C program of `benches/` into the folder of builds.
+fn build_c(root: &Path, source: &str) -> anyhow::Result<PathBuf> {
+    let out = root.join("target").join(source).with_extension("");
+    fs::create_dir_all(out.parent().context("a folder of builds")?)?;
     let status =
-        Command::new("cc").arg("-O2").arg(root.join("benches/yardstick.c")).arg("-o").arg(&out).status();
-    if !status.context("cc is needed for the yardstick")?.success() {
-        bail!("the yardstick does not compile");
+        Command::new("cc").arg("-O2").arg(root.join("benches").join(source)).arg("-o").arg(&out).status();
+    if !status.context("cc is needed for the programs in C")?.success() {
+        bail!("benches/{source} does not compile");
     }
     Ok(out)
 }
