@@ -4,10 +4,10 @@ use super::{BUSY, Collector, forwarding, forwarding_cell, forwards_all, target};
 use crate::goals::suspend::{HOOK_HEADER, RESUMED};
 use crate::memory::ranges::{Range, compare_exchange, copy, read, write};
 use crate::memory::spaces::mark_large;
-use crate::memory::tuning::{NURSERY_RANGE, SHARED_WORDS, SLICE_WORDS, SURVIVOR_RANGE};
+use crate::memory::tuning::{BLACK_BYTES_MIN, NURSERY_RANGE, SHARED_WORDS, SLICE_WORDS, SURVIVOR_RANGE};
 use term::Word;
 use term::layout::{self, HANDLE_SIZE, HOOK_SUSPENSION, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
-use term::word::{self, Tag, UNBOUND};
+use term::word::{self, TAG_MASK, Tag, UNBOUND};
 
 impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// True for addresses in the space that is evacuated.
@@ -168,8 +168,14 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             Err(to) => return Word::pointer(Tag::Cons, to),
         };
         let (first, mut cdr) = self.copy_cons(from, car);
-        let (mut last, mut until_shared) = (first, SHARED_WORDS);
+        let (mut last, mut plain, mut until_shared) = (first, car.is_immediate(), SHARED_WORDS);
         loop {
+            if plain {
+                let run = last;
+                let most = if SHARED { until_shared - 1 } else { SURVIVOR_RANGE / 16 };
+                (last, cdr) = self.copy_plain_conses(last, cdr, most);
+                until_shared -= if SHARED { (last - run) / 16 } else { 0 };
+            }
             match cdr.tag() {
                 Tag::Cons => {
                     let next = cdr.address();
@@ -186,7 +192,10 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                     let to;
                     (to, cdr) = self.copy_cons(next, car);
                     write(last + 8, Word::pointer(Tag::Cons, to));
-                    last = to;
+                    if plain && to == last + 16 {
+                        self.blacken_cons(last);
+                    }
+                    (last, plain) = (to, car.is_immediate());
                     if SHARED {
                         until_shared -= 1;
                         if until_shared == 0 {
@@ -209,6 +218,75 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
         }
         Word::pointer(Tag::Cons, first)
+    }
+    /// The fast path of a list: copies conses whose cars are immediate and which lie in the same part of a space, at
+    /// most this number, to the room directly behind `last`. Answers the last copy and its cdr.
+    #[inline(always)]
+    fn copy_plain_conses(&mut self, mut last: usize, mut cdr: Word, most: usize) -> (usize, Word) {
+        let Some((source, stays)) = self.same_part(cdr) else { return (last, cdr) };
+        let survivors = Range { start: self.survivor_top, end: self.survivor_end };
+        let room = if stays { survivors } else { self.old };
+        if room.start != last + 16 {
+            return (last, cdr);
+        }
+        let (first, end) = (last, room.end.min(room.start + 16 * most));
+        while cdr.0 & TAG_MASK == Tag::Cons as u64 && source.contains(cdr.address()) && last + 32 <= end {
+            let from = cdr.address();
+            let (car, next) = (read(from), read(from + 8));
+            if !car.is_immediate() || matches!(next.tag(), Tag::Var | Tag::Header) {
+                break;
+            }
+            write(last + 8, Word::pointer(Tag::Cons, last + 16));
+            last += 16;
+            write(last, car);
+            write(last + 8, next);
+            write(from, forwarding(last));
+            cdr = next;
+        }
+        let scan = if stays {
+            self.survivor_top = last + 16;
+            &mut self.survivor_scan
+        } else {
+            self.old.start = last + 16;
+            self.old_words += (last - first) / 8;
+            &mut self.old_scan
+        };
+        // F3: all but the last lead to the next one only, and so need no scan.
+        if *scan == first || last - first >= BLACK_BYTES_MIN {
+            if *scan < first {
+                self.grey.push(Range { start: *scan, end: first });
+            }
+            *scan = last;
+            self.scanned += if SHARED { (last - first) / 8 } else { 0 };
+        }
+        (last, cdr)
+    }
+    /// F3: a copied cons which leads to the next copy only is grey no longer if it is the first grey one.
+    #[inline(always)]
+    fn blacken_cons(&mut self, cons: usize) {
+        if cons == self.survivor_scan {
+            self.survivor_scan += 16;
+        } else if cons == self.old_scan {
+            self.old_scan += 16;
+        } else {
+            return;
+        }
+        self.scanned += if SHARED { 2 } else { 0 };
+    }
+    /// For the cdr of a list that goes on in the space that is evacuated: the quarter of a lane or the block where it
+    /// does, and whether what lies there stays young.
+    #[inline(always)]
+    fn same_part(&self, cdr: Word) -> Option<(Range, bool)> {
+        if cdr.tag() != Tag::Cons || !self.in_from(cdr.address()) {
+            return None;
+        }
+        let address = cdr.address();
+        if self.is_young(address) {
+            let start = address - self.young_offset(address) % SURVIVOR_RANGE;
+            let part = Range { start, end: start + SURVIVOR_RANGE };
+            return Some((part, self.young_offset(address) / NURSERY_RANGE % 4 >= self.young_from));
+        }
+        Some((self.common.from_blocks.block(address), false))
     }
     /// F7: copies a list from a cons that lies `ahead` conses behind `from`, if it is that long. Nothing is copied on
     /// the way there, and it does not matter what others copy meanwhile: the cdrs that lead on stay as they are.

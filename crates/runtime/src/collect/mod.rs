@@ -21,6 +21,8 @@
 //!   the value.
 //! - F3 Everything between a scan pointer and its space's top is grey: copied, its words not looked at. Grey ranges
 //!   are lists of addresses in words, never of objects, so any number of scanners could share one large object.
+//!   Conses of one list with immediate cars, copied one behind the other, lead to the next one only, and are black at
+//!   once: a list of numbers is copied without a scan.
 //! - F4 Every word of a grey range is self-describing (W3); raw payloads are passed over by their header.
 //! - F5 No goals wait to be made ready (H3): goals are on stacks, in buckets, or in records.
 //! - F6 With several collectors, whoever copies an object, or a cons whose car is unbound, claims it first: a

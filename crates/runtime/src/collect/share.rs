@@ -184,7 +184,9 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             &mut self.old_scan
         };
         let start = std::mem::replace(scan, last);
-        self.give(Work::Grey(Range { start, end: last }));
+        if start < last {
+            self.give(Work::Grey(Range { start, end: last }));
+        }
         self.give_grey();
         // Last, so that these are taken first.
         for number in (1..=hungry).rev() {

@@ -290,6 +290,12 @@ impl Blocks {
     pub(crate) fn contains(&self, address: usize) -> bool {
         self.used.get(address.wrapping_sub(self.base) / BLOCK_BYTES).is_some_and(|&used| used)
     }
+    /// The block in which an address of one of them lies.
+    #[inline(always)]
+    pub(crate) fn block(&self, address: usize) -> Range {
+        let start = address - (address - self.base) % BLOCK_BYTES;
+        Range { start, end: start + BLOCK_BYTES }
+    }
 }
 
 // ---- large objects ---------------------------------------------------------------------------------

@@ -149,6 +149,9 @@ pub(crate) use sizes::GIVEN_FROM_WORDS;
 pub(crate) const GIVEN_BYTES_MIN: usize = 8 * 128;
 /// Conses behind the one that is being copied at which another collector begins.
 pub(crate) const CONSES_AHEAD: usize = 8192;
+/// Bytes of conses, copied in a row, which are worth a grey range of its own for what was copied before them: then
+/// they are not scanned.
+pub(crate) const BLACK_BYTES_MIN: usize = 8 * 128;
 /// Words of a large object that are scanned at once: the rest can be given away.
 pub(crate) const SLICE_WORDS: usize = 8192;
 /// Looks for work after which a collector lets another thread have the processor.
