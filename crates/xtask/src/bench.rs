@@ -4,8 +4,8 @@
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
-//! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run. Programs that are in `benches/c/`
-//! too run beside those: C that computes the same and allocates alike.
+//! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run. Programs that are in
+//! `benches/c/`, too, run beside those: C that computes the same and allocates alike.
 
 use crate::nodes;
 use anyhow::{Context, bail};
