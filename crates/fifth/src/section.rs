@@ -50,8 +50,8 @@ pub(crate) fn with_program(program: &[u8]) -> anyhow::Result<Vec<u8>> {
 
 fn mark(executable: &mut [u8]) -> anyhow::Result<()> {
     let wanted = std::hint::black_box(&MARK);
-    let mut found = executable.windows(wanted.len()).enumerate().filter(|(_, bytes)| bytes == wanted);
-    let (Some((at, _)), None) = (found.next(), found.next()) else {
+    let mut found = memchr::memmem::find_iter(executable, wanted);
+    let (Some(at), None) = (found.next(), found.next()) else {
         bail!("the fifth executable is not as it was built");
     };
     executable[at..at + CHANGED.len()].copy_from_slice(&CHANGED);
