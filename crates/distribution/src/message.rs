@@ -15,7 +15,7 @@ pub const NODES_MAX: u32 = 1 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed(pub &'static str);
 
-/// Who waits for a value: an import of a node. It is weak: if the import is used for something else by then, the
+/// What waits for a value: an import of a node. It is weak: if the import is used for something else by then, the
 /// serial differs and the answer is discarded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Reader {
@@ -70,14 +70,14 @@ pub enum Message<'a> {
     },
     /// The value that was read.
     Answer {
-        /// Who reads.
+        /// The import that reads.
         reader: Reader,
         /// One term.
         value: Tokens<'a>,
     },
     /// There is no value yet.
     Unbound {
-        /// Who looked.
+        /// The import that looked.
         reader: Reader,
     },
     /// Unify an export with a term. Gives all weight of the sender's import back.

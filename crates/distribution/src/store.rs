@@ -12,7 +12,7 @@ pub struct ImportId(pub u32);
 /// bits).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StructureId {
-    /// Who gave it.
+    /// The node that gave it.
     pub node: fabric::NodeId,
     /// Below 2^40.
     pub serial: u64,

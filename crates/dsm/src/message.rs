@@ -74,8 +74,8 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// The most pages of one [`Message::Fetch`]. With 64 of them what a message costs hardly counts beside its bytes, and the
-/// first pages are there while the home reads the next.
+/// The most pages of one [`Message::Fetch`]. With 64 of them what a message costs hardly counts beside its bytes, and
+/// the first pages are there while the home reads the next.
 pub const FETCH_MAX: usize = 64;
 
 /// How many kinds of messages there are.

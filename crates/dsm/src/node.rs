@@ -51,7 +51,7 @@ struct Inner {
     spread: Spread,
     /// What is to be sent.
     out: Vec<Out>,
-    /// Who wants to know when anything has changed.
+    /// Threads that want to know when anything has changed.
     waiting: Vec<Slot<()>>,
     /// Pages that the program has written since the last release.
     written: BTreeSet<Page>,

@@ -29,34 +29,42 @@ Exit codes:
     2    wrong usage, a file that cannot be read or written, or errors in the program text
     101  a bug in Fifth itself (please report it)
     130  interrupted (Ctrl-C or SIGTERM)
-    255  the program failed: reduction or unification failure, error, heap limit, memory that the system refuses, or perpetual suspension (deadlock)
+    255  the program failed: reduction or unification failure, error, heap limit, memory that the system
+         refuses, or perpetual suspension (deadlock)
 
 The tutorial is docs/tutorial.md; the language's library is described in docs/library.md.";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Compiles a program in memory and runs it.
-    #[command(
-        after_help = "Examples:\n    fifth run examples/queens.kl1\n    fifth run main.kl1 parser.kl1 -- input.txt -v\n    fifth run --stats --heap-limit 512m program.kl1"
-    )]
+    #[command(after_help = "Examples:
+    fifth run examples/queens.kl1
+    fifth run main.kl1 parser.kl1 -- input.txt -v
+    fifth run --stats --heap-limit 512m program.kl1")]
     Run(Run),
     /// Reports the errors and warnings of a program without running it.
     Check(Check),
     /// Writes a stand-alone executable.
-    #[command(
-        after_help = "Example:\n    fifth build examples/queens.kl1 -o queens && ./queens\n\nThe executable has options of its own: `./queens --help` lists them."
-    )]
+    #[command(after_help = "Example:
+    fifth build examples/queens.kl1 -o queens && ./queens
+
+The executable has options of its own: `./queens --help` lists them.")]
     Build(Build),
     /// Defines clauses and runs goals interactively.
     #[command(
-        after_help = "In the REPL, a line `p(X) :- G | B.` defines a clause; `?- p(X).` runs a goal and prints bindings as they arrive; :help says more."
+        after_help = "In the REPL, a line `p(X) :- G | B.` defines a clause; `?- p(X).` runs a goal and prints \
+            bindings as they arrive; :help says more."
     )]
     Repl(Repl),
     /// Measures published tables and figures again.
     #[command(
         subcommand_required = true,
         arg_required_else_help = true,
-        after_help = "Examples:\n    fifth lab list\n    fifth lab run tr448 --out results\n\nWhat each experiment shows is described in docs/laboratory.md."
+        after_help = "Examples:
+    fifth lab list
+    fifth lab run tr448 --out results
+
+What each experiment shows is described in docs/laboratory.md."
     )]
     Lab {
         #[command(subcommand)]
@@ -87,7 +95,8 @@ impl Command {
 /// The program text.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Sources {
-    /// KL1 files. A module that they call and do not contain is looked for in a file of its name beside the first, then in the library.
+    /// KL1 files. A module that they call and do not contain is looked for in a file of its name beside the first, then
+    /// in the library.
     #[arg(required = true, value_name = "FILE.kl1")]
     pub(crate) files: Vec<PathBuf>,
     /// How errors and warnings are printed.
@@ -161,20 +170,23 @@ pub(crate) struct Engine {
     /// network did, the same each time.
     #[arg(long, value_name = "MACHINE", conflicts_with_all = ["count", "trace", "schedule"])]
     pub(crate) simulate: Option<Simulate>,
-    /// Prints reductions, suspensions, collections, words and times to standard error at the end. (Executables of `fifth build` do not count reductions.)
+    /// Prints reductions, suspensions, collections, words and times to standard error at the end. (Executables of
+    /// `fifth build` do not count reductions.)
     #[arg(long)]
     pub(crate) stats: bool,
     /// Writes the same figures and every collection to a file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) stats_file: Option<PathBuf>,
-    /// Writes a timeline to a file: what each worker did when, to be opened at ui.perfetto.dev. Executables of `fifth build` take this option too.
+    /// Writes a timeline to a file: what each worker did when, to be opened at ui.perfetto.dev. Executables of `fifth
+    /// build` take this option too.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Ends the program with an error when its data and goals, of all workers, need more than this (bytes; k, m, g for powers of 1024).
+    /// Ends the program with an error when its data and goals, of all workers, need more than this (bytes; k, m, g for
+    /// powers of 1024).
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) heap_limit: Option<u64>,
-    /// Collects garbage at every opportunity and checks the heap after it (to find bugs in Fifth). With a number: at random ones, and
-    /// goals change workers at random.
+    /// Collects garbage at every opportunity and checks the heap after it (to find bugs in Fifth). With a number: at
+    /// random ones, and goals change workers at random.
     #[arg(long, hide = true, value_name = "SEED", require_equals = true, num_args = 0..=1)]
     pub(crate) check_heap: Option<Option<u64>>,
     /// Lets workers reduce one after the other, in an order from this seed: then a run is the same each time (to find
@@ -248,9 +260,8 @@ pub(crate) struct Executable {
     pub(crate) arguments: Vec<OsString>,
 }
 
-const EXECUTABLE_HELP: &str = "\
-These options are Fifth's, which compiled this program. They end at the first argument without a dash, or at `--`: what follows is the \
-program's own.";
+const EXECUTABLE_HELP: &str = "These options are Fifth's, which compiled this program. They end at the first argument \
+    without a dash, or at `--`: what follows is the program's own.";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Lab {
@@ -270,8 +281,8 @@ pub(crate) enum Lab {
 const LAB_HELP: &str = "\
 Every run is a process of its own, and its answer is checked. Without a terminal nothing is said until the end.
 
-DIR gets report.html (everything, with charts), and a folder for each experiment with its tables (.csv), its charts (.svg) \
-and their data (.csv).
+DIR gets report.html (everything, with charts), and a folder for each experiment with its tables (.csv), its charts \
+(.svg) and their data (.csv).
 
 Exit codes:
     0    all experiments ran
@@ -297,11 +308,12 @@ pub(crate) struct LabRun {
     /// Writes tables, charts and a page with everything to this folder, and makes it if necessary.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Numbers of workers to measure with, separated by commas. Without it: up to the number of processors, each of the first eight, then doubling.
+    /// Numbers of workers to measure with, separated by commas. Without it: up to the number of processors, each of the
+    /// first eight, then doubling.
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = crate::workers::parse)]
     pub(crate) workers: Vec<u32>,
-    /// Numbers of nodes of this host, separated by commas, that multipsi experiments measure beside the simulated machine: threads, and
-    /// processes if fifth was built with MPI.
+    /// Numbers of nodes of this host, separated by commas, that multipsi experiments measure beside the simulated
+    /// machine: threads, and processes if fifth was built with MPI.
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) nodes: Vec<u32>,
     /// Runs of each program with each number of workers, and of each measurement of nodes of this host.

@@ -251,7 +251,8 @@ fn help(error: &ProgramError) -> Option<&'static str> {
             Some("two goals gave one variable different values; one of them should read it instead")
         }
         ErrorKind::HeapLimit => Some(
-            "`--heap-limit SIZE` allows more (and `ulimit -v` less); a stream that is made faster than it is read grows without end",
+            "`--heap-limit SIZE` allows more (and `ulimit -v` less); a stream that is made faster than it is read \
+             grows without end",
         ),
         ErrorKind::ZeroDivision => Some("test the divisor in a guard: `D =\\= 0`"),
         _ if lost_output(error) => Some("whoever read the output has gone, or there is no room for it"),
@@ -310,7 +311,8 @@ fn deadlock(
     }
     writeln!(
         out,
-        "   Help: the goal that should bind these variables is missing, ended without `[]` at the end of a stream, or waits itself"
+        "   Help: the goal that should bind these variables is missing, ended without `[]` at the end of a stream, or \
+         waits itself"
     )
 }
 

@@ -8,16 +8,18 @@ const NODES_MAX: u32 = 1024;
 /// The options.
 #[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nodes {
-    /// Nodes, 1 to 1024, each with a heap of its own: goals with `@node(0)` to `@node(N-1)` are reduced there. With more than one, each
-    /// has as many workers as `--workers` says, one if it says nothing; `--heap-limit` holds for each, and the first has the terminal, files and timers.
-    #[arg(long = "nodes", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    /// Nodes, 1 to 1024, each with a heap of its own: goals with `@node(0)` to `@node(N-1)` are reduced there. With
+    /// more than one, each has as many workers as `--workers` says, one if it says nothing; `--heap-limit` holds for
+    /// each, and the first has the terminal, files and timers.
+    #[arg(long = "nodes", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
     pub(crate) count: u32,
-    /// Lets ready goals move to nodes that have none, without `@node(any)`. Of predicates that are placed with `@node(N)` none moves. Answers
-    /// are the same; of one node it changes nothing. See docs/balance.md.
+    /// Lets ready goals move to nodes that have none, without `@node(any)`. Of predicates that are placed with
+    /// `@node(N)` none moves. Answers are the same; of one node it changes nothing. See docs/balance.md.
     #[arg(long)]
     pub(crate) balance: bool,
-    /// Gives structures an identity when they are sent again or have more than 32 words: a node that has a copy does not read it again. It takes a
-    /// word of each such reference. `--stats` counts them.
+    /// Gives structures an identity when they are sent again or have more than 32 words: a node that has a copy does
+    /// not read it again. It takes a word of each such reference. `--stats` counts them.
     #[arg(long = "structure-ids")]
     pub(crate) identities: bool,
     /// Sends goals to nodes at random (to find bugs in Fifth).

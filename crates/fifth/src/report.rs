@@ -136,10 +136,13 @@ fn json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
             "end_column": end_column, "start": span.start, "end": span.end,
         })
     };
+    let related = diagnostic.related.iter();
+    let related: Vec<_> =
+        related.map(|(span, text)| serde_json::json!({ "at": at(*span), "text": text })).collect();
     serde_json::json!({
         "severity": if diagnostic.severity == Severity::Error { "error" } else { "warning" },
         "code": diagnostic.code, "message": diagnostic.message, "at": at(diagnostic.span), "label": diagnostic.label,
-        "related": diagnostic.related.iter().map(|(span, text)| serde_json::json!({ "at": at(*span), "text": text })).collect::<Vec<_>>(),
+        "related": related,
         "notes": diagnostic.notes, "help": diagnostic.help,
     })
 }

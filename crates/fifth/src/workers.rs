@@ -15,8 +15,9 @@ fn usual() -> u32 {
 /// The option.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Workers {
-    /// Workers that reduce goals at the same time, 1 to 64; without this option FIFTH_WORKERS of the environment says it, or there is
-    /// one for each processor (fewer if the system refuses address space or threads for so many). Answers do not depend on it, but the order of goals that do not wait for each other does.
+    /// Workers that reduce goals at the same time, 1 to 64; without this option FIFTH_WORKERS of the environment says
+    /// it, or there is one for each processor (fewer if the system refuses address space or threads for so many).
+    /// Answers do not depend on it, but the order of goals that do not wait for each other does.
     #[arg(short = 'w', long = "workers", value_name = "N", value_parser = parse)]
     pub(crate) given: Option<u32>,
 }

@@ -9,8 +9,8 @@ pub(crate) const BOOKSIM: Experiment = Experiment {
     name: "networks/booksim",
     title: "Simulated networks beside BookSim2",
     source: "N. Jiang et al.: A Detailed and Flexible Cycle-Accurate Network-on-Chip Simulator. ISPASS 2013",
-    about: "The same networks in two simulators that have no line of code in common: meshes with dimension-order routing, one virtual channel, buffers of 8 \
-            flits, uniform random traffic.",
+    about: "The same networks in two simulators that have no line of code in common: meshes with dimension-order \
+        routing, one virtual channel, buffers of 8 flits, uniform random traffic.",
     run,
 };
 
@@ -106,7 +106,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         }
     }
     let heads = ["network", "flits of a packet", "load", "cycles", "BookSim2", "times BookSim2's"];
-    let note = "Mean latency of packets; the load is in flits for each node and cycle. BookSim2's shortest router takes 3 cycles: so do a hop and a credit here.";
+    let note = "Mean latency of packets; the load is in flits for each node and cycle. BookSim2's shortest router \
+        takes 3 cycles: so do a hop and a credit here.";
     let latency = Table::new("latency", "Latency", note, &heads, latencies);
     let heads = ["network", "flits of a packet", "load", "accepted", "BookSim2", "times BookSim2's"];
     let note =

@@ -53,7 +53,8 @@ pub static KL1CMP: Program = Program {
 /// Triangle solitaire.
 pub static TRIANGLE: Program = Program {
     name: "triangle",
-    about: "triangle solitaire with 15 holes, all games from every first hole (small: the paper's, after the third move)",
+    about: "triangle solitaire with 15 holes, all games from every first hole (small: the paper's, after the third \
+        move)",
     text: include_str!("../../../benches/triangle.kl1"),
     full: Size { arguments: &[], answer: "[438984,16654065]" },
     small: Size { arguments: &["third"], answer: "[133,15945]" },
@@ -61,8 +62,8 @@ pub static TRIANGLE: Program = Program {
 /// Covering a board with pentominoes.
 pub static PENTOMINO: Program = Program {
     name: "pentomino",
-    about: "all coverings of 5 x 6 squares by pentominoes (small: 4 x 5); a dealer puts down three pieces (small: two) in each \
-            way, and deals the boards to the other nodes in turn",
+    about: "all coverings of 5 x 6 squares by pentominoes (small: 4 x 5); a dealer puts down three pieces (small: \
+        two) in each way, and deals the boards to the other nodes in turn",
     text: include_str!("../../../benches/nodes_pentomino.kl1"),
     full: Size { arguments: &["5", "6", "3"], answer: "2164" },
     small: Size { arguments: &["4", "5", "2"], answer: "200" },
@@ -70,8 +71,8 @@ pub static PENTOMINO: Program = Program {
 /// Cheapest ways through a grid.
 pub static BESTPATH: Program = Program {
     name: "bestpath",
-    about: "the cheapest ways from a corner of a grid of 330 x 330 squares (small: 40 x 40) to all others; a square is a \
-            process, and each node has 16 blocks of them (small: 4)",
+    about: "the cheapest ways from a corner of a grid of 330 x 330 squares (small: 40 x 40) to all others; a square \
+        is a process, and each node has 16 blocks of them (small: 4)",
     text: include_str!("../../../benches/nodes_bestpath.kl1"),
     full: Size { arguments: &["330", "4"], answer: "[16900,994667992]" },
     small: Size { arguments: &["40", "2"], answer: "[2317,1978057]" },

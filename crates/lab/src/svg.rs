@@ -27,8 +27,9 @@ pub fn chart(chart: &Chart) -> String {
     let (legend, legend_lines) = legend(chart);
     let height = LEGEND + LEGEND_STEP * f64::from(legend_lines - 1) + 12.0;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-         font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n<rect width=\"100%\" \
+         height=\"100%\" fill=\"white\"/>\n"
     );
     out += &text(WIDTH / 2.0, 16.0, "middle", &chart.title);
     out += &text(8.0, TOP - 20.0, "start", &chart.y);
@@ -88,7 +89,8 @@ fn bars(chart: &Chart, y: &Axis) -> String {
             let (left, top) = (start(group) + width * place as f64, y.at(value));
             let fill = if chart.groups[group].published { "white" } else { color };
             out += &format!(
-                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{fill}\" stroke=\"{color}\"/>\n",
+                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{fill}\" \
+                 stroke=\"{color}\"/>\n",
                 left + 1.0,
                 (width - 2.0).max(0.5),
                 BOTTOM - top

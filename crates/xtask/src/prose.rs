@@ -5,71 +5,34 @@
 
 /// Columns of a line.
 const COLUMNS_MAX: usize = 120;
-/// Places whose comments are not yet as they should be. The list only shrinks: a place without findings is a finding.
-const NOT_YET: &[&str] = &[
-    "crates/distribution/",
-    "crates/dsm/",
-    "crates/fabric/",
-    "crates/fifth/",
-    "crates/runtime/src/goals/abroad/",
-];
-
-/// What was found in places of [`NOT_YET`].
-#[derive(Default)]
-pub(crate) struct Prose {
-    known: Vec<&'static str>,
+/// What is to be mended in a document.
+pub(crate) fn document(name: &str, text: &str, findings: &mut Vec<String>) {
+    look(name, text.lines().enumerate().map(|(at, line)| (at + 1, line, line)), findings);
 }
 
-impl Prose {
-    /// A document.
-    pub(crate) fn document(&mut self, name: &str, text: &str, findings: &mut Vec<String>) {
-        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line, line));
-        self.look(name, lines, None, findings);
-    }
-    /// A source file: its comments that stand on lines of their own.
-    pub(crate) fn source(&mut self, name: &str, text: &str, findings: &mut Vec<String>) {
-        let comments = text.lines().enumerate().filter_map(|(at, line)| {
-            let comment = line.trim_start().strip_prefix("//")?;
-            Some((at + 1, line, comment.trim_start_matches(['/', '!'])))
-        });
-        let place = NOT_YET.iter().find(|place| name.starts_with(**place));
-        self.look(name, comments, place.copied(), findings);
-    }
-    /// Lines with their numbers, as they stand and their prose; the place of [`NOT_YET`] that they are in.
-    fn look<'t>(
-        &mut self,
-        name: &str,
-        lines: impl Iterator<Item = (usize, &'t str, &'t str)>,
-        place: Option<&'static str>,
-        findings: &mut Vec<String>,
-    ) {
-        let mut listing = false;
-        for (number, line, prose) in lines {
-            let prose = prose.trim_start();
-            if prose.starts_with("```") {
-                listing = !listing;
-            }
-            let breaks = !listing && !prose.starts_with('|') && prose.contains(' ');
-            let wrong = if breaks && line.chars().count() > COLUMNS_MAX {
-                format!("{name}:{number}: more than {COLUMNS_MAX} columns (T10)")
-            } else if !listing && begins_with_who(prose) {
-                format!("{name}:{number}: a sentence begins with \"Who\": name the thing (T10)")
-            } else {
-                continue;
-            };
-            match place {
-                Some(place) if self.known.contains(&place) => {}
-                Some(place) => self.known.push(place),
-                None => findings.push(wrong),
-            }
+/// The same of a source file: its comments that stand on lines of their own.
+pub(crate) fn source(name: &str, text: &str, findings: &mut Vec<String>) {
+    let comments = text.lines().enumerate().filter_map(|(at, line)| {
+        let comment = line.trim_start().strip_prefix("//")?;
+        Some((at + 1, line, comment.trim_start_matches(['/', '!'])))
+    });
+    look(name, comments, findings);
+}
+
+/// Lines with their numbers, as they stand and their prose.
+fn look<'t>(name: &str, lines: impl Iterator<Item = (usize, &'t str, &'t str)>, findings: &mut Vec<String>) {
+    let mut listing = false;
+    for (number, line, prose) in lines {
+        let prose = prose.trim_start();
+        if prose.starts_with("```") {
+            listing = !listing;
         }
-    }
-    /// Places that are as they should be by now.
-    pub(crate) fn check(&self, findings: &mut Vec<String>) {
-        let clean = NOT_YET.iter().filter(|place| !self.known.contains(*place));
-        findings.extend(
-            clean.map(|place| format!("{place}: its comments are clean: remove it from NOT_YET (T10)")),
-        );
+        let breaks = !listing && !prose.starts_with('|') && prose.contains(' ');
+        if breaks && line.chars().count() > COLUMNS_MAX {
+            findings.push(format!("{name}:{number}: more than {COLUMNS_MAX} columns (T10)"));
+        } else if !listing && begins_with_who(prose) {
+            findings.push(format!("{name}:{number}: a sentence begins with \"Who\": name the thing (T10)"));
+        }
     }
 }
 
@@ -85,11 +48,10 @@ mod tests {
 
     fn findings(name: &str, text: &str) -> usize {
         let mut findings = Vec::new();
-        let mut prose = Prose::default();
         if name.ends_with(".rs") {
-            prose.source(name, text, &mut findings);
+            source(name, text, &mut findings);
         } else {
-            prose.document(name, text, &mut findings);
+            document(name, text, &mut findings);
         }
         findings.len()
     }

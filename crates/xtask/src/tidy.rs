@@ -14,7 +14,7 @@
 
 use crate::circles::Circles;
 use crate::labels::Labels;
-use crate::prose::Prose;
+use crate::prose;
 use crate::rooms;
 use anyhow::{Context, bail};
 use std::fs;
@@ -86,7 +86,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
-    let (mut labels, mut circles, mut prose) = (Labels::default(), Circles::default(), Prose::default());
+    let (mut labels, mut circles) = (Labels::default(), Circles::default());
     rooms::gone(root, &mut findings);
     for file in files(root)? {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
@@ -98,11 +98,11 @@ pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
                 rooms::arrows(&name, &text, &mut findings);
                 labels.read(&name, &text, &mut findings);
                 circles.read(&name, &text);
-                prose.source(&name, &text, &mut findings);
+                prose::source(&name, &text, &mut findings);
             }
             Some("md") => {
                 links(root, &file, &text, &mut findings);
-                prose.document(&name, &text, &mut findings);
+                prose::document(&name, &text, &mut findings);
             }
             _ => {}
         }
@@ -112,7 +112,6 @@ pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
     }
     labels.check(&mut findings);
     circles.check(&mut findings);
-    prose.check(&mut findings);
     if findings.is_empty() {
         println!("tidy: nothing to report");
         return Ok(());

@@ -337,8 +337,8 @@ impl Words {
             let end = each.first.checked_add(each.words);
             assert!(end.is_some_and(|end| end <= self.words), "{each:?} is beyond the end of the memory");
             let first = self.view.cast::<f64>();
-            // SAFETY: M1: words of the view; what one use writes, no other has. That the protocol writes none of them meanwhile is
-            // what the program promises: it has no races.
+            // SAFETY: M1: words of the view; what one use writes, no other has. That the protocol writes none of them
+            // meanwhile is what the program promises: it has no races.
             unsafe {
                 let first = first.add(each.first);
                 if each.writes {

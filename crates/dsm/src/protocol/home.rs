@@ -14,7 +14,7 @@ pub(super) struct Home {
     pub(super) state: HomeState,
     /// Batches of diffs that it has got (D2).
     pub(super) version: u64,
-    /// Who has a copy, or is going to get one.
+    /// The nodes that have a copy, or are going to get one.
     pub(super) sharers: NodeSet,
     /// Multicasts that are to drop copies and are not acknowledged (D1).
     pub(super) pending: Vec<u64>,
@@ -58,7 +58,7 @@ struct Batch {
 #[derive(Clone, Hash, Debug)]
 struct Multicast {
     pages: Vec<Page>,
-    /// Who waits for it.
+    /// The batches that wait for it.
     batches: Vec<u64>,
 }
 

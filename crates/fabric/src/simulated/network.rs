@@ -97,7 +97,7 @@ pub(super) struct Port {
     pub(super) flits: u32,
     /// The first buffer at the other end.
     pub(super) end: u32,
-    /// Who is there.
+    /// The node that is there.
     pub(super) neighbour: u32,
     /// The last input that got a free channel.
     pub(super) last_input: u8,

@@ -29,8 +29,8 @@ impl Doorbell {
     pub(super) fn adopt(&self) {
         self.sleeper.get_or_init(thread::current);
     }
-    /// From now on [`Doorbell::ring`] wakes the sleeper. Who says so looks afterwards whether there is something to
-    /// do (B1).
+    /// From now on [`Doorbell::ring`] wakes the sleeper. The sleeper looks afterwards whether there is something
+    /// to do (B1).
     pub(super) fn listen(&self) {
         // Release: pairs with the Acquire in `ring`, which then finds the sleeper.
         self.asleep.store(true, Ordering::Release);

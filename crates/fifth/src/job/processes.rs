@@ -49,7 +49,8 @@ impl Job {
         match self.session.shared_file(FILE_BYTES) {
             Some(file) => Arrays::of(file.into()),
             None => Arrays::none(
-                "the processes of this run are on several hosts, or cannot open each other's memory: run them on one host",
+                "the processes of this run are on several hosts, or cannot open each other's memory: run them on one \
+                 host",
             ),
         }
     }
@@ -91,7 +92,8 @@ impl Job {
 fn others(size: u32, sees: u32) -> String {
     let library = mpi::launch::library();
     format!(
-        "this is one of {size} processes, but {library}, with which fifth was built, sees {sees}: use the launcher of that library"
+        "this is one of {size} processes, but {library}, with which fifth was built, sees {sees}: use the launcher of \
+         that library"
     )
 }
 

@@ -14,8 +14,8 @@ pub(crate) enum Job {}
 
 fn missing<T>(size: u32) -> anyhow::Result<T> {
     Err(super::refusal(format!(
-        "this is one of {size} processes, but fifth was built without its feature `mpi`: build it with `--features mpi`, \
-         or run it without the MPI launcher"
+        "this is one of {size} processes, but fifth was built without its feature `mpi`: build it with `--features \
+         mpi`, or run it without the MPI launcher"
     )))
 }
 

@@ -174,7 +174,8 @@ impl Application {
                 (
                     "LCS: cycles of a character's handler",
                     LCS_CYCLES.entry.to_string(),
-                    "fitted to the printed shares of figure 6; with 16 letters 98 % of the printed instructions, 2 cycles each",
+                    "fitted to the printed shares of figure 6; with 16 letters 98 % of the printed instructions, 2 \
+                     cycles each",
                 ),
                 ("LCS: cycles for each letter of the node", LCS_CYCLES.character.to_string(), "the same"),
             ],

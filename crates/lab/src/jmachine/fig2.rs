@@ -111,8 +111,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     }
     let heads = ["base", "a hop", "neighbour", "opposite corner"];
     let columns = heads.iter().flat_map(|head| [(*head).to_string(), format!("{head}, published")]);
-    let note = "The paper prints one figure for reads of one word and draws the rest. The ping's base is the sum of inputs that were fitted to it; \
-               the slope is the network's.";
+    let note = "The paper prints one figure for reads of one word and draws the rest. The ping's base is the sum of \
+        inputs that were fitted to it; the slope is the network's.";
     let columns = std::iter::once("exchange".to_string()).chain(columns).collect();
     let table = Table { columns, ..Table::new("round-trips", "Round trips, cycles", note, &[], rows) };
     let words = |pick: fn(&Exchange) -> String| EXCHANGES.iter().map(pick).collect::<Vec<_>>().join(", ");

@@ -13,9 +13,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/fig3",
     title: "J-Machine: latency and efficiency under random traffic",
     source: SOURCE,
-    about: "Every node sends a message to a node chosen at random, waits for a reply of the same length, and computes for a while: \
-            the grain. The shorter the grain, the more traffic, until the network takes no more. Efficiency is \
-            the share of the time that goes into grains.",
+    about: "Every node sends a message to a node chosen at random, waits for a reply of the same length, and computes \
+        for a while: the grain. The shorter the grain, the more traffic, until the network takes no more. Efficiency \
+        is the share of the time that goes into grains.",
     run,
 };
 
@@ -104,9 +104,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         "half-power grain, cycles",
     ];
     let note = format!(
-        "Traffic is words of messages, {WORD_BITS} bits each, that cross the middle in either direction; its capacity is {CAPACITY_GBITS} Gbit/s. \
-             The paper's one figure for saturation is \"about 6\"; of the grain at which half of the time is useful it prints that it is \
-             100 to 300 cycles, by the length of messages. Messages of 2 words do not saturate the network: a node waits for its reply."
+        "Traffic is words of messages, {WORD_BITS} bits each, that cross the middle in either direction; its capacity \
+         is {CAPACITY_GBITS} Gbit/s. The paper's one figure for saturation is \"about 6\"; of the grain at which half \
+         of the time is useful it prints that it is 100 to 300 cycles, by the length of messages. Messages of 2 words \
+         do not saturate the network: a node waits for its reply."
     );
     let table = Table::new("saturation", "Random traffic", &note, &heads, rows.collect());
     let own = [

@@ -11,8 +11,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/fig4",
     title: "J-Machine: bandwidth between two nodes",
     source: SOURCE,
-    about: "One node sends messages to its neighbour as fast as the network takes them. The longer the messages, the less their headers \
-            matter.",
+    about: "One node sends messages to its neighbour as fast as the network takes them. The longer the messages, the \
+        less their headers matter.",
     run,
 };
 
@@ -47,8 +47,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
         ]
     });
     let note = format!(
-        "A channel carries {peak} words a cycle, {:.0} Mbit/s. Published are bounds: more than half of it with 2 words, at \
-             least 90 % with 8. What sending and handling cost the nodes is not in the measured figures.",
+        "A channel carries {peak} words a cycle, {:.0} Mbit/s. Published are bounds: more than half of it with 2 \
+         words, at least 90 % with 8. What sending and handling cost the nodes is not in the measured figures.",
         bits(peak, 1e6)
     );
     let heads = ["words", "Mbit/s", "% of the channel", "% at least, published"];

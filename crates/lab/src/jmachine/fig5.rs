@@ -9,7 +9,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/fig5",
     title: "J-Machine: speed-up of programs",
     source: SOURCE,
-    about: "Four programs on 1 to 512 nodes, the problem always the same: how many times as fast as on one node are they?",
+    about: "Four programs on 1 to 512 nodes, the problem always the same: how many times as fast as on one node are \
+        they?",
     run,
 };
 
@@ -43,9 +44,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let mut heads: Vec<&str> = vec!["nodes"];
     heads.extend(columns.iter().flatten().map(String::as_str));
     heads.push("radix sort, published");
-    let note = "Against the same program on one node, where it sends its messages to itself. The paper draws these lines; of their points it prints one. \
-                Half of the keys of two nodes go to the other one. What such a key costs more is not printed: here, it is to send, to dispatch and \
-                to write it. For a speed-up of 1.3 it would have to cost about twice as much as one that stays.";
+    let note = "Against the same program on one node, where it sends its messages to itself. The paper draws these \
+        lines; of their points it prints one. Half of the keys of two nodes go to the other one. What such a key \
+        costs more is not printed: here, it is to send, to dispatch and to write it. For a speed-up of 1.3 it would \
+        have to cost about twice as much as one that stays.";
     let table = Table::new("speed-up", "Speed-up", note, &heads, rows);
     let chart = Chart::lines("by-nodes", "Speed-up", "nodes", "times as fast as one node", lines);
     Ok(report(experiment, (&Application::ALL, config.scale), ANY_BOX, vec![table], vec![chart]))

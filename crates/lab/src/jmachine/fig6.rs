@@ -45,9 +45,11 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         rows.push([name, measured, vec![published(application)]].concat());
     }
     let heads = [&["program"], &PARTS.map(|part| part)[..], &["idle, published"]].concat();
-    let note = "Percent of the time of all nodes, until the last one has done its last work. A node that cannot send because the network is full counts as idle. \
-                The paper draws bars for each program; of their heights it prints two. Both depend on what it does not print: how N-Queens dealt its boards (here: in turn), and how \
-                TSP's nodes got work (here: from others, whom they ask once, when they have none; the paper's system started as many threads for that and the like as the search did).";
+    let note = "Percent of the time of all nodes, until the last one has done its last work. A node that cannot send \
+        because the network is full counts as idle. The paper draws bars for each program; of their heights it prints \
+        two. Both depend on what it does not print: how N-Queens dealt its boards (here: in turn), and how TSP's \
+        nodes got work (here: from others, whom they ask once, when they have none; the paper's system started as \
+        many threads for that and the like as the search did).";
     let table = Table::new("time", "Where the time of 64 nodes goes, %", note, &heads, rows);
     let series = PARTS.iter().zip(bars).map(|(part, points)| Series { name: (*part).into(), points });
     let groups =
@@ -85,8 +87,8 @@ fn entry_and_exit(host: &mut dyn Host, scale: Scale, sizes: &Sizes) -> Result<Ta
             Cell::ratio(share, published, 2),
         ]);
     }
-    let note = "What of a handler does not depend on how many letters the node has. Its cycles are an input that was fitted to these three figures together, \
-                and to the instructions of table 4.";
+    let note = "What of a handler does not depend on how many letters the node has. Its cycles are an input that was \
+        fitted to these three figures together, and to the instructions of table 4.";
     let heads = ["nodes", "% of the time", "published", "times the published"];
     Ok(Table::new("entry", "LCS: entry and exit of handlers", note, &heads, rows))
 }

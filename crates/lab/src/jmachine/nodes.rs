@@ -42,7 +42,8 @@ pub(crate) struct Threads;
 impl Nodes for Threads {
     const KIND: &'static str = "threads";
     fn about(&self) -> String {
-        "An MPI launcher (`mpirun -n 2 fifth lab run ...`) adds a table of processes, if fifth was built with the feature `mpi`: docs/laboratory.md."
+        "An MPI launcher (`mpirun -n 2 fifth lab run ...`) adds a table of processes, if fifth was built with the \
+         feature `mpi`: docs/laboratory.md."
             .into()
     }
     fn most(&self) -> u32 {

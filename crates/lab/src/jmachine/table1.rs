@@ -11,8 +11,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/table1",
     title: "J-Machine: overhead of messages",
     source: SOURCE,
-    about: "What a message costs, whatever its length, and what each of its bytes costs: on machines of the time, on the J-Machine, and on nodes \
-            of this host.",
+    about: "What a message costs, whatever its length, and what each of its bytes costs: on machines of the time, on \
+        the J-Machine, and on nodes of this host.",
     run,
 };
 
@@ -146,9 +146,10 @@ pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<T
         ]);
     }
     let note = format!(
-        "Two nodes of this host, from handler to handler. A message without words: median, least and most of {} runs of {messages} messages (a \
-         twentieth of that for payloads and for those that go there and back); what each further byte adds, 8 to a word, is that of the medians, and \
-         less than nothing if it is lost in their differences. {}",
+        "Two nodes of this host, from handler to handler. A message without words: median, least and most of {} runs \
+         of {messages} messages (a twentieth of that for payloads and for those that go there and back); what each \
+         further byte adds, 8 to a word, is that of the medians, and less than nothing if it is lost in their \
+         differences. {}",
         config.runs,
         nodes.about()
     );
@@ -163,8 +164,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         [vec![Cell::Text(machine.into())], values.to_vec(), vec![Cell::Absent, Cell::Absent]].concat()
     });
     let rows = published.into_iter().chain(of_simulated()?).collect();
-    let note = "From the first instruction of the sender to the first of the handler, for a message of nothing but its handler's code; and what each further \
-                byte adds, 4 to a word. What the nodes spend on it is the sum of inputs; the rest is the network's, that is the interface and the links.";
+    let note = "From the first instruction of the sender to the first of the handler, for a message of nothing but \
+        its handler's code; and what each further byte adds, 4 to a word. What the nodes spend on it is the sum of \
+        inputs; the rest is the network's, that is the interface and the links.";
     let heads = [
         "machine",
         "cycles a message",

@@ -14,8 +14,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/table2",
     title: "J-Machine: synchronization of threads",
     source: SOURCE,
-    about: "A thread that reads a slot before it is filled has to wait. The J-Machine's tags say which slots are empty; without them programs have to keep and \
-            test flags. Here, a slot is a value of the machine, and a thread is a task.",
+    about: "A thread that reads a slot before it is filled has to wait. The J-Machine's tags say which slots are \
+        empty; without them programs have to keep and test flags. Here, a slot is a value of the machine, and a \
+        thread is a task.",
     run,
 };
 
@@ -112,9 +113,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         row("to wait once: read, write and restart", [None, None], range(|times| times.wait)),
     ];
     let note = format!(
-        "The cycles are the paper's, and inputs where a simulated thread waits. This host's figures are of {count} slots each: median, least and most of {} runs. \
-         To wait once is what two tasks that wait for each other in turn take for it; its parts are not measured alone. (Saving and restoring are \
-         printed once, for both.)",
+        "The cycles are the paper's, and inputs where a simulated thread waits. This host's figures are of {count} \
+         slots each: median, least and most of {} runs. To wait once is what two tasks that wait for each other in \
+         turn take for it; its parts are not measured alone. (Saving and restoring are printed once, for both.)",
         config.runs
     );
     let heads = ["operation", "cycles with tags", "without", "ns, this host", "least", "most"];

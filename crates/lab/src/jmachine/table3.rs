@@ -13,8 +13,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/table3",
     title: "J-Machine: barriers",
     source: SOURCE,
-    about: "All nodes come to a barrier, and go on when everybody has come. In each of its waves a node sends a message and waits for one; a barrier of twice as many \
-            nodes has a wave more.",
+    about: "All nodes come to a barrier, and go on when everybody has come. In each of its waves a node sends a \
+        message and waits for one; a barrier of twice as many nodes has a wave more.",
     run,
 };
 
@@ -138,8 +138,8 @@ pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<T
         rows.push([&[Cell::count(count)], &measured[..], &[Cell::Published(published, 1)]].concat());
     }
     let note = format!(
-        "The median, the least and the most of {} runs of {barriers} barriers, divided by the number of nodes. Where there are more of them than \
-         processors, they take turns. {}",
+        "The median, the least and the most of {} runs of {barriers} barriers, divided by the number of nodes. Where \
+         there are more of them than processors, they take turns. {}",
         config.runs,
         nodes.about()
     );
@@ -167,8 +167,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let table = Table::new(
         "barriers",
         "Barriers of simulated nodes",
-        "From when a node comes to the barrier until it leaves it, the mean of all nodes, which come at the same time. What a node spends on a barrier and on a wave was fitted to the first two rows; what the others add to them is the network's. The last column is the barrier \
-         of `machine`, which works for any number of nodes (each tells the one 2^w further on), and in which a thread waits and is restored.",
+        "From when a node comes to the barrier until it leaves it, the mean of all nodes, which come at the same \
+         time. What a node spends on a barrier and on a wave was fitted to the first two rows; what the others add to \
+         them is the network's. The last column is the barrier of `machine`, which works for any number of nodes \
+         (each tells the one 2^w further on), and in which a thread waits and is restored.",
         &["nodes", "cycles", "us", "us, published", "times the published", "us, machine's own"],
         rows,
     );

@@ -9,8 +9,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/table4",
     title: "J-Machine: programs on 64 nodes",
     source: SOURCE,
-    about: "Longest common subsequence, N-Queens and radix sort: how long they take, how many threads of which length they start, and how long their \
-            messages are.",
+    about: "Longest common subsequence, N-Queens and radix sort: how long they take, how many threads of which length \
+        they start, and how long their messages are.",
     run,
 };
 
@@ -44,8 +44,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         threads.extend(rows(application, &ran));
     }
     let heads = ["program", "cycles", "ms", "ms, published", "times the published", "% idle"];
-    let note = "What a thread spends is an input, taken from the instructions that the paper prints for it: that the simulated run takes about as long as the published one is no \
-                result as far as nodes are busy. Its results are what messages, waiting and imbalance add. Published: N-Queens was idle for 15 %.";
+    let note = "What a thread spends is an input, taken from the instructions that the paper prints for it: that the \
+        simulated run takes about as long as the published one is no result as far as nodes are busy. Its results are \
+        what messages, waiting and imbalance add. Published: N-Queens was idle for 15 %.";
     let times = Table::new("run-time", "Run time", note, &heads, times);
     let heads = [
         "threads",
@@ -56,7 +57,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         "words of a message",
         "published",
     ];
-    let note = "A message's words are counted with that of its handler's code. The threads of sorting wait for messages and are not started by one.";
+    let note = "A message's words are counted with that of its handler's code. The threads of sorting wait for \
+        messages and are not started by one.";
     let threads = Table::new("threads", "Threads", note, &heads, threads);
     let topology = simulation::network(NODES).topology.to_string();
     Ok(report(experiment, (&APPLICATIONS, config.scale), &topology, vec![times, threads], Vec::new()))

@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "rdt/distances",
     title: "RDT(2,4,1): diameter and mean distance",
-    source: "Y. Yang, H. Amano et al.: Recursive Diagonal Torus: An Interconnection Network for Massively Parallel Computers. IEEE TPDS 12(7), 2001",
-    about: "How many links lie between two nodes of JUMP-1's network: the fewest there are, and those of vector routing, which the routers \
-            use. Beside them a mesh, a torus and a hypercube of as many nodes.",
+    source: "Y. Yang, H. Amano et al.: Recursive Diagonal Torus: An Interconnection Network for Massively Parallel \
+        Computers. IEEE TPDS 12(7), 2001",
+    about: "How many links lie between two nodes of JUMP-1's network: the fewest there are, and those of vector \
+        routing, which the routers use. Beside them a mesh, a torus and a hypercube of as many nodes.",
     run,
 };
 
@@ -120,8 +121,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         "hypercube: diameter",
         "mean",
     ];
-    let note = "Links; means are over all pairs, a node with itself included. Published: 12 for 2^14 nodes (1996) and 11 for 2^16 (2001). Which node has \
-                which upper rank is only drawn there; none of the 576 assignments of period 4 whose nodes see all ranks gives 11 for 2^16 nodes.";
+    let note = "Links; means are over all pairs, a node with itself included. Published: 12 for 2^14 nodes (1996) and \
+        11 for 2^16 (2001). Which node has which upper rank is only drawn there; none of the 576 assignments of \
+        period 4 whose nodes see all ranks gives 11 for 2^16 nodes.";
     let table = Table::new("distances", "Distances", note, &heads, rows);
     let chart = Chart::lines("means", "Mean distance", "nodes", "links", lines.to_vec());
     Ok(Report {

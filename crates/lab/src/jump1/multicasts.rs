@@ -332,9 +332,10 @@ fn directories(experiment: &Experiment, host: &mut dyn Host, config: &Config) ->
         "bits of the entry",
     ];
     let note = format!(
-        "Means of {draws} draws. Links: those that invalidations use, acknowledgements left out. Local sharers lie among the \
-         9 by 9 nodes round the home. Each node that is reached acknowledges by itself; a chain has one acknowledgement. One \
-         map a level saves the sender's time and the directory's bits; it costs links, strangers and acknowledgements."
+        "Means of {draws} draws. Links: those that invalidations use, acknowledgements left out. Local sharers lie \
+         among the 9 by 9 nodes round the home. Each node that is reached acknowledges by itself; a chain has one \
+         acknowledgement. One map a level saves the sender's time and the directory's bits; it costs links, strangers \
+         and acknowledgements."
     );
     Ok(Report {
         tables: vec![Table::new("schemes", "Schemes", &note, &heads, rows), inputs()],

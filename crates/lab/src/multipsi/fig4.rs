@@ -18,8 +18,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     title: "Multi-PSI: to send and to receive a message",
     source: SOURCE,
     about: "What a processor does for three kinds of messages, published in microseconds of the Multi-PSI and counted \
-            in instructions here: a read, an answer with a cons of an atom and a reference, a goal with an atom and two \
-            references. References are white, or black: found again if the same term is sent or comes again.",
+        in instructions here: a read, an answer with a cons of an atom and a reference, a goal with an atom and two \
+        references. References are white, or black: found again if the same term is sent or comes again.",
     run,
 };
 
@@ -82,8 +82,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
 }
 
 const HEADS: &[&str] = &["operation", "us", "% of all", "instructions", "% of all", "black", "black - white"];
-const NOTE: &str = "Instructions with white references, and with black ones. A read is received and answered in one step \
-     here: its share is that step less an answer of its own. A network's part is left out.";
+const NOTE: &str = "Instructions with white references, and with black ones. A read is received and answered in one \
+    step here: its share is that step less an answer of its own. A network's part is left out.";
 
 /// Runs the operations, each between two marks; the first two marks have nothing between them.
 pub(crate) fn operations(mark: &mut dyn FnMut()) -> Result<(), Error> {

@@ -11,9 +11,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "multipsi/fig5",
     title: "Multi-PSI: where the time goes, and the load of the network",
     source: SOURCE,
-    about: "How much of the processors' time goes into reductions, messages and collections, and how much of the channels is \
-            used, for two programs. Then how much of the channels would be used by the Parallel Inference Machine as it was \
-            planned: 1,600 clusters, 32 times as fast, with 4 times the network.",
+    about: "How much of the processors' time goes into reductions, messages and collections, and how much of the \
+        channels is used, for two programs. Then how much of the channels would be used by the Parallel Inference \
+        Machine as it was planned: 1,600 clusters, 32 times as fast, with 4 times the network.",
     run,
 };
 
@@ -89,9 +89,10 @@ const TIME: &[&str] = &[
     "% messages of work",
     "published",
 ];
-const TIME_NOTE: &str = "In percent of the time of all processors. The work rate is the time at work in percent of all time. Microseconds \
-     a reduction are those of one processor. What collections cost on the Multi-PSI is not known, so the simulated machine \
-     is not charged for them; on this host it is their time, and what else they do is not told apart.";
+const TIME_NOTE: &str = "In percent of the time of all processors. The work rate is the time at work in percent of \
+    all time. Microseconds a reduction are those of one processor. What collections cost on the Multi-PSI is not \
+    known, so the simulated machine is not charged for them; on this host it is their time, and what else they do is \
+    not told apart.";
 
 /// Reductions, messages, and what is left, in percent of all time.
 fn shares(figures: &Figures, simulated: &Simulated) -> [f64; 3] {
@@ -140,9 +141,9 @@ const LOAD: &[&str] = &[
     "published",
     "% of the busiest",
 ];
-const LOAD_NOTE: &str = "Bytes are counted on the simulated channels, those of the messages that find the end of a run among them, and divided \
-     by the derived time of the run. The published ones are computed in the paper for Pentomino, from messages of 20 bytes \
-     to random nodes.";
+const LOAD_NOTE: &str = "Bytes are counted on the simulated channels, those of the messages that find the end of a \
+    run among them, and divided by the derived time of the run. The published ones are computed in the paper for \
+    Pentomino, from messages of 20 bytes to random nodes.";
 
 fn load(case: &Case, figures: &Figures, simulated: &Simulated) -> Vec<Cell> {
     let published = |value: f64, decimals| match case.program.name == PENTOMINO.name {
@@ -187,11 +188,11 @@ const GROWTH: &[&str] = &[
     "published",
     "% of the busiest",
 ];
-const GROWTH_NOTE: &str = "Simulated. Each node deals a search for coverings of 3 by 6 squares (there are none) to all nodes, so the work of \
-     a node is the same in all machines, and messages go everywhere. It is a smaller search than the one above, so that \
-     1,600 nodes take minutes. `pim` has processors 32 times and channels 4 times as fast. Published: for the first the \
-     figure that the paper computes for its Pentomino; for 1,600 an estimate by a rule of thumb, for which exact counts of \
-     links and channels give 23.4.";
+const GROWTH_NOTE: &str = "Simulated. Each node deals a search for coverings of 3 by 6 squares (there are none) to \
+    all nodes, so the work of a node is the same in all machines, and messages go everywhere. It is a smaller search \
+    than the one above, so that 1,600 nodes take minutes. `pim` has processors 32 times and channels 4 times as fast. \
+    Published: for the first the figure that the paper computes for its Pentomino; for 1,600 an estimate by a rule of \
+    thumb, for which exact counts of links and channels give 23.4.";
 
 fn grown(machine: &Machine, figures: &Figures) -> Vec<Cell> {
     let mut cells = vec![

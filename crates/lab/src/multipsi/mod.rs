@@ -270,8 +270,8 @@ fn notes() -> Vec<String> {
     vec![
         format!("{}: {}.", PENTOMINO.name, PENTOMINO.about),
         format!("{}: {}. Counted is what it does without the making of the grid.", BESTPATH.name, BESTPATH.about),
-        "Inputs: time to send and to receive each kind of message, printed; time of a reduction on one processor, 22 us \
-         and 41 us, derived from the published times. So times and shares of the simulated machine are no results."
+        "Inputs: time to send and to receive each kind of message, printed; time of a reduction on one processor, 22 \
+         us and 41 us, derived from the published times. So times and shares of the simulated machine are no results."
             .into(),
     ]
 }

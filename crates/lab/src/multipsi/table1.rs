@@ -83,8 +83,8 @@ fn messages(case: &Case, measured: &[(String, Figures)]) -> Table {
     Table::new(
         &format!("messages-{}", case.name()),
         &format!("Messages of {}", case.name()),
-        "Shares in percent of all messages. On threads and processes answers bring more of a list each time (adaptive), and one \
-         message releases many references.",
+        "Shares in percent of all messages. On threads and processes answers bring more of a list each time \
+         (adaptive), and one message releases many references.",
         &heads,
         rows,
     )
@@ -104,8 +104,8 @@ const RATES: &[&str] = &[
     "us a reduction",
     "published",
 ];
-const RATES_NOTE: &str = "Published figures are those of 16 processors. Microseconds a reduction are of the whole machine: the time \
-     of the run divided by all reductions.";
+const RATES_NOTE: &str = "Published figures are those of 16 processors. Microseconds a reduction are of the whole \
+    machine: the time of the run divided by all reductions.";
 
 fn rate(case: &Case, title: &str, figures: &Figures) -> Vec<Cell> {
     let published = &case.published;
@@ -138,11 +138,12 @@ const VARIANT: &[&str] = &[
     "s",
     "% messages of work",
 ];
-const VARIANTS_NOTE: &str = "On the simulated machine. Depth is how much of a structure an answer brings: itself, its parts that are \
-     structures, too, or of a list twice as many elements as the answer before. A white reference is not noted by the \
-     term's address, so the same term sent again makes another entry; here those to tails of lists that answer an adaptive \
-     read are white, or none. A structure with an ID that comes again is not read again. What a message costs does not change with its length or with the colour of its references (published: 2 to \
-     5.6 us more for black ones).";
+const VARIANTS_NOTE: &str = "On the simulated machine. Depth is how much of a structure an answer brings: itself, its \
+    parts that are structures, too, or of a list twice as many elements as the answer before. A white reference is \
+    not noted by the term's address, so the same term sent again makes another entry; here those to tails of lists \
+    that answer an adaptive read are white, or none. A structure with an ID that comes again is not read again. What \
+    a message costs does not change with its length or with the colour of its references (published: 2 to 5.6 us more \
+    for black ones).";
 
 fn variant(case: &Case, name: &str, figures: &Figures) -> Vec<Cell> {
     let [white, black] = figures.simulated.as_ref().map_or([0.0; 2], |simulated| simulated.references);

@@ -14,8 +14,8 @@ pub(crate) const MATMUL: Experiment = Experiment {
     name: "staff/matmul",
     title: "STAFF-Link: matrix multiplication",
     source: SOURCE,
-    about: "One to four nodes multiply matrices of 128 by 128 in shared pages (figure 7): on the simulated cluster, and \
-            on this host's nodes. The figure prints no numbers; what the text says of it is a row.",
+    about: "One to four nodes multiply matrices of 128 by 128 in shared pages (figure 7): on the simulated cluster, \
+        and on this host's nodes. The figure prints no numbers; what the text says of it is a row.",
     run: |experiment, host, config| report(experiment, host, config, &[Problem::Matmul(Matmul { n: 128 })]),
 };
 
@@ -23,9 +23,9 @@ pub(crate) const FFT: Experiment = Experiment {
     name: "staff/fft",
     title: "STAFF-Link: fast Fourier transform",
     source: SOURCE,
-    about: "One to four nodes transform 1,024 and 65,536 complex numbers in shared pages, SPLASH-2's way (figures 8 and \
-            9): on the simulated cluster, and on this host's nodes. The figures print no numbers; what the text says of \
-            them are rows.",
+    about: "One to four nodes transform 1,024 and 65,536 complex numbers in shared pages, SPLASH-2's way (figures 8 \
+        and 9): on the simulated cluster, and on this host's nodes. The figures print no numbers; what the text says \
+        of them are rows.",
     run: |experiment, host, config| {
         let of = |side| Problem::Fft(Fft { side, inverse: false });
         report(experiment, host, config, &[of(32), of(256)])
@@ -221,8 +221,8 @@ fn report(
     let charts = charts.collect();
     let tables = vec![split(&rows), findings(&rows), inputs()];
     let measured_on = format!(
-        "Published: only drawn, but for the findings. Simulated: the same on every machine. This host: {}, median of {} \
-         runs.",
+        "Published: only drawn, but for the findings. Simulated: the same on every machine. This host: {}, median of \
+         {} runs.",
         host.machine(),
         config.runs.max(1)
     );
@@ -265,9 +265,9 @@ fn split(rows: &[Row]) -> Table {
         "times one node",
         "initialisation, %",
     ];
-    let note = "Means of all nodes. Which node fills what is not printed: table III's 513 requests a node fit nodes that \
-                each fill all of a matrix of 512 pages. Copies are updated. The initialisation has its own pages, \
-                release and barrier. On the cluster handlers that come while a program computes are in its computation.";
+    let note = "Means of all nodes. Which node fills what is not printed: table III's 513 requests a node fit nodes \
+        that each fill all of a matrix of 512 pages. Copies are updated. The initialisation has its own pages, \
+        release and barrier. On the cluster handlers that come while a program computes are in its computation.";
     Table::new("split", "Where the time goes", note, &heads, cells)
 }
 

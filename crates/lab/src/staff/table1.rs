@@ -9,8 +9,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "staff/table1",
     title: "STAFF-Link: a page through the interface boards",
     source: SOURCE,
-    about: "What the stages of an interface board take, as printed, and what follows from that for a page that goes to a \
-            neighbour. This is arithmetic: nothing is measured or simulated here.",
+    about: "What the stages of an interface board take, as printed, and what follows from that for a page that goes \
+        to a neighbour. This is arithmetic: nothing is measured or simulated here.",
     run,
 };
 
@@ -77,9 +77,9 @@ fn run(experiment: &Experiment, _: &mut dyn Host, _: &Config) -> Result<Report, 
         sum("there and back, stages overlap", 2.0 * overlapping),
     ];
     let heads = ["a page of 4 KB", "us, derived", "us, published", "of the published"];
-    let note = "Published is \"about 3 ms\" for the transfer of a page; what that includes is not printed. There and back \
-                with stages one after the other comes within a tenth of it. Assumed: one access at each of the two boards, \
-                one node that routes.";
+    let note = "Published is \"about 3 ms\" for the transfer of a page; what that includes is not printed. There and \
+        back with stages one after the other comes within a tenth of it. Assumed: one access at each of the two \
+        boards, one node that routes.";
     let pages = Table::new("page", "Transfer of a page", note, &heads, rows);
     Ok(Report { tables: vec![stages, pages], ..Report::of(experiment, "Nothing is measured.".into()) })
 }

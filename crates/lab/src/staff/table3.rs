@@ -131,9 +131,9 @@ fn simulated(host: &mut dyn Host, config: &Config, parts: usize) -> Result<Table
         "update messages, published",
     ];
     let title = format!("On the simulated cluster, {0} by {0}", plan.n);
-    let note = "Each node fills the whole matrix: that makes 512 requests a node of the published 513. An update message \
-                has the changes of all pages of one home, release and set of receivers, and goes along a chain. None of \
-                the counts is the published one.";
+    let note = "Each node fills the whole matrix: that makes 512 requests a node of the published 513. An update \
+        message has the changes of all pages of one home, release and set of receivers, and goes along a chain. None \
+        of the counts is the published one.";
     Ok(Table::new("simulated", &title, note, &heads, rows))
 }
 

@@ -18,10 +18,11 @@ mod tables;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "tr448",
     title: "KL1 on a shared-memory machine",
-    source: "M. Sato, A. Goto: Evaluation of the KL1 Parallel System on a Shared Memory Multiprocessor. ICOT TR-448, 1989",
-    about: "How fast goals are reduced and memory is consumed, how many words are in use after each collection, and what \
-            collections cost, against the number of workers. The paper finds that consumption grows in proportion to speed, that \
-            words in use grow with workers, and that collection speeds up less than reduction.",
+    source: "M. Sato, A. Goto: Evaluation of the KL1 Parallel System on a Shared Memory Multiprocessor. ICOT TR-448, \
+        1989",
+    about: "How fast goals are reduced and memory is consumed, how many words are in use after each collection, and \
+        what collections cost, against the number of workers. The paper finds that consumption grows in proportion to \
+        speed, that words in use grow with workers, and that collection speeds up less than reduction.",
     run,
 };
 

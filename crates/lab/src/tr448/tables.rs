@@ -54,9 +54,9 @@ fn speed(measured: &[Runs]) -> Table {
     Table::new(
         "speed",
         "Speed",
-        "Medians of the runs, with the fastest and the slowest; reductions/s by elapsed time. Elapsed time times workers far above CPU \
-         time means that workers had no goals, or that the machine was busy with something else. Published: one processor, and the \
-         speed-up on eight.",
+        "Medians of the runs, with the fastest and the slowest; reductions/s by elapsed time. Elapsed time times \
+         workers far above CPU time means that workers had no goals, or that the machine was busy with something \
+         else. Published: one processor, and the speed-up on eight.",
         &[
             "program",
             "workers",
@@ -86,8 +86,8 @@ fn consumption(measured: &[Runs]) -> Table {
     Table::new(
         "consumption",
         "Consumption of memory",
-        "Words of 8 bytes, per second of reduction time. Goals that are ready lie on a stack and consume none, unlike the paper's goal \
-         records of 32 words. The paper draws these and prints no numbers.",
+        "Words of 8 bytes, per second of reduction time. Goals that are ready lie on a stack and consume none, unlike \
+         the paper's goal records of 32 words. The paper draws these and prints no numbers.",
         &["program", "workers", "words/reduction", "words/s", "suspensions/reduction"],
         rows(measured, cells),
     )
@@ -110,8 +110,8 @@ fn collection(measured: &[Runs]) -> Table {
     Table::new(
         "collection",
         "Collection",
-        "Medians of the runs. Collections are generational here: most copy only what is young. The paper's copy everything, and its \
-         shares of time are printed for 2, 4 and 8 processors.",
+        "Medians of the runs. Collections are generational here: most copy only what is young. The paper's copy \
+         everything, and its shares of time are printed for 2, 4 and 8 processors.",
         &[
             "program",
             "workers",
@@ -144,10 +144,10 @@ fn growth(measured: &[Runs]) -> Table {
     Table::new(
         "growth",
         "Against one worker",
-        "How many times as much as with one worker: reductions per second of reduction time, words consumed per second of it, words copied \
-         per second of collection, that divided by reductions/s, and the mean of words in use after collections. The paper finds that \
-         consumption grows as reductions/s do, that words in use grow with workers, and that collection falls behind: half as much as \
-         reduction, for kl1cmp and the puzzle.",
+        "How many times as much as with one worker: reductions per second of reduction time, words consumed per \
+         second of it, words copied per second of collection, that divided by reductions/s, and the mean of words in \
+         use after collections. The paper finds that consumption grows as reductions/s do, that words in use grow \
+         with workers, and that collection falls behind: half as much as reduction, for kl1cmp and the puzzle.",
         &[
             "program",
             "workers",
@@ -180,8 +180,9 @@ fn utilisation(measured: &[Runs]) -> Table {
     Table::new(
         "utilisation",
         "Each worker in collections",
-        "Collections in which it took part (who rests is not woken for a minor one), words that it copied in a run, its part of all words \
-         copied, and for how much of the time of all collections it had work. The paper draws these.",
+        "Collections in which it took part (who rests is not woken for a minor one), words that it copied in a run, \
+         its part of all words copied, and for how much of the time of all collections it had work. The paper draws \
+         these.",
         &["program", "workers", "worker", "% took part", "words copied", "% of words", "% of time busy"],
         rows.collect(),
     )
@@ -205,10 +206,10 @@ fn sharing(measured: &[Runs]) -> Table {
     Table::new(
         "sharing",
         "In the place of locks",
-        "The paper's system locks variables and measures the time that it takes. Ours has no locks on the way of a reduction, so there is no \
-         such time to measure. Counted are writes to variables that other workers may write too (a compare-and-swap each), those in \
-         which another worker was first, and mails with goals between workers, which lock a mailbox. All other writes are plain. \
-         Published: time in locks.",
+        "The paper's system locks variables and measures the time that it takes. Ours has no locks on the way of a \
+         reduction, so there is no such time to measure. Counted are writes to variables that other workers may write \
+         too (a compare-and-swap each), those in which another worker was first, and mails with goals between \
+         workers, which lock a mailbox. All other writes are plain. Published: time in locks.",
         &[
             "program",
             "workers",
@@ -265,9 +266,9 @@ fn in_use(measured: &[Runs]) -> Table {
     Table::new(
         "in-use",
         "Words in use after collections",
-        "Over all collections of all runs. After a minor collection what died in old space since the last major one still counts, so \
-         only the value after major collections is exactly what is live (none ran: no value). Goals are ready ones on the stack and records of \
-         waiting ones; everything else is data. The paper draws these.",
+        "Over all collections of all runs. After a minor collection what died in old space since the last major one \
+         still counts, so only the value after major collections is exactly what is live (none ran: no value). Goals \
+         are ready ones on the stack and records of waiting ones; everything else is data. The paper draws these.",
         &["program", "workers", "mean", "most", "most after major", "% goals", "% waiting goals"],
         rows(measured, cells),
     )

@@ -137,7 +137,8 @@ pub(crate) fn prefetch(word: Word) {
         // `_mm_prefetch` with a hint to write becomes one to read unless the compiler is told that the processor has
         // the other; those that do not have it do nothing for it. SAFETY: M4.
         unsafe {
-            std::arch::asm!("prefetchw byte ptr [{}]", in(reg) word.address(), options(nomem, nostack, preserves_flags));
+            std::arch::asm!("prefetchw byte ptr \
+                [{}]", in(reg) word.address(), options(nomem, nostack, preserves_flags));
         }
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]

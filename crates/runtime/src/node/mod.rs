@@ -80,15 +80,16 @@ impl std::fmt::Display for Refused {
                 let mebibytes = address_space_min(workers).div_ceil(1 << 20);
                 write!(
                     f,
-                    "the system refuses the address space for heap and goal stacks: at least {mebibytes} MiB are needed; \
-                     `ulimit -v` shows what this shell allows (in KiB)"
+                    "the system refuses the address space for heap and goal stacks: at least {mebibytes} MiB are \
+                     needed; `ulimit -v` shows what this shell allows (in KiB)"
                 )?;
                 workers
             }
             Refused::Threads(workers) => {
                 write!(
                     f,
-                    "the system refuses the threads for {workers} workers; `ulimit -u` shows how many processes and threads one user may have"
+                    "the system refuses the threads for {workers} workers; `ulimit -u` shows how many processes and \
+                     threads one user may have"
                 )?;
                 workers
             }

@@ -251,11 +251,10 @@ impl Expander<'_, '_, '_> {
             };
             let Some(pragma) = pragma else {
                 let error = Diagnostic::error("illegal-pragma", span, "there is no such pragma");
-                self.report(
-                    error.label("unknown pragma").help(
-                        "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`, `@node(any)`, `@processor(N)`",
-                    ),
-                );
+                self.report(error.label("unknown pragma").help(
+                    "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`, \
+                         `@node(any)`, `@processor(N)`",
+                ));
                 continue;
             };
             let kind = std::mem::discriminant(&pragma);

@@ -92,7 +92,8 @@ impl<'t> Expander<'_, '_, 't> {
             (Some(Key::Colon), &[module, rest]) => return self.guard_method(scope, module, rest, span),
             (Some(Key::Arrow | Key::Bar | Key::Pragma), &[_, _]) => {
                 let error = Diagnostic::error("illegal-guard", span, "this cannot stand in a guard");
-                let help = "guards are conjunctions and disjunctions of builtin tests; the guard ends with `|`, in conditionals with `->`";
+                let help = "guards are conjunctions and disjunctions of builtin tests; the guard ends with `|`, in \
+                    conditionals with `->`";
                 return self.report(error.label("not a test").help(help));
             }
             (Some(key), &[left, right]) if self.guard_operator(scope, key, left, right, span) => return,

@@ -306,7 +306,8 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
         };
         if reserved && !form.arguments.is_empty() {
             let help = if self.key(form.name) == Some(Arrow) {
-                "a clause is `Head :- Guard | Body.`; `->` stands in conditionals: `( Guard -> Body ; otherwise ; true -> Body )`"
+                "a clause is `Head :- Guard | Body.`; `->` stands in conditionals: `( Guard -> Body ; otherwise ; \
+                 true -> Body )`"
             } else {
                 "a head is `name(arguments)`; check whether the clause before this ends with `.`"
             };

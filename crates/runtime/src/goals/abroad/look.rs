@@ -31,7 +31,7 @@ impl Worker {
             }
         }
         if wait.is_none() {
-            // Who looks later asks again.
+            // A later look asks again.
             imports.iter().for_each(|import| _ = self.abroad.looks.remove(import));
         }
         wait

@@ -290,7 +290,7 @@ fn what_other_nodes_hold_is_a_step_farther_than_their_references() {
     let worker = builder.node.worker();
     assert_eq!(worker.take_distances(), Some(vec![(0, 2), (1, 2), (2, 4), (3, 4)]));
     assert_eq!(worker.take_dead(), [4]);
-    // Who holds an import himself is nearest.
+    // A worker that holds an import itself is nearest.
     let nearest = worker.import_cell(3).expect("it lives");
     worker.root(nearest);
     collect(&mut builder.node, true);
