@@ -41,6 +41,7 @@ pub fn natives() -> Vec<Native> {
             daemon: false,
         },
         run,
+        process: None,
         seat: Seat::Any,
     };
     rows.map(native).into()

@@ -107,7 +107,8 @@ impl Helper {
 pub(crate) enum Leave {
     /// Attends to resumed goals and starts the goal on top of the stack; if that is not all, returns `Status::Poll`.
     Poll,
-    /// Returns `Status::Native`: the entry of predicates that the runtime implements.
+    /// The entry of predicates that the runtime implements: reduces the goal and starts the next one; if that is not
+    /// all, returns `Status::Native`.
     Native,
     /// Returns `Status::Fail`.
     Fail,
@@ -209,6 +210,14 @@ impl Assembler {
         self.put_field(&[0xff, 0x97], HELPERS + helper); // call [rdi+helper]
         self.put(&[0x48, 0x89, 0xdf]); // mov rdi, rbx
     }
+    /// Calls a helper; goes to the goal on top of the stack if it answers true.
+    fn proceed_if(&mut self, helper: usize) {
+        self.call(helper);
+        self.put(&[0x84, 0xc0, 0x74, 0]); // test al, al; jz over the following
+        let after = self.bytes.len();
+        self.proceed();
+        self.bytes[after - 1] = (self.bytes.len() - after) as u8;
+    }
     /// Goes to the goal on top of the stack.
     fn proceed(&mut self) {
         self.load_state();
@@ -306,14 +315,13 @@ impl Assembler {
         self.store_state();
         let status = match leave {
             Leave::Poll => {
-                self.call(offset_of!(Helpers, attend));
-                self.put(&[0x84, 0xc0, 0x74, 0]); // test al, al; jz over the following
-                let after = self.bytes.len();
-                self.proceed();
-                self.bytes[after - 1] = (self.bytes.len() - after) as u8;
+                self.proceed_if(offset_of!(Helpers, attend));
                 Status::Poll
             }
-            Leave::Native => Status::Native,
+            Leave::Native => {
+                self.proceed_if(offset_of!(Helpers, native));
+                Status::Native
+            }
             Leave::Fail => Status::Fail,
             Leave::Suspend(_) => {
                 self.call(offset_of!(Helpers, suspend));

@@ -50,7 +50,7 @@ pub const OPERANDS_MAX: usize = 260;
 pub enum Status {
     /// C3/C4: the goal on top of the stack did not start; something needs attention.
     Poll = 0,
-    /// The goal on top of the stack is implemented in the runtime.
+    /// The goal on top of the stack is implemented in the runtime, and something needs attention.
     Native = 1,
     /// No clause of the goal on top of the stack can commit: reduction failure.
     Fail = 2,
@@ -322,6 +322,9 @@ pub struct Helpers {
     /// Something wants attention (C4). True if only resumed goals did: they are on the stack now, and the goal on top
     /// of it is next; false if the scheduler is needed. Uses heap and goals, changes goals.
     pub attend: unsafe extern "C" fn(*mut WorkerAbi) -> bool,
+    /// Reduces the goal on top of the stack, which the runtime implements. True: the goal on top of the stack is next;
+    /// false if the scheduler is needed. Uses and changes heap and goals.
+    pub native: unsafe extern "C" fn(*mut WorkerAbi) -> bool,
     /// The goal on top of the stack suspends on `pending_count` variables (not 0): those in `pending`, then those that
     /// `pend` was told; pops it. Resets `pending_count`.
     /// If one of them has a value by now (a generator made it), the goal stays and `limit` is lowered.

@@ -95,6 +95,9 @@ unsafe extern "C" fn builtin(worker: *mut WorkerAbi, predicate: u64, at: Positio
 unsafe extern "C" fn pend(_: *mut WorkerAbi, variable: Word, bytes: usize) {
     say(format!("pend {:?} {}", variable.tag(), bytes / 8));
 }
+unsafe extern "C" fn native(_: *mut WorkerAbi) -> bool {
+    false
+}
 unsafe extern "C" fn attend(worker: *mut WorkerAbi) -> bool {
     // SAFETY: as above.
     unsafe { std::mem::take(&mut (*worker).resumed) != 0 }
@@ -197,6 +200,7 @@ impl Machine {
             guard,
             builtin,
             attend,
+            native,
             suspend,
             move_to_priority,
             move_to_node,

@@ -6,13 +6,13 @@
 //!   one. So Out ends when the last input does, and a message costs O(1).
 //! - G3 A process has the merger for itself while the number of open inputs is `BUSY`; another one comes again later.
 
-use super::{Row, attempt, body, daemon, error, wrong};
-use crate::memory::ranges::write;
+use super::{Row, attempt, body, error, process, wrong};
+use crate::memory::ranges::{read, write};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::walk::Stack;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
-use crate::worker::native::Outcome;
+use crate::worker::native::{Outcome, Record};
 use term::word::{Tag, UNBOUND};
 use term::{Word, layout};
 
@@ -40,35 +40,76 @@ pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
 
 /// Forwards what `input` (an open input of `merger`) has, and leaves processes where it must wait.
 fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
-    let open = worker.object_word(merger, OPEN);
-    if open == BUSY || !worker.claim_object_word(merger, OPEN, open, BUSY) {
+    let Some(open) = claim(worker, merger) else {
         worker.spawn(worker.system_goals.merge, &[input, merger]);
         return Outcome::Done;
+    };
+    let tail = worker.object_word(merger, TAIL);
+    forward_claimed(worker, [input, merger], tail, open.as_int())
+}
+
+/// G3: the number of open inputs of a merger that this worker has for itself now.
+#[inline(always)]
+fn claim(worker: &mut Worker, merger: Word) -> Option<Word> {
+    let open = read(deref(merger).address() + 8 + 8 * OPEN);
+    (open != BUSY && worker.claim_object_word(merger, OPEN, open, BUSY)).then_some(open)
+}
+
+/// A process was resumed: the usual case is a list of messages that has no end yet.
+fn resumed(worker: &mut Worker, record: Record) -> bool {
+    let merger = deref(worker.record_argument(record, 1));
+    if worker.class_of(merger) != Some(layout::MERGER) {
+        return false;
     }
-    let mut open = open.as_int();
-    let mut tail = worker.object_word(merger, TAIL);
-    // Most often there is one input: then nothing is put onto the stack.
-    let (mut next, mut inputs) = (Some(input), Stack::new());
-    let mut messages = 0;
-    while messages < BATCH
+    let Some(open) = claim(worker, merger) else { return false };
+    let [tail_slot, open_slot] = [TAIL, OPEN].map(|index| merger.address() + 8 + 8 * index);
+    let input = worker.record_argument(record, 0);
+    let (rest, tail, _) = forward_list(worker, input, read(tail_slot), BATCH);
+    worker.store(tail_slot, tail);
+    write(open_slot, open);
+    worker.wait_again(record, worker.system_goals.merge, rest)
+}
+
+/// Forwards the messages that a list begins with, `left` at most: the rest, dereferenced, the new tail of the output,
+/// and how many may still be forwarded.
+#[inline(always)]
+fn forward_list(worker: &mut Worker, input: Word, mut tail: Word, mut left: usize) -> (Word, Word, usize) {
+    let mut rest = deref(input);
+    while rest.tag() == Tag::Cons && left > 0 {
+        let address = rest.address();
+        let (cons, new_tail) = open_cons(worker, cell(address));
+        let end = deref(tail);
+        if !worker.bind_at_once(end, cons) {
+            worker.unify(end, cons);
+        }
+        tail = new_tail;
+        left -= 1;
+        rest = deref(cell(address + 8));
+    }
+    (rest, tail, left)
+}
+
+/// The same with all that an input may be. The merger is claimed.
+fn forward_claimed(
+    worker: &mut Worker,
+    [input, merger]: [Word; 2],
+    mut tail: Word,
+    mut open: i64,
+) -> Outcome {
+    let (mut next, mut inputs, mut left) = (Some(input), Stack::new(), BATCH);
+    while left > 0
         && let Some(input) = next
     {
-        let input = deref(input);
-        match input.tag() {
+        let (rest, new_tail, new_left) = forward_list(worker, input, tail, left);
+        (tail, left) = (new_tail, new_left);
+        match rest.tag() {
             Tag::Cons => {
-                let (cons, new_tail) = open_cons(worker, cell(input.address()));
-                let end = deref(tail);
-                if !worker.bind_at_once(end, cons) {
-                    worker.unify(end, cons);
-                }
-                tail = new_tail;
-                messages += 1;
-                next = Some(cell(input.address() + 8));
+                next = Some(rest);
                 continue;
             }
-            Tag::Ref => worker.spawn_waiting(worker.system_goals.merge, [input, merger], input),
-            Tag::Atom if input == Word::NIL => open -= 1,
-            _ => match worker.vector_elements(input) {
+            Tag::Ref => worker.spawn_waiting(worker.system_goals.merge, [rest, merger], rest),
+            Tag::Atom if rest == Word::NIL => open -= 1,
+            _ => match worker.vector_elements(rest) {
                 Some(elements) => {
                     open += elements.len() as i64 - 1;
                     inputs.extend(elements.into_iter().rev());
@@ -76,7 +117,7 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
                 None => {
                     let message = format!(
                         "a merger's input must be a list or a vector of inputs, not {}",
-                        super::describe(worker, input)
+                        super::describe(worker, rest)
                     );
                     return error(ErrorKind::ArgumentType, message);
                 }
@@ -111,4 +152,4 @@ fn input(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 pub(crate) const PROCESS: (&str, &str, usize) = ("gcmerge", "in", 2);
 
 pub(super) const NATIVES: &[Row] =
-    &[body("gcmerge", "merge", "aa", merge), daemon(PROCESS.0, PROCESS.1, "ia", input)];
+    &[body("gcmerge", "merge", "aa", merge), process(PROCESS.0, PROCESS.1, "ia", input, resumed)];

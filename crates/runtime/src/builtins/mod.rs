@@ -32,6 +32,7 @@ mod timers;
 mod variables;
 mod vectors;
 
+pub(crate) use io::serve::PROCESS as STREAM_PROCESS;
 pub(crate) use merge::PROCESS as MERGE_PROCESS;
 
 pub use system::take_postmortem;
@@ -40,7 +41,7 @@ use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
 use crate::terms::walk::Stack;
 use crate::worker::Worker;
-use crate::worker::native::{Native, Outcome, Run, Seat};
+use crate::worker::native::{Native, Outcome, Process, Run, Seat};
 use syntax::lexer::TEXT_MAX;
 use term::Word;
 use term::abi::{Builtin, Place};
@@ -66,7 +67,7 @@ pub fn natives() -> Vec<Native> {
         system::NATIVES,
         timers::NATIVES,
         io::requests::NATIVES,
-        io::streams::NATIVES,
+        io::serve::NATIVES,
     ];
     let mut natives: Vec<Native> = tables.iter().flat_map(|rows| rows.iter().map(Row::native)).collect();
     natives.extend(predicates::calls());
@@ -82,6 +83,7 @@ pub(crate) struct Row {
     daemon: bool,
     seat: Seat,
     run: Run,
+    process: Option<Process>,
 }
 
 impl Row {
@@ -95,13 +97,14 @@ impl Row {
                 daemon: self.daemon,
             },
             run: self.run,
+            process: self.process,
             seat: self.seat,
         }
     }
 }
 
 const fn row(place: Place, module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
-    Row { module, name, modes, place, daemon: false, seat: Seat::Any, run }
+    Row { module, name, modes, place, daemon: false, seat: Seat::Any, run, process: None }
 }
 /// A guard builtin.
 const fn guard(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
@@ -123,6 +126,19 @@ const fn goal(module: &'static str, name: &'static str, modes: &'static str, run
 const fn daemon(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
     let mut row = goal(module, name, modes, run);
     row.daemon = true;
+    row
+}
+
+/// A daemon whose goals wait for one thing after the other.
+const fn process(
+    module: &'static str,
+    name: &'static str,
+    modes: &'static str,
+    run: Run,
+    process: Process,
+) -> Row {
+    let mut row = daemon(module, name, modes, run);
+    row.process = Some(process);
     row
 }
 

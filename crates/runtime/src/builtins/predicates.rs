@@ -195,6 +195,7 @@ pub(super) fn calls() -> impl Iterator<Item = Native> {
             daemon: false,
         },
         run: call,
+        process: None,
         seat: Seat::Any,
     })
 }

@@ -120,6 +120,27 @@ fn a_merger_that_feeds_itself_meets_the_heap_limit() {
     node.worker().take_root(keep);
 }
 
+#[test]
+fn builtins_that_were_resumed_are_reduced_at_once_and_what_they_resume_comes_next() {
+    let mut node = node();
+    let [a, b, inner, out] = [(); 4].map(|()| node.worker().new_variable());
+    let first = node.worker().vector(&[a]);
+    let second = node.worker().vector(&[inner, b]);
+    let worker = node.worker();
+    let merge = predicate(worker, "gcmerge:merge", 2);
+    worker.call_or_spawn(merge, &[first, inner]);
+    worker.call_or_spawn(merge, &[second, out]);
+    for (input, message) in [(a, 1), (b, 2)] {
+        let tail = worker.new_variable();
+        let messages = worker.cons(Word::small(message), tail);
+        worker.unify(input, messages);
+    }
+    let goals = worker.abi.goals;
+    assert!(worker.attend_to_resumed() && worker.abi.goals == goals && !worker.has_resumed());
+    // What came by way of `inner` was sent before, and arrives before.
+    assert!(text(&mut node, out).starts_with("[1,2|"));
+}
+
 // ---- random numbers --------------------------------------------------------------------------------
 
 #[test]
@@ -155,6 +176,33 @@ fn request(node: &mut Node, name: &str, args: &[Word]) -> Word {
     let outcome = run(node, &[("file_io:request", &[message, reply])]);
     assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
     reply
+}
+
+#[test]
+fn a_stream_that_waits_serves_what_comes_and_has_a_state_when_it_cannot_go_on() {
+    let mut node = node();
+    let [answer, collected, messages] = [(); 3].map(|()| node.worker().new_variable());
+    let reply = request(&mut node, "string_output", &[answer, collected]);
+    let handle = node.worker().arg(reply, 0);
+    let put = structure(&mut node, "putc", &[Word::small(b'a'.into())]);
+    let list = node.worker().list(&[put], messages);
+    let state = node.worker().new_variable();
+    let serves = predicate(node.worker(), "file_io:serve", 3);
+    node.worker().call_or_spawn(serves, &[list, handle, state]);
+    assert!(text(&mut node, state).starts_with('_'));
+    let [code, rest] = [(); 2].map(|()| node.worker().new_variable());
+    let late = structure(&mut node, "putc", &[code]);
+    let worker = node.worker();
+    let list = worker.list(&[put, put, late], rest);
+    worker.unify(messages, list);
+    let goals = worker.abi.goals;
+    assert!(worker.attend_to_resumed() && worker.abi.goals == goals);
+    assert!(text(&mut node, state).starts_with("busy("));
+    node.worker().unify(code, Word::small(b'b'.into()));
+    let rest_of_list = node.worker().arg(state, 1);
+    node.worker().unify(rest, Word::NIL);
+    let state = serve(&mut node, handle, rest_of_list);
+    assert_eq!(text(&mut node, state), "closed(\"aaab\")");
 }
 
 #[test]

@@ -165,6 +165,7 @@ impl Builder {
                 daemon,
             },
             run: |_, _, _| Outcome::Done,
+            process: None,
             seat: Seat::Any,
         };
         let natives = vec![

@@ -1,18 +1,38 @@
 //! Goals that the runtime reduces: builtins, and predicates without code. Errors of goals.
 
-use crate::memory::ranges::{at, read, write};
+use crate::goals::suspend::goal_arity;
+use crate::memory::ranges::{at, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::terms::print::Names;
 use crate::worker::Worker;
-use crate::worker::native::{Outcome, Seat};
+use crate::worker::native::{Outcome, Record, Seat};
 use crate::worker::program::Mode;
 use term::Word;
 use term::abi::{Position, PredicateId};
-use term::layout::{GOAL_ARITY_MAX, STORE};
+use term::layout::{GOAL_ARITY_MAX, STORE, SUSPENSION_ARGS};
 use term::word::Tag;
 
+/// Arguments of most builtins, at most.
+pub(crate) const FEW_ARGUMENTS: usize = 8;
+
 const NO_CODE: &str = "no code is loaded for this goal";
+
+/// The first variable among the inputs (a bit each) that are waited for; those that have values are dereferenced.
+#[inline(always)]
+pub(crate) fn missing<const N: usize>(inputs: &mut [Word; N], mut awaited: u64) -> Option<Word> {
+    while awaited != 0 {
+        let input = &mut inputs[awaited.trailing_zeros() as usize % N];
+        awaited &= awaited - 1;
+        if input.tag() == Tag::Ref {
+            *input = deref(*input);
+            if input.tag() == Tag::Ref {
+                return Some(*input);
+            }
+        }
+    }
+    None
+}
 
 impl Worker {
     /// Runs the goal on top of the stack, which has no generated code: a builtin, or a predicate that was declared
@@ -28,32 +48,79 @@ impl Worker {
     /// Runs the builtin whose goal is on top of the stack.
     fn run_native(&mut self, predicate: PredicateId) {
         let arity = self.predicates.arity(predicate);
-        if arity <= 8 {
-            self.run_sized::<8>(predicate, arity)
+        let base = self.abi.goals as usize - 8 * (arity + 1);
+        self.abi.goals = at(base);
+        if arity <= FEW_ARGUMENTS {
+            self.reduce_sized::<FEW_ARGUMENTS>(predicate, base, arity, |_| ())
         } else {
-            self.run_sized::<GOAL_ARITY_MAX>(predicate, arity)
+            self.reduce_sized::<GOAL_ARITY_MAX>(predicate, base, arity, |_| ())
         }
     }
+    /// Runs the builtin whose goal waited in this record, which is claimed.
+    #[inline(never)]
+    pub(crate) fn reduce_record(&mut self, record: usize, predicate: PredicateId) {
+        let arity = goal_arity(record);
+        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
+        let (run, shape) = (code.run, code.shape);
+        if let Some(process) = code.process
+            && self.is_private(record)
+            && process(self, Record(record))
+        {
+            return;
+        }
+        let code = self.predicates.native(predicate).expect("as above");
+        if arity > FEW_ARGUMENTS || shape.outputs != 0 || code.seat != Seat::Any {
+            return self.reduce_any_record(record, predicate);
+        }
+        let mut args = [Word(0); FEW_ARGUMENTS];
+        for (i, arg) in args[..arity].iter_mut().enumerate() {
+            *arg = read(record + 8 * (SUSPENSION_ARGS + i));
+        }
+        self.spend(record, arity);
+        let missing = missing(&mut args, shape.awaited);
+        let args = &args[..arity];
+        let outcome = missing.map_or_else(|| run(self, args, &mut []), Outcome::Wait);
+        if !matches!(outcome, Outcome::Done) {
+            let waits = self.end_call(outcome, predicate, args, Position::NONE);
+            self.wait_for(waits, predicate, args);
+        }
+    }
+    #[cold]
+    #[inline(never)]
+    fn reduce_any_record(&mut self, record: usize, predicate: PredicateId) {
+        let arity = goal_arity(record);
+        let args = record + 8 * SUSPENSION_ARGS;
+        self.reduce_sized::<GOAL_ARITY_MAX>(predicate, args, arity, |worker| worker.spend(record, arity));
+    }
     #[inline(always)]
-    fn run_sized<const N: usize>(&mut self, predicate: PredicateId, arity: usize) {
-        let top = self.abi.goals as usize;
-        let base = top - 8 * (arity + 1);
+    fn reduce_sized<const N: usize>(
+        &mut self,
+        predicate: PredicateId,
+        from: usize,
+        arity: usize,
+        taken: impl FnOnce(&mut Worker),
+    ) {
         let mut args = [Word(0); N];
         for (i, arg) in args[..arity].iter_mut().enumerate() {
-            *arg = read(base + 8 * i);
+            *arg = read(from + 8 * i);
         }
+        taken(self);
         let args = &args[..arity];
-        self.abi.goals = at(base);
-        if let Some(variable) = self.call::<N>(predicate, args, Position::NONE) {
-            for (i, &arg) in args.iter().enumerate() {
-                write(base + 8 * i, arg);
-            }
-            write(top - 8, predicate.goal_word());
-            self.abi.goals = at(top);
-            self.abi.pending[0] = variable;
-            self.abi.pending_count = 1;
-            self.suspend_top();
-        }
+        let waits = self.call::<N>(predicate, args, Position::NONE);
+        self.wait_for(waits, predicate, args);
+    }
+    /// A builtin's goal is suspended, if there is a variable that it waits for.
+    #[inline(always)]
+    fn wait_for(&mut self, variable: Option<Word>, predicate: PredicateId, args: &[Word]) {
+        let Some(variable) = variable else { return };
+        let base = self.abi.goals as usize;
+        let goal = base + 8 * args.len();
+        write_all(base, args);
+        write(goal, predicate.goal_word());
+        self.abi.goals = at(goal + 8);
+        self.abi.pending[0] = variable;
+        self.abi.pending_count = 1;
+        self.suspend_top();
     }
     /// Calls a builtin with all its arguments; `Some` is the variable it waits for.
     #[inline(always)]
@@ -64,79 +131,27 @@ impl Worker {
         position: Position,
     ) -> Option<Word> {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
-        let run = code.run;
-        if code.seat != Seat::Any && self.send_to_seat(code.seat, predicate, args) {
+        let (run, shape, seat) = (code.run, code.shape, code.seat);
+        let mut inputs = [Word(0); N];
+        if shape.outputs == 0 {
+            inputs[..args.len()].copy_from_slice(args);
+        } else {
+            let given = args.iter().zip(&code.modes).filter(|(_, mode)| **mode != Mode::Output);
+            for (input, (&arg, _)) in inputs.iter_mut().zip(given) {
+                *input = arg;
+            }
+        }
+        if seat != Seat::Any && self.send_to_seat(seat, predicate, args) {
             return None;
         }
-        let code = self.predicates.native(predicate).expect("as above");
-        if code.shape.outputs == 0 {
-            return self.call_without_outputs::<N>(predicate, args, position);
-        }
-        let mut inputs = [Word(0); N];
-        let (mut input_count, mut output_count) = (0, 0);
-        for (&arg, &mode) in args.iter().zip(&code.modes) {
-            if mode == Mode::Output {
-                output_count += 1;
-                continue;
-            }
-            let mut word = arg;
-            if mode == Mode::Input {
-                word = deref(word);
-                if word.tag() == Tag::Ref {
-                    return Some(word);
-                }
-            }
-            inputs[input_count] = word;
-            input_count += 1;
+        if let Some(variable) = missing(&mut inputs, shape.awaited) {
+            return Some(variable);
         }
         let mut outputs = [Word(0); N];
-        let outcome = run(self, &inputs[..input_count], &mut outputs[..output_count]);
-        if matches!(outcome, Outcome::Done) {
+        let outcome = run(self, &inputs[..shape.inputs.min(N)], &mut outputs[..shape.outputs.min(N)]);
+        if matches!(outcome, Outcome::Done) && shape.outputs != 0 {
             self.unify_outputs(predicate, args, &outputs, position);
         }
-        self.end_call(outcome, predicate, args, position)
-    }
-    /// Whether goals of this seat are reduced by this worker.
-    pub(crate) fn has_seat(&self, seat: Seat) -> bool {
-        match seat {
-            Seat::Any => true,
-            Seat::First => self.index == 0 || !self.is_one_of_several_nodes(),
-            Seat::Home => self.is_home(),
-        }
-    }
-    /// A goal goes where it is reduced: first to this node's first worker. False: that is here.
-    fn send_to_seat(&mut self, seat: Seat, predicate: PredicateId, args: &[Word]) -> bool {
-        if self.has_seat(seat) {
-            return false;
-        }
-        if self.index == 0 {
-            self.throw(0, predicate, args);
-        } else {
-            self.post(0, predicate, args);
-        }
-        true
-    }
-    /// The same for a builtin all of whose arguments are inputs.
-    #[inline(always)]
-    fn call_without_outputs<const N: usize>(
-        &mut self,
-        predicate: PredicateId,
-        args: &[Word],
-        position: Position,
-    ) -> Option<Word> {
-        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
-        let (run, mut awaited) = (code.run, code.shape.awaited);
-        let mut inputs = [Word(0); N];
-        inputs[..args.len()].copy_from_slice(args);
-        while awaited != 0 {
-            let input = &mut inputs[awaited.trailing_zeros() as usize % N];
-            awaited &= awaited - 1;
-            *input = deref(*input);
-            if input.tag() == Tag::Ref {
-                return Some(*input);
-            }
-        }
-        let outcome = run(self, &inputs[..args.len()], &mut []);
         self.end_call(outcome, predicate, args, position)
     }
     /// What follows from a builtin's answer: `Some` is the variable it waits for.
@@ -161,6 +176,26 @@ impl Worker {
                 None
             }
         }
+    }
+    /// Whether goals of this seat are reduced by this worker.
+    pub(crate) fn has_seat(&self, seat: Seat) -> bool {
+        match seat {
+            Seat::Any => true,
+            Seat::First => self.index == 0 || !self.is_one_of_several_nodes(),
+            Seat::Home => self.is_home(),
+        }
+    }
+    /// A goal goes where it is reduced: first to this node's first worker. False: that is here.
+    pub(crate) fn send_to_seat(&mut self, seat: Seat, predicate: PredicateId, args: &[Word]) -> bool {
+        if self.has_seat(seat) {
+            return false;
+        }
+        if self.index == 0 {
+            self.throw(0, predicate, args);
+        } else {
+            self.post(0, predicate, args);
+        }
+        true
     }
     fn unify_outputs(&mut self, predicate: PredicateId, args: &[Word], outputs: &[Word], position: Position) {
         let mut next = 0;

@@ -5,10 +5,14 @@ use crate::goals::suspend::{RESUMED, goal_arity, record_class};
 use crate::memory::ranges::{compare_exchange, prefetch, read, write};
 use crate::worker::Worker;
 use term::Word;
+use term::abi::PredicateId;
 use term::layout::{
     self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
 use term::word::{Tag, UNBOUND};
+
+/// Lists of resumed goals in front of which builtins are reduced at once, at most.
+const LATER_FEW: usize = 8;
 
 impl Worker {
     /// A variable got its value: its goals become ready (H3). `waiting` was the cell's content.
@@ -59,18 +63,64 @@ impl Worker {
     pub(crate) fn take_one_resumed(&mut self) -> Option<(usize, Word)> {
         let record = self.abi.resumed;
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
-        let one = self.waiting.resumed_later.is_empty()
-            && read(record + 8 * SUSPENSION_NEXT) == UNBOUND
+        let one = self.waiting.resumed_later.is_empty() && self.is_first(record, goal);
+        if one {
+            self.take_first(record);
+        }
+        one.then_some((record, goal))
+    }
+    /// Whether the first binding resumed one goal, of the running priority, and the stack has room for it.
+    #[inline(always)]
+    fn is_first(&self, record: usize, goal: Word) -> bool {
+        read(record + 8 * SUSPENSION_NEXT) == UNBOUND
             && record_class(record) == layout::SUSPENSION
             && read(record + 8 * SUSPENSION_PRIORITY) == Word::small(self.abi.priority)
             && goal != RESUMED
-            && self.abi.goals as usize <= self.abi.goals_limit;
-        if one {
-            self.abi.resumed = 0;
-            self.statistics.resumptions += 1;
-            write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+            && self.abi.goals as usize <= self.abi.goals_limit
+    }
+    #[inline(always)]
+    fn take_first(&mut self, record: usize) {
+        self.abi.resumed = 0;
+        self.statistics.resumptions += 1;
+        write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
+    }
+    /// Goals were resumed. A builtin that would come on top of the stack is reduced at once: false, and there may be
+    /// more of them then. Other goals become ready: true.
+    #[inline(always)]
+    pub(crate) fn reduce_or_push_resumed(&mut self) -> bool {
+        let Some((record, goal)) = self.take_one_resumed() else { return self.reduce_first_or_push() };
+        if PredicateId::of_goal_word(goal) < self.first_compiled {
+            self.reduce_record(record, PredicateId::of_goal_word(goal));
+            return false;
         }
-        one.then_some((record, goal))
+        let arity = goal_arity(record);
+        self.push_words(goal, record + 8 * SUSPENSION_ARGS, arity);
+        self.spend(record, arity);
+        true
+    }
+    /// The same where several goals were resumed.
+    #[inline(never)]
+    fn reduce_first_or_push(&mut self) -> bool {
+        let record = self.abi.resumed;
+        let goal = read(record + 8 * SUSPENSION_PREDICATE);
+        let (predicate, later) = (PredicateId::of_goal_word(goal), self.waiting.resumed_later.len());
+        if predicate >= self.first_compiled || later > LATER_FEW || !self.is_first(record, goal) {
+            return self.push_resumed();
+        }
+        self.take_first(record);
+        self.reduce_record(record, predicate);
+        if later != 0 {
+            self.resume_after_builtin(later);
+        }
+        false
+    }
+    /// What a builtin has resumed comes before the `later` lists that were there when it began.
+    fn resume_after_builtin(&mut self, later: usize) {
+        let lists = &mut self.waiting.resumed_later;
+        lists.rotate_left(later);
+        if self.abi.resumed == 0 {
+            self.abi.resumed = lists.remove(0);
+        }
     }
     fn push_list(&mut self, newest: usize) {
         self.claim_list(newest, |worker, record, goal| worker.push_claimed(record, goal));
@@ -153,7 +203,6 @@ mod tests {
     use super::*;
     use crate::collect::tests::Builder;
     use crate::terms::deref;
-    use term::abi::PredicateId;
 
     /// A goal of one argument waits for variables: its record.
     fn wait(worker: &mut Worker, goal: PredicateId, variables: &[Word]) -> usize {

@@ -41,6 +41,7 @@ pub(crate) fn native(module: &str, name: &str, modes: &str, run: crate::worker::
     Native {
         signature: Builtin { module, name, modes, place: Place::Goal, daemon: false },
         run,
+        process: None,
         seat: Seat::Any,
     }
 }

@@ -385,8 +385,9 @@ pub(crate) struct SystemGoals {
     /// See `abroad`.
     pub(crate) external: PredicateId,
     pub(crate) exported: PredicateId,
-    /// A builtin that is looked up once: see `builtins::merge`.
+    /// Builtins that are looked up once: see `builtins::merge`, `builtins::io::serve`.
     pub(crate) merge: PredicateId,
+    pub(crate) stream: PredicateId,
 }
 
 impl Default for SystemGoals {
@@ -401,6 +402,7 @@ impl Default for SystemGoals {
             external: BOTTOM,
             exported: BOTTOM,
             merge: BOTTOM,
+            stream: BOTTOM,
         }
     }
 }

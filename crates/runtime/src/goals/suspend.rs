@@ -5,8 +5,8 @@
 //!   variable is one record; for several, one record and a hook for each variable.
 //! - H2 The content of an unbound cell leads to the newest record, `next` to older ones; a generator is alone.
 //! - H3 Binding moves the variable's list to `abi.resumed` if that is 0, else to `resumed_later`; the scheduler makes
-//!   goals of it at the next reduction, before it collects. A record's predicate is INT -1 from then on, so that
-//!   further hooks of it are passed over.
+//!   goals of it at the next reduction, before it collects, or reduces it there if it is a builtin. A record's
+//!   predicate is INT -1 from then on, so that further hooks of it are passed over.
 //! - H4 Every record that still waits is in `registry`, or in the list that begins at `abi.suspensions` (so are some
 //!   that do not wait any more).
 //! - H5 With several workers, what a goal that waits for a shared variable holds may be taken by others: so the
@@ -27,6 +27,7 @@ use crate::memory::ranges::{at, copy_few, read, write, write_all};
 use crate::terms::deref;
 use crate::terms::unify::Written;
 use crate::worker::Worker;
+use crate::worker::native::Record;
 use term::Word;
 use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES};
 use term::layout::{
@@ -101,6 +102,30 @@ impl Worker {
         self.abi.pending[0] = variable;
         self.abi.pending_count = 1;
         self.suspend_top();
+    }
+    /// An argument (from 0) of the goal in a record.
+    #[inline(always)]
+    pub(crate) fn record_argument(&self, record: Record, index: usize) -> Word {
+        read(record.0 + 8 * (SUSPENSION_ARGS + index))
+    }
+    /// The goal of a private record was resumed, and has another first argument now. True if that is a variable for
+    /// which it waits again.
+    #[inline(always)]
+    pub(crate) fn wait_again(&mut self, record: Record, predicate: PredicateId, argument: Word) -> bool {
+        let Record(record) = record;
+        write(record + 8 * SUSPENSION_ARGS, argument);
+        if argument.tag() != Tag::Ref {
+            return false;
+        }
+        let content = read(argument.address());
+        let waits = self.waits_here(argument, content);
+        if waits {
+            self.abi.reused += 1;
+            write(record + 8 * SUSPENSION_NEXT, content);
+            write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
+            self.store(argument.address(), Word::pointer(Tag::Var, record));
+        }
+        waits
     }
     /// Whether goals that wait for the variable with this content are hooked on it by nobody else (H5).
     #[inline(always)]

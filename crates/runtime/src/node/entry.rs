@@ -4,6 +4,7 @@
 //! Invariant E6: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
 //! meanwhile, and has stored what the helper's description says (C2).
 
+use crate::goals::calls::{FEW_ARGUMENTS, missing};
 use crate::goals::runtime_predicates::target_priority;
 use crate::memory::ranges::{at, read};
 use crate::reports::outcome::ErrorKind;
@@ -18,9 +19,6 @@ use term::layout::STORE;
 use term::symbol::ANY;
 use term::word::Tag;
 
-/// Inputs, and outputs, of most builtins, at most.
-const FEW: usize = 8;
-
 /// The table that `WorkerAbi::helpers` holds.
 pub(crate) const HELPERS: Helpers = Helpers {
     unify,
@@ -31,6 +29,7 @@ pub(crate) const HELPERS: Helpers = Helpers {
     guard,
     builtin,
     attend,
+    native,
     suspend,
     move_to_priority,
     move_to_node,
@@ -177,7 +176,7 @@ impl Worker {
     #[inline(always)]
     fn call_with_operands(&mut self, run: Run, shape: Shape) -> Outcome {
         match shape.inputs.max(shape.outputs) {
-            0..=FEW => self.call_sized::<FEW>(run, shape),
+            0..=FEW_ARGUMENTS => self.call_sized::<FEW_ARGUMENTS>(run, shape),
             _ => self.call_sized::<OPERANDS_MAX>(run, shape),
         }
     }
@@ -185,16 +184,8 @@ impl Worker {
     fn call_sized<const N: usize>(&mut self, run: Run, shape: Shape) -> Outcome {
         let mut inputs = [Word(0); N];
         inputs.copy_from_slice(&self.abi.operands[..N]);
-        let mut awaited = shape.awaited;
-        while awaited != 0 {
-            let input = &mut inputs[awaited.trailing_zeros() as usize % N];
-            awaited &= awaited - 1;
-            if input.tag() == Tag::Ref {
-                *input = deref(*input);
-                if input.tag() == Tag::Ref {
-                    return Outcome::Wait(*input);
-                }
-            }
+        if let Some(variable) = missing(&mut inputs, shape.awaited) {
+            return Outcome::Wait(variable);
         }
         let mut outputs = [Word(0); N];
         let outcome = run(self, &inputs[..shape.inputs.min(N)], &mut outputs[..shape.outputs.min(N)]);
@@ -236,6 +227,12 @@ unsafe extern "C" fn attend(abi: *mut WorkerAbi) -> bool {
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     worker.attend_to_resumed()
+}
+
+unsafe extern "C" fn native(abi: *mut WorkerAbi) -> bool {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    worker.reduce_native()
 }
 
 unsafe extern "C" fn suspend(abi: *mut WorkerAbi) {

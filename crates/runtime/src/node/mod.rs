@@ -128,9 +128,11 @@ impl Node {
             // A node without arithmetic (tests) has no code that calls it either.
             predicates.lookup(module, name, modes.len()).unwrap_or(BOTTOM)
         });
-        let (module, name, arity) = crate::builtins::MERGE_PROCESS;
-        let [module, name] = [module, name].map(|text| shared.atoms.intern(text.as_bytes()));
-        let merge = predicates.lookup(module, name, arity).unwrap_or(BOTTOM);
+        let processes = [crate::builtins::MERGE_PROCESS, crate::builtins::STREAM_PROCESS];
+        let [merge, stream] = processes.map(|(module, name, arity)| {
+            let [module, name] = [module, name].map(|text| shared.atoms.intern(text.as_bytes()));
+            predicates.lookup(module, name, arity).unwrap_or(BOTTOM)
+        });
         let system_goals = SystemGoals {
             at_priority,
             at_node,
@@ -141,6 +143,7 @@ impl Node {
             external,
             exported,
             merge,
+            stream,
         };
         let predicates = Arc::new(predicates);
         let mut workers = Vec::new();

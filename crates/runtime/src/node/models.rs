@@ -136,6 +136,7 @@ fn native(name: &str, run: crate::worker::native::Run) -> Native {
     Native {
         signature: Builtin { module, name, modes, place: Place::Goal, daemon: false },
         run,
+        process: None,
         seat: Seat::Any,
     }
 }

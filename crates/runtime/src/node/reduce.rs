@@ -372,6 +372,21 @@ impl Worker {
     /// Otherwise false: `attend` is to look.
     #[inline(always)]
     pub(crate) fn attend_to_resumed(&mut self) -> bool {
+        self.attend_once().unwrap_or_else(|| self.attend_after_builtin())
+    }
+    #[inline(never)]
+    fn attend_after_builtin(&mut self) -> bool {
+        while self.has_resumed() {
+            if let Some(answer) = self.attend_once() {
+                return answer;
+            }
+        }
+        // It may have ended the program.
+        self.abi.heap as usize <= self.abi.limit()
+    }
+    /// The answer of `attend_to_resumed`; `None` if the first goal was a builtin and was reduced.
+    #[inline(always)]
+    fn attend_once(&mut self) -> Option<bool> {
         let limit = self.attention.first();
         self.abi.set_limit(limit);
         // K2, T7: after the limit was restored.
@@ -383,9 +398,26 @@ impl Worker {
             || self.wants_other_priority();
         if other || !self.has_resumed() {
             self.abi.want_attention();
+            return Some(false);
+        }
+        if self.is_single() {
+            self.reduce_or_push_resumed().then_some(true)
+        } else {
+            Some(self.put_resumed_off())
+        }
+    }
+    /// The goal on top of the stack has no code of its own. True if it was reduced, or resumed goals came on top: then
+    /// the goal that is on top now is next. False: the scheduler is to look.
+    #[inline(always)]
+    pub(crate) fn reduce_native(&mut self) -> bool {
+        if self.abi.heap as usize > self.abi.limit() {
+            return self.has_resumed() && self.attend_to_resumed();
+        }
+        if PredicateId::of_goal_word(read(self.abi.goals as usize - 8)) == BOTTOM {
             return false;
         }
-        if self.is_single() { self.push_one_resumed() || self.push_resumed() } else { self.put_resumed_off() }
+        self.run_top_native();
+        true
     }
 
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.

@@ -121,8 +121,8 @@ pub struct Worker {
     pub(crate) roots: Roots,
     /// Of worker 0: terms of other nodes, and for them.
     pub(crate) abroad: Abroad,
-    /// Few: they are found by looking at each.
-    states: Vec<(TypeId, Box<dyn Any + Send>)>,
+    /// Few: they are found by looking at each. `None` while it is in use.
+    states: Vec<(TypeId, Option<Box<dyn Any + Send>>)>,
     waker: Waker,
 }
 
@@ -324,7 +324,8 @@ impl Worker {
     #[inline(always)]
     pub fn state<T: Any + Default + Send>(&mut self) -> &mut T {
         let place = self.state_place::<T>();
-        self.states[place].1.downcast_mut().expect("states are entered under their own type")
+        let state = self.states[place].1.as_mut().expect("nobody asks for a state that is in use");
+        state.downcast_mut().expect("states are entered under their own type")
     }
     /// Runs `then` with the state of a group of builtins, which may not ask for that state.
     #[inline(always)]
@@ -333,10 +334,9 @@ impl Worker {
         then: impl FnOnce(&mut Worker, &mut T) -> R,
     ) -> R {
         let place = self.state_place::<T>();
-        // A box of nothing takes no memory.
-        let mut state = std::mem::replace(&mut self.states[place].1, Box::new(()));
+        let mut state = self.states[place].1.take().expect("nobody asks for a state that is in use");
         let result = then(self, state.downcast_mut().expect("states are entered under their own type"));
-        self.states[place].1 = state;
+        self.states[place].1 = Some(state);
         result
     }
     #[inline(always)]
@@ -348,7 +348,7 @@ impl Worker {
     }
     #[cold]
     fn add_state<T: Any + Default + Send>(&mut self) -> usize {
-        self.states.push((TypeId::of::<T>(), Box::new(T::default())));
+        self.states.push((TypeId::of::<T>(), Some(Box::new(T::default()))));
         self.states.len() - 1
     }
     /// Keeps a word alive (and up to date) across collections until [`Worker::take_root`].

@@ -31,6 +31,15 @@ impl From<Box<ProgramError>> for Outcome {
 /// `Done`).
 pub type Run = fn(&mut Worker, &[Word], &mut [Word]) -> Outcome;
 
+/// The code of a process: a builtin, without outputs, whose goal waits for one thing after the other. It gets its
+/// goal's record, which was resumed and is private, and goes on as long as the goal only waits again, with another
+/// first argument. False if the goal is to be reduced as others are, with the arguments that the record has then.
+pub type Process = fn(&mut Worker, Record) -> bool;
+
+/// The record of a goal (`goals::suspend`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record(pub(crate) usize);
+
 /// A builtin with its code.
 #[derive(Clone)]
 pub struct Native {
@@ -38,6 +47,8 @@ pub struct Native {
     pub signature: term::abi::Builtin,
     /// Its code.
     pub run: Run,
+    /// What its goals do that were resumed.
+    pub process: Option<Process>,
     /// Where its goals are reduced. Guards are evaluated anywhere.
     pub seat: Seat,
 }

@@ -1,6 +1,6 @@
 //! What the runtime knows of a program: predicates, constants, and how to enter generated code.
 
-use crate::worker::native::{Native, Run, Seat};
+use crate::worker::native::{Native, Process, Run, Seat};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use term::Atom;
@@ -38,6 +38,8 @@ pub enum Mode {
 pub struct NativeCode {
     /// Its code.
     pub run: Run,
+    /// What its goals do that were resumed.
+    pub process: Option<Process>,
     /// One per argument.
     pub modes: Box<[Mode]>,
     /// What the modes say in short.
@@ -80,7 +82,8 @@ impl NativeCode {
         };
         let modes: Box<[Mode]> = native.signature.modes.bytes().map(mode).collect();
         let shape = Shape::of(&modes);
-        NativeCode { run: native.run, shape, modes, place: native.signature.place, seat: native.seat }
+        let Native { run, process, seat, .. } = *native;
+        NativeCode { run, process, shape, modes, place: native.signature.place, seat }
     }
 }
 

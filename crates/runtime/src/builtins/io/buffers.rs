@@ -328,21 +328,15 @@ impl File {
             kept.add(bytes.len());
         }
     }
-    /// The same where nothing else is to be done, now or before; else false.
+    /// The output buffer, if it has room for so many bytes and nothing else is to be done when they are put there.
     #[inline(always)]
-    pub(crate) fn put_at_hand(&mut self, bytes: &[u8]) -> bool {
-        let Some(output) = &mut self.output else { return false };
+    pub(crate) fn buffer_at_hand(&mut self, bytes: usize) -> Option<&mut Vec<u8>> {
+        let output = self.output.as_mut()?;
         let plain = output.fd.is_some()
             && !output.lines
             && self.input.is_none()
-            && output.bytes.len() + bytes.len() < BUFFER_BYTES;
-        if plain {
-            match bytes {
-                &[byte] => output.bytes.push(byte),
-                bytes => output.bytes.extend_from_slice(bytes),
-            }
-        }
-        plain
+            && output.bytes.len() + bytes < BUFFER_BYTES;
+        plain.then_some(&mut output.bytes)
     }
     /// True if far more is buffered than is written at once.
     pub(crate) fn has_backlog(&self) -> bool {

@@ -16,6 +16,7 @@ mod jobs;
 mod processes;
 mod quick;
 pub(crate) mod requests;
+pub(crate) mod serve;
 mod sockets;
 pub(crate) mod streams;
 

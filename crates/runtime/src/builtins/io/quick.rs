@@ -32,16 +32,17 @@ struct Quick<'a> {
 }
 
 impl Worker {
-    /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest.
-    /// `None` if there is no such stream.
-    #[inline(always)]
-    pub(super) fn quick_messages(&mut self, place: usize, messages: Word, left: &mut usize) -> Option<Word> {
+    /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest,
+    /// dereferenced: all of them if there is no such stream.
+    #[inline(never)]
+    pub(super) fn quick_messages(&mut self, place: usize, messages: Word, left: &mut usize) -> Word {
+        let messages = deref(messages);
         self.with_state(|worker, io: &mut Io| {
-            let stream = io.streams.get_mut(place)?;
+            let Some(stream) = io.streams.get_mut(place) else { return messages };
             let (input, output, kind, closed) =
                 (stream.input, stream.output, stream.kind(), stream.is_closed());
             let mut quick = Quick { files: &mut io.files, input, output, kind };
-            let mut rest = deref(messages);
+            let mut rest = messages;
             while *left > 0
                 && rest.tag() == Tag::Cons
                 && !closed
@@ -53,7 +54,7 @@ impl Worker {
             if rest.tag() == Tag::Ref {
                 io.idle(output);
             }
-            Some(rest)
+            rest
         })
     }
 }
@@ -91,16 +92,19 @@ impl Quick<'_> {
     #[inline(always)]
     fn byte(&mut self, code: Word) -> bool {
         // As in C: the low 8 bits count.
-        code.tag() == Tag::Int && self.bytes(&[code.as_int() as u8])
-    }
-    fn string(&mut self, worker: &Worker, text: Word) -> bool {
-        let mut bytes = [0; FEW_BYTES];
-        let Some(length) = worker.copy_string(text, &mut bytes) else { return false };
-        self.bytes(&bytes[..length])
+        let buffer = if code.tag() == Tag::Int { self.buffer() } else { None };
+        buffer.map(|bytes| bytes.push(code.as_int() as u8)).is_some()
     }
     #[inline(always)]
-    fn bytes(&mut self, bytes: &[u8]) -> bool {
-        self.output != STDERR
-            && self.files.get_mut(self.output).is_some_and(|shared| shared.file.put_at_hand(bytes))
+    fn string(&mut self, worker: &Worker, text: Word) -> bool {
+        self.buffer().is_some_and(|bytes| worker.append_string(text, FEW_BYTES, bytes))
+    }
+    /// The buffer that is written into.
+    #[inline(always)]
+    fn buffer(&mut self) -> Option<&mut Vec<u8>> {
+        if self.output == STDERR {
+            return None;
+        }
+        self.files.get_mut(self.output)?.file.buffer_at_hand(FEW_BYTES)
     }
 }

@@ -1,22 +1,10 @@
-//! Natives of module `file_io`: messages to file streams.
-//!
-//! `serve(S,H,State)` handles the messages that `S` has, and says how to go on:
-//!
-//! | State               | meaning                                                                  |
-//! |---------------------|--------------------------------------------------------------------------|
-//! | `open(S)`           | the rest of the stream, when it comes                                    |
-//! | `busy(V,S)`         | the first message of `S` waits for `V`; then serve `S`                   |
-//! | `ground(V,Work,S)`  | as `busy`, but `resume` goes on: `Work` is what of the term is unseen    |
-//! | `closed(X)`         | the end; `X` is the text of a stream on a string, else `[]`              |
-//!
-//! Invariant S1: a message has its whole effect or none before `serve` answers `busy` with it in front.
+//! Messages to file streams: what each of them does (see `serve` for who calls this).
 
 use super::buffers::{File, Ready};
 use super::errors::IoError;
 use super::{Io, events, read};
-use crate::builtins::{Row, describe, error, goal, home, integer, list_items, method};
-use crate::memory::ranges::write;
-use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::builtins::{integer, list_items};
+use crate::reports::outcome::ProgramError;
 use crate::terms::walk::Stack;
 use crate::terms::{View, deref};
 use crate::worker::Worker;
@@ -24,12 +12,8 @@ use crate::worker::native::Outcome;
 use rustix::fs::SeekFrom;
 use syntax::lexer::TermScanner;
 use syntax::operators::OpTable;
-use term::symbol::{NIL, OPEN};
-use term::word::{Tag, functor_header};
+use term::symbol::OPEN;
 use term::{Atom, Word};
-
-/// Messages that one call of `serve` handles at most: other goals get their turn.
-const BATCH: usize = 1000;
 
 /// Which messages a stream understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,141 +117,10 @@ macro_rules! ready {
 }
 pub(super) use step;
 
-/// The number of a stream of this worker. `None` after it was closed (only a program that passes numbers itself can
-/// do that).
-fn stream(worker: &mut Worker, handle: Word) -> Option<usize> {
-    let handle = deref(handle);
-    let place = usize::try_from(handle.as_int()).ok().filter(|_| handle.tag() == Tag::Int)?;
-    worker.io().streams.get_mut(place).map(|_| place)
-}
-
-fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let number = deref(inputs[1]);
-    let place = if number.tag() == Tag::Int { number.as_int() as usize } else { usize::MAX };
-    let (mut rest, mut left) = (inputs[0], BATCH);
-    loop {
-        let Some(next) = worker.quick_messages(place, rest, &mut left) else {
-            return error(ErrorKind::Other, "this stream was closed");
-        };
-        rest = next;
-        if left == 0 || rest.tag() == Tag::Ref {
-            break;
-        }
-        let (message, next) = match worker.view(rest) {
-            View::Cons(message, next) => (message, next),
-            View::Unbound(_) => break,
-            View::Atom(NIL) => return close(worker, place, rest, outputs),
-            _ => {
-                let message = format!("a stream must be a list of messages, not {}", describe(worker, rest));
-                return error(ErrorKind::ReductionFailure, message);
-            }
-        };
-        if let Some(stop) = finish(worker, place, message, rest, |worker| handle(worker, place, message)) {
-            return stop(outputs);
-        }
-        (rest, left) = (next, left - 1);
-    }
-    let open = worker.allocate(2);
-    write(open, functor_header(OPEN, 1));
-    write(open + 8, rest);
-    outputs[0] = Word::pointer(Tag::Struct, open);
-    Outcome::Done
-}
-
-/// `resume(V,Work,S,H,State)`: V is bound; goes on looking for variables in a term that is to be written.
-fn resume(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let [seen, work, rest, handle] = *inputs else { return Outcome::No };
-    let Some(place) = stream(worker, handle) else {
-        return error(ErrorKind::Other, "this stream was closed");
-    };
-    let View::Cons(message, next) = worker.view(rest) else { return Outcome::No };
-    if let View::Unbound(message) = worker.view(message) {
-        // The server was at another node, and its copy of the message is there: it comes.
-        return Outcome::Wait(message);
-    }
-    let more = worker.cons(seen, work);
-    let run = |worker: &mut Worker| write_when_ground(worker, place, message, more);
-    if let Some(stop) = finish(worker, place, message, rest, run) {
-        return stop(outputs);
-    }
-    outputs[0] = state(worker, "open", &[next]);
-    Outcome::Done
-}
-
-fn state(worker: &mut Worker, name: &str, args: &[Word]) -> Word {
+/// What `serve` answers.
+pub(super) fn state(worker: &mut Worker, name: &str, args: &[Word]) -> Word {
     let name = worker.intern(name);
     worker.structure(name, args)
-}
-
-type Stop = Box<dyn FnOnce(&mut [Word]) -> Outcome>;
-
-/// Runs one message; `Some` if the stream cannot go on now.
-fn finish(
-    worker: &mut Worker,
-    place: usize,
-    message: Word,
-    rest: Word,
-    run: impl FnOnce(&mut Worker) -> Step,
-) -> Option<Stop> {
-    let answer = |state: Word| -> Option<Stop> {
-        Some(Box::new(move |outputs: &mut [Word]| {
-            outputs[0] = state;
-            Outcome::Done
-        }))
-    };
-    match run(worker) {
-        Step::Done => None,
-        Step::Wait(variable) => {
-            // A server at another node may have its value already, and would only come back.
-            worker.read_abroad(variable);
-            answer(state(worker, "busy", &[variable, rest]))
-        }
-        Step::Ground(variable, work) => answer(state(worker, "ground", &[variable, work, rest])),
-        Step::Error(outcome) => Some(Box::new(move |_: &mut [Word]| outcome)),
-        Step::Unknown => {
-            let outcome = unknown(worker, place, message);
-            Some(Box::new(move |_: &mut [Word]| outcome))
-        }
-    }
-}
-
-fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
-    let text = worker.term_text(message);
-    let io = worker.io();
-    let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
-    let (output, kind) = (stream.output, stream.kind);
-    let name = io.file(output).map_or("a closed file", |file| &file.name);
-    let kind = if kind == Kind::Simple { ErrorKind::ReductionFailure } else { ErrorKind::Other };
-    error(kind, format!("illegal message {text} to the I/O stream for {name}"))
-}
-
-/// The end of the stream: its file is written out and closed.
-fn close(worker: &mut Worker, place: usize, rest: Word, outputs: &mut [Word]) -> Outcome {
-    let io = worker.io();
-    let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
-    let output = stream.output;
-    let mut collected = None;
-    if let Some(file) = io.file(output)
-        && !Io::is_standard(output)
-    {
-        match file.flush() {
-            Ok(Ready::Now(())) => {}
-            Ok(Ready::Later(fd, direction)) => {
-                let variable = events::when_ready(worker, fd, direction);
-                outputs[0] = state(worker, "busy", &[variable, rest]);
-                return Outcome::Done;
-            }
-            Err(error) => return Outcome::Error(error.program_error()),
-        }
-        collected = file.take_collected();
-    }
-    io.close_stream(place);
-    let result = match collected {
-        Some(bytes) => worker.string(&bytes),
-        None => Word::NIL,
-    };
-    outputs[0] = state(worker, "closed", &[result]);
-    Outcome::Done
 }
 
 /// Name and arguments of a message; an integer is `putc`.
@@ -281,7 +134,8 @@ fn parts(worker: &Worker, message: Word) -> Option<(Atom, Vec<Word>)> {
     }
 }
 
-fn handle(worker: &mut Worker, place: usize, message: Word) -> Step {
+/// Does what a message asks for.
+pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -> Step {
     match worker.view(message) {
         View::Unbound(variable) => return Step::Wait(variable),
         View::Int(_) => return put_byte(worker, place, message),
@@ -448,7 +302,7 @@ fn flush_answering(worker: &mut Worker, place: usize, answer: Word) -> Step {
 }
 
 /// Writes the term of a `putt` or `print` message once no variable is left in the terms of the list `work`.
-fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Word) -> Step {
+pub(super) fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Word) -> Step {
     let Some((name, args)) = parts(worker, message) else { return Step::Unknown };
     let name = worker.atoms.text(name).to_vec();
     let into_vectors = name != b"print";
@@ -576,9 +430,3 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
     }
     give(worker, answer, Word::small(result))
 }
-
-pub(in crate::builtins) const NATIVES: &[Row] = &[
-    home(method("file_io", "serve", "iio", serve)),
-    home(goal("file_io", "resume", "iaiio", resume)),
-    home(goal("klicio", "default_operator_table", "o", read::default_operators)),
-];

@@ -1,0 +1,230 @@
+//! Natives of module `file_io`: the messages of a stream are served.
+//!
+//! `serve(S,H,State)` handles the messages that `S` has, and says how to go on:
+//!
+//! | State               | meaning                                                                  |
+//! |---------------------|--------------------------------------------------------------------------|
+//! | `open(S)`           | the rest of the stream, when it comes                                    |
+//! | `busy(V,S)`         | the first message of `S` waits for `V`; then serve `S`                   |
+//! | `ground(V,Work,S)`  | as `busy`, but `resume` goes on: `Work` is what of the term is unseen    |
+//! | `closed(X)`         | the end; `X` is the text of a stream on a string, else `[]`              |
+//!
+//! `serve` has a variable as its state when it waits for the next message: the goal that does, `stream(S,H,State)`,
+//! serves it on the spot, and binds the variable to one of these when the stream cannot go on.
+//!
+//! Invariant S1: a message has its whole effect or none before `serve` answers `busy` with it in front.
+
+use super::buffers::Ready;
+use super::streams::{Kind, Step, handle_message, state, write_when_ground};
+use super::{Io, events, read};
+use crate::builtins::{Row, describe, error, goal, home, method, process};
+use crate::memory::ranges::write;
+use crate::reports::outcome::ErrorKind;
+use crate::terms::print::Names;
+use crate::terms::{View, deref};
+use crate::worker::Worker;
+use crate::worker::native::{Outcome, Record, Seat};
+use term::Word;
+use term::symbol::{NIL, OPEN};
+use term::word::{Tag, functor_header};
+
+/// Messages that one call of `serve` handles at most: other goals get their turn.
+const BATCH: usize = 1000;
+
+/// How far the messages of a stream were served.
+enum Served {
+    /// To the end of what is there, or of a batch: the rest, dereferenced.
+    Open(Word),
+    /// So far that this is the state.
+    Ended(Word),
+    /// The program ends.
+    Stop(Outcome),
+}
+
+/// The process that waits for a stream's next message: module, name and number of arguments.
+pub(crate) const PROCESS: (&str, &str, usize) = ("file_io", "stream", 3);
+
+fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let [messages, handle] = *inputs else { return Outcome::No };
+    outputs[0] = match serve_messages(worker, messages, handle) {
+        Served::Open(rest) if rest.tag() == Tag::Ref => {
+            let state = worker.new_variable();
+            worker.spawn_waiting(worker.system_goals.stream, [rest, handle, state], rest);
+            state
+        }
+        Served::Open(rest) => open(worker, rest),
+        Served::Ended(state) => state,
+        Served::Stop(outcome) => return outcome,
+    };
+    Outcome::Done
+}
+
+/// `stream(S,H,State)`: serves all of `S`; `State` is bound when it cannot.
+fn stream_process(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [messages, handle, state] = *inputs else { return Outcome::No };
+    let process = worker.system_goals.stream;
+    if worker.send_to_seat(Seat::Home, process, inputs) {
+        return Outcome::Done;
+    }
+    match serve_messages(worker, messages, handle) {
+        Served::Open(rest) if rest.tag() == Tag::Ref => {
+            worker.spawn_waiting(process, [rest, handle, state], rest);
+        }
+        Served::Open(rest) => worker.spawn(process, &[rest, handle, state]),
+        Served::Ended(ended) => worker.unify(state, ended),
+        Served::Stop(outcome) => return named(worker, outcome, inputs),
+    }
+    Outcome::Done
+}
+
+/// It was resumed: most often what has come is quick.
+fn resumed(worker: &mut Worker, record: Record) -> bool {
+    if !worker.is_home() {
+        return false;
+    }
+    let [messages, handle] = [0, 1].map(|index| worker.record_argument(record, index));
+    let rest = worker.quick_messages(place(handle), messages, &mut { BATCH });
+    worker.wait_again(record, worker.system_goals.stream, rest)
+}
+
+/// An error of a stream shows the goal that the library calls.
+#[cold]
+fn named(worker: &Worker, outcome: Outcome, args: &[Word]) -> Outcome {
+    let Outcome::Error(mut error) = outcome else { return outcome };
+    let names = [PROCESS.0, "serve"].map(|name| worker.atoms.intern(name.as_bytes()));
+    if let Some(serve) = worker.predicates.lookup(names[0], names[1], args.len()) {
+        error.goal = worker.goal_text(&mut Names::default(), serve, args);
+    }
+    Outcome::Error(error)
+}
+
+fn open(worker: &mut Worker, rest: Word) -> Word {
+    let open = worker.allocate(2);
+    write(open, functor_header(OPEN, 1));
+    write(open + 8, rest);
+    Word::pointer(Tag::Struct, open)
+}
+
+/// A stream's place.
+#[inline(always)]
+fn place(handle: Word) -> usize {
+    let number = deref(handle);
+    if number.tag() == Tag::Int { number.as_int() as usize } else { usize::MAX }
+}
+
+#[inline(never)]
+fn serve_messages(worker: &mut Worker, messages: Word, handle: Word) -> Served {
+    let place = place(handle);
+    let (mut rest, mut left) = (messages, BATCH);
+    if worker.io().streams.get_mut(place).is_none() {
+        return Served::Stop(error(ErrorKind::Other, "this stream was closed"));
+    }
+    loop {
+        rest = worker.quick_messages(place, rest, &mut left);
+        if left == 0 || rest.tag() == Tag::Ref {
+            return Served::Open(rest);
+        }
+        let (message, next) = match worker.view(rest) {
+            View::Cons(message, next) => (message, next),
+            View::Atom(NIL) => return close(worker, place, rest),
+            _ => {
+                let message = format!("a stream must be a list of messages, not {}", describe(worker, rest));
+                return Served::Stop(error(ErrorKind::ReductionFailure, message));
+            }
+        };
+        let step = handle_message(worker, place, message);
+        if let Some(end) = finish(worker, place, message, rest, step) {
+            return end;
+        }
+        (rest, left) = (next, left - 1);
+    }
+}
+
+/// `resume(V,Work,S,H,State)`: V is bound; goes on looking for variables in a term that is to be written.
+fn resume(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let [seen, work, rest, handle] = *inputs else { return Outcome::No };
+    let Some(place) = stream(worker, handle) else {
+        return error(ErrorKind::Other, "this stream was closed");
+    };
+    let View::Cons(message, next) = worker.view(rest) else { return Outcome::No };
+    if let View::Unbound(message) = worker.view(message) {
+        // The server was at another node, and its copy of the message is there: it comes.
+        return Outcome::Wait(message);
+    }
+    let more = worker.cons(seen, work);
+    let step = write_when_ground(worker, place, message, more);
+    outputs[0] = match finish(worker, place, message, rest, step) {
+        None => open(worker, next),
+        Some(Served::Open(rest)) => open(worker, rest),
+        Some(Served::Ended(state)) => state,
+        Some(Served::Stop(outcome)) => return outcome,
+    };
+    Outcome::Done
+}
+
+/// What became of a message: `Some` if the stream cannot go on now.
+fn finish(worker: &mut Worker, place: usize, message: Word, rest: Word, step: Step) -> Option<Served> {
+    Some(match step {
+        Step::Done => return None,
+        Step::Wait(variable) => {
+            // A server at another node may have its value already, and would only come back.
+            worker.read_abroad(variable);
+            Served::Ended(state(worker, "busy", &[variable, rest]))
+        }
+        Step::Ground(variable, work) => Served::Ended(state(worker, "ground", &[variable, work, rest])),
+        Step::Error(outcome) => Served::Stop(outcome),
+        Step::Unknown => Served::Stop(unknown(worker, place, message)),
+    })
+}
+
+fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
+    let text = worker.term_text(message);
+    let io = worker.io();
+    let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
+    let (output, kind) = (stream.output, stream.kind());
+    let name = io.file(output).map_or("a closed file", |file| &file.name);
+    let kind = if kind == Kind::Simple { ErrorKind::ReductionFailure } else { ErrorKind::Other };
+    error(kind, format!("illegal message {text} to the I/O stream for {name}"))
+}
+
+/// The end of the stream: its file is written out and closed.
+fn close(worker: &mut Worker, place: usize, rest: Word) -> Served {
+    let io = worker.io();
+    let Some(stream) = io.streams.get_mut(place) else { return Served::Stop(Outcome::No) };
+    let output = stream.output;
+    let mut collected = None;
+    if let Some(file) = io.file(output)
+        && !Io::is_standard(output)
+    {
+        match file.flush() {
+            Ok(Ready::Now(())) => {}
+            Ok(Ready::Later(fd, direction)) => {
+                let variable = events::when_ready(worker, fd, direction);
+                return Served::Ended(state(worker, "busy", &[variable, rest]));
+            }
+            Err(error) => return Served::Stop(Outcome::Error(error.program_error())),
+        }
+        collected = file.take_collected();
+    }
+    io.close_stream(place);
+    let result = match collected {
+        Some(bytes) => worker.string(&bytes),
+        None => Word::NIL,
+    };
+    Served::Ended(state(worker, "closed", &[result]))
+}
+
+/// The number of a stream of this worker. `None` after it was closed (only a program that passes numbers itself can
+/// do that).
+fn stream(worker: &mut Worker, handle: Word) -> Option<usize> {
+    let handle = deref(handle);
+    let place = usize::try_from(handle.as_int()).ok().filter(|_| handle.tag() == Tag::Int)?;
+    worker.io().streams.get_mut(place).map(|_| place)
+}
+
+pub(in crate::builtins) const NATIVES: &[Row] = &[
+    home(method("file_io", "serve", "iio", serve)),
+    process(PROCESS.0, PROCESS.1, "iia", stream_process, resumed),
+    home(goal("file_io", "resume", "iaiio", resume)),
+    home(goal("klicio", "default_operator_table", "o", read::default_operators)),
+];
