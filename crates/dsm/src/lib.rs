@@ -37,3 +37,8 @@ pub use message::{FETCH_MAX, KINDS, Malformed, Message, Page};
 pub use node::{Local, Node, Work};
 pub use runs::{Runs, WORD};
 pub use store::{Access, Store};
+
+/// The programs of the readme run.
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
