@@ -145,7 +145,7 @@ impl Token<'_> {
             Token::Bytes(bytes) => 8 + bytes.words.len(),
             Token::Big(_, limbs) => 2 + limbs.len(),
             Token::Float(_) | Token::Predicate(_) | Token::Module(_) => 2,
-            Token::Reference(_) => 8,
+            Token::Reference(_) => REFERENCE_ROOM,
         }
     }
 }
@@ -163,6 +163,15 @@ impl<'a> Tokens<'a> {
         let mut tokens = Tokens { words, room: 0 };
         let (mut rest, mut missing) = (words, count);
         while missing > 0 {
+            if let &[first, ref behind @ ..] = rest
+                && let Some(room) = plain(first, nodes)
+            {
+                (rest, missing, tokens.room) = (behind, missing - 1, tokens.room + room);
+                if missing > rest.len() {
+                    return Err(Malformed("a term without its parts"));
+                }
+                continue;
+            }
             let (token, behind) = read(rest)?;
             if let Token::Reference(Reference { home, root, identity, .. }) = token
                 && (home.0 >= nodes || root.0 >= nodes || identity.is_some_and(|id| id.node.0 >= nodes))
@@ -218,6 +227,9 @@ const MODULE: u64 = 4;
 const NAME: u64 = 5;
 const NAMED_STRUCT: u64 = 6;
 const NAMED_MODULE: u64 = 7;
+
+/// Words of a heap that a variable and the record of its import take at most.
+const REFERENCE_ROOM: usize = 8;
 
 const BLACK: u64 = 1 << 3;
 const ROOTED: u64 = 1 << 4;
@@ -283,6 +295,20 @@ fn write_reference(words: &mut Vec<u64>, reference: &Reference) {
     }
     if let Some(StructureId { node, serial }) = identity {
         words.push(u64::from(node.0) | serial << NODE_BITS);
+    }
+}
+
+/// The words of a heap that a token takes at most, if it is right, has no parts and is this word alone: the usual case.
+#[inline]
+fn plain(word: u64, nodes: u32) -> Option<usize> {
+    match word & 7 {
+        INT => Some(0),
+        ATOM => (word >> 3 <= u32::MAX.into()).then_some(0),
+        REFERENCE => {
+            let home = word >> NODE_SHIFT & u64::from(NODES_MAX - 1);
+            (word & (ROOTED | IDENTIFIED) == 0 && home < nodes.into()).then_some(REFERENCE_ROOM)
+        }
+        _ => None,
     }
 }
 

@@ -113,7 +113,7 @@ impl Protocol {
         let less = entry.weight.checked_sub(weight.into());
         entry.weight = less.ok_or(violation("more weight than was given"))?;
         if weight > 0 {
-            *self.given.entry(from).or_default() -= 1;
+            *self.given(from) -= 1;
         }
         Ok(())
     }
@@ -147,31 +147,33 @@ impl<S: Store, P: Post> With<'_, S, P> {
         (export, false)
     }
 
-    /// A reference to a term of this node.
-    fn refer(&mut self, value: S::Value, way: Way) -> Reference {
-        let known = if way.black { self.store.exported(value) } else { None };
+    /// A reference to a term of this node, which is what was `seen`.
+    fn refer(&mut self, value: S::Value, seen: &Seen, way: Way) -> Reference {
+        // A variable that was never marked has no export.
+        let searches = way.black && *seen != Seen::Variable { marked: false };
+        let known = if searches { self.store.exported(value) } else { None };
         let (export, again) = self.export(value, known, None);
         let mut identity = None;
-        if matches!(self.store.look(value), Seen::Variable { .. }) {
+        if matches!(seen, Seen::Variable { .. }) {
             self.hook(export, value);
         } else {
             if way.black && !again {
                 self.store.mark(value, export);
             }
-            identity = self.identity(value, again);
+            identity = self.identity(value, seen, again);
         }
-        *self.protocol.given.entry(way.to).or_default() += 1;
+        *self.protocol.given(way.to) += 1;
         let home = self.protocol.options.node;
         let log2 = Some(self.protocol.options.exponent);
         Reference { home, entry: export.0, log2, black: way.black, root: home, depth: 1, identity }
     }
 
     /// The identity of a structure: it gets one if it travels `again`, or is large.
-    fn identity(&mut self, value: S::Value, again: bool) -> Option<StructureId> {
+    fn identity(&mut self, value: S::Value, seen: &Seen, again: bool) -> Option<StructureId> {
         if !self.protocol.options.identities {
             return None;
         }
-        let words = size(&self.store.look(value));
+        let words = size(seen);
         if words == 0 {
             return None;
         }
@@ -228,6 +230,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         match self.store.look(value) {
             Seen::Int(value) => words.push(Token::of_int(value)),
             Seen::Atom(atom) if self.store.text(atom).is_none() => words.push(Token::of_atom(atom)),
+            seen @ Seen::Variable { .. } => Token::Reference(self.refer(value, &seen, way)).write(words),
             _ => self.put_other(words, value, levels, way),
         }
     }
@@ -264,7 +267,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
                     let reference = self.pass_on(import, value, way).expect("an import that is not gone");
                     (Token::Reference(reference), 0)
                 }
-                _ => (Token::Reference(self.refer(value, way)), 0),
+                seen => (Token::Reference(self.refer(value, &seen, way)), 0),
             };
             token.write(words);
             if parts > 0 {

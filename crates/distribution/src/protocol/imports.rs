@@ -99,6 +99,9 @@ impl Imports {
     }
 }
 
+/// Terms that there is room for at once.
+const SEVERAL: usize = 16;
+
 /// A term whose parts are not all there.
 struct Open<'a> {
     token: Token<'a>,
@@ -116,7 +119,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
         self.protocol.rest = None;
         self.store.room(tokens.room()).map_err(|_| Fault::Full)?;
         let unknown = Fault::Violation { from, what: "an atom, predicate or module that does not exist" };
-        let (mut open, mut values, mut scratch) = (Vec::<Open<'_>>::new(), Vec::new(), Vec::new());
+        let (mut open, mut scratch) = (Vec::<Open<'_>>::new(), Vec::new());
+        // A goal's arguments most often.
+        let mut values = Vec::with_capacity(tokens.words().len().min(SEVERAL));
         for token in tokens {
             let missing = token.parts();
             if missing > 0 {

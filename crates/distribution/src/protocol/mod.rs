@@ -203,8 +203,8 @@ pub struct Protocol {
     buffer: Vec<u64>,
     /// The import that the last message's terms brought for the rest of a list.
     rest: Option<ImportId>,
-    /// References that each node was given, less those that it gave back.
-    given: BTreeMap<NodeId, i64>,
+    /// References that each node was given, less those that it gave back. Those behind the last were given none.
+    given: Vec<i64>,
     #[cfg(test)]
     without: Option<Rule>,
 }
@@ -250,7 +250,7 @@ impl Protocol {
             indirect: 0,
             buffer: Vec::new(),
             rest: None,
-            given: BTreeMap::new(),
+            given: Vec::new(),
             #[cfg(test)]
             without: None,
         }
@@ -285,14 +285,19 @@ impl Protocol {
         words.clear();
         words
     }
+    /// References that a node was given, less those that it gave back.
+    fn given(&mut self, node: NodeId) -> &mut i64 {
+        let index = node.0 as usize;
+        if self.given.len() <= index {
+            self.given.resize(index + 1, 0);
+        }
+        &mut self.given[index]
+    }
     /// Nodes that hold references to terms of this one, those with the most first, about.
     pub(crate) fn holders(&self) -> Vec<NodeId> {
-        let mut holders: Vec<(i64, NodeId)> = self
-            .given
-            .iter()
-            .filter(|(_, count)| **count > 0)
-            .map(|(&node, &count)| (-count, node))
-            .collect();
+        let numbered = (0..).map(NodeId).zip(&self.given);
+        let mut holders: Vec<(i64, NodeId)> =
+            numbered.filter(|(_, count)| **count > 0).map(|(node, &count)| (-count, node)).collect();
         holders.sort_unstable();
         holders.into_iter().map(|(_, node)| node).collect()
     }

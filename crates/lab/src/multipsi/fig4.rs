@@ -102,20 +102,32 @@ struct Pair {
     nodes: [Node; 2],
     protocols: [Protocol; 2],
     mail: Mail,
+    /// What a node receives; empty between.
+    arrived: Mail,
     predicate: u32,
     atom: Word,
     black: bool,
 }
 
-/// Keeps the words of messages that are under way.
+/// Keeps the words of messages that are under way, and where each ends. As where messages are really sent, no memory is
+/// asked for once there is enough.
 #[derive(Default)]
-struct Mail(Vec<Vec<u64>>);
+struct Mail {
+    words: Vec<u64>,
+    ends: Vec<usize>,
+}
 
 impl Post for Mail {
     fn post(&mut self, _: NodeId, message: Message<'_>) {
-        let mut words = Vec::new();
-        message.write(&mut words);
-        self.0.push(words);
+        message.write(&mut self.words);
+        self.ends.push(self.words.len());
+    }
+}
+
+impl Mail {
+    fn clear(&mut self) {
+        self.words.clear();
+        self.ends.clear();
     }
 }
 
@@ -145,7 +157,7 @@ impl Pair {
         };
         let predicate = (1..worker.predicates.len() as u32).find(suits);
         let predicate = predicate.ok_or_else(|| Error("no predicate has three arguments".into()))?;
-        Ok(Pair { nodes, protocols, mail: Mail::default(), predicate, atom, black })
+        Ok(Pair { nodes, protocols, mail: Mail::default(), arrived: Mail::default(), predicate, atom, black })
     }
 
     /// What a node does, with its heap.
@@ -156,15 +168,22 @@ impl Pair {
     }
     /// A node receives what is under way.
     fn receive(&mut self, node: usize) -> Result<(), Error> {
-        let messages = std::mem::take(&mut self.mail.0);
+        std::mem::swap(&mut self.mail, &mut self.arrived);
+        let arrived = std::mem::take(&mut self.arrived);
         let from = NodeId(1 - node as u32);
-        self.at(node, |node| {
-            for words in &messages {
+        let received = self.at(node, |node| {
+            let mut begin = 0;
+            for &end in &arrived.ends {
+                let words = &arrived.words[begin..end];
                 let message = Message::read(words, 2).map_err(|malformed| Error(malformed.0.into()))?;
                 node.receive(from, message).map_err(|fault| Error(fault.to_string()))?;
+                begin = end;
             }
             Ok(())
-        })
+        });
+        self.arrived = arrived;
+        self.arrived.clear();
+        received
     }
     /// Node 0 sends a goal.
     fn throw(&mut self, arguments: &[Word]) {
@@ -202,12 +221,13 @@ impl Pair {
         mark();
         self.receive(0)?;
         mark();
-        let answer = std::mem::take(&mut self.mail.0);
+        let answer = std::mem::replace(&mut self.mail, std::mem::take(&mut self.arrived));
         let (other, reader) = (self.cons(), Reader { node: NodeId(1), import, serial: 0 });
         mark();
         self.at(0, |node| node.answer(other, reader, 2));
         mark();
-        self.mail.0 = answer;
+        self.arrived = std::mem::replace(&mut self.mail, answer);
+        self.arrived.clear();
         mark();
         self.receive(1)?;
         mark();
