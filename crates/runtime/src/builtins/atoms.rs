@@ -35,7 +35,7 @@ fn make(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 fn string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let atom = attempt!(atom(worker, 1, inputs[0]));
     let length = worker.atoms.text(atom).len();
-    attempt!(worker.ensure(length / 8));
+    attempt!(worker.ensure_young(length / 8));
     outputs[0] = if length <= FEW_BYTES {
         let mut few = [0; FEW_BYTES];
         few[..length].copy_from_slice(worker.atoms.text(atom));

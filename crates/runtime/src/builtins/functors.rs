@@ -99,7 +99,7 @@ fn new_functor(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
         return Outcome::Done;
     }
     let name = attempt!(name(worker, 2, inputs[0]));
-    attempt!(worker.ensure(arity as usize + 8));
+    attempt!(worker.ensure_young(arity as usize + 8));
     outputs[0] = worker.structure(name, &vec![Word::small(0); arity as usize]);
     Outcome::Done
 }
@@ -118,7 +118,7 @@ fn build(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
         0 => first,
         arity => {
             // What the heap has no room for is the heap's limit, an endless list too.
-            attempt!(worker.ensure(arity + 8));
+            attempt!(worker.ensure_young(arity + 8));
             let name = attempt!(name(worker, 2, first));
             if arity > STRUCT_ARITY_MAX as usize {
                 return out_of_range(2, &format!("a list of at most {STRUCT_ARITY_MAX} arguments"), arity);

@@ -44,8 +44,13 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
         worker.spawn(worker.system_goals.merge, &[input, merger]);
         return Outcome::Done;
     };
-    let tail = worker.object_word(merger, TAIL);
-    forward_claimed(worker, [input, merger], tail, open.as_int())
+    let (rest, tail) = forward_list(worker, input, worker.object_word(merger, TAIL));
+    if rest.tag() == Tag::Ref {
+        release(worker, merger, tail, open);
+        worker.spawn_waiting(worker.system_goals.merge, [rest, merger], rest);
+        return Outcome::Done;
+    }
+    forward_claimed(worker, [rest, merger], tail, open.as_int())
 }
 
 /// G3: the number of open inputs of a merger that this worker has for itself now.
@@ -55,6 +60,14 @@ fn claim(worker: &mut Worker, merger: Word) -> Option<Word> {
     (open != BUSY && worker.claim_object_word(merger, OPEN, open, BUSY)).then_some(open)
 }
 
+/// The merger has this tail and number of open inputs, and is claimed no more.
+#[inline(always)]
+fn release(worker: &mut Worker, merger: Word, tail: Word, open: Word) {
+    let address = deref(merger).address();
+    worker.store(address + 8 + 8 * TAIL, tail);
+    write(address + 8 + 8 * OPEN, open);
+}
+
 /// A process was resumed: the usual case is a list of messages that has no end yet.
 fn resumed(worker: &mut Worker, record: Record) -> bool {
     let merger = deref(worker.record_argument(record, 1));
@@ -62,19 +75,16 @@ fn resumed(worker: &mut Worker, record: Record) -> bool {
         return false;
     }
     let Some(open) = claim(worker, merger) else { return false };
-    let [tail_slot, open_slot] = [TAIL, OPEN].map(|index| merger.address() + 8 + 8 * index);
-    let input = worker.record_argument(record, 0);
-    let (rest, tail, _) = forward_list(worker, input, read(tail_slot), BATCH);
-    worker.store(tail_slot, tail);
-    write(open_slot, open);
+    let (input, tail) = (worker.record_argument(record, 0), read(merger.address() + 8 + 8 * TAIL));
+    let (rest, tail) = forward_list(worker, input, tail);
+    release(worker, merger, tail, open);
     worker.wait_again(record, worker.system_goals.merge, rest)
 }
 
-/// Forwards the messages that a list begins with, `left` at most: the rest, dereferenced, the new tail of the output,
-/// and how many may still be forwarded.
+/// Forwards the messages that a list begins with, a batch at most: the rest, dereferenced, and the new tail.
 #[inline(always)]
-fn forward_list(worker: &mut Worker, input: Word, mut tail: Word, mut left: usize) -> (Word, Word, usize) {
-    let mut rest = deref(input);
+fn forward_list(worker: &mut Worker, input: Word, mut tail: Word) -> (Word, Word) {
+    let (mut rest, mut left) = (deref(input), BATCH);
     while rest.tag() == Tag::Cons && left > 0 {
         let address = rest.address();
         let (cons, new_tail) = open_cons(worker, cell(address));
@@ -86,7 +96,7 @@ fn forward_list(worker: &mut Worker, input: Word, mut tail: Word, mut left: usiz
         left -= 1;
         rest = deref(cell(address + 8));
     }
-    (rest, tail, left)
+    (rest, tail)
 }
 
 /// The same with all that an input may be. The merger is claimed.
@@ -96,16 +106,15 @@ fn forward_claimed(
     mut tail: Word,
     mut open: i64,
 ) -> Outcome {
-    let (mut next, mut inputs, mut left) = (Some(input), Stack::new(), BATCH);
-    while left > 0
-        && let Some(input) = next
-    {
-        let (rest, new_tail, new_left) = forward_list(worker, input, tail, left);
-        (tail, left) = (new_tail, new_left);
+    let (mut next, mut inputs) = (Some(input), Stack::new());
+    while let Some(input) = next {
+        let (rest, new_tail) = forward_list(worker, input, tail);
+        tail = new_tail;
         match rest.tag() {
+            // The batch is over.
             Tag::Cons => {
                 next = Some(rest);
-                continue;
+                break;
             }
             Tag::Ref => worker.spawn_waiting(worker.system_goals.merge, [rest, merger], rest),
             Tag::Atom if rest == Word::NIL => open -= 1,
@@ -125,8 +134,7 @@ fn forward_claimed(
         }
         next = if inputs.items().is_empty() { None } else { attempt!(inputs.pop(worker)) };
     }
-    worker.set_object_word(merger, TAIL, tail);
-    worker.set_object_raw(merger, OPEN, Word::small(open).0);
+    release(worker, merger, tail, Word::small(open));
     if open == 0 {
         worker.unify(tail, Word::NIL);
     }

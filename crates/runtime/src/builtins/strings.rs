@@ -36,7 +36,7 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Wor
     let bytes = match worker.view(from) {
         View::Int(_) | View::Object(BIGINT) => {
             let count = vectors::size(worker, position, from)?;
-            worker.ensure(count / 8 + 8)?;
+            worker.ensure_young(count / 8 + 8)?;
             vec![0; count]
         }
         View::Cons(..) | View::Atom(term::symbol::NIL) | View::Unbound(_) => {
@@ -48,7 +48,7 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Wor
         }
         _ => return Err(wrong(worker, position, "a size or a list of character codes", from)),
     };
-    worker.ensure(bytes.len() / 8 + 8)?;
+    worker.ensure_young(bytes.len() / 8 + 8)?;
     Ok(worker.string(&bytes))
 }
 
@@ -116,7 +116,7 @@ pub(super) fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [W
 pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(length(worker, 1, inputs[0]));
     let at = attempt!(index(worker, 2, inputs[1], length + 1));
-    attempt!(worker.ensure(length / 8 + 16));
+    attempt!(worker.ensure_young(length / 8 + 16));
     let bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
     outputs[0] = worker.string(&bytes[..at]);
     outputs[1] = worker.string(&bytes[at..]);
@@ -127,7 +127,7 @@ pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) 
 pub(super) fn join(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let first = attempt!(length(worker, 1, inputs[0]));
     let second = attempt!(length(worker, 2, inputs[1]));
-    attempt!(worker.ensure((first + second) / 8 + 8));
+    attempt!(worker.ensure_young((first + second) / 8 + 8));
     let mut bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
     bytes.extend(worker.string_bytes(inputs[1]).unwrap_or_default());
     outputs[0] = worker.string(&bytes);

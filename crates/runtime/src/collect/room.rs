@@ -17,6 +17,7 @@ use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use std::sync::atomic::Ordering::Relaxed;
+use term::abi::SLACK_WORDS;
 
 /// Bytes in use by all workers.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +73,13 @@ impl Worker {
             message += &format!(", {} MiB of them by goals that are ready", mebibytes(goals));
         }
         self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
+    }
+    /// The same as `ensure` for what is going to be made in the heap and nowhere else: a few words are at hand, most
+    /// often, as they are for the reductions of generated code.
+    #[inline(always)]
+    pub(crate) fn ensure_young(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        let at_hand = words <= SLACK_WORDS && self.abi.heap as usize + 8 * words <= self.abi.limit();
+        if at_hand { Ok(()) } else { self.ensure(words) }
     }
     /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an
     /// object whose size a program chooses. Nobody else is promised the same room.

@@ -49,6 +49,9 @@ impl Worker {
     fn run_native(&mut self, predicate: PredicateId) {
         let arity = self.predicates.arity(predicate);
         let base = self.abi.goals as usize - 8 * (arity + 1);
+        if self.reduce_plain(predicate, base, arity, |worker| worker.abi.goals = at(base)) {
+            return;
+        }
         self.abi.goals = at(base);
         if arity <= FEW_ARGUMENTS {
             self.reduce_sized::<FEW_ARGUMENTS>(predicate, base, arity, |_| ())
@@ -61,22 +64,37 @@ impl Worker {
     pub(crate) fn reduce_record(&mut self, record: usize, predicate: PredicateId) {
         let arity = goal_arity(record);
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
-        let (run, shape) = (code.run, code.shape);
         if let Some(process) = code.process
             && self.is_private(record)
             && process(self, Record(record))
         {
             return;
         }
-        let code = self.predicates.native(predicate).expect("as above");
+        let args = record + 8 * SUSPENSION_ARGS;
+        if !self.reduce_plain(predicate, args, arity, |worker| worker.spend(record, arity)) {
+            self.reduce_any_record(record, predicate);
+        }
+    }
+    /// Reduces a goal of a builtin that has few arguments and no outputs, and that any worker reduces; false for
+    /// others. Its arguments are at this address; `taken` is called once they were read.
+    #[inline(always)]
+    fn reduce_plain(
+        &mut self,
+        predicate: PredicateId,
+        from: usize,
+        arity: usize,
+        taken: impl FnOnce(&mut Worker),
+    ) -> bool {
+        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
+        let (run, shape) = (code.run, code.shape);
         if arity > FEW_ARGUMENTS || shape.outputs != 0 || code.seat != Seat::Any {
-            return self.reduce_any_record(record, predicate);
+            return false;
         }
         let mut args = [Word(0); FEW_ARGUMENTS];
         for (i, arg) in args[..arity].iter_mut().enumerate() {
-            *arg = read(record + 8 * (SUSPENSION_ARGS + i));
+            *arg = read(from + 8 * i);
         }
-        self.spend(record, arity);
+        taken(self);
         let missing = missing(&mut args, shape.awaited);
         let args = &args[..arity];
         let outcome = missing.map_or_else(|| run(self, args, &mut []), Outcome::Wait);
@@ -84,6 +102,7 @@ impl Worker {
             let waits = self.end_call(outcome, predicate, args, Position::NONE);
             self.wait_for(waits, predicate, args);
         }
+        true
     }
     #[cold]
     #[inline(never)]

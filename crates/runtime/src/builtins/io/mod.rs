@@ -140,7 +140,9 @@ impl Io {
                 shared.uses += 1;
             }
         }
-        self.streams.add(streams::Stream::new(input, output, kind))
+        let interactive =
+            !Io::is_standard(output) && self.file(output).is_some_and(|file| file.is_interactive());
+        self.streams.add(streams::Stream::new(input, output, interactive, kind))
     }
     /// Ends a stream, and its files with their last use. The output must have been flushed.
     pub(crate) fn close_stream(&mut self, stream: usize) {
@@ -153,13 +155,10 @@ impl Io {
             }
         }
     }
-    /// A stream with this output has no message at the moment: interactive readers get what was written.
-    #[inline(always)]
+    /// An interactive stream with this output has no message at the moment: its reader gets what was written.
+    #[cold]
     fn idle(&mut self, output: usize) {
-        if !Io::is_standard(output)
-            && let Some(file) = self.file(output)
-            && file.is_interactive()
-        {
+        if let Some(file) = self.file(output) {
             // What cannot be written now stays in the buffer; an error shows at the next message or at the end.
             let _ = file.flush();
         }

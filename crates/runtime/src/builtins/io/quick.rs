@@ -41,6 +41,7 @@ impl Worker {
             let Some(stream) = io.streams.get_mut(place) else { return messages };
             let (input, output, kind, closed) =
                 (stream.input, stream.output, stream.kind(), stream.is_closed());
+            let interactive = stream.interactive;
             let mut quick = Quick { files: &mut io.files, input, output, kind };
             let mut rest = messages;
             while *left > 0
@@ -51,7 +52,7 @@ impl Worker {
                 rest = deref(cell(rest.address() + 8));
                 *left -= 1;
             }
-            if rest.tag() == Tag::Ref {
+            if interactive && rest.tag() == Tag::Ref {
                 io.idle(output);
             }
             rest

@@ -30,6 +30,8 @@ pub(crate) struct Stream {
     /// The files that are read and written; often the same.
     pub(super) input: usize,
     pub(super) output: usize,
+    /// Somebody may be waiting for what is written: a pipe, socket or terminal, but none of the standard files.
+    pub(super) interactive: bool,
     kind: Kind,
     /// The program closed the file (`fclose`), the stream goes on.
     closed: bool,
@@ -53,8 +55,17 @@ impl Stream {
     pub(super) fn make_simple(&mut self) {
         self.kind = Kind::Simple;
     }
-    pub(super) fn new(input: usize, output: usize, kind: Kind) -> Stream {
-        Stream { input, output, kind, closed: false, ops: None, on_error: 0, scanner: TermScanner::new() }
+    pub(super) fn new(input: usize, output: usize, interactive: bool, kind: Kind) -> Stream {
+        Stream {
+            input,
+            output,
+            interactive,
+            kind,
+            closed: false,
+            ops: None,
+            on_error: 0,
+            scanner: TermScanner::new(),
+        }
     }
 }
 
