@@ -7,6 +7,7 @@
 use crate::flow::Exits;
 use crate::lower::{Kind, Lower};
 use crate::range::Range;
+use crate::slots::Bound;
 use crate::stubs::Helper;
 use compiler::ir::{At, Op, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -116,15 +117,20 @@ impl Lower<'_, '_> {
     /// the hot path is a value, and to bind it needs no test of what it is.
     pub(crate) fn compute_and_bind(&mut self, first: &Op, second: &Op) -> bool {
         let Op::Arith { op, dst, a, b, at } = *first else { return false };
-        match *second {
-            Op::Unify { a: Operand::Reg(var), b: Operand::Reg(result), at: bound_at }
-                if result == dst && var != dst && self.kind(Operand::Reg(var)).is_none() =>
-            {
-                self.arith((op, a, b), dst, at, Some((var, bound_at)));
-                true
+        let bound = match *second {
+            Op::Unify { a: Operand::Reg(var), b: Operand::Reg(result), at } if result == dst => {
+                Bound { var, at, slot: false }
             }
-            _ => false,
+            Op::Fill { var, value: Operand::Reg(result), at } if result == dst => {
+                Bound { var, at, slot: true }
+            }
+            _ => return false,
+        };
+        let fits = bound.var != dst && self.kind(Operand::Reg(bound.var)).is_none();
+        if fits {
+            self.arith((op, a, b), dst, at, Some(bound));
         }
+        fits
     }
 
     /// `dst` becomes the result, and then the variable is bound to it, if there is one.
@@ -133,19 +139,19 @@ impl Lower<'_, '_> {
         (op, a, b): (IntOp, Operand, Operand),
         dst: Reg,
         at: At,
-        bind: Option<(Reg, At)>,
+        bind: Option<Bound>,
     ) {
         let b = if unary(op) { Operand::Int(0) } else { b };
         if let Some((result, range)) = self.compute_small(op, a, b) {
             self.define_as(dst, result, Kind::Int(range));
-            if let Some((var, at)) = bind {
-                self.unify_variable(var, Operand::Reg(dst), at);
+            if let Some(bound) = bind {
+                self.bind_result(bound, dst);
             }
             return;
         }
-        if let Some((var, _)) = bind {
+        if let Some(bound) = bind {
             // Not later, on one of two ways.
-            self.read(var);
+            self.read(bound.var);
         }
         let integers = self.integers(a, b, None);
         let result = self.compute(op, a, b, &integers);
@@ -171,24 +177,35 @@ impl Lower<'_, '_> {
         self.reload_heap();
         self.reload_goals();
         self.define(dst, value);
-        if let Some((var, at)) = bind {
+        if let Some(bound) = bind {
             // A REF: there is no value yet.
             let reference = self.cold_block();
             let differs = self.tag_differs(value, Tag::Ref);
             self.b.ins().brif(differs, known, &[], reference, &[]);
             self.enter_block(reference);
-            let cell = self.read_raw(var);
-            self.call_unify(cell, value, at);
+            if bound.slot {
+                self.store_in_slot(bound.var, value, done);
+            }
+            let cell = self.read_raw(bound.var);
+            self.call_unify(cell, value, bound.at);
             self.b.ins().jump(done, &[]);
             self.enter_block(known);
             self.facts.insert(dst, Kind::Value);
-            self.unify_variable(var, Operand::Reg(dst), at);
+            self.bind_result(bound, dst);
             self.facts.remove(&dst);
             self.b.ins().jump(done, &[]);
             self.enter_block(done);
         } else {
             self.b.ins().jump(known, &[]);
             self.enter_block(known);
+        }
+    }
+
+    fn bind_result(&mut self, Bound { var, at, slot }: Bound, result: Reg) {
+        if slot {
+            self.fill_or_unify(var, Operand::Reg(result), at);
+        } else {
+            self.unify_variable(var, Operand::Reg(result), at);
         }
     }
 

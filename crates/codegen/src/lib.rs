@@ -31,6 +31,7 @@ mod ops;
 mod program;
 mod range;
 mod shape;
+mod slots;
 mod stubs;
 mod tables;
 

@@ -126,6 +126,8 @@ pub(crate) struct Lower<'a, 'f> {
     /// Goal-stack words pushed since the last comparison with `goals_limit`; `None`: not compared yet.
     pub(crate) pushed: Option<usize>,
     pub(crate) lazy: Vec<Lazy>,
+    /// Slots that the next goals to be pushed have in their records.
+    pub(crate) slots: Vec<Reg>,
     pub(crate) facts: BTreeMap<Reg, Kind>,
     /// This block is a long one (L4).
     pub(crate) long: bool,
@@ -185,6 +187,7 @@ pub(crate) fn component(
         goals_offset: 0,
         pushed: None,
         lazy: Vec::new(),
+        slots: Vec::new(),
         facts: BTreeMap::new(),
         long: false,
         young: HashMap::new(),

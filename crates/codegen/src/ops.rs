@@ -27,7 +27,11 @@ impl Lower<'_, '_> {
             Op::Struct { dst, name, args } => self.structure(*dst, *name, args),
             Op::Var { dst } => self.variable(*dst),
             Op::Vector { dst, elements } => self.vector(*dst, elements),
+            Op::Slot { dst } => self.slots.push(*dst),
             Op::Unify { a, b, at } => self.unify(*a, *b, *at),
+            Op::Fill { var, value, at } => self.fill_or_unify(*var, *value, *at),
+            Op::Put { slot, value } => self.put_in_slot(*slot, *value),
+            Op::Settle { var } => self.settle(*var),
             Op::BindFresh { var, value } => self.bind_fresh(*var, *value),
             Op::Arith { op, dst, a, b, at } => self.arith((*op, *a, *b), *dst, *at, None),
             Op::Builtin { predicate, inputs, outputs, at } => self.builtin(*predicate, inputs, outputs, *at),
@@ -109,7 +113,11 @@ impl Lower<'_, '_> {
                 Some(words)
             }
         };
-        self.put_goal(goal);
+        if self.slots.is_empty() {
+            self.put_goal(goal);
+        } else {
+            self.put_goal_with_slots(goal);
+        }
         if !places.is_empty() {
             self.place(places);
         }
@@ -185,7 +193,7 @@ impl Lower<'_, '_> {
 
     // ---- unification ---------------------------------------------------------------------------
 
-    fn unify(&mut self, a: Operand, b: Operand, at: At) {
+    pub(crate) fn unify(&mut self, a: Operand, b: Operand, at: At) {
         let is_variable = |lower: &Self, x: Operand| matches!(x, Operand::Reg(_)) && lower.kind(x).is_none();
         let (a, b) = if is_variable(self, a) { (a, b) } else { (b, a) };
         match a {

@@ -25,7 +25,7 @@ pub use ir::{text, verify};
 use emit::body::{self, Surroundings};
 use emit::computing::Computing;
 use emit::fresh::{self, Bound, Versions};
-use ir::awaits;
+use ir::{awaits, slots};
 use plan::components;
 use plan::{Lines, Plan};
 use program::constants::Pool;
@@ -106,6 +106,7 @@ pub fn compile(
     for (predicate, mask) in awaits::awaits(&result.components, options.known.builtins) {
         result.predicates[(predicate.0 - options.first_predicate) as usize].awaits = mask;
     }
+    slots::give_slots(&mut result.components);
     result.constants = compilation.pool.into_constants();
     debug_assert_eq!(verify::verify(&result), [""; 0], "the code breaks an invariant of the IR");
     (result, diagnostics)

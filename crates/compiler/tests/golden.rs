@@ -31,3 +31,38 @@ fn text_form_round_trips() {
         }
     }
 }
+
+/// I6 to I8 of `compiler::ir`.
+#[test]
+fn slots_that_are_used_wrongly_are_found() {
+    let text = include_str!("golden/slots.ir");
+    let problems = |text: &str| {
+        let program = compiler::text::parse(text, &term::AtomTable::new()).expect("the text is right");
+        compiler::verify::verify(&program)
+    };
+    assert_eq!(problems(text), [""; 0]);
+    for (right, wrong) in [
+        // Two goals fill it, none does, or one that does not take it there.
+        ("push 101(r5, r6, r1)\n  push 100(r4, r6)", "push 101(r5, r6, r1)\n  push 100(r4, r5)"),
+        ("push 101(r5, r6, r1)", "push 101(r5, r5, r1)"),
+        ("push 100(r4, r6)", "push 100(r6, r4)"),
+        // The goal that fills it lies below the one that reads it.
+        ("push 101(r5, r6, r1)\n  push 100(r4, r6)", "push 100(r4, r6)\n  push 101(r5, r6, r1)"),
+        // Something else looks at the stack, or at the slot.
+        ("push 101(r5, r6, r1)\n", "push 101(r5, r6, r1)\n  builtin 1(r4) -> (r7)\n"),
+        ("push 101(r5, r6, r1)\n", "push 101(r5, r6, r1)\n  r7 := cons(r5, r5)\n"),
+        ("push 101(r5, r6, r1)", "push 101(r5, r6, r1) priority 3"),
+        // It may not be filled, or be filled twice, or is unified as if it were a variable.
+        ("  fill r1, r0 at 100 line 2\n", ""),
+        ("  fill r1, r0 at 100 line 2\n", "  fill r1, r0\n  fill r1, r0\n"),
+        ("  fill r1, r0 at 100 line 2\n", "  unify r1, r0\n"),
+        // The goal waits or fails with it.
+        ("  settle r1\n  suspend", "  suspend"),
+        ("  settle r1\n  fail", "  fail"),
+        // A variable comes to where a slot is certain.
+        ("  r5 := slot\n  r6 := arg", "  r5 := var\n  r6 := arg"),
+    ] {
+        assert!(text.contains(right), "{right}");
+        assert_ne!(problems(&text.replacen(right, wrong, 1)), [""; 0], "{wrong}");
+    }
+}

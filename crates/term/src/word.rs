@@ -12,7 +12,8 @@
 //! | 7   | VAR    | only as the content of a cell: 0 = unbound, else address of a hook record |
 //!
 //! Invariants:
-//! - W1 A value (register, argument, slot) never has tag HEADER or VAR. A *cell* (a word that a REF
+//! - W1 A value (register, argument, slot) never has tag HEADER or VAR, but for arguments on the goal stack (C7 of
+//!   `abi`). A *cell* (a word that a REF
 //!   leads to) may hold VAR; it is then an unbound variable. Cells are a cons's car or cdr, a
 //!   structure's argument, or one word alone. Goals, vector stores and all other objects hold no
 //!   cells: an unbound variable in them is a REF.

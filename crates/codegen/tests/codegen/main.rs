@@ -4,3 +4,4 @@ mod intrinsics;
 mod machine;
 mod ops;
 mod programs;
+mod slots;

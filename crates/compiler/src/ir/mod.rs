@@ -16,8 +16,15 @@
 //!   `Poll::need` words on every path. If `need > SLACK_WORDS`, no `Arith`, `Builtin`, `GuardArith` or `GuardCall`
 //!   follows.
 //! - I5 The row of a `Column` and the node of a `Lookup` were found in the same table, or the node is 0.
+//! - I6 A `Slot` is an argument of one goal that is pushed, and after that of one that is pushed or comes next and
+//!   takes a slot there. Between them goals are pushed and terms are made, and nothing else happens.
+//! - I7 A predicate that takes a slot binds it once (`Fill`, `Put`), or passes it on once to a goal that takes one, on
+//!   each path that commits, and does nothing else with it. So when the goal with the slot in its record is next, it
+//!   holds a value.
+//! - I8 Before a goal that may have got a slot waits or fails, it makes a variable of it (`Settle`).
 
 pub(crate) mod awaits;
+pub(crate) mod slots;
 pub mod text;
 pub mod verify;
 
@@ -190,12 +197,21 @@ pub enum Op {
     Struct { dst: Reg, name: Atom, args: Vec<Slot> },
     /// A new variable on its own.
     Var { dst: Reg },
+    /// A place in the record of the next goal that is pushed with this register as an argument: in that goal it is a
+    /// place without a value, afterwards the register leads to the place.
+    Slot { dst: Reg },
     /// A new vector of these elements (variables in it are REFs to cells of their own).
     Vector { dst: Reg, elements: Vec<Operand> },
     /// Active unification of any two values. Here and below, `at` is what an error report says.
     Unify { a: Operand, b: Operand, at: At },
     /// Binds a variable that this reduction (or loop) made and nobody else has seen: a plain store.
     BindFresh { var: Reg, value: Operand },
+    /// Puts the value into a slot, if the register leads to one; otherwise unification.
+    Fill { var: Reg, value: Operand, at: At },
+    /// Puts the value into a slot.
+    Put { slot: Reg, value: Operand },
+    /// If the register leads to a slot, puts a new variable there and into the register.
+    Settle { var: Reg },
     /// Body arithmetic: inline when both operands are small integers and the result is; else the helper decides. Unary
     /// operations ignore `b`.
     Arith { op: IntOp, dst: Reg, a: Operand, b: Operand, at: At },

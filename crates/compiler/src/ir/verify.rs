@@ -1,7 +1,8 @@
-//! Checks the invariants of the IR (I1 to I5 of [`crate::ir`]) and that everything named exists.
+//! Checks the invariants of the IR (I1 to I8 of [`crate::ir`]) and that everything named exists.
 
 use crate::ir::{
     At, BlockId, Column, Component, Constant, ConstantId, End, GoalCall, Op, Operand, Program, Reg, Slot,
+    slots,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::abi::{PredicateId, SLACK_WORDS};
@@ -36,6 +37,9 @@ pub fn verify(program: &Program) -> Vec<String> {
         if !entries.contains(&predicate.id) {
             problems.push(format!("predicate {} has no entry", predicate.id.0));
         }
+    }
+    if problems.is_empty() {
+        problems = slots::check(&program.components);
     }
     problems
 }
@@ -344,7 +348,7 @@ pub fn op_words(op: &Op) -> u64 {
     match op {
         Op::Cons { .. } => 2,
         Op::Struct { args, .. } => 1 + args.len() as u64,
-        Op::Var { .. } => 1,
+        Op::Var { .. } | Op::Settle { .. } => 1,
         Op::Vector { elements, .. } => u64::from(crate::ir::vector_words(elements.len())),
         _ => 0,
     }
@@ -397,7 +401,7 @@ fn after(end: &End, known: &Set, component: &Component) -> Vec<(BlockId, Set)> {
 }
 
 /// Registers that an end assigns; `Some(n)`: only on the way to its n-th successor.
-fn end_defines(end: &End) -> Vec<(Reg, Option<usize>)> {
+pub(crate) fn end_defines(end: &End) -> Vec<(Reg, Option<usize>)> {
     match end {
         End::Match { reg, .. } => vec![(*reg, None)],
         End::Lookup { key, next, .. } => vec![(*key, None), (*next, Some(0))],
@@ -422,15 +426,21 @@ pub fn op_defines(op: &Op) -> Vec<Reg> {
         | Op::Cdr { dst, .. }
         | Op::Arg { dst, .. }
         | Op::Var { dst }
+        | Op::Slot { dst }
         | Op::Column { dst, .. }
         | Op::Vector { dst, .. }
         | Op::Arith { dst, .. } => vec![*dst],
         Op::Cons { dst, car, cdr } => [car, cdr].into_iter().filter_map(slot).chain([*dst]).collect(),
         Op::Struct { dst, args, .. } => args.iter().filter_map(slot).chain([*dst]).collect(),
         Op::Builtin { outputs, .. } => outputs.clone(),
-        Op::Poll { .. } | Op::Unify { .. } | Op::BindFresh { .. } | Op::Push { .. } | Op::Pend { .. } => {
-            vec![]
-        }
+        Op::Poll { .. }
+        | Op::Unify { .. }
+        | Op::BindFresh { .. }
+        | Op::Fill { .. }
+        | Op::Put { .. }
+        | Op::Settle { .. }
+        | Op::Push { .. }
+        | Op::Pend { .. } => vec![],
     }
 }
 
@@ -439,6 +449,7 @@ fn op_column(op: &Op) -> Option<Column> {
     match op {
         Op::Column { column, .. } => Some(*column),
         Op::Unify { at: At::Row(column, _), .. }
+        | Op::Fill { at: At::Row(column, _), .. }
         | Op::Arith { at: At::Row(column, _), .. }
         | Op::Builtin { at: At::Row(column, _), .. } => Some(*column),
         _ => None,
@@ -453,14 +464,14 @@ pub fn op_uses(op: &Op, visit: &mut dyn FnMut(Operand)) {
         Op::Car { src, .. } | Op::Cdr { src, .. } | Op::Arg { src, .. } => visit(Operand::Reg(*src)),
         Op::Cons { car, cdr, .. } => [car, cdr].into_iter().for_each(|slot| slot_use(slot, visit)),
         Op::Struct { args, .. } => args.iter().for_each(|slot| slot_use(slot, visit)),
-        Op::Var { .. } | Op::Column { .. } => {}
+        Op::Var { .. } | Op::Slot { .. } | Op::Column { .. } => {}
         Op::Vector { elements, .. } => elements.iter().for_each(|o| visit(*o)),
         Op::Unify { a, b, .. } | Op::Arith { a, b, .. } => [a, b].into_iter().for_each(|o| visit(*o)),
-        Op::BindFresh { var, value } => {
+        Op::BindFresh { var, value } | Op::Fill { var, value, .. } | Op::Put { slot: var, value } => {
             visit(Operand::Reg(*var));
             visit(*value);
         }
-        Op::Pend { var } => visit(Operand::Reg(*var)),
+        Op::Pend { var } | Op::Settle { var } => visit(Operand::Reg(*var)),
         Op::Builtin { inputs, .. } => inputs.iter().for_each(|o| visit(*o)),
         Op::Push { goal, places } => {
             goal.arguments.iter().for_each(|o| visit(*o));

@@ -24,6 +24,11 @@ pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
         remembered.extend(heap.remembered.iter().copied());
         for slot in (worker.goals.start()..worker.abi.goals as usize).step_by(8) {
             let word = read(slot);
+            if word.tag() == Tag::Header {
+                let to = word.address();
+                assert!(worker.goals.start() <= to && to < slot && read(to) == UNBOUND, "S1 of `slots`");
+                continue;
+            }
             words.push(word);
             let leads = !word.is_immediate();
             assert!(slot >= worker.goals.clean() || !leads || !heap.is_young(word.address()), "P4");

@@ -1,5 +1,6 @@
 //! Goals that the runtime reduces: builtins, and predicates without code. Errors of goals.
 
+use crate::goals::slots::is_empty_slot;
 use crate::goals::suspend::goal_arity;
 use crate::memory::ranges::{at, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -315,8 +316,14 @@ impl Worker {
             top -= 8;
         }
         let predicate = PredicateId::of_goal_word(read(top));
-        let arity = self.predicates.arity(predicate);
-        (predicate, (0..arity).map(|i| read(top - 8 * (arity - i))).collect())
+        let start = top - 8 * self.predicates.arity(predicate);
+        // What is a slot, or leads to one, is a variable to whoever reads an error.
+        let argument = |at: usize| match read(at) {
+            word if is_empty_slot(word) => Word::pointer(Tag::Ref, at),
+            word if word.tag() == Tag::Header => Word::pointer(Tag::Ref, word.address()),
+            word => word,
+        };
+        (predicate, (start..top).step_by(8).map(argument).collect())
     }
     /// The goal on top of the stack ends the program.
     pub(crate) fn fail_top(&mut self, kind: ErrorKind, message: &str) {

@@ -10,6 +10,7 @@ mod deadlock;
 pub(crate) mod resume;
 pub mod resumed_order;
 pub(crate) mod runtime_predicates;
+pub(crate) mod slots;
 pub(crate) mod stack;
 pub(crate) mod state;
 pub(crate) mod suspend;

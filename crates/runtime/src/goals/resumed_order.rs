@@ -115,6 +115,7 @@ impl Worker {
         }
         if above < top {
             move_words(above, above + bytes, (top - above) / 8);
+            self.move_slots(above + bytes..top + bytes, above, bytes as isize);
         }
         copy_few(record + 8 * SUSPENSION_ARGS, above, arity);
         write(above + 8 * arity, goal);
@@ -181,6 +182,7 @@ impl Worker {
         if !is_end || at_record != start {
             return;
         }
+        self.settle_slots(start..top);
         let moved: Vec<Word> = (start..end).step_by(8).map(read).collect();
         move_words(end, start, (top - end) / 8);
         moved.iter().rev().enumerate().for_each(|(i, &word)| write(top - 8 - 8 * i, word));

@@ -311,6 +311,7 @@ impl Worker {
         if self.is_special(top) {
             return;
         }
+        self.settle_top();
         let middle = self.below_top(top);
         if self.is_special(middle) {
             return;
@@ -322,8 +323,9 @@ impl Worker {
             write(start + 8 * i, word);
         }
     }
-    /// Pops the goal on top of the stack: its words.
+    /// Pops the goal on top of the stack: its words, which lead to no slots (S2 of `slots`).
     pub(crate) fn pop_goal(&mut self) -> Vec<Word> {
+        self.settle_top();
         let top = self.abi.goals as usize;
         let start = self.below_top(top);
         self.abi.goals = at(start);

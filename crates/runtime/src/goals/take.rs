@@ -1,6 +1,7 @@
 //! Taking ready goals out of the middle of the goal stack or of a bucket: for workers that get them (`sharing`). P1
 //! to P5 of `stack` hold.
 
+use crate::goals::slots::is_empty_slot;
 use crate::memory::ranges::{at, copy, read, write, write_all};
 use crate::worker::Worker;
 use std::ops::Range;
@@ -14,17 +15,17 @@ impl Worker {
         let segment = self.goals.segments[index];
         let cut = ranges.last().expect("some are taken").end;
         let words = ranges.iter().flat_map(|range| range.clone().step_by(8).map(read)).collect();
-        let mut kept: Vec<Word> = Vec::new();
+        let mut kept: Vec<usize> = Vec::new();
         let mut from = segment.base;
         for range in ranges {
-            kept.extend((from..range.start).step_by(8).map(read));
+            kept.extend((from..range.start).step_by(8));
             from = range.end;
         }
         if self.goals.marks.contains(&segment.base) {
             kept.remove(0);
         }
         let base = cut - 8 * kept.len();
-        write_all(base, &kept);
+        self.move_kept(index, &kept, base);
         (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
         write(base - 8, BOTTOM.goal_word());
         self.goals.segments[index].base = base;
@@ -36,6 +37,17 @@ impl Worker {
             self.close_gap();
         }
         words
+    }
+    /// The words at these addresses of a segment move to `base`, and slots among them are followed.
+    fn move_kept(&mut self, index: usize, kept: &[usize], base: usize) {
+        let words: Vec<Word> = kept.iter().map(|&at| read(at)).collect();
+        write_all(base, &words);
+        let places = (base..).step_by(8);
+        let slots = kept.iter().zip(&words).zip(places).filter(|((_, word), _)| is_empty_slot(**word));
+        let moved: Vec<(usize, usize)> = slots.map(|((&from, _), to)| (from, to)).collect();
+        let above = self.goals.segments.get(index + 1);
+        let top = above.map_or(self.abi.goals as usize, |above| above.floor);
+        self.lead_to_slots(base..top, &moved);
     }
     /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
     fn close_gap(&mut self) {
@@ -50,6 +62,7 @@ impl Worker {
         copy(from, floor, words);
         segment.base -= down;
         self.abi.goals = at(top - down);
+        self.move_slots(floor..top - down, from, -(down as isize));
         let moved = self.goals.marks.iter_mut().filter(|mark| **mark >= from);
         moved.for_each(|mark| *mark -= down);
         if self.goals.clean >= from {

@@ -7,6 +7,7 @@
 //! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk
 //!   to each other, each ready for a moment, stay together: to talk across workers costs a hundred times as much.
 
+use crate::goals::slots::is_empty_slot;
 use crate::goals::state::NO_PRIORITY;
 use crate::memory::ranges::read;
 use crate::sharing::tuning::{LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT};
@@ -117,7 +118,9 @@ impl Worker {
             }
             let predicate = PredicateId::of_goal_word(read(end - 8));
             let argument = |i| read(start + 8 * i);
+            // S2 of `slots`: it waits for what a goal above it makes.
             let kept = predicate == self.system_goals.mark
+                || (start..end - 8).step_by(8).any(|at| is_empty_slot(read(at)))
                 || stays(self, predicate, &argument)
                 || self.would_wait(predicate, argument);
             if !kept {
@@ -189,10 +192,20 @@ impl Worker {
         (0..64).filter(move |i| awaits >> i & 1 != 0)
     }
 
+    /// S2 of `slots`: what is to be given away leads to variables.
+    pub(crate) fn settle_surplus(&mut self, surplus: &Surplus) {
+        if let Surplus::Stack(_, ranges) = surplus {
+            self.settle_all_of(ranges);
+        }
+    }
+    fn settle_all_of(&mut self, records: &[Range<usize>]) {
+        records.iter().for_each(|record| self.settle_slots(record.clone()));
+    }
     /// Takes one of those that [`Worker::surplus`] has just found: its priority, and its words.
     pub(crate) fn take_surplus(&mut self, surplus: Surplus) -> (i64, Vec<Word>) {
         match surplus {
             Surplus::Stack(index, ranges) => {
+                self.settle_all_of(&ranges);
                 (self.goals.segments()[index].priority, self.take_from_stack(index, &ranges))
             }
             Surplus::Bucket(priority, ranges) => (priority, self.take_from_bucket(priority, &ranges)),

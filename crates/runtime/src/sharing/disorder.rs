@@ -2,9 +2,9 @@
 //! pauses.
 //!
 //! Small programs end before an idle worker has asked for anything, and busy workers give their oldest goals only.
-//! Here every attention may publish, give a goal to any worker, put resumed goals elsewhere, or let others run first;
-//! so short programs too meet variables of other workers, goals that come back, vectors claimed by two; and of
-//! several nodes each throws goals to whichever node. Nothing is done that could not happen anyway.
+//! Here every attention may publish, settle slots, give a goal to any worker, put resumed goals elsewhere, or let
+//! others run first; so short programs too meet variables of other workers, goals that come back, vectors claimed by
+//! two; and of several nodes each throws goals to whichever node. Nothing is done that could not happen anyway.
 
 use crate::goals::state::NO_PRIORITY;
 use crate::memory::ranges::read;
@@ -41,6 +41,9 @@ impl Worker {
         let top = self.abi.goals as usize;
         let to = shaker.below(self.options.nodes as usize) as u32;
         let predicate = PredicateId::of_goal_word(read(top - 8));
+        if shaker.one_in(2) {
+            self.settle_all();
+        }
         let of_program = !self.is_special(top) && predicate.0 >= self.first_compiled.0;
         if of_program && to != self.options.node && shaker.one_in(1 << (shaker.thrown / THROWS).min(30)) {
             shaker.thrown += 1;
@@ -61,6 +64,9 @@ impl Worker {
         let others = self.shared.team.len() - 1;
         if shaker.one_in(4) {
             self.publish();
+        }
+        if shaker.one_in(4) {
+            self.settle_all();
         }
         if shaker.one_in(2) {
             self.goals.go_the_other_way();

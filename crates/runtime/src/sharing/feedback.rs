@@ -134,6 +134,7 @@ impl Worker {
         match others.find(|&other| other != self.index && team.has_goals(other)) {
             Some(maker) => {
                 self.end_solo();
+                self.settle_top();
                 self.publish();
                 self.send_top_goal(maker);
             }

@@ -235,6 +235,7 @@ impl Worker {
     /// Gives goals to a worker. `trial`: and remembers them (B7).
     pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, trial: bool) {
         self.end_solo();
+        surplus.iter().for_each(|part| self.settle_surplus(part));
         self.publish();
         let mut mails = Vec::with_capacity(surplus.len());
         for part in surplus {

@@ -275,7 +275,7 @@ impl<'p> Parser<'p> {
         if word.starts_with('r') && word.len() > 1 && word[1..].bytes().all(|byte| byte.is_ascii_digit()) {
             return self.assignment().map(Some);
         }
-        let known = ["poll", "unify", "bind", "builtin", "push", "pend"];
+        let known = ["poll", "unify", "bind", "fill", "put", "settle", "builtin", "push", "pend"];
         if !known.contains(&word) {
             return Ok(None);
         }
@@ -295,6 +295,17 @@ impl<'p> Parser<'p> {
                 self.expect(",")?;
                 Op::BindFresh { var, value: self.operand()? }
             }
+            "fill" => {
+                let var = self.reg()?;
+                self.expect(",")?;
+                Op::Fill { var, value: self.operand()?, at: self.position()? }
+            }
+            "put" => {
+                let slot = self.reg()?;
+                self.expect(",")?;
+                Op::Put { slot, value: self.operand()? }
+            }
+            "settle" => Op::Settle { var: self.reg()? },
             "builtin" => {
                 let goal = self.goal()?;
                 self.expect("->")?;
@@ -354,7 +365,7 @@ impl<'p> Parser<'p> {
             let (a, b) = self.pair()?;
             return Ok(Op::Arith { op, dst, a, b, at: self.position()? });
         }
-        let known = ["car", "cdr", "arg", "cons", "struct", "var", "vector"];
+        let known = ["car", "cdr", "arg", "cons", "struct", "var", "slot", "vector"];
         if !known.contains(&word) {
             let before = self.at;
             let src = self.operand()?;
@@ -379,6 +390,7 @@ impl<'p> Parser<'p> {
                 Op::Struct { dst, name, args: self.list(Self::slot)? }
             }
             "var" => Op::Var { dst },
+            "slot" => Op::Slot { dst },
             _ => Op::Vector { dst, elements: self.list(Self::operand)? },
         })
     }

@@ -167,11 +167,17 @@ impl Printer<'_> {
                 set(dst, format!("struct {}({})", self.atom(*name), list(args, |slot| self.slot(slot))))
             }
             Op::Var { dst } => set(dst, "var".into()),
+            Op::Slot { dst } => set(dst, "slot".into()),
             Op::Vector { dst, elements } => set(dst, format!("vector({})", self.operands(elements))),
             Op::Unify { a, b, at } => {
                 format!("unify {}, {}{}", self.operand(a), self.operand(b), place(*at))
             }
             Op::BindFresh { var, value } => format!("bind {}, {}", reg(*var), self.operand(value)),
+            Op::Fill { var, value, at } => {
+                format!("fill {}, {}{}", reg(*var), self.operand(value), place(*at))
+            }
+            Op::Put { slot, value } => format!("put {}, {}", reg(*slot), self.operand(value)),
+            Op::Settle { var } => format!("settle {}", reg(*var)),
             Op::Arith { op, dst, a, b, at } => {
                 let (a, b) = (self.operand(a), self.operand(b));
                 set(dst, format!("{} {a}, {b}{}", int_op(*op), place(*at)))
