@@ -62,6 +62,10 @@ struct Inner {
     owed: u64,
 }
 
+/// Pages that go home at once: to compare them takes a few times as long as a message, and what their changes need is
+/// little enough for caches, and for the allocator to give it again and again.
+const PART: usize = 16;
+
 /// A message, as it travels: its values take no memory meanwhile.
 enum Out {
     One(NodeId, Priority, Letter),
@@ -283,6 +287,17 @@ impl Local {
         }
         inner.work.fetching += self.here.now().0 - begin.0;
     }
+    /// What a release or acquire has begun to send home is there.
+    async fn all_gone(&self) {
+        self.send().await;
+        while self.inner.borrow().protocol.is_leaving() {
+            // What has been sent is on its way before the next part is compared.
+            self.here.give_way().await;
+            self.ask(|protocol, env| protocol.go_on(env));
+            self.send().await;
+        }
+        self.until(|protocol, _| protocol.is_released()).await;
+    }
     async fn release(&self) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -292,15 +307,13 @@ impl Local {
         let begin = self.here.now();
         self.ask(|protocol, env| protocol.release(env));
         self.pay().await;
-        self.send().await;
-        self.until(|protocol, _| protocol.is_released()).await;
+        self.all_gone().await;
         self.inner.borrow_mut().work.releasing += self.here.now().0 - begin.0;
     }
     async fn acquire(&self) {
         let begin = self.here.now();
         self.ask(|protocol, env| protocol.acquire(env));
-        self.send().await;
-        self.until(|protocol, _| protocol.is_released()).await;
+        self.all_gone().await;
         self.inner.borrow_mut().work.releasing += self.here.now().0 - begin.0;
     }
 }
@@ -446,7 +459,9 @@ impl Node<()> {
         let own = (0..).zip(options.homes.iter()).filter(|&(_, &home)| home == options.node);
         own.for_each(|(page, _)| space.access_later(page, Access::Write));
         space.settle();
-        Node { attended: true, ..Node::without_program(options, space) }
+        let node = Node { attended: true, ..Node::without_program(options, space) };
+        node.inner.borrow_mut().protocol.set_part(PART);
+        node
     }
     /// Does what the program wants, at the next steps of the node, which has been stepped before; then `end` is filled.
     pub(crate) fn spawn(&self, end: &Rc<RefCell<Option<()>>>, wish: Wish) {

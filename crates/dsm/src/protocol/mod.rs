@@ -93,8 +93,7 @@ impl Options {
     }
 }
 
-/// The most pages whose changes go home in one message: so the home puts those into their pages while the node
-/// compares others.
+/// The most pages whose changes go home in one message.
 const DIFFS_MAX: usize = 256;
 
 /// A page at a node that is not its home.
@@ -162,7 +161,12 @@ pub struct Protocol {
     missing: Vec<Page>,
     /// Pages that the program has written since its last release: dirty copies, and written homes.
     dirty: Vec<Page>,
-    /// Some of them are stale.
+    /// Those that a release or acquire has still to send home, in the order from the last to the first: written homes
+    /// come first here.
+    leaving: Vec<Page>,
+    /// How many of them go at once.
+    part: usize,
+    /// Some of `dirty` are stale.
     any_stale: bool,
     /// Batches of this node that are not done: at homes elsewhere, or here.
     outstanding: u32,
@@ -191,6 +195,8 @@ impl Protocol {
             options,
             missing: Vec::new(),
             dirty: Vec::new(),
+            leaving: Vec::new(),
+            part: usize::MAX,
             any_stale: false,
             outstanding: 0,
             next_batch: 0,
@@ -201,6 +207,11 @@ impl Protocol {
             #[cfg(test)]
             without: None,
         }
+    }
+    /// A release or acquire sends home so many pages at once (one at least), and the next when it is told to
+    /// [`go on`](Protocol::go_on): so their homes deal with some while this node compares others. Without this, all.
+    pub fn set_part(&mut self, pages: usize) {
+        self.part = pages.max(1);
     }
     /// What it was made with.
     pub fn options(&self) -> &Options {
@@ -295,11 +306,12 @@ impl Protocol {
         matches!(&self.places[page as usize], Place::Away(copy) if copy.fetching)
     }
 
-    /// The program shows what it has written: begins. It may go on when [`Protocol::is_released`].
+    /// The program shows what it has written: begins. What is left, [`Protocol::go_on`] does; the program waits until
+    /// it [is released](Protocol::is_released).
     pub fn release<E: Store + Post>(&mut self, env: &mut E) {
         self.flush(false, env);
     }
-    /// The program wants to see what others have released: begins. It may go on when [`Protocol::is_released`].
+    /// The program wants to see what others have released: as [`Protocol::release`].
     pub fn acquire<E: Store + Post>(&mut self, env: &mut E) {
         #[cfg(test)]
         if !self.has(Rule::Acquire) {
@@ -311,29 +323,42 @@ impl Protocol {
     }
     /// Whether all that was to be released is (D1).
     pub fn is_released(&self) -> bool {
-        self.outstanding == 0
+        self.outstanding == 0 && self.leaving.is_empty()
     }
 
-    /// What the node has written goes home: all of it, or that of stale pages (D3).
+    /// What the node has written goes home: all of it, or that of stale pages (D3). The first part.
     fn flush<E: Store + Post>(&mut self, only_stale: bool, env: &mut E) {
+        assert!(self.leaving.is_empty(), "a program waits until what it has released is gone");
         let mut pages = std::mem::take(&mut self.dirty);
         self.any_stale = false;
-        pages.sort_unstable();
-        let mut away: BTreeMap<NodeId, Vec<(Page, Runs)>> = BTreeMap::new();
-        let mut own = Vec::new();
         self.counters.releases += u64::from(!pages.is_empty());
-        for page in pages {
-            let stale = matches!(
-                &self.places[page as usize],
-                Place::Away(Copy { state: State::DirtyStale { .. }, .. })
-            );
-            if only_stale && !stale {
-                self.dirty.push(page);
-                continue;
-            }
-            let runs = self.take_changes(page, env);
+        if only_stale {
+            (pages, self.dirty) = pages.into_iter().partition(|&page| {
+                let place = &self.places[page as usize];
+                matches!(place, Place::Away(Copy { state: State::DirtyStale { .. }, .. }))
+            });
+        }
+        let is_away = |page: Page| self.options.homes[page as usize] != self.options.node;
+        pages.sort_unstable_by_key(|&page| (is_away(page), std::cmp::Reverse(page)));
+        self.leaving = pages;
+        self.go_on(env);
+    }
+    /// Whether a release or acquire has to [`go on`](Protocol::go_on).
+    pub fn is_leaving(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+    /// The next part of what a release or acquire sends home. Messages may be received before it.
+    pub fn go_on<E: Store + Post>(&mut self, env: &mut E) {
+        let mut away: BTreeMap<NodeId, Vec<(Page, Runs)>> = BTreeMap::new();
+        let (mut own, mut taken) = (Vec::new(), 0);
+        while let Some(&page) = self.leaving.last() {
             let home = self.options.homes[page as usize];
-            match runs {
+            if home != self.options.node && taken == self.part {
+                break;
+            }
+            taken += 1;
+            self.leaving.pop();
+            match self.take_changes(page, env) {
                 Some(runs) if runs.is_empty() => {}
                 Some(runs) if home != self.options.node => {
                     self.counters.diffs += 1;

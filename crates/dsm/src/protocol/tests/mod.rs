@@ -5,8 +5,10 @@
 
 mod model;
 
-use super::{Counters, Mode, Rule};
+use super::{Counters, Mode, Options, Post, Protocol, Rule};
+use crate::{Access, Message, Page, Store, WORD};
 use explorer::{Model, breadth_first, walk, walks};
+use fabric::{NodeId, NodeSet};
 use model::{Case, Op};
 use std::ops::Range;
 
@@ -52,6 +54,14 @@ fn two_writers_of_a_page_in_every_order() {
             &[Barrier, Read(0, 0)],
         ],
     );
+}
+
+#[test]
+fn a_release_of_several_pages_in_every_order() {
+    let first = [Write(0, 0, 1), Write(1, 0, 2), Barrier, Read(0, 1), Read(1, 1)];
+    let second = [Write(1, 1, 3), Write(0, 1, 4), Barrier, Read(1, 0)];
+    explore(&[0, 0], [&second, &first]);
+    explore(&[0, 1], [&first, &second]);
 }
 
 #[test]
@@ -232,4 +242,58 @@ fn what_is_counted_is_what_happened() {
     assert_eq!((writer.misses, writer.twins, writer.diffs, home.applied), (1, 1, 1, 1));
     assert_eq!((home.multicasts, home.misses), (0, 0), "{home:?}");
     assert_eq!(walk(&case, 1, 1000).map(|walked| walked.ended), Ok(1));
+}
+
+/// Pages of one word, and what is sent about them.
+struct Sent {
+    words: Vec<u8>,
+    diffs: Vec<Vec<Page>>,
+}
+
+impl Store for Sent {
+    fn read(&self, page: Page, into: &mut [u8]) {
+        into.fill(self.words[page as usize]);
+    }
+    fn write(&mut self, page: Page, _: usize, bytes: &[u8]) {
+        self.words[page as usize] = bytes[0];
+    }
+    fn access(&mut self, _: Page, _: Access) {}
+}
+
+impl Post for Sent {
+    fn post(&mut self, _: NodeId, message: Message) {
+        if let Message::Diffs { diffs, .. } = message {
+            self.diffs.push(diffs.into_iter().map(|(page, _)| page).collect());
+        }
+    }
+    fn post_many(&mut self, _: NodeSet, _: u64, _: Message) {}
+}
+
+#[test]
+fn a_release_goes_home_part_by_part() {
+    let homes: Vec<NodeId> = [0, 1, 0, 0, 0].map(NodeId).into();
+    let options =
+        Options { node: NodeId(1), nodes: 2, page_bytes: WORD, homes: homes.into(), mode: Mode::Invalidate };
+    let mut node = Protocol::new(options);
+    node.set_part(2);
+    let mut env = Sent { words: vec![0; 5], diffs: Vec::new() };
+    for page in [4, 0, 3, 2] {
+        assert!(!node.write(page, &mut env));
+        let pages = Message::Pages { pages: vec![(page, 0)], bytes: vec![0; WORD] };
+        node.receive(NodeId(0), pages, &mut env).expect("it was asked for");
+        assert!(node.write(page, &mut env));
+        env.words[page as usize] = 7;
+    }
+    node.release(&mut env);
+    assert!(node.is_leaving());
+    assert_eq!(env.diffs, [[0, 2]]);
+    node.receive(NodeId(0), Message::Done { batch: 1 }, &mut env).expect("it was sent");
+    assert!(!node.is_released(), "a part of it is here");
+    // What others have changed meanwhile goes home all the same, and the copy with it.
+    node.receive(NodeId(0), Message::Invalidate { pages: vec![(4, 1)] }, &mut env).expect("it has a copy");
+    node.go_on(&mut env);
+    assert_eq!((&env.diffs[1..], node.is_leaving()), (&[vec![3, 4]][..], false));
+    assert!(!node.is_released());
+    node.receive(NodeId(0), Message::Done { batch: 2 }, &mut env).expect("it was sent");
+    assert!(node.is_released() && !node.read(4, &mut env));
 }

@@ -144,6 +144,9 @@ impl Case {
     /// Whether a node's program can go on.
     fn can_go(&self, state: &State, number: u32) -> bool {
         let node = &state.nodes[number as usize];
+        if node.protocol.is_leaving() {
+            return true;
+        }
         let released = node.protocol.is_released();
         match (self.next(state, number), node.stage) {
             (None, _) => false,
@@ -159,6 +162,10 @@ impl Case {
     }
     fn go(&self, state: &mut State, number: u32) -> Result<(), String> {
         let op = self.next(state, number).ok_or("no operation")?;
+        if state.nodes[number as usize].protocol.is_leaving() {
+            self.with(state, number, |protocol, env| protocol.go_on(env));
+            return Ok(());
+        }
         let node = &mut state.nodes[number as usize];
         let stage = node.stage;
         node.stage += 1;
@@ -244,6 +251,7 @@ impl Model for Case {
             let store = Tiny(homes.iter().map(|home| (access(home), [0; WORDS * WORD])).collect());
             let mut protocol = Protocol::new(options);
             protocol.without = self.without;
+            protocol.set_part(1);
             Node { protocol, store, next: 0, stage: 0, barriers: 0 }
         });
         State {
@@ -309,7 +317,8 @@ impl Model for Case {
                         if home.state == HomeState::Open && !home.has_no_copies() {
                             return Err(format!("{}: open although there are copies", at()));
                         }
-                        if written != node.protocol.dirty.contains(&page) {
+                        let mut listed = node.protocol.dirty.iter().chain(&node.protocol.leaving);
+                        if written != listed.any(|&listed| listed == page) {
                             return Err(format!("{}: not listed as it is written", at()));
                         }
                     }
