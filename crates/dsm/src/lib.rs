@@ -15,6 +15,7 @@
 #![deny(unsafe_code)]
 
 mod costs;
+mod difference;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 pub mod fault;

@@ -1,6 +1,7 @@
 //! A node that shares memory, on any fabric: a program of [`machine`], which runs the protocol and one task, the
 //! user's.
 
+use crate::difference::with_difference;
 use crate::frames::Frames;
 use crate::protocol::{Counters, Options, Post, Protocol};
 pub(crate) use crate::space::Space;
@@ -10,36 +11,23 @@ use machine::{Call, Context, Here, Program, Slot, Spread, Verdict};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::Future;
-use std::ops::Sub;
 use std::pin::Pin;
 use std::rc::Rc;
 
-/// What a node's program has done, and what its time went into: nanoseconds, or cycles of the simulated network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Work {
-    /// Pages that the program wrote between two releases, summed over these.
-    pub written: u64,
-    /// Waiting for pages.
-    pub fetching: u64,
-    /// Waiting until what was written had been released, or stale pages had gone home.
-    pub releasing: u64,
-    /// Waiting for others in barriers.
-    pub barriers: u64,
-    /// Waiting for locks.
-    pub locks: u64,
-}
-
-impl Sub for Work {
-    type Output = Work;
-    /// What was done since `before`.
-    fn sub(self, before: Work) -> Work {
-        Work {
-            written: self.written - before.written,
-            fetching: self.fetching - before.fetching,
-            releasing: self.releasing - before.releasing,
-            barriers: self.barriers - before.barriers,
-            locks: self.locks - before.locks,
-        }
+with_difference! {
+    /// What a node's program has done, and what its time went into: nanoseconds, or cycles of the simulated network.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct Work {
+        /// Pages that the program wrote between two releases, summed over these.
+        pub written: u64,
+        /// Waiting for pages.
+        pub fetching: u64,
+        /// Waiting until what was written had been released, or stale pages had gone home.
+        pub releasing: u64,
+        /// Waiting for others in barriers.
+        pub barriers: u64,
+        /// Waiting for locks.
+        pub locks: u64,
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::engine::Gate;
 use super::mapping::Words;
+use crate::difference::with_difference;
 use crate::node::Wish;
 use crate::protocol::Counters;
 use crate::{Memory, Use, View, Work};
 use std::fmt::{self, Debug, Display, Formatter};
 use std::marker::PhantomData;
-use std::ops::Sub;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A program's way to the memory that it shares.
@@ -21,15 +21,17 @@ pub struct Attached<'a> {
     nodes: u32,
 }
 
-/// What a node has done until now. The difference of two is what it did in a phase of its program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stats {
-    /// Since the run began; without the parts in `work` the program has computed.
-    pub nanoseconds: u64,
-    /// What the protocol has done.
-    pub counters: Counters,
-    /// What the program has waited for, in nanoseconds; `written` has only what it declared.
-    pub work: Work,
+with_difference! {
+    /// What a node has done until now. The difference of two is what it did in a phase of its program.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct Stats {
+        /// Since the run began; without the parts in `work` the program has computed.
+        pub nanoseconds: u64,
+        /// What the protocol has done.
+        pub counters: Counters,
+        /// What the program has waited for, in nanoseconds; `written` has only what it declared.
+        pub work: Work,
+    }
 }
 
 impl Stats {
@@ -37,18 +39,6 @@ impl Stats {
     pub fn computing(&self) -> u64 {
         let Work { fetching, releasing, barriers, locks, .. } = self.work;
         self.nanoseconds.saturating_sub(fetching + releasing + barriers + locks)
-    }
-}
-
-impl Sub for Stats {
-    type Output = Stats;
-    /// What was done since `before`, of the same node.
-    fn sub(self, before: Stats) -> Stats {
-        Stats {
-            nanoseconds: self.nanoseconds - before.nanoseconds,
-            counters: self.counters - before.counters,
-            work: self.work - before.work,
-        }
     }
 }
 

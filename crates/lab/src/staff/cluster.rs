@@ -190,16 +190,17 @@ fn stretch<R>(place: Place, ends: &[Ending<R>], mark: usize) -> Stretch {
     let nodes = ends.len() as f64;
     for end in ends {
         let ((begin, work, counters), (time, more_work, more)) = (&end.marks[mark - 1], &end.marks[mark]);
-        let mean = |from: u64, to: u64| place.us(to - from) / nodes;
-        sum.time += mean(*begin, *time);
-        sum.pages += mean(work.fetching, more_work.fetching);
-        sum.release += mean(work.releasing, more_work.releasing);
-        sum.barrier += mean(work.barriers, more_work.barriers);
-        sum.written += more_work.written - work.written;
-        sum.misses += more.misses - counters.misses;
-        sum.multicasts += more.multicasts - counters.multicasts;
-        sum.targets += more.targets - counters.targets;
-        sum.reached += more.reached - counters.reached;
+        let (work, counters) = (*more_work - *work, *more - *counters);
+        let mean = |time: u64| place.us(time) / nodes;
+        sum.time += mean(time - begin);
+        sum.pages += mean(work.fetching);
+        sum.release += mean(work.releasing);
+        sum.barrier += mean(work.barriers);
+        sum.written += work.written;
+        sum.misses += counters.misses;
+        sum.multicasts += counters.multicasts;
+        sum.targets += counters.targets;
+        sum.reached += counters.reached;
     }
     sum
 }
