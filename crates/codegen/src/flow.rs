@@ -5,7 +5,7 @@ use crate::shape::Head;
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
-use term::abi::{OPERANDS_MAX, PredicateId, answer};
+use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
 
 /// Where a guard goes on.
 #[derive(Clone, Copy)]
@@ -107,7 +107,15 @@ impl Lower<'_, '_> {
     }
 
     fn suspend(&mut self, goal: &GoalCall, on: &[Reg]) {
+        let arity = goal.arguments.len();
         let variables: Vec<_> = on.iter().map(|&reg| self.read(reg)).collect();
+        if let &[variable] = &variables[..]
+            && arity < SPENT_ARITIES
+        {
+            self.set_worker_field(field!(pending), variable);
+            self.put_goal(goal);
+            return self.leave(Leave::SuspendOne(arity));
+        }
         for (index, &variable) in variables.iter().enumerate() {
             if index < OPERANDS_MAX {
                 self.set_worker_field(field!(pending) + 8 * index as i32, variable);
@@ -119,7 +127,7 @@ impl Lower<'_, '_> {
         let count = self.b.ins().iconst(I64, on.len() as i64);
         self.set_worker_field(field!(pending_count), count);
         self.put_goal(goal);
-        self.leave(Leave::Suspend(goal.arguments.len()));
+        self.leave(Leave::Suspend(arity));
     }
 
     fn suspend_or_fail(&mut self, goal: &GoalCall) {

@@ -115,20 +115,24 @@ pub(crate) enum Leave {
     /// Suspends the goal on top of the stack, which has this number of arguments, on what is `pending`, then starts the
     /// next one.
     Suspend(usize),
+    /// The same on one variable, the first in `pending`, whatever `pending_count` says; for goals of fewer than
+    /// [`SPENT_ARITIES`] arguments.
+    SuspendOne(usize),
 }
 
 impl Leave {
     /// The first has number 0. Suspension of a goal with any number of arguments comes before those of goals with few.
     const FIRST: [Leave; 4] = [Leave::Poll, Leave::Native, Leave::Fail, Leave::Suspend(SPENT_ARITIES)];
-    pub(crate) const COUNT: usize = Leave::FIRST.len() + SPENT_ARITIES;
+    pub(crate) const COUNT: usize = Leave::FIRST.len() + 2 * SPENT_ARITIES;
 
     pub(crate) fn number(self) -> usize {
         match self {
             Leave::Poll => 0,
             Leave::Native => 1,
             Leave::Fail => 2,
-            Leave::Suspend(arity) if arity < SPENT_ARITIES => Leave::FIRST.len() + arity,
+            Leave::Suspend(arity) if arity < SPENT_ARITIES => Leave::FIRST.len() + 2 * arity + 1,
             Leave::Suspend(_) => 3,
+            Leave::SuspendOne(arity) => Leave::FIRST.len() + 2 * arity,
         }
     }
 }
@@ -234,7 +238,10 @@ impl Assembler {
     pub(crate) fn leaves(&mut self) -> Vec<u32> {
         let mut leaves = Leave::FIRST.map(|leave| self.leave(leave)).to_vec();
         let suspend = leaves[Leave::Suspend(SPENT_ARITIES).number()];
-        leaves.extend((0..SPENT_ARITIES).map(|arity| self.suspend(arity, suspend)));
+        for arity in 0..SPENT_ARITIES {
+            let one = self.suspend_one(arity, suspend);
+            leaves.extend([one, self.suspend(one, suspend)]);
+        }
         leaves
     }
 
@@ -245,26 +252,46 @@ impl Assembler {
         self.put(&((i64::from(to) - end) as i32).to_le_bytes());
     }
 
-    /// Suspends the goal on top of the stack. If it waits for one variable whose cell is private and which no other
-    /// goal waits for, makes the record (`term::layout`) here, of one that is spent if there is one; else goes on in
-    /// `other`.
-    fn suspend(&mut self, arity: usize, other: u32) -> u32 {
+    /// Jumps to what follows, by `0f 8x` or `e9`: where the distance will stand.
+    fn jump_ahead(&mut self, opcode: &[u8]) -> usize {
+        self.put(opcode);
+        self.put(&[0; 4]);
+        self.bytes.len()
+    }
+    /// What follows now is where that jump leads.
+    fn land(&mut self, jump: usize) {
+        let distance = (self.bytes.len() - jump) as u32;
+        self.bytes[jump - 4..jump].copy_from_slice(&distance.to_le_bytes());
+    }
+
+    /// Suspends the goal on top of the stack on what is `pending`: in `one` if that is one variable, else in `other`.
+    fn suspend(&mut self, one: u32, other: u32) -> u32 {
         let start = self.align();
         self.put_field(&[0x48, 0x83, 0xbf], offset_of!(WorkerAbi, pending_count)); // cmp [rdi+pending_count], 1
         self.put(&[1]);
-        self.jump_back(&[0x0f, 0x85], other); // jne
+        self.jump_back(&[0x0f, 0x84], one); // je
+        self.jump_back(&[0xe9], other); // jmp
+        start
+    }
+
+    /// Suspends the goal on top of the stack on the first variable in `pending`. (In a register it would cost more:
+    /// the allocator knows no cold jumps, and moves values about on the hot path.) If its cell is private and no other
+    /// goal waits for it, makes the record (`term::layout`) here, of one that is spent if there is one; else goes on in
+    /// `other`.
+    fn suspend_one(&mut self, arity: usize, other: u32) -> u32 {
+        let start = self.align();
         self.put_field(&[0x48, 0x8b, 0x87], offset_of!(WorkerAbi, pending)); // mov rax, [rdi+pending]
         self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.0 as u8]); // cmp [rax+CELL], UNBOUND
-        self.jump_back(&[0x0f, 0x85], other); // jne
+        let has_goals = self.jump_ahead(&[0x0f, 0x85]); // jne
         self.put(&[0x48, 0x89, 0xc1, 0x48, 0xc1, 0xc9, TAG_BITS as u8]); // mov rcx, rax; ror rcx, TAG_BITS
         self.put_field(&[0x48, 0x2b, 0x8f], offset_of!(WorkerAbi, private_base)); // sub rcx, [rdi+private_base]
         self.put_field(&[0x48, 0x81, 0xf9], PRIVATE_BYTES >> TAG_BITS); // cmp rcx, end
-        self.jump_back(&[0x0f, 0x83], other); // jae
+        let shared = self.jump_ahead(&[0x0f, 0x83]); // jae
 
         let newest = offset_of!(WorkerAbi, spent) + 8 * arity;
         self.put_field(&[0x4c, 0x8b, 0x87], newest); // mov r8, [rdi+spent]
-        self.put(&[0x4d, 0x85, 0xc0, 0x0f, 0x84, 0, 0, 0, 0]); // test r8, r8; jz fresh
-        let after = self.bytes.len();
+        self.put(&[0x4d, 0x85, 0xc0]); // test r8, r8
+        let none = self.jump_ahead(&[0x0f, 0x84]); // jz
         self.put_field(&[0x49, 0x8b, 0x88], 8 * SUSPENSION_NEXT); // mov rcx, [r8+next]
         self.put_field(&[0x48, 0x89, 0x8f], newest); // mov [rdi+spent], rcx
         self.put_field(&[0x48, 0xff, 0x87], offset_of!(WorkerAbi, reused)); // inc [rdi+reused]
@@ -272,10 +299,15 @@ impl Assembler {
         self.fill_record(arity);
         self.start_goal();
 
-        let fresh = (self.bytes.len() - after) as u32;
-        self.bytes[after - 4..after].copy_from_slice(&fresh.to_le_bytes());
+        self.land(none);
         self.fresh_record(arity);
         self.jump_back(&[0xe9], filled); // jmp
+
+        self.land(has_goals);
+        self.land(shared);
+        self.put_field(&[0x48, 0xc7, 0x87], offset_of!(WorkerAbi, pending_count)); // mov [rdi+pending_count], 1
+        self.put(&1u32.to_le_bytes());
+        self.jump_back(&[0xe9], other); // jmp
         start
     }
 
@@ -323,7 +355,7 @@ impl Assembler {
                 Status::Native
             }
             Leave::Fail => Status::Fail,
-            Leave::Suspend(_) => {
+            Leave::Suspend(_) | Leave::SuspendOne(_) => {
                 self.call(offset_of!(Helpers, suspend));
                 self.proceed();
                 return start;

@@ -167,6 +167,8 @@ fn an_unbound_list_suspends() {
     assert_eq!(machine.solve(NREV, &[list, result]), 1);
     assert_eq!(machine.log(), Vec::<String>::new());
     assert_ne!(machine.worker.suspensions, 0);
+    // It is known to be one variable: nobody counts.
+    assert_eq!((machine.worker.pending[0], machine.worker.pending_count), (list, 0));
     assert_eq!(machine.solve(NREV, &[Word::small(3), result]), 2);
     assert_eq!(machine.depth(), 5);
 }

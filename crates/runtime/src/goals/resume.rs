@@ -89,7 +89,8 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn reduce_or_push_resumed(&mut self) -> bool {
         let Some((record, goal)) = self.take_one_resumed() else { return self.reduce_first_or_push() };
-        if PredicateId::of_goal_word(goal) < self.first_compiled {
+        // As numbers: this is asked at every resumption.
+        if goal.0 < self.first_compiled.goal_word().0 {
             self.reduce_record(record, PredicateId::of_goal_word(goal));
             return false;
         }
