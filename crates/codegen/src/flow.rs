@@ -111,6 +111,7 @@ impl Lower<'_, '_> {
         let variables: Vec<_> = on.iter().map(|&reg| self.read(reg)).collect();
         if let &[variable] = &variables[..]
             && arity < SPENT_ARITIES
+            && !self.settles
         {
             self.set_worker_field(field!(pending), variable);
             self.put_goal(goal);
@@ -127,7 +128,12 @@ impl Lower<'_, '_> {
         let count = self.b.ins().iconst(I64, on.len() as i64);
         self.set_worker_field(field!(pending_count), count);
         self.put_goal(goal);
-        self.leave(Leave::Suspend(arity));
+        self.leave_waiting(goal);
+    }
+
+    fn leave_waiting(&mut self, goal: &GoalCall) {
+        let arity = goal.arguments.len();
+        self.leave(if self.settles { Leave::Settle(arity) } else { Leave::Suspend(arity) });
     }
 
     fn suspend_or_fail(&mut self, goal: &GoalCall) {
@@ -138,7 +144,7 @@ impl Lower<'_, '_> {
         self.enter_block(wait);
         let count = self.b.ins().ushr_imm_u(bytes, 3);
         self.set_worker_field(field!(pending_count), count);
-        self.leave(Leave::Suspend(goal.arguments.len()));
+        self.leave_waiting(goal);
         self.enter_block(fail);
         self.leave(Leave::Fail);
     }

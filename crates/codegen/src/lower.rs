@@ -128,6 +128,8 @@ pub(crate) struct Lower<'a, 'f> {
     pub(crate) lazy: Vec<Lazy>,
     /// Slots that the next goals to be pushed have in their records.
     pub(crate) slots: Vec<Reg>,
+    /// The routine that suspends the goal at the end of this block settles it, too.
+    pub(crate) settles: bool,
     pub(crate) facts: BTreeMap<Reg, Kind>,
     /// This block is a long one (L4).
     pub(crate) long: bool,
@@ -188,6 +190,7 @@ pub(crate) fn component(
         pushed: None,
         lazy: Vec::new(),
         slots: Vec::new(),
+        settles: false,
         facts: BTreeMap::new(),
         long: false,
         young: HashMap::new(),
@@ -277,6 +280,7 @@ impl Lower<'_, '_> {
         self.facts = self.facts_in[index].take().unwrap_or_default();
         self.pushed = None;
         self.long = block.ops.len() > SHORT_MAX;
+        self.settles = self.is_settled_at_end(block);
         let mut ops = block.ops.as_slice();
         while let [op, rest @ ..] = ops {
             match (self.float_run(ops), rest) {
@@ -289,7 +293,9 @@ impl Lower<'_, '_> {
             }
         }
         self.end(&block.end);
-        debug_assert!(self.lazy.is_empty() && self.heap_offset == 0 && self.goals_offset == 0);
+        debug_assert!(
+            self.lazy.is_empty() && self.slots.is_empty() && self.heap_offset == 0 && self.goals_offset == 0
+        );
     }
 
     // ---- control -------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 //! Slots: arguments in records on the goal stack that a goal above them is going to fill (C7 of `term::abi`).
 
 use crate::lower::Lower;
-use compiler::ir::{At, GoalCall, Operand, Reg};
-use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use compiler::ir::{At, Block, End, GoalCall, Op, Operand, Reg};
+use cranelift_codegen::ir::{self, InstBuilder, Value};
+use term::abi::SPENT_ARITIES;
 use term::word::{Tag, UNBOUND};
 
 /// A variable or slot that the result of arithmetic goes to.
@@ -54,7 +55,7 @@ impl Lower<'_, '_> {
     }
 
     /// Stores the value and goes to `done` if the register leads to a slot; else goes on.
-    pub(crate) fn store_in_slot(&mut self, var: Reg, value: Value, done: Block) {
+    pub(crate) fn store_in_slot(&mut self, var: Reg, value: Value, done: ir::Block) {
         let cell = self.read_raw(var);
         let (slot, other) = (self.next_block(), self.next_block());
         let differs = self.tag_differs(cell, Tag::Header);
@@ -65,8 +66,19 @@ impl Lower<'_, '_> {
         self.enter_block(other);
     }
 
+    /// Whether the routine that suspends the goal at the end of a block settles it.
+    pub(crate) fn is_settled_at_end(&self, block: &Block) -> bool {
+        let few = |goal: &GoalCall| goal.arguments.len() < SPENT_ARITIES;
+        let routine =
+            matches!(&block.end, End::Suspend { goal, .. } | End::SuspendOrFail { goal } if few(goal));
+        routine && block.ops.iter().any(|op| matches!(op, Op::Settle { .. }))
+    }
+
     /// A goal that led to a slot leads to a new variable, and so does the slot.
     pub(crate) fn settle(&mut self, var: Reg) {
+        if self.settles {
+            return;
+        }
         let cell = self.read(var);
         let (slot, done) = (self.cold_block(), self.next_block());
         let differs = self.tag_differs(cell, Tag::Header);

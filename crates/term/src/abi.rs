@@ -33,7 +33,7 @@
 //! - C7 An argument in a record may be a *slot*: a place that a goal above it on the stack is going to fill. Until then
 //!   it holds `UNBOUND`. The goal above has the slot's address with the tag HEADER as an argument. It stores a value
 //!   there, or passes the argument on to one goal that takes a slot there. Generated code puts a new variable into both
-//!   places before such a goal waits or fails. So none of the two is ever the argument of a goal that runs elsewhere.
+//!   places before such a goal waits. So none of the two is ever the argument of a goal that runs elsewhere.
 
 use crate::word::{TAG_BITS, Tag, Word};
 use std::marker::PhantomPinned;

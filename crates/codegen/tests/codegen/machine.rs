@@ -289,11 +289,6 @@ impl Machine {
     pub(crate) fn depth(&self) -> usize {
         (self.worker.goals as usize - self.goals.as_ptr() as usize) / 8
     }
-    /// The words on top of the goal stack.
-    pub(crate) fn goal_words(&self, count: usize) -> Vec<Word> {
-        let top = self.depth();
-        self.goals[top - count..top].iter().map(|&word| Word(word)).collect()
-    }
     pub(crate) fn value(&self, word: Word) -> Word {
         // SAFETY: the word comes from this machine.
         unsafe { deref(word) }

@@ -21,7 +21,7 @@
 //! - I7 A predicate that takes a slot binds it once (`Fill`, `Put`), or passes it on once to a goal that takes one, on
 //!   each path that commits, and does nothing else with it. So when the goal with the slot in its record is next, it
 //!   holds a value.
-//! - I8 Before a goal that may have got a slot waits or fails, it makes a variable of it (`Settle`).
+//! - I8 Before a goal that may have got a slot waits, it makes a variable of it (`Settle`).
 
 pub(crate) mod awaits;
 pub(crate) mod slots;

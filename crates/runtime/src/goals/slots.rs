@@ -83,6 +83,7 @@ mod tests {
     use super::*;
     use crate::collect::tests::Builder;
     use crate::goals::state::{Choice, NO_PRIORITY, Place};
+    use crate::reports::outcome::ErrorKind;
     use term::abi::{BOTTOM, PredicateId};
     use term::word::UNBOUND;
 
@@ -238,5 +239,16 @@ mod tests {
         assert_eq!((words.len(), words[0].tag()), (2, Tag::Ref));
         (0..6).rev().for_each(|n| assert_eq!(pop(worker), n));
         assert_eq!(worker.pop_goal()[0], words[0]);
+    }
+
+    #[test]
+    fn a_report_shows_a_variable_in_the_place_of_a_slot() {
+        let mut builder = Builder::with(1, None);
+        let (worker, goal) = worker(&mut builder);
+        let slot = reader(worker, goal);
+        worker.spawn(goal, &[slot]);
+        worker.fail_top(ErrorKind::ReductionFailure, "it fails");
+        let error = worker.ending.take_error().expect("it was reported");
+        assert_eq!(error.goal, "main:one(_1)");
     }
 }

@@ -89,7 +89,7 @@ fn candidates(number: usize, component: &Component, block: usize, takers: &Taker
     uses.filter_map(|(variable, uses)| Some((variable, taken(&uses)?))).collect()
 }
 
-/// Where versions get slots, they bind what may be one, and make a variable of it before the goal waits or fails.
+/// Where versions get slots, they bind what may be one, and make a variable of it before the goal waits.
 fn fill_and_settle(components: &mut [Component], given: &FxHashSet<Place>) {
     let mut by_head: FxHashMap<Head, u64> = FxHashMap::default();
     for &(head, argument) in given {
@@ -115,7 +115,7 @@ fn fill_and_settle(components: &mut [Component], given: &FxHashSet<Place>) {
             let Block { ops, end } = &mut component.blocks[block.0 as usize];
             ops.iter_mut().for_each(|op| may_be_slot(op, &registers));
             match end {
-                End::Suspend { .. } | End::SuspendOrFail { .. } | End::Fail { .. } => {
+                End::Suspend { .. } | End::SuspendOrFail { .. } => {
                     let new = registers.iter().filter(|&&var| settled.insert(((number, block), var)));
                     ops.extend(new.map(|&var| Op::Settle { var }));
                 }

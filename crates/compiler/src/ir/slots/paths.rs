@@ -156,7 +156,9 @@ impl Paths<'_> {
                 self.spoilt |= on;
                 self.unchanged(goal, done);
             }
-            End::SuspendOrFail { goal } | End::Fail { goal } => self.unchanged(goal, done),
+            End::SuspendOrFail { goal } => self.unchanged(goal, done),
+            // The report shows a variable in the place of a slot.
+            End::Fail { goal } => self.unchanged(goal, Done { settled: self.all, ..done }),
             _ => {
                 let mut bits = 0;
                 end_uses(end, &mut |operand| bits |= self.bit(operand));
