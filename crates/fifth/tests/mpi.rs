@@ -17,7 +17,7 @@ fn job(processes: u32) -> Command {
     launch::processes(Path::new(env!("CARGO_BIN_EXE_fifth")), processes)
 }
 
-/// And all of what is about nodes and arrays. `FIFTH_CORPUS` names others, as in `programs`.
+/// And all of what is about nodes and arrays, this with two workers each, too. `FIFTH_CORPUS` names others, as in `programs`.
 #[test]
 fn a_tenth_of_the_corpus_does_what_it_says_in_two_and_four_processes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
@@ -33,9 +33,14 @@ fn a_tenth_of_the_corpus_does_what_it_says_in_two_and_four_processes() {
             continue;
         }
         ran += 1;
-        for processes in [2, 4] {
-            let found = directives::in_a_job(&format!("{processes} processes"), job(processes), program);
+        let mut run = |who: &str, processes, options: &[&str]| {
+            let found = directives::in_a_job(who, job(processes), options, program);
             wrong.extend(found.iter().map(|what| format!("{}: {what}", program.path.display())));
+        };
+        run("2 processes", 2, &[]);
+        run("4 processes", 4, &[]);
+        if always(&program.path) {
+            run("2 processes with 2 workers each", 2, &["--workers", "2"]);
         }
     }
     assert!(ran > 0 && wrong.is_empty(), "of {ran} programs:\n{}", wrong.join("\n"));

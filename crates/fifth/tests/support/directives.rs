@@ -130,8 +130,8 @@ impl Program {
     }
 }
 
-/// The programs below a folder, in order of their names; only those whose path contains one of the texts in `filter`
-/// (`guard/,merge/`).
+/// The programs below a folder, in order of their names; only those whose path from there contains one of the texts in
+/// `filter` (`guard/,merge/`).
 pub(crate) fn programs(root: &Path, filter: &str) -> Result<Vec<Program>, String> {
     let mut programs = Vec::new();
     let mut folders = vec![root.to_path_buf()];
@@ -145,7 +145,8 @@ pub(crate) fn programs(root: &Path, filter: &str) -> Result<Vec<Program>, String
                 let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 let directives =
                     Directives::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-                if directives.is_test && filter.split(',').any(|part| path.to_string_lossy().contains(part)) {
+                let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+                if directives.is_test && filter.split(',').any(|part| name.contains(part)) {
                     programs.push(Program { path, directives });
                 }
             }
@@ -321,11 +322,12 @@ fn is_of_the_tenth(program: &Program) -> bool {
 }
 
 /// On several nodes that are processes of the job that this command starts.
-pub(crate) fn in_a_job(who: &str, command: Command, program: &Program) -> Vec<String> {
+pub(crate) fn in_a_job(who: &str, command: Command, options: &[&str], program: &Program) -> Vec<String> {
     let Program { directives, .. } = program;
     let mut wrong = Vec::new();
     if directives.errors.is_empty() && !directives.one_worker && !directives.one_node {
-        let ran = execute::executed(command, &[], &program.files(), &directives.arguments, &directives.stdin);
+        let ran =
+            execute::executed(command, options, &program.files(), &directives.arguments, &directives.stdin);
         check(who, ran.map(|(execution, _)| execution), true, program, &mut wrong);
     }
     wrong
