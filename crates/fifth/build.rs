@@ -3,7 +3,8 @@
 use std::path::Path;
 
 fn main() {
-    let library = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../library");
+    let library =
+        Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../library");
     println!("cargo:rerun-if-changed={}", library.display());
     let mut modules: Vec<_> = std::fs::read_dir(&library)
         .expect("the library is part of the source tree")

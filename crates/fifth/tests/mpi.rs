@@ -17,7 +17,8 @@ fn job(processes: u32) -> Command {
     launch::processes(Path::new(env!("CARGO_BIN_EXE_fifth")), processes)
 }
 
-/// And all of what is about nodes and arrays, this with two workers each, too. `FIFTH_CORPUS` names others, as in `programs`.
+/// And all of what is about nodes and arrays, this with two workers each, too. `FIFTH_CORPUS` names others, as in
+/// `programs`.
 #[test]
 fn a_tenth_of_the_corpus_does_what_it_says_in_two_and_four_processes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
