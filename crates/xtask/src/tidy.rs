@@ -10,7 +10,7 @@
 //! - T8 Labels of invariants are defined once in a module, those that are cited are defined, and each `SAFETY`
 //!   comment cites one ([`labels`](crate::labels)).
 //! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
-//! - T10 Documents and comments have short lines, and name the thing ([`prose`](crate::prose)).
+//! - T10 Documents and comments have short lines, and name the thing ([`prose`]).
 
 use crate::circles::Circles;
 use crate::labels::Labels;
