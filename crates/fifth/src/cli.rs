@@ -29,8 +29,8 @@ Exit codes:
     2    wrong usage, a file that cannot be read or written, or errors in the program text
     101  a bug in Fifth itself (please report it)
     130  interrupted (Ctrl-C or SIGTERM)
-    255  the program failed: reduction or unification failure, error, heap limit, memory that the system
-         refuses, or perpetual suspension (deadlock)
+    255  the program failed: reduction or unification failure, error, heap limit, memory that the system \
+refuses, or perpetual suspension (deadlock)
 
 The tutorial is docs/tutorial.md; the language's library is described in docs/library.md.";
 

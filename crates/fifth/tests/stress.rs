@@ -12,6 +12,7 @@ mod support;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use support::execute::{self, Ending, Execution};
@@ -74,6 +75,23 @@ fn random_programs_in_disorder() {
     let _ = std::fs::remove_dir_all(&folder);
     let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     assert!(failures.is_empty(), "{failures}");
+}
+
+/// In most of the random programs results are slots of records on the goal stack: so disorder, other orders and other
+/// workers meet them.
+#[test]
+fn random_programs_have_slots() {
+    let file = std::env::temp_dir().join(format!("fifth-slots-{}.kl1", std::process::id()));
+    let has_slots = |seed: &u64| {
+        std::fs::write(&file, oracle::fuzzing::program(&bytes(*seed))).expect("a temporary file");
+        let mut dump = Command::new(env!("CARGO_BIN_EXE_fifth"));
+        let output = dump.args(["run", "--dump", "ir"]).arg(&file).output().expect("it starts");
+        String::from_utf8_lossy(&output.stdout).contains(" = slot\n")
+    };
+    let number = (0..20).filter(has_slots).count();
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_file(&file);
+    assert!(number > 10, "{number} of 20");
 }
 
 /// One random program, with each number of workers.
