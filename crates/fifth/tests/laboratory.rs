@@ -92,17 +92,16 @@ fn a_small_experiment_runs_and_writes_its_files() {
     let read =
         |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(read("tr448/speed.csv").lines().count(), 1 + 2 * 3);
-    // The small triangle may fit into two nurseries: then there is no collection of two workers.
-    let lines =
-        read("tr448/utilisation.csv").lines().filter(|line| !line.contains("\"triangle, 2\"")).count();
-    assert_eq!(lines, 1 + 3 + 2 * 2);
+    // The small triangle makes so little that it may end without a collection.
+    let lines = read("tr448/utilisation.csv").lines().filter(|line| !line.contains("\"triangle, ")).count();
+    assert_eq!(lines, 1 + 2 + 2 * 2);
     assert!(read("tr448/speed-up.svg").contains(">8*</text>"));
     assert!(
         read("tr448/in-use-kl1cmp-1.csv").lines().count() > 100,
         "two runs, and many collections in each"
     );
     assert!(read("tr448/in-use-kl1cmp-1.svg").starts_with("<svg"));
-    // The smallest program may end without a collection.
+    // So does the smallest program, perhaps.
     assert!((6 + 8..=6 + 12).contains(&read("report.html").matches("<svg").count()));
     // What cannot be removed is only litter.
     let _ = std::fs::remove_dir_all(&folder);
