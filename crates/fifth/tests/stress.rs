@@ -86,7 +86,7 @@ fn random_programs_have_slots() {
         std::fs::write(&file, oracle::fuzzing::program(&bytes(*seed))).expect("a temporary file");
         let mut dump = Command::new(env!("CARGO_BIN_EXE_fifth"));
         let output = dump.args(["run", "--dump", "ir"]).arg(&file).output().expect("it starts");
-        String::from_utf8_lossy(&output.stdout).contains(" = slot\n")
+        String::from_utf8_lossy(&output.stdout).contains(" := slot\n")
     };
     let number = (0..20).filter(has_slots).count();
     // What cannot be removed is only litter.
