@@ -324,7 +324,8 @@ impl Assembler {
         self.put(&(-8 * (arity as i32 + 1)).to_le_bytes());
         let again = self.bytes.len();
         self.put(&[0x49, 0x8b, 0x08]); // mov rcx, [r8]
-        self.put(&[0x89, 0xc8, 0x83, 0xe0, 7, 0x83, 0xf8, Tag::Header as u8]); // mov eax, ecx; and eax, 7; cmp eax, HEADER
+        // mov eax, ecx; and eax, 7; cmp eax, HEADER
+        self.put(&[0x89, 0xc8, 0x83, 0xe0, 7, 0x83, 0xf8, Tag::Header as u8]);
         self.put(&[0x75, 0]); // jne over the following
         let after = self.bytes.len();
         self.put(&[0x48, 0xc7, 0x06]); // mov [rsi], UNBOUND

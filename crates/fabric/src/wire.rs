@@ -129,7 +129,8 @@ pub(crate) fn write_head(packet: &mut Vec<u8>, message: &Message) {
     packet.truncate(end);
 }
 
-/// Appends so much of what is inside as a packet of `limit` bytes, a multiple of eight, has room for: the rest.
+/// Appends the part of what is inside that a packet of `limit` bytes (a multiple of eight) has room for; answers the
+/// rest.
 #[inline]
 pub(crate) fn write_inside<'a>(packet: &mut Vec<u8>, inside: &'a [u8], limit: usize) -> &'a [u8] {
     let (part, rest) = inside.split_at(inside.len().min(limit - packet.len()));
@@ -157,9 +158,9 @@ pub(crate) fn read_plain(packet: &[u8], position: &mut usize, priority: Priority
 pub(crate) enum Rest {
     /// There is none.
     Nowhere,
-    /// So many bytes of payload are in the next packets: see [`read_on`].
+    /// This number of bytes of payload is in the next packets: see [`read_on`].
     NextPacket(usize),
-    /// A payload of so many bytes travels outside of packets.
+    /// A payload of this number of bytes travels outside of packets.
     Outside(u64),
 }
 
@@ -201,7 +202,8 @@ pub(crate) fn read(packet: &[u8], position: &mut usize, priority: Priority) -> R
     }
 }
 
-/// More of a message's payload, of which so many bytes are missing, at `position` of a packet, which moves behind it.
+/// More of a message's payload, of which `missing` bytes are missing, at `position` of a packet, which moves behind
+/// it.
 pub(crate) fn read_on(
     packet: &[u8],
     position: &mut usize,

@@ -92,7 +92,7 @@ fn a_small_experiment_runs_and_writes_its_files() {
     let read =
         |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(read("tr448/speed.csv").lines().count(), 1 + 2 * 3);
-    // The small triangle makes so little that it may end without a collection.
+    // What the small triangle makes fits into one nursery: it may end without a collection.
     let lines = read("tr448/utilisation.csv").lines().filter(|line| !line.contains("\"triangle, ")).count();
     assert_eq!(lines, 1 + 2 + 2 * 2);
     assert!(read("tr448/speed-up.svg").contains(">8*</text>"));

@@ -208,7 +208,7 @@ impl Protocol {
             without: None,
         }
     }
-    /// A release or acquire sends home so many pages at once (one at least), and the next when it is told to
+    /// A release or acquire sends home this number of pages at once (one at least), and the next when it is told to
     /// [`go on`](Protocol::go_on): so their homes deal with some while this node compares others. Without this, all.
     pub fn set_part(&mut self, pages: usize) {
         self.part = pages.max(1);

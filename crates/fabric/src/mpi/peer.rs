@@ -50,7 +50,7 @@ pub(super) struct Inbox {
     packets: VecDeque<Packet>,
     /// Where the next record is in the first packet.
     position: usize,
-    /// A message of which so many bytes are in the next packets.
+    /// A message, and the number of its bytes that are in the next packets.
     begun: Option<(Message, usize)>,
     /// A message whose payload is on its way.
     waiting: Option<Message>,

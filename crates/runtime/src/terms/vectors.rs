@@ -91,7 +91,7 @@ impl Worker {
         }
         is_still(handle, Word::small(index)).then_some(length)
     }
-    /// Appends the bytes of a string, if it is one, the newest version, and has at most so many; else false.
+    /// Appends the bytes of a string, if it is one, the newest version, and has at most `most` of them; else false.
     pub(crate) fn append_string(&self, word: Word, most: usize, to: &mut Vec<u8>) -> bool {
         let word = deref(word);
         if self.class_of(word) != Some(layout::STRING) {

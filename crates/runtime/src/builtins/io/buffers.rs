@@ -328,7 +328,8 @@ impl File {
             kept.add(bytes.len());
         }
     }
-    /// The output buffer, if it has room for so many bytes and nothing else is to be done when they are put there.
+    /// The output buffer, if it has room for this number of bytes and nothing else is to be done when they are put
+    /// there.
     #[inline(always)]
     pub(crate) fn buffer_at_hand(&mut self, bytes: usize) -> Option<&mut Vec<u8>> {
         let output = self.output.as_mut()?;
