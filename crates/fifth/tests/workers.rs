@@ -34,6 +34,23 @@ fn loops_that_allocate_nothing_are_shared() {
     }
 }
 
+/// So is a goal with a slot that another goal is going to fill, if it does not await it.
+#[test]
+fn goals_with_slots_are_given_away() {
+    let spin = ":- module main.\n\
+        main :- spin(0, R), stop(R).\n\
+        spin(N, R) :- N < 1000000000 | spin(~(N+1), R).\n\
+        spin(1000000000, R) :- R = 1.\n\
+        stop(R) :- unix:exit(7), keep(R).\n\
+        keep(1).\n";
+    let text = Text::new("slot", spin.as_bytes());
+    let shown = stdout(&end(text.start(&["run", "--dump", "ir"])));
+    assert!(shown.contains(" := slot\n"), "{shown}");
+    let output = end(text.start(&["run", "--stats", "-w", "2"]));
+    let told = error(&output);
+    assert!(output.status.code() == Some(7) && told.contains("\ngifts of goals        1\n"), "{told}");
+}
+
 /// The REPL with this number of workers.
 fn repl(workers: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));

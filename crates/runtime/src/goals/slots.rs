@@ -6,9 +6,9 @@
 //!   value. They lie in the same segment, and exactly one word leads to each such slot (or the running goal does). It
 //!   lies above the slot, and no MARK between them: so a goal with a slot runs after the one that fills it, and nothing
 //!   is filled below `clean` (P4 of `stack`).
-//! - S2 What leaves the stack in another way than to be reduced, or changes places, has been *settled* before: a fresh
-//!   variable went into the slots that it led to, and into it. A record with a slot that has no value stays where it
-//!   is, or only moves by as much as what leads to it is told.
+//! - S2 What leaves the stack in another way than to be reduced, or changes places, has been *settled* before: fresh
+//!   variables went into the slots that it led to, and into it, or into its own slots, and into what led to those. A
+//!   record with a slot that stays moves only by as much as what leads to the slot is told.
 //! - S3 Records that wait, buckets and messages know no slots.
 
 use crate::memory::ranges::{read, write};
@@ -38,6 +38,24 @@ impl Worker {
             write(at, variable);
             self.goals.clean = self.goals.clean.min(slot);
         }
+    }
+    /// S2: the same for records that leave, the lowest first; and for their own slots.
+    pub(crate) fn settle_records(&mut self, records: &[Range<usize>]) {
+        records.iter().for_each(|record| self.settle_slots(record.clone()));
+        let words = records.iter().flat_map(|record| record.clone().step_by(8));
+        let empty: Vec<usize> = words.filter(|&at| is_empty_slot(read(at))).collect();
+        let mut left = empty.len();
+        // S1: what leads to a slot lies above it.
+        let mut at = empty.first().copied().unwrap_or(usize::MAX);
+        while left > 0 && at < self.abi.goals as usize {
+            let word = read(at);
+            if word.tag() == Tag::Header && empty.binary_search(&word.address()).is_ok() {
+                self.settle_slots(at..at + 8);
+                left -= 1;
+            }
+            at += 8;
+        }
+        debug_assert_eq!(left, 0, "S1");
     }
     /// The same for the goal on top of the stack.
     pub(crate) fn settle_top(&mut self) {
@@ -84,171 +102,228 @@ mod tests {
     use crate::collect::tests::Builder;
     use crate::goals::state::{Choice, NO_PRIORITY, Place};
     use crate::reports::outcome::ErrorKind;
+    use crate::sharing::choose::Surplus;
     use term::abi::{BOTTOM, PredicateId};
     use term::word::UNBOUND;
 
-    fn worker(builder: &mut Builder) -> (&mut Worker, PredicateId) {
-        let goal = builder.goal[0];
-        let worker = builder.node.worker();
-        worker.first_compiled = BOTTOM;
-        (worker, goal)
+    /// A worker's goal stack, with goals of one argument.
+    struct Stack {
+        builder: Builder,
+        goal: PredicateId,
     }
-    /// A goal whose argument is a slot.
-    fn reader(worker: &mut Worker, goal: PredicateId) -> Word {
-        let slot = worker.abi.goals as usize;
-        worker.spawn(goal, &[UNBOUND]);
-        Word::pointer(Tag::Header, slot)
-    }
-    fn number(worker: &mut Worker, goal: PredicateId, number: i64) {
-        worker.spawn(goal, &[Word::small(number)]);
-    }
-    /// The goal on top of the stack stores this where it leads to.
-    fn fill_by_top(worker: &mut Worker, value: i64) {
-        let top = worker.abi.goals as usize;
-        let word = read(top - 16);
-        assert!(word.tag() == Tag::Header && is_empty_slot(read(word.address())), "{word:?}");
-        write(word.address(), Word::small(value));
-        worker.abi.goals = crate::memory::ranges::at(top - 16);
-    }
-    fn pop(worker: &mut Worker) -> i64 {
-        worker.pop_goal()[0].as_int()
+
+    impl Stack {
+        fn new() -> Stack {
+            let mut builder = Builder::with(2, None);
+            builder.node.worker().first_compiled = BOTTOM;
+            let goal = builder.goal[0];
+            Stack { builder, goal }
+        }
+        fn worker(&mut self) -> &mut Worker {
+            self.builder.node.worker()
+        }
+        fn top(&mut self) -> usize {
+            self.worker().abi.goals as usize
+        }
+        fn push(&mut self, argument: Word) {
+            let goal = self.goal;
+            self.worker().spawn(goal, &[argument]);
+        }
+        fn numbers(&mut self, numbers: Range<i64>) {
+            numbers.for_each(|number| self.push(Word::small(number)));
+        }
+        /// A goal whose argument is a slot; answers what leads to it.
+        fn reader(&mut self) -> Word {
+            let slot = self.top();
+            self.push(UNBOUND);
+            Word::pointer(Tag::Header, slot)
+        }
+        /// Such a goal, and one on top of it that is going to fill its slot.
+        fn pair(&mut self) {
+            let slot = self.reader();
+            self.push(slot);
+        }
+        /// The goal on top of the stack stores this where it leads to.
+        fn fill_by_top(&mut self, value: i64) {
+            let top = self.top();
+            let word = read(top - 16);
+            assert!(word.tag() == Tag::Header && is_empty_slot(read(word.address())), "{word:?}");
+            write(word.address(), Word::small(value));
+            self.worker().abi.goals = crate::memory::ranges::at(top - 16);
+        }
+        fn pop(&mut self) -> Word {
+            self.worker().pop_goal()[0]
+        }
+        fn pop_numbers<const N: usize>(&mut self) -> [i64; N] {
+            [(); N].map(|()| self.pop().as_int())
+        }
+        /// What another worker gets that asks for one goal, settled.
+        fn gift(&mut self) -> Vec<Word> {
+            // B4 of `choose`: the first look sees nothing that was there before.
+            let looks = (0..16).find_map(|_| self.worker().surplus(1, NO_PRIORITY).pop());
+            let surplus = looks.expect("there is a goal to spare");
+            assert!(matches!(surplus, Surplus::Stack(..)));
+            self.worker().settle_surplus(&surplus);
+            self.worker().take_surplus(surplus).1
+        }
     }
 
     #[test]
     fn a_goal_that_is_popped_and_the_one_with_its_slot_get_the_same_variable() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        let slot = reader(worker, goal);
-        worker.spawn(goal, &[slot]);
-        let variable = worker.pop_goal()[0];
-        assert_eq!((variable.tag(), worker.pop_goal()[0]), (Tag::Ref, variable));
+        let mut stack = Stack::new();
+        stack.pair();
+        let variable = stack.pop();
+        assert_eq!((variable.tag(), stack.pop()), (Tag::Ref, variable));
     }
 
     #[test]
     fn slots_survive_collections() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        let slot = reader(worker, goal);
-        number(worker, goal, 1);
-        worker.spawn(goal, &[slot]);
+        let mut stack = Stack::new();
+        let slot = stack.reader();
+        stack.numbers(1..2);
+        stack.push(slot);
         for _ in 0..3 {
-            builder.node.collect(0);
+            stack.builder.node.collect(0);
         }
-        let worker = builder.node.worker();
-        if worker.is_special(worker.abi.goals as usize) {
-            worker.pop_goal();
-            worker.unmark_goals();
+        let top = stack.top();
+        if stack.worker().is_special(top) {
+            stack.worker().pop_goal();
+            stack.worker().unmark_goals();
         }
-        fill_by_top(worker, 5);
-        assert_eq!([pop(worker), pop(worker)], [1, 5]);
+        stack.fill_by_top(5);
+        assert_eq!(stack.pop_numbers(), [1, 5]);
     }
 
     #[test]
     fn slots_are_followed_when_resumed_goals_go_below_them() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        worker.goals.turns.choice = Choice { below: true, left: u32::MAX, ..Choice::NEW };
-        let variable = worker.new_variable();
-        number(worker, goal, 3);
+        let mut stack = Stack::new();
+        stack.worker().goals.turns.choice = Choice { below: true, left: u32::MAX, ..Choice::NEW };
+        let variable = stack.worker().new_variable();
+        stack.numbers(3..4);
+        let worker = stack.worker();
         (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
         worker.suspend_top();
-        let old = reader(worker, goal);
-        worker.unify(variable, Word::NIL);
-        let new = reader(worker, goal);
-        worker.spawn(goal, &[old]);
-        worker.spawn(goal, &[new]);
-        worker.put_resumed_off();
-        fill_by_top(worker, 1);
-        fill_by_top(worker, 2);
-        assert_eq!([(); 3].map(|()| pop(worker)), [1, 3, 2]);
+        let old = stack.reader();
+        stack.worker().unify(variable, Word::NIL);
+        let new = stack.reader();
+        stack.push(old);
+        stack.push(new);
+        stack.worker().put_resumed_off();
+        stack.fill_by_top(1);
+        stack.fill_by_top(2);
+        assert_eq!(stack.pop_numbers(), [1, 3, 2]);
     }
 
     #[test]
     fn what_comes_on_top_of_the_stack_has_no_slots() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        let start = worker.abi.goals as usize;
-        let slot = reader(worker, goal);
-        let end = worker.abi.goals as usize;
-        number(worker, goal, 1);
-        worker.spawn(goal, &[slot]);
-        worker.goals.turns.places = vec![Place { start, end }];
-        worker.take_turn(true);
-        let variable = worker.pop_goal()[0];
+        let mut stack = Stack::new();
+        let start = stack.top();
+        let slot = stack.reader();
+        let end = stack.top();
+        stack.numbers(1..2);
+        stack.push(slot);
+        stack.worker().goals.turns.places = vec![Place { start, end }];
+        stack.worker().take_turn(true);
+        let variable = stack.pop();
         assert_eq!(variable.tag(), Tag::Ref);
-        assert_eq!((worker.pop_goal()[0], pop(worker)), (variable, 1));
+        assert_eq!((stack.pop(), stack.pop_numbers()), (variable, [1]));
     }
 
     #[test]
     fn goals_that_are_exchanged_have_no_slots() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        let slot = reader(worker, goal);
-        worker.spawn(goal, &[slot]);
-        worker.swap_top_goals();
-        let variable = worker.pop_goal()[0];
-        assert_eq!((variable.tag(), worker.pop_goal()[0]), (Tag::Ref, variable));
+        let mut stack = Stack::new();
+        stack.pair();
+        stack.worker().swap_top_goals();
+        let variable = stack.pop();
+        assert_eq!((variable.tag(), stack.pop()), (Tag::Ref, variable));
     }
 
     #[test]
     fn slots_are_followed_when_goals_between_are_taken() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        let first = reader(worker, goal);
-        let start = worker.abi.goals as usize;
-        (0..3).for_each(|n| number(worker, goal, n));
-        let end = worker.abi.goals as usize;
-        let second = reader(worker, goal);
-        worker.spawn(goal, &[first]);
-        worker.spawn(goal, &[second]);
-        assert_eq!(worker.take_from_stack(0, std::slice::from_ref(&(start..end))).len(), 6);
-        fill_by_top(worker, 2);
-        fill_by_top(worker, 1);
-        assert_eq!([pop(worker), pop(worker)], [2, 1]);
+        let mut stack = Stack::new();
+        let first = stack.reader();
+        let start = stack.top();
+        stack.numbers(0..3);
+        let end = stack.top();
+        let second = stack.reader();
+        stack.push(first);
+        stack.push(second);
+        assert_eq!(stack.worker().take_from_stack(0, std::slice::from_ref(&(start..end))).len(), 6);
+        stack.fill_by_top(2);
+        stack.fill_by_top(1);
+        assert_eq!(stack.pop_numbers(), [2, 1]);
     }
 
     #[test]
     fn slots_are_followed_when_a_gap_below_them_is_closed() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        let start = worker.abi.goals as usize;
-        (0..20).for_each(|n| number(worker, goal, n));
-        let end = worker.abi.goals as usize;
-        let slot = reader(worker, goal);
-        worker.spawn(goal, &[slot]);
-        worker.take_from_stack(0, std::slice::from_ref(&(start..end)));
-        assert!((worker.abi.goals as usize) < end);
-        fill_by_top(worker, 4);
-        assert_eq!(pop(worker), 4);
+        let mut stack = Stack::new();
+        let start = stack.top();
+        stack.numbers(0..20);
+        let end = stack.top();
+        stack.pair();
+        stack.worker().take_from_stack(0, std::slice::from_ref(&(start..end)));
+        assert!(stack.top() < end);
+        stack.fill_by_top(4);
+        assert_eq!(stack.pop_numbers(), [4]);
     }
 
     #[test]
-    fn a_gift_leads_to_variables_and_a_goal_with_a_slot_is_none() {
-        let mut builder = Builder::with(2, None);
-        let (worker, goal) = worker(&mut builder);
-        let slot = reader(worker, goal);
-        worker.spawn(goal, &[slot]);
-        (0..6).for_each(|n| number(worker, goal, n));
-        let mut surplus = Vec::new();
-        while surplus.is_empty() {
-            surplus = worker.surplus(1, NO_PRIORITY);
-        }
-        let part = surplus.pop().expect("there is one");
-        worker.settle_surplus(&part);
-        let (_, words) = worker.take_surplus(part);
-        assert_eq!((words.len(), words[0].tag()), (2, Tag::Ref));
-        (0..6).rev().for_each(|n| assert_eq!(pop(worker), n));
-        assert_eq!(worker.pop_goal()[0], words[0]);
+    fn a_gift_leads_to_variables_not_to_slots() {
+        let mut stack = Stack::new();
+        // What awaits its argument waits for what is above it.
+        stack.goal = stack.builder.awaiting;
+        let slot = stack.reader();
+        stack.goal = stack.builder.goal[0];
+        stack.push(slot);
+        stack.numbers(0..6);
+        let gift = stack.gift();
+        assert_eq!((gift.len(), gift[0].tag()), (2, Tag::Ref));
+        assert_eq!(stack.pop_numbers(), [5, 4, 3, 2, 1, 0]);
+        assert_eq!(stack.pop(), gift[0]);
+    }
+
+    #[test]
+    fn a_gift_with_slots_gets_variables_that_others_fill() {
+        let mut stack = Stack::new();
+        let [first, second] = [(); 2].map(|()| stack.reader());
+        stack.numbers(0..2);
+        stack.push(second);
+        stack.push(first);
+        stack.numbers(2..4);
+        // Nothing is found young below that.
+        stack.worker().goals.clean = stack.top();
+        let gift = stack.gift();
+        assert_eq!((gift.len(), gift[0].tag()), (2, Tag::Ref));
+        assert_eq!(stack.pop_numbers(), [3, 2]);
+        let leads = stack.top() - 16;
+        assert!(stack.worker().goals.clean <= leads);
+        assert_eq!(stack.pop(), gift[0]);
+        stack.fill_by_top(7);
+        assert_eq!(stack.pop_numbers(), [1, 0, 7]);
+    }
+
+    #[test]
+    fn goals_that_fill_each_others_slots_may_leave_together() {
+        let mut stack = Stack::new();
+        let start = stack.top();
+        let slot = stack.reader();
+        let middle = stack.top();
+        stack.push(slot);
+        stack.pair();
+        let end = stack.top();
+        let records = [start..middle, middle..middle + 16, middle + 16..middle + 32];
+        stack.worker().settle_records(&records);
+        let words: Vec<Word> = (start..end).step_by(16).map(read).collect();
+        assert!(words.iter().all(|word| word.tag() == Tag::Ref), "{words:?}");
+        assert!(words[0] == words[1] && words[2] == words[3] && words[0] != words[2], "{words:?}");
     }
 
     #[test]
     fn a_report_shows_a_variable_in_the_place_of_a_slot() {
-        let mut builder = Builder::with(1, None);
-        let (worker, goal) = worker(&mut builder);
-        let slot = reader(worker, goal);
-        worker.spawn(goal, &[slot]);
-        worker.fail_top(ErrorKind::ReductionFailure, "it fails");
-        let error = worker.ending.take_error().expect("it was reported");
+        let mut stack = Stack::new();
+        stack.pair();
+        stack.worker().fail_top(ErrorKind::ReductionFailure, "it fails");
+        let error = stack.worker().ending.take_error().expect("it was reported");
         assert_eq!(error.goal, "main:one(_1)");
     }
 }

@@ -118,9 +118,7 @@ impl Worker {
             }
             let predicate = PredicateId::of_goal_word(read(end - 8));
             let argument = |i| read(start + 8 * i);
-            // S2 of `slots`: it waits for what a goal above it makes.
             let kept = predicate == self.system_goals.mark
-                || (start..end - 8).step_by(8).any(|at| is_empty_slot(read(at)))
                 || stays(self, predicate, &argument)
                 || self.would_wait(predicate, argument);
             if !kept {
@@ -150,9 +148,9 @@ impl Worker {
         ready
     }
     /// True if a goal with these arguments would wait before it does anything, or soon after that: it gets a
-    /// structure that is still being made. So is a list whose end is not yet there. (A goal that reads a stream may
-    /// have much to do for each of its elements; but if it has waited for some, it is given away as one that was
-    /// resumed.)
+    /// structure that is still being made, or has an empty slot there. So is a list whose end is not yet there. (A
+    /// goal that reads a stream may have much to do for each of its elements; but if it has waited for some, it is
+    /// given away as one that was resumed.)
     fn would_wait(&self, predicate: PredicateId, argument: impl Fn(usize) -> Word) -> bool {
         let is_unbound = |word: Word| matches!(deref(word).tag(), Tag::Ref | Tag::Var);
         let unbound = |word: Word| {
@@ -162,6 +160,7 @@ impl Worker {
             }
             let arity = if word.tag() == Tag::Struct { header_arity(read(word.address())) } else { 0 };
             word.tag() == Tag::Ref
+                || is_empty_slot(word)
                 || (1..=arity.min(LOOKED_AT)).any(|i| is_unbound(read(word.address() + 8 * i)))
         };
         if predicate == self.system_goals.at_position {
@@ -192,20 +191,17 @@ impl Worker {
         (0..64).filter(move |i| awaits >> i & 1 != 0)
     }
 
-    /// S2 of `slots`: what is to be given away leads to variables.
+    /// S2 of `slots`: what is to be given away leads to variables, and has some in place of slots.
     pub(crate) fn settle_surplus(&mut self, surplus: &Surplus) {
         if let Surplus::Stack(_, ranges) = surplus {
-            self.settle_all_of(ranges);
+            self.settle_records(ranges);
         }
-    }
-    fn settle_all_of(&mut self, records: &[Range<usize>]) {
-        records.iter().for_each(|record| self.settle_slots(record.clone()));
     }
     /// Takes one of those that [`Worker::surplus`] has just found: its priority, and its words.
     pub(crate) fn take_surplus(&mut self, surplus: Surplus) -> (i64, Vec<Word>) {
         match surplus {
             Surplus::Stack(index, ranges) => {
-                self.settle_all_of(&ranges);
+                self.settle_records(&ranges);
                 (self.goals.segments()[index].priority, self.take_from_stack(index, &ranges))
             }
             Surplus::Bucket(priority, ranges) => (priority, self.take_from_bucket(priority, &ranges)),
