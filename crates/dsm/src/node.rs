@@ -444,7 +444,7 @@ impl<R: 'static> Node<R> {
 impl Node<()> {
     /// A node whose program is elsewhere. It may write at first where its home is.
     pub(crate) fn of(options: Options, mut space: Space) -> Node<()> {
-        let own = (0..).zip(options.homes.iter()).filter(|&(_, &home)| home == options.node);
+        let own = (0..).zip(options.homes.iter()).filter(|&(_, home)| home == options.node);
         own.for_each(|(page, _)| space.access_later(page, Access::Write));
         space.settle();
         let node = Node { attended: true, ..Node::without_program(options, space) };

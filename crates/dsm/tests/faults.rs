@@ -235,7 +235,7 @@ fn what_was_touched_is_there() {
 #[test]
 fn memory_that_is_not_there_is_refused() {
     // 2^50 bytes at home at one node.
-    let homes: std::sync::Arc<[fabric::NodeId]> = vec![fabric::NodeId(0); 1 << 22].into();
+    let homes: dsm::protocol::Homes = vec![fabric::NodeId(0); 1 << 22].into();
     let options = |node| dsm::protocol::Options {
         page_bytes: 1 << 18,
         homes: homes.clone(),

@@ -3,12 +3,11 @@
 use dsm::Memory;
 use dsm::fault::{Ended, Mechanism, Real};
 use dsm::kernels::{PAGE_BYTES, PAGE_WORDS};
-use dsm::protocol::{Mode, Options};
+use dsm::protocol::{Homes, Mode, Options};
 use fabric::NodeId;
 use fabric::threads::Failed;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// Pages that nodes touch when nearly all maps are in use.
@@ -29,7 +28,7 @@ fn now<R>(future: impl Future<Output = R>) -> R {
 /// change when it reads every other one.
 fn touch(mechanism: Mechanism, in_turn: usize) -> Result<Vec<Ended<f64>>, Failed> {
     let home = |page| NodeId(if page < in_turn { (page % 2) as u32 } else { 0 });
-    let homes: Arc<[NodeId]> = (0..in_turn + FREE).map(home).collect();
+    let homes: Homes = (0..in_turn + FREE).map(home).collect();
     let (page_bytes, mode) = (PAGE_BYTES, Mode::Invalidate);
     let options = |node| Options { node, nodes: 3, page_bytes, homes: homes.clone(), mode };
     Real { faults: Some(mechanism), direct: false }.run(3, options, |memory| {

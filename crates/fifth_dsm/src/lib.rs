@@ -7,14 +7,13 @@
 
 use dsm::Use;
 use dsm::fault::{Attached, Attempt, Real, Stats};
-use dsm::protocol::{Mode, Options};
+use dsm::protocol::{Homes, Mode, Options};
 use fabric::NodeId;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 const OK: c_int = 0;
 const FAILED: c_int = -1;
@@ -120,7 +119,7 @@ impl Job {
             Some(home) => NodeId(unsafe { home(page, nodes, self.argument) }),
             None => NodeId((u64::from(page) * u64::from(nodes) / u64::from(pages)) as u32),
         };
-        let homes: Arc<[NodeId]> = (0..pages).map(home_of).collect();
+        let homes: Homes = (0..pages).map(home_of).collect();
         let options = Options { node: NodeId(0), nodes, page_bytes, homes, mode };
         options.check().map(|()| options)
     }

@@ -131,7 +131,7 @@ impl Protocol {
         let mut waits: Vec<u64> = Vec::new();
         let mut news: BTreeMap<Vec<NodeId>, Vec<News>> = BTreeMap::new();
         for (page, runs) in changes {
-            let Place::Here(home) = &mut self.places[page as usize] else { unreachable!("it was looked at") };
+            let Place::Here(home) = self.places.at(page) else { unreachable!("it was looked at") };
             if let (Some(_), Some(runs)) = (writer, &runs) {
                 runs.iter().for_each(|(at, run)| env.write(page, at, run));
                 if let HomeState::Written { twin: Some(twin) } = &mut home.state {
@@ -183,7 +183,7 @@ impl Protocol {
         let message = match self.options.mode {
             Mode::Invalidate => {
                 for &page in &pages {
-                    let Place::Here(home) = &mut self.places[page as usize] else { continue };
+                    let Place::Here(home) = self.places.at(page) else { continue };
                     home.pending.push(tag);
                 }
                 let version = |(page, version, _)| (page, version);
@@ -208,7 +208,7 @@ impl Protocol {
     pub fn acknowledged<E: Store + Post>(&mut self, tag: u64, env: &mut E) {
         let Some(multicast) = self.batches.multicasts.remove(&tag) else { return };
         for page in multicast.pages {
-            let Place::Here(home) = &mut self.places[page as usize] else { continue };
+            let Place::Here(home) = self.places.at(page) else { continue };
             home.pending.retain(|&pending| pending != tag);
         }
         for number in multicast.batches {

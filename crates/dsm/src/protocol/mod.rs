@@ -27,6 +27,8 @@ mod buffers;
 mod counters;
 mod home;
 mod locks;
+mod outbox;
+mod places;
 #[cfg(test)]
 mod tests;
 
@@ -36,8 +38,10 @@ pub use counters::Counters;
 use fabric::{NodeId, NodeSet};
 use home::{Batches, Home, HomeState, Origin};
 use locks::Locks;
+pub use outbox::Outbox;
+pub use places::Homes;
+use places::Places;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Sends messages; see [`Message`] for the order that it must keep.
 pub trait Post {
@@ -68,7 +72,7 @@ pub struct Options {
     /// Bytes of a page: whole words, less than 2^16.
     pub page_bytes: usize,
     /// The home of each page.
-    pub homes: Arc<[NodeId]>,
+    pub homes: Homes,
     /// What becomes of copies.
     pub mode: Mode,
 }
@@ -86,7 +90,7 @@ impl Options {
         if u32::try_from(homes.len()).is_err() {
             return Err(format!("{} pages: there are numbers for 2^32 - 1", homes.len()));
         }
-        match homes.iter().find(|home| home.0 >= *nodes) {
+        match homes.last().filter(|home| home.0 >= *nodes) {
             Some(home) => Err(format!("a page has its home at node {} of {nodes}", home.0)),
             None => Ok(()),
         }
@@ -149,14 +153,16 @@ enum Rule {
     HomeTwins,
     /// D6: stale pages are dropped at an acquire.
     Acquire,
+    /// D14: what shows something waits for a release.
+    Outbox,
 }
 
-/// One node's part of the protocol. The program of a node is one thread: it does not read, write, or ask for a lock
-/// while it waits for one of its own releases.
+/// One node's part of the protocol. The program of a node is one thread. It may go on, and write, while one of its own
+/// releases is under way; what it wrote before is shown when that is over.
 #[derive(Clone, Hash, Debug)]
 pub struct Protocol {
     options: Options,
-    places: Vec<Place>,
+    places: Places,
     /// Pages that have been found missing and are still to be asked for.
     missing: Vec<Page>,
     /// Pages that the program has written since its last release: dirty copies, and written homes.
@@ -187,11 +193,8 @@ impl Protocol {
         if let Err(wrong) = options.check() {
             panic!("{wrong}");
         }
-        let place = |&home: &NodeId| {
-            if home == options.node { Place::Here(Home::default()) } else { Place::Away(Copy::default()) }
-        };
         Protocol {
-            places: options.homes.iter().map(place).collect(),
+            places: Places::new(options.node, &options.homes),
             options,
             missing: Vec::new(),
             dirty: Vec::new(),
@@ -247,7 +250,7 @@ impl Protocol {
     pub fn fetch<E: Store + Post>(&mut self, env: &mut E) {
         let mut homes: BTreeMap<NodeId, Vec<Page>> = BTreeMap::new();
         for page in self.missing.drain(..) {
-            homes.entry(self.options.homes[page as usize]).or_default().push(page);
+            homes.entry(self.options.homes.of(page)).or_default().push(page);
         }
         for (home, pages) in homes {
             for pages in pages.chunks(FETCH_MAX) {
@@ -257,7 +260,7 @@ impl Protocol {
         }
     }
     fn may_read(&mut self, page: Page) -> bool {
-        let Place::Away(copy) = &mut self.places[page as usize] else { return true };
+        let Place::Away(copy) = self.places.at(page) else { return true };
         if copy.state != State::Absent {
             return true;
         }
@@ -269,7 +272,7 @@ impl Protocol {
         false
     }
     fn may_write<E: Store + Post>(&mut self, page: Page, env: &mut E) -> bool {
-        match &mut self.places[page as usize] {
+        match self.places.at(page) {
             Place::Here(home) => match home.state {
                 HomeState::Open | HomeState::Written { .. } => {}
                 HomeState::Guarded if home.has_no_copies() => {
@@ -303,7 +306,7 @@ impl Protocol {
     }
     /// Whether a page is being fetched.
     pub fn is_fetching(&self, page: Page) -> bool {
-        matches!(&self.places[page as usize], Place::Away(copy) if copy.fetching)
+        matches!(self.places.seen(page), Some(Place::Away(copy)) if copy.fetching)
     }
 
     /// The program shows what it has written: begins. What is left, [`Protocol::go_on`] does; the program waits until
@@ -326,6 +329,11 @@ impl Protocol {
         self.outstanding == 0 && self.leaving.is_empty()
     }
 
+    /// Whether the node has written what it has not begun to release.
+    pub fn has_written(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
     /// What the node has written goes home: all of it, or that of stale pages (D3). The first part.
     fn flush<E: Store + Post>(&mut self, only_stale: bool, env: &mut E) {
         assert!(self.leaving.is_empty(), "a program waits until what it has released is gone");
@@ -334,11 +342,11 @@ impl Protocol {
         self.counters.releases += u64::from(!pages.is_empty());
         if only_stale {
             (pages, self.dirty) = pages.into_iter().partition(|&page| {
-                let place = &self.places[page as usize];
-                matches!(place, Place::Away(Copy { state: State::DirtyStale { .. }, .. }))
+                let place = self.places.seen(page);
+                matches!(place, Some(Place::Away(Copy { state: State::DirtyStale { .. }, .. })))
             });
         }
-        let is_away = |page: Page| self.options.homes[page as usize] != self.options.node;
+        let is_away = |page: Page| self.options.homes.of(page) != self.options.node;
         pages.sort_unstable_by_key(|&page| (is_away(page), std::cmp::Reverse(page)));
         self.leaving = pages;
         self.go_on(env);
@@ -352,7 +360,7 @@ impl Protocol {
         let mut away: BTreeMap<NodeId, Vec<(Page, Runs)>> = BTreeMap::new();
         let (mut own, mut taken) = (Vec::new(), 0);
         while let Some(&page) = self.leaving.last() {
-            let home = self.options.homes[page as usize];
+            let home = self.options.homes.of(page);
             if home != self.options.node && taken == self.part {
                 break;
             }
@@ -390,7 +398,7 @@ impl Protocol {
     fn take_changes<E: Store + Post>(&mut self, page: Page, env: &mut E) -> Option<Runs> {
         #[cfg(test)]
         let whole = !self.has(Rule::Twins);
-        let (access, twin) = match &mut self.places[page as usize] {
+        let (access, twin) = match self.places.at(page) {
             Place::Away(copy) => match std::mem::take(&mut copy.state) {
                 State::Dirty { version, twin } => {
                     copy.state = State::Clean { version };
@@ -464,13 +472,13 @@ impl Protocol {
         }
     }
     fn home(&mut self, page: Page) -> Result<&mut Home, Malformed> {
-        match self.places.get_mut(page as usize) {
+        match self.places.get(page) {
             Some(Place::Here(home)) => Ok(home),
             _ => Err(Malformed("a page whose home is not here")),
         }
     }
     fn copy(&mut self, page: Page) -> Result<&mut Copy, Malformed> {
-        match self.places.get_mut(page as usize) {
+        match self.places.get(page) {
             Some(Place::Away(copy)) => Ok(copy),
             _ => Err(Malformed("a page that is no copy here")),
         }

@@ -31,7 +31,7 @@ fn explore<const N: usize>(homes: &[u32], programs: [&[Op]; N]) {
     }
 }
 
-use Op::{Barrier, Lock, Read, Touch, Unlock, Write};
+use Op::{Barrier, Hear, Lock, Read, Tell, Touch, Unlock, Write};
 
 #[test]
 fn a_home_and_a_reader_in_every_order() {
@@ -208,6 +208,83 @@ fn without_acquires_a_stale_page_is_read() {
     let programs: [&[Op]; 2] =
         [&[Lock(0), Write(0, 0, 1), Unlock(0)], &[Write(0, 1, 2), Lock(0), Read(0, 0), Unlock(0)]];
     breaks(Rule::Acquire, &[0], Mode::Invalidate, programs);
+}
+
+/// Programs that tell each other what they wrote, in every order and both modes.
+fn explore_telling<const N: usize>(homes: &[u32], programs: [&[Op]; N]) {
+    for mode in MODES {
+        let programs = programs.iter().map(|program| program.to_vec()).collect();
+        let case = Case { homes: homes.to_vec(), mode, programs, without: None };
+        let explored = breadth_first(&case, STATES_MAX).unwrap_or_else(|broken| panic!("{case:?}\n{broken}"));
+        println!("{mode:?}, {N} nodes: {explored:?}");
+        assert!(explored.complete && explored.ends > 0, "{case:?}: {explored:?}");
+    }
+}
+
+/// The writer goes on: what it writes and tells then belongs to another release.
+const TELLER: &[Op] = &[Write(0, 0, 1), Tell(1), Write(0, 1, 2), Tell(2)];
+/// It has a copy already, or is going to get one.
+const HEARER: &[Op] = &[Touch(0, 0, false), Hear(1), Read(0, 0), Hear(2), Read(0, 1), Read(0, 0)];
+
+#[test]
+fn who_hears_of_a_write_reads_it_in_every_order() {
+    explore_telling(&[0], [TELLER, HEARER]);
+    explore_telling(&[1], [TELLER, HEARER]);
+    explore_telling(&[2], [TELLER, HEARER, &[]]);
+    // Two pages with two homes.
+    explore_telling(
+        &[0, 1],
+        [&[Write(0, 0, 1), Write(1, 0, 2), Tell(1)], &[Touch(0, 1, false), Hear(1), Read(0, 0), Read(1, 0)]],
+    );
+}
+
+#[test]
+fn who_hears_of_it_from_another_reads_it_in_every_order() {
+    explore_telling(
+        &[0],
+        [&[Write(0, 0, 1), Tell(1)], &[Hear(1), Tell(2)], &[Touch(0, 0, false), Hear(2), Read(0, 0)]],
+    );
+    explore_telling(
+        &[1],
+        [&[Write(0, 0, 1), Tell(1)], &[Hear(1), Tell(2)], &[Touch(0, 0, false), Hear(2), Read(0, 0)]],
+    );
+}
+
+#[test]
+fn two_writers_of_a_page_tell_each_other_in_every_order() {
+    let programs: [&[Op]; 2] = [
+        &[Write(0, 0, 1), Tell(1), Hear(2), Read(0, 1), Write(0, 0, 3), Tell(3)],
+        &[Write(0, 1, 2), Hear(1), Read(0, 0), Tell(2), Hear(3), Read(0, 0)],
+    ];
+    explore_telling(&[0], programs);
+    explore_telling(&[1], programs);
+    explore_telling(&[2], [programs[0], programs[1], &[]]);
+    let at_once: [&[Op]; 2] =
+        [&[Write(0, 0, 1), Tell(1), Hear(2), Read(0, 1)], &[Write(0, 1, 2), Tell(2), Hear(1), Read(0, 0)]];
+    explore_telling(&[0], at_once);
+    explore_telling(&[2], [at_once[0], at_once[1], &[]]);
+}
+
+#[test]
+fn random_runs_that_tell_hold_every_invariant() {
+    let case = |seed: u64| Case::telling(seed, 2 + (seed % 4) as u32, 1 + (seed / 4 % 4) as u32, 40);
+    let walked = walks(seeds(), 100_000, case)
+        .unwrap_or_else(|broken| panic!("{:?}\n{broken}", case(broken.seed.unwrap_or_default())));
+    println!("{walked:?}");
+    assert_eq!(walked.ended, seeds().count() as u64);
+}
+
+#[test]
+fn without_an_outbox_or_acquires_who_hears_of_a_write_does_not_read_it() {
+    for (rule, second) in [
+        (Rule::Outbox, &[Touch(0, 0, false), Hear(1), Read(0, 0)][..]),
+        (Rule::Acquire, &[Write(0, 1, 2), Hear(1), Read(0, 0)]),
+    ] {
+        let programs = vec![vec![Write(0, 0, 1), Tell(1)], second.to_vec()];
+        let case = Case { homes: vec![0], mode: Mode::Invalidate, programs, without: Some(rule) };
+        let broken = breadth_first(&case, STATES_MAX);
+        println!("without {rule:?}: {}", broken.expect_err("something breaks"));
+    }
 }
 
 /// What each node has counted at the end of a run.

@@ -1,11 +1,11 @@
 //! A small machine: programs without races, the nodes that run them, and the messages between these.
 
 use super::super::home::HomeState;
-use super::super::{Counters, Mode, Options, Place, Post, Protocol, Rule, State as CopyState};
+use super::super::{Counters, Mode, Options, Outbox, Place, Post, Protocol, Rule, State as CopyState};
 use crate::{Access, Message, Page, Store, WORD};
 use explorer::Model;
 use fabric::{NodeId, NodeSet, Random};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Words of a page.
 pub(super) const WORDS: usize = 2;
@@ -21,6 +21,10 @@ pub(super) enum Op {
     Lock(u32),
     Unlock(u32),
     Barrier,
+    /// Shows others what it wrote before, by a message of its own of this number, and goes on.
+    Tell(u32),
+    /// Waits for such a message.
+    Hear(u32),
 }
 
 /// Programs, and the machine that runs them.
@@ -54,6 +58,8 @@ impl Store for Tiny {
 struct Node {
     protocol: Protocol,
     store: Tiny,
+    /// What it wants to tell.
+    outbox: Outbox<u32>,
     /// The operation that is next, and how far it is.
     next: usize,
     stage: u8,
@@ -79,6 +85,8 @@ pub(super) struct State {
     many: Vec<Many>,
     /// What every word has: what was written last.
     truth: Vec<[u8; WORDS]>,
+    /// What has been told, and may be heard at any time from now on.
+    told: BTreeSet<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -138,6 +146,21 @@ impl Case {
         let Node { protocol, store, .. } = &mut nodes[node as usize];
         f(protocol, &mut Env { store, from: node, nodes: self.programs.len() as u32, ways, many })
     }
+    /// What a node's outbox lets go is told.
+    fn tell_more(&self, state: &mut State, node: u32, more: Option<u32>) {
+        let State { nodes, ways, many, told, .. } = state;
+        let Node { protocol, store, outbox, .. } = &mut nodes[node as usize];
+        let mut env = Env { store, from: node, nodes: self.programs.len() as u32, ways, many };
+        match more {
+            Some(number) => told.extend(outbox.keep(number, true, protocol, &mut env)),
+            None => outbox.go_on(protocol, &mut env),
+        }
+        told.extend(std::iter::from_fn(|| outbox.take_free()));
+    }
+    /// Whether nodes tell each other something: they wait for nothing then but what they hear.
+    fn tells(&self) -> bool {
+        self.programs.iter().flatten().any(|op| matches!(op, Op::Tell(_)))
+    }
     fn next(&self, state: &State, node: u32) -> Option<Op> {
         self.programs[node as usize].get(state.nodes[node as usize].next).copied()
     }
@@ -155,6 +178,7 @@ impl Case {
                 (first..=last).all(|page| !node.protocol.is_fetching(page))
             }
             (Some(Op::Lock(lock)), 1) => node.protocol.has_lock(lock),
+            (Some(Op::Hear(number)), _) => state.told.contains(&number),
             (Some(Op::Barrier), 2) => state.nodes.iter().all(|other| other.barriers >= node.barriers),
             (_, 0) => true,
             _ => released,
@@ -222,6 +246,14 @@ impl Case {
                 true
             }
             (Op::Lock(_) | Op::Barrier, _) => true,
+            (Op::Tell(more), _) => {
+                self.tell_more(state, number, Some(more));
+                true
+            }
+            (Op::Hear(_), _) => {
+                self.with(state, number, |protocol, env| protocol.acquire(env));
+                true
+            }
         };
         let node = &mut state.nodes[number as usize];
         if ends {
@@ -251,14 +283,17 @@ impl Model for Case {
             let store = Tiny(homes.iter().map(|home| (access(home), [0; WORDS * WORD])).collect());
             let mut protocol = Protocol::new(options);
             protocol.without = self.without;
-            protocol.set_part(1);
-            Node { protocol, store, next: 0, stage: 0, barriers: 0 }
+            if !self.tells() {
+                protocol.set_part(1);
+            }
+            Node { protocol, store, outbox: Outbox::default(), next: 0, stage: 0, barriers: 0 }
         });
         State {
             nodes: nodes.collect(),
             ways: vec![VecDeque::new(); (self.count() * self.count() * 2) as usize],
             many: Vec::new(),
             truth: vec![[0; WORDS]; self.homes.len()],
+            told: BTreeSet::new(),
         }
     }
 
@@ -281,7 +316,9 @@ impl Model for Case {
             Action::Deliver(way) => {
                 let message = state.ways[way as usize].pop_front().ok_or("no message")?;
                 let (from, to) = (NodeId(way / 2 / self.count()), way / 2 % self.count());
-                self.with(state, to, |protocol, env| protocol.receive(from, message, env)).map_err(malformed)
+                let received = self.with(state, to, |protocol, env| protocol.receive(from, message, env));
+                self.tell_more(state, to, None);
+                received.map_err(malformed)
             }
             Action::Reach(number, node) => {
                 let many = &mut state.many[number as usize];
@@ -293,6 +330,7 @@ impl Model for Case {
             Action::Acknowledge(number) => {
                 let many = state.many.remove(number as usize);
                 self.with(state, many.from, |protocol, env| protocol.acknowledged(many.tag, env));
+                self.tell_more(state, many.from, None);
                 Ok(())
             }
         }
@@ -300,7 +338,7 @@ impl Model for Case {
 
     fn check(&self, state: &State) -> Result<(), String> {
         for (number, node) in (0..).zip(&state.nodes) {
-            for (page, place) in (0..).zip(&node.protocol.places) {
+            for (page, place) in (0..).zip(node.protocol.places.iter()) {
                 let access = node.store.0[page as usize].0;
                 let at = || format!("page {page} at node {number}");
                 match place {
@@ -347,10 +385,15 @@ impl Model for Case {
                 return Err(format!("node {number} waits for ever in {op:?}"));
             }
             let protocol = &node.protocol;
-            let quiet = protocol.is_released() && protocol.batches.is_empty() && protocol.has_no_locks();
+            let told = node.outbox.is_empty();
+            let quiet =
+                protocol.is_released() && protocol.batches.is_empty() && protocol.has_no_locks() && told;
             if !quiet {
                 return Err(format!("node {number} has something under way"));
             }
+        }
+        if self.tells() {
+            return Ok(());
         }
         // All programs end with a barrier: whatever somebody may read is the truth.
         for node in &state.nodes {
@@ -398,7 +441,7 @@ impl Case {
     /// Whoever has a copy that is not stale is known to its home, or is going to be told that it is.
     fn is_known(&self, state: &State, node: u32, page: Page) -> Result<(), String> {
         let home = self.homes[page as usize];
-        let Place::Here(entry) = &state.nodes[home as usize].protocol.places[page as usize] else {
+        let Some(Place::Here(entry)) = state.nodes[home as usize].protocol.places.seen(page) else {
             return Err("a home that is none".into());
         };
         let concerns = |many: &Many| match &many.message {
@@ -451,6 +494,29 @@ impl Case {
                 }
                 program.push(Op::Barrier);
             }
+        }
+        Case { homes, mode, programs, without: None }
+    }
+
+    /// Programs in which each word goes from node to node: who wrote it tells the next one.
+    pub(super) fn telling(seed: u64, nodes: u32, pages: u32, ops: u32) -> Case {
+        let mut random = Random::new(seed);
+        let homes = (0..pages).map(|_| random.below(nodes)).collect();
+        let mode = if random.chance(0.5) { Mode::Invalidate } else { Mode::Update };
+        let mut last: Vec<u32> = (0..pages * WORDS as u32).map(|_| random.below(nodes)).collect();
+        let mut programs = vec![Vec::new(); nodes as usize];
+        for number in 0..ops {
+            let (node, word) = (random.below(nodes), random.below(pages * WORDS as u32));
+            let (page, place) = (word / WORDS as u32, word as usize % WORDS);
+            let before = std::mem::replace(&mut last[word as usize], node);
+            if before != node {
+                programs[before as usize].push(Op::Tell(number));
+                programs[node as usize].push(Op::Hear(number));
+            }
+            if random.chance(0.3) {
+                programs[random.below(nodes) as usize].push(Op::Touch(page, page, false));
+            }
+            programs[node as usize].extend([Op::Read(page, place), Op::Write(page, place, number as u8 + 1)]);
         }
         Case { homes, mode, programs, without: None }
     }
