@@ -43,6 +43,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         busy += usize::from(bytes >= nursery / IDLE_NURSERY_PART);
         major |= worker.wanted.begin_collection();
     });
+    let in_use = crew.with(me, |worker| worker.heap_bytes());
+    major |= lock(&shared.policy).early_major_is_due(used, in_use);
     let limit = spaces.bytes_max();
     major |= InUse::now(shared, used).is_tight(limit);
     // What is young is copied each time, which is compared with the work done meanwhile; records that were used again
@@ -51,7 +53,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let little = kept <= work / 8 / STAYS_YOUNG_PART;
     let checked = crew.with(me, |worker| worker.options.check_heap);
     let ages = lock(&shared.policy).ageing.next(major, little, checked);
-    let before = (old_words(shared), crew.with(me, |worker| worker.heap_bytes()));
+    let before = (old_words(shared), in_use);
     let plan = Plan { major, ages, nursery_bytes: nursery };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
@@ -74,7 +76,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let copied: usize = parts.iter().map(|part| part.words).sum();
     let took = parts.iter().map(|part| part.busy).sum();
     let pause = since(start);
-    spaces.set_limits(major.then(|| (before.1, crew.with(me, |worker| worker.heap_bytes()))));
+    let live = major.then(|| crew.with(me, |worker| worker.heap_bytes()));
+    spaces.set_limits(live.map(|live| (before.1, live)));
     let kind = if major { Collected::Everything } else { Collected::Young };
     for part in &parts {
         let counters = (part.words, part.scanned);
@@ -89,7 +92,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     shared.note_collection(me, start, major, copied);
     let nursery = {
         let mut policy = lock(&shared.policy);
-        if major {
+        if let Some(live) = live {
+            policy.all_collected(live);
             policy.ageing.all_seen(before.0, old_words(shared));
             nursery
         } else {
@@ -215,6 +219,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
+    use crate::memory::tuning::{EARLY_MAJOR_MAX, EARLY_MAJOR_MIN, EARLY_MAJOR_WORK};
     use term::Word;
     use term::word::Tag;
 
@@ -273,6 +278,24 @@ mod tests {
         spaces.set_limits(None);
         assert_eq!(spaces.major_threshold(), many / 5 * 12);
         assert_eq!(next(spaces.bytes_max(), spaces.bytes_max()), spaces.bytes_max());
+    }
+
+    #[test]
+    fn little_that_is_old_and_dead_is_given_up_after_much_work() {
+        let mut builder = Builder::with(1, None);
+        let worker = builder.node.worker();
+        worker.options.check_heap = false;
+        let list = worker.list(&vec![Word::NIL; EARLY_MAJOR_MIN / 8], Word::NIL);
+        let root = worker.root(list);
+        let old = |builder: &mut Builder| {
+            builder.node.collect(0);
+            builder.node.worker().heap.spaces.old_bytes()
+        };
+        assert!((0..3).any(|_| old(&mut builder) > EARLY_MAJOR_MIN), "the list becomes old");
+        builder.node.worker().take_root(root);
+        assert!(old(&mut builder) > EARLY_MAJOR_MIN, "minor collections keep it");
+        lock(&builder.node.worker().shared.policy).allocated = EARLY_MAJOR_WORK * EARLY_MAJOR_MAX;
+        assert!(old(&mut builder) < EARLY_MAJOR_MIN / 2);
     }
 
     /// What is made in each round is kept for this number of rounds: words made, and copied by minor collections.

@@ -10,6 +10,7 @@
 //! | nearly all of it survives again | survivors go to old space at once ([`Ageing`]) |
 //! | much of it has died by then | nurseries go on growing ([`Ageing`]) |
 //! | a major collection | when old and large objects have doubled, or tripled if the last one found nearly all alive |
+//! | an early one | when they are few and have doubled, and 64 times as many bytes were allocated since the last one |
 //!
 //! Little that is young is copied each time, which costs nothing. In old space one cons of a stream would keep all
 //! later ones alive until a major collection. A program runs out of memory when live data alone exceed the heap
@@ -17,8 +18,9 @@
 
 use crate::coordination::team::Sharers;
 use crate::memory::tuning::{
-    AGAIN_PERCENT, AT_ONCE_COLLECTIONS, GROW_PERCENT, LASTING_PERCENT, NURSERY_MAX, NURSERY_MIN,
-    SHARED_FROM_WORDS, SHARED_FROM_WORDS_IN_TURNS, SHRINK_AFTER, SHRINK_PERCENT, WOKEN_FROM_TIME,
+    AGAIN_PERCENT, AT_ONCE_COLLECTIONS, EARLY_MAJOR_MAX, EARLY_MAJOR_MIN, EARLY_MAJOR_WORK, GROW_PERCENT,
+    LASTING_PERCENT, NURSERY_MAX, NURSERY_MIN, SHARED_FROM_WORDS, SHARED_FROM_WORDS_IN_TURNS, SHRINK_AFTER,
+    SHRINK_PERCENT, WOKEN_FROM_TIME,
 };
 use std::time::Duration;
 
@@ -111,6 +113,9 @@ pub(crate) struct Policy {
     /// next collection is a major one.
     pub(super) major_wanted: bool,
     pub(super) ageing: Ageing,
+    /// Bytes allocated since the last major collection, and bytes in use above which the next may be an early one.
+    pub(super) allocated: usize,
+    early_from: usize,
     /// Words that the last minor collection copied, and how long that took all collectors together: the next one is
     /// expected to be like it.
     pub(super) copied: usize,
@@ -129,9 +134,24 @@ impl Policy {
             quiet_collections: 0,
             major_wanted: false,
             ageing: Ageing::NEW,
+            allocated: 0,
+            early_from: EARLY_MAJOR_MIN,
             copied: 0,
             took: Duration::ZERO,
         }
+    }
+    /// True if an early major collection is due, before which `used` bytes were allocated since the last collection
+    /// and old and large objects take `in_use` bytes. It copies no more than these, so it costs a small part of the
+    /// work since the last one; and a program of which little lives does not fill memory with what became old and
+    /// died (`benches/nrev.kl1`).
+    pub(super) fn early_major_is_due(&mut self, used: usize, in_use: usize) -> bool {
+        self.allocated = self.allocated.saturating_add(used);
+        (self.early_from..EARLY_MAJOR_MAX).contains(&in_use) && self.allocated / EARLY_MAJOR_WORK >= in_use
+    }
+    /// After a major collection that left `live` bytes in use.
+    pub(super) fn all_collected(&mut self, live: usize) {
+        self.allocated = 0;
+        self.early_from = EARLY_MAJOR_MIN.max(2 * live);
     }
 }
 
@@ -242,6 +262,24 @@ mod tests {
             majors += usize::from(std::mem::take(&mut policy.major_wanted));
         }
         (policy.nursery, majors)
+    }
+    #[test]
+    fn an_early_major_collection_comes_after_much_work_while_little_is_old() {
+        // Bytes allocated before it, if old space grows by this part of them.
+        let due_after = |policy: &mut Policy, old: usize, part: usize| {
+            (1..100_000)
+                .find(|&times| policy.early_major_is_due(NURSERY_MIN, old + times * NURSERY_MIN / part))
+        };
+        let mut policy = Policy::new(1);
+        let needed = EARLY_MAJOR_MIN / NURSERY_MIN;
+        assert_eq!(due_after(&mut policy, 0, 2 * EARLY_MAJOR_WORK), Some(2 * EARLY_MAJOR_WORK * needed));
+        // Half of that lives: it has to double again.
+        policy.all_collected(3 * EARLY_MAJOR_MIN / 4);
+        let doubled = due_after(&mut policy, 3 * EARLY_MAJOR_MIN / 4, 2 * EARLY_MAJOR_WORK);
+        assert_eq!(doubled, Some(2 * EARLY_MAJOR_WORK * needed * 3 / 4));
+        // A large structure is made.
+        policy.all_collected(0);
+        assert_eq!(due_after(&mut policy, 0, EARLY_MAJOR_WORK / 2), None);
     }
     #[test]
     fn nurseries_grow_on_where_what_survives_dies_later() {

@@ -17,6 +17,7 @@ mod sizes {
     pub(crate) const NURSERY_MIN: usize = 512 << 10;
     pub(crate) const NURSERY_MAX: usize = 16 << 20;
     pub(crate) const MAJOR_MIN: usize = 64 << 20;
+    pub(crate) const EARLY_MAJOR_MIN: usize = 4 << 20;
     pub(crate) const HALVINGS_MAX: u32 = 13;
     pub(crate) const OTHER_BYTES: usize = 256 << 20;
     pub(crate) const THREAD_BYTES: usize = 68 << 20;
@@ -30,6 +31,7 @@ mod sizes {
     pub(crate) const NURSERY_MIN: usize = 64 << 10;
     pub(crate) const NURSERY_MAX: usize = 128 << 10;
     pub(crate) const MAJOR_MIN: usize = 256 << 10;
+    pub(crate) const EARLY_MAJOR_MIN: usize = 128 << 10;
     pub(crate) const HALVINGS_MAX: u32 = 0;
     pub(crate) const OTHER_BYTES: usize = 4096;
     pub(crate) const THREAD_BYTES: usize = 0;
@@ -99,8 +101,15 @@ pub(crate) const LASTING_PERCENT: usize = 25;
 
 // Major collections (`memory::spaces`).
 
+/// Bytes of old and large objects below which no early major collection is due: a program's data, and a few blocks.
+pub(crate) use sizes::EARLY_MAJOR_MIN;
 /// Bytes of old and large objects below which no major collection is due.
 pub(crate) use sizes::MAJOR_MIN;
+/// Bytes of old and large objects above which none is early: to copy more than that takes memory and a long pause.
+pub(crate) const EARLY_MAJOR_MAX: usize = 4 * EARLY_MAJOR_MIN;
+/// An early one is due after this number of times the bytes in use was allocated. To copy a byte takes about as long
+/// as to allocate a few and use them, so it costs less than a tenth of the time, mostly less than a hundredth.
+pub(crate) const EARLY_MAJOR_WORK: usize = 64;
 /// Percent of what was in use that a major collection finds alive if it came too early: the next one comes when that
 /// has tripled, not doubled.
 pub(crate) const IN_VAIN_PERCENT: usize = 75;
