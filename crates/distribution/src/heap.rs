@@ -3,6 +3,7 @@
 use crate::store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 use fabric::NodeId;
 use num_bigint::{BigInt, Sign};
+use runtime::abroad::Known;
 use runtime::terms::{View, deref};
 use runtime::worker::Worker;
 use term::abi::PredicateId;
@@ -50,9 +51,10 @@ impl Store for Heap<'_> {
     }
     fn look(&self, value: Word) -> Seen {
         match self.worker.view(value) {
-            View::Unbound(variable) => match self.worker.import_of(variable) {
-                Some(import) => Seen::Import(ImportId(import)),
-                None => Seen::Variable { marked: self.worker.marker_of(variable).is_some() },
+            View::Unbound(variable) => match self.worker.known_abroad(variable) {
+                Known::Import(import) => Seen::Import(ImportId(import)),
+                Known::Export(_) => Seen::Variable { marked: true },
+                Known::Nowhere => Seen::Variable { marked: false },
             },
             View::Int(value) => Seen::Int(value),
             View::Atom(atom) => Seen::Atom(atom.0),

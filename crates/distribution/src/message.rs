@@ -345,6 +345,10 @@ impl<'a> Items<'a> {
         }
         if rest.is_empty() { Ok(Items(words)) } else { Err(Malformed("half an item")) }
     }
+    /// Words of this node's own, to be sent: nobody has to check them.
+    pub(crate) fn own(words: &'a [u64]) -> Items<'a> {
+        Items(words)
+    }
     /// Appends an item's words.
     pub fn push(words: &mut Vec<u64>, item: &Item) {
         words.extend([u64::from(item.entry) | if item.cancel.is_some() { CANCELS } else { 0 }, item.weight]);

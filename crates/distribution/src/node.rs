@@ -246,8 +246,11 @@ impl<'a> Reducer<'a> {
 
     /// After a collection of everything that left little room: those who hold much of it are to collect, too.
     fn ask_to_collect<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        if !std::mem::take(&mut self.short) {
+            return;
+        }
         let now = self.seconds(context);
-        if !std::mem::take(&mut self.short) || now < self.asked_to_collect + 1.0 {
+        if now < self.asked_to_collect + 1.0 {
             return;
         }
         self.asked_to_collect = now;

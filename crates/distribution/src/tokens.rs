@@ -44,6 +44,45 @@ pub struct Reference {
     pub identity: Option<StructureId>,
 }
 
+impl Reference {
+    /// The word of a reference of one word is one.
+    #[inline]
+    fn of_word(word: u64) -> Reference {
+        let home = NodeId((word >> NODE_SHIFT) as u32 & (NODES_MAX - 1));
+        Reference {
+            home,
+            entry: (word >> (NODE_SHIFT + NODE_BITS)) as u32,
+            log2: ((word >> WEIGHT_SHIFT) as u8 & 63).checked_sub(1),
+            black: word & BLACK != 0,
+            root: home,
+            depth: 1,
+            identity: None,
+        }
+    }
+    /// Appends its words.
+    #[inline]
+    pub(crate) fn write(&self, words: &mut Vec<u64>) {
+        let Reference { home, entry, log2, black, root, depth, identity } = *self;
+        let rooted = (root, depth) != (home, 1);
+        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+        words.push(
+            REFERENCE
+                | flag(black, BLACK)
+                | flag(rooted, ROOTED)
+                | flag(identity.is_some(), IDENTIFIED)
+                | log2.map_or(0, |log2| u64::from(log2) + 1) << WEIGHT_SHIFT
+                | u64::from(home.0) << NODE_SHIFT
+                | u64::from(entry) << (NODE_SHIFT + NODE_BITS),
+        );
+        if rooted {
+            words.push(u64::from(root.0) | u64::from(depth) << NODE_BITS);
+        }
+        if let Some(StructureId { node, serial }) = identity {
+            words.push(u64::from(node.0) | serial << NODE_BITS);
+        }
+    }
+}
+
 /// A name: an atom's number or text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name<'a> {
@@ -258,7 +297,7 @@ fn write(words: &mut Vec<u64>, token: &Token<'_>) {
             words.extend(text.words);
         }
         Token::Vector(length) => words.push((length as u64) << 3 | VECTOR),
-        Token::Reference(reference) => write_reference(words, &reference),
+        Token::Reference(reference) => reference.write(words),
         Token::Bytes(bytes) => {
             words.push(object(BYTES, bytes.length as u64));
             words.extend(bytes.words);
@@ -277,27 +316,6 @@ fn write(words: &mut Vec<u64>, token: &Token<'_>) {
     }
 }
 
-fn write_reference(words: &mut Vec<u64>, reference: &Reference) {
-    let Reference { home, entry, log2, black, root, depth, identity } = *reference;
-    let rooted = (root, depth) != (home, 1);
-    let flag = |set: bool, bit: u64| if set { bit } else { 0 };
-    words.push(
-        REFERENCE
-            | flag(black, BLACK)
-            | flag(rooted, ROOTED)
-            | flag(identity.is_some(), IDENTIFIED)
-            | log2.map_or(0, |log2| u64::from(log2) + 1) << WEIGHT_SHIFT
-            | u64::from(home.0) << NODE_SHIFT
-            | u64::from(entry) << (NODE_SHIFT + NODE_BITS),
-    );
-    if rooted {
-        words.push(u64::from(root.0) | u64::from(depth) << NODE_BITS);
-    }
-    if let Some(StructureId { node, serial }) = identity {
-        words.push(u64::from(node.0) | serial << NODE_BITS);
-    }
-}
-
 /// The words of a heap that a token takes at most, if it is right, has no parts and is this word alone: the usual case.
 #[inline]
 fn plain(word: u64, nodes: u32) -> Option<usize> {
@@ -313,14 +331,21 @@ fn plain(word: u64, nodes: u32) -> Option<usize> {
 }
 
 /// The first token, and the words behind it.
-#[inline]
+#[inline(always)]
 fn read(words: &[u64]) -> Result<(Token<'_>, &[u64]), Malformed> {
-    match words {
-        [first, rest @ ..] if first & 7 == INT => Ok((Token::Int(*first as i64 >> 3), rest)),
-        _ => read_any(words),
+    // The usual ones, of one word.
+    if let &[first, ref rest @ ..] = words {
+        if first & 7 == INT {
+            return Ok((Token::Int(first as i64 >> 3), rest));
+        }
+        if first & (7 | ROOTED | IDENTIFIED) == REFERENCE {
+            return Ok((Token::Reference(Reference::of_word(first)), rest));
+        }
     }
+    read_any(words)
 }
 
+#[inline(never)]
 fn read_any(words: &[u64]) -> Result<(Token<'_>, &[u64]), Malformed> {
     let (&first, rest) = words.split_first().ok_or(Malformed("a term is missing"))?;
     let upper = first >> 3;
@@ -353,28 +378,25 @@ fn read_reference(first: u64, mut rest: &[u64]) -> Result<(Token<'_>, &[u64]), M
         Ok(word)
     };
     let node = |word: u64| NodeId((word & NODE_MASK) as u32);
-    let home = node(first >> NODE_SHIFT);
-    let log2 = ((first >> WEIGHT_SHIFT) as u8 & 63).checked_sub(1);
-    let (mut root, mut depth, mut identity) = (home, 1, None);
+    let mut reference = Reference::of_word(first);
     if first & ROOTED != 0 {
         let label = word()?;
-        root = node(label);
-        depth = u32::try_from(label >> NODE_BITS).map_err(|_| Malformed("a label that is too deep"))?;
-        if depth < 2 {
+        reference.root = node(label);
+        let depth = u32::try_from(label >> NODE_BITS);
+        reference.depth = depth.map_err(|_| Malformed("a label that is too deep"))?;
+        if reference.depth < 2 {
             return Err(Malformed("a label that is not deep enough"));
         }
     }
     if first & IDENTIFIED != 0 {
         let word = word()?;
-        identity = Some(StructureId { node: node(word), serial: word >> NODE_BITS });
+        reference.identity = Some(StructureId { node: node(word), serial: word >> NODE_BITS });
         if word >> (NODE_BITS + SERIAL_BITS) != 0 {
             return Err(Malformed("an identity that is too large"));
         }
     }
-    let entry = (first >> (NODE_SHIFT + NODE_BITS)) as u32;
-    let black = first & BLACK != 0;
-    debug_assert!(log2.is_none_or(|log2| log2 <= LOG2_MAX));
-    Ok((Token::Reference(Reference { home, entry, log2, black, root, depth, identity }), rest))
+    debug_assert!(reference.log2.is_none_or(|log2| log2 <= LOG2_MAX));
+    Ok((Token::Reference(reference), rest))
 }
 
 fn read_object(kind: u64, value: u64, rest: &[u64]) -> Result<(Token<'_>, &[u64]), Malformed> {

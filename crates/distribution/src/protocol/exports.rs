@@ -230,7 +230,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         match self.store.look(value) {
             Seen::Int(value) => words.push(Token::of_int(value)),
             Seen::Atom(atom) if self.store.text(atom).is_none() => words.push(Token::of_atom(atom)),
-            seen @ Seen::Variable { .. } => Token::Reference(self.refer(value, &seen, way)).write(words),
+            seen @ Seen::Variable { .. } => self.refer(value, &seen, way).write(words),
             _ => self.put_other(words, value, levels, way),
         }
     }

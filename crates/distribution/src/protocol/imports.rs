@@ -7,6 +7,7 @@ use crate::store::{ExportId, ImportId, Shape, Store, StructureId};
 use crate::tokens::{Name, Reference, Token, Tokens};
 use fabric::NodeId;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
 /// A reference to a term of another node.
@@ -38,8 +39,74 @@ pub(crate) struct Import {
 pub(crate) struct Imports {
     entries: Vec<(u32, Option<Import>)>,
     free: Vec<u32>,
-    /// Black imports that are not dead, by home and entry.
-    keys: FxHashMap<(NodeId, u32), ImportId>,
+    /// Black imports that are not dead.
+    keys: Keys,
+}
+
+/// Imports by home and entry. Entries are small numbers where little is exported at a time: most are places in a list
+/// of their home's, and all lists together have at most [`PLACES`] for each import that there was at one time. The
+/// others are hashed. A home and entry is in one of both.
+#[derive(Clone, Debug, Default)]
+struct Keys {
+    /// By home and then by entry: the import's number and 1, or 0.
+    lists: Vec<Vec<u32>>,
+    places: usize,
+    hashed: FxHashMap<(NodeId, u32), ImportId>,
+}
+
+/// See [`Keys`].
+const PLACES: usize = 8;
+/// Places that there may be in any case.
+const PLACES_MIN: usize = 4096;
+
+impl Keys {
+    fn get(&self, home: NodeId, entry: u32) -> Option<ImportId> {
+        match self.lists.get(home.0 as usize).and_then(|list| list.get(entry as usize)) {
+            Some(&number) if number > 0 => Some(ImportId(number - 1)),
+            _ if self.hashed.is_empty() => None,
+            _ => self.hashed.get(&(home, entry)).copied(),
+        }
+    }
+    /// Notes an import, one of `most`, instead of what had this home and entry before.
+    fn set(&mut self, home: NodeId, entry: u32, import: ImportId, most: usize) {
+        match self.place(home, entry, most) {
+            Some(place) => *place = import.0 + 1,
+            None => {
+                self.hashed.insert((home, entry), import);
+                return;
+            }
+        }
+        if !self.hashed.is_empty() {
+            self.hashed.remove(&(home, entry));
+        }
+    }
+    /// The place of an entry, made if there may be so many.
+    fn place(&mut self, home: NodeId, entry: u32, most: usize) -> Option<&mut u32> {
+        let (home, entry) = (home.0 as usize, entry as usize);
+        let length = self.lists.get(home).map_or(0, Vec::len);
+        if entry >= length {
+            let places = self.places + (entry - length) + 1;
+            if places > PLACES_MIN + PLACES * most {
+                return None;
+            }
+            if self.lists.len() <= home {
+                self.lists.resize_with(home + 1, Vec::new);
+            }
+            self.lists[home].resize(entry + 1, 0);
+            self.places = places;
+        }
+        Some(&mut self.lists[home][entry])
+    }
+    /// Forgets an import, if it is the one that is noted.
+    fn remove(&mut self, home: NodeId, entry: u32, import: ImportId) {
+        if let Some(place) = self.lists.get_mut(home.0 as usize).and_then(|list| list.get_mut(entry as usize))
+            && *place == import.0 + 1
+        {
+            *place = 0;
+        } else if !self.hashed.is_empty() && self.hashed.get(&(home, entry)) == Some(&import) {
+            self.hashed.remove(&(home, entry));
+        }
+    }
 }
 
 impl Hash for Imports {
@@ -48,7 +115,7 @@ impl Hash for Imports {
         (&self.entries, &self.free).hash(state);
         for (number, (_, entry)) in self.entries.iter().enumerate() {
             if let Some(Import { home, entry, .. }) = entry {
-                (self.keys.get(&(*home, *entry)) == Some(&ImportId(number as u32))).hash(state);
+                (self.keys.get(*home, *entry) == Some(ImportId(number as u32))).hash(state);
             }
         }
     }
@@ -84,7 +151,7 @@ impl Imports {
         });
         self.entries[number as usize].1 = Some(import);
         if black {
-            self.keys.insert((import.home, import.entry), ImportId(number));
+            self.keys.set(import.home, import.entry, ImportId(number), self.entries.len());
         }
         ImportId(number)
     }
@@ -93,14 +160,12 @@ impl Imports {
         let Some(Import { home, entry, .. }) = entry.take() else { return };
         *serial = serial.wrapping_add(1);
         self.free.push(import.0);
-        if self.keys.get(&(home, entry)) == Some(&import) {
-            self.keys.remove(&(home, entry));
-        }
+        self.keys.remove(home, entry, import);
     }
 }
 
-/// Terms that there is room for at once.
-const SEVERAL: usize = 16;
+/// The terms of a message: a goal's few arguments most often.
+pub(super) type Terms<V> = SmallVec<[V; 8]>;
 
 /// A term whose parts are not all there.
 struct Open<'a> {
@@ -115,13 +180,12 @@ impl<S: Store, P: Post> With<'_, S, P> {
         from: NodeId,
         tokens: Tokens<'_>,
         chunk: u8,
-    ) -> Result<Vec<S::Value>, Fault> {
+    ) -> Result<Terms<S::Value>, Fault> {
         self.protocol.rest = None;
         self.store.room(tokens.room()).map_err(|_| Fault::Full)?;
         let unknown = Fault::Violation { from, what: "an atom, predicate or module that does not exist" };
         let (mut open, mut scratch) = (Vec::<Open<'_>>::new(), Vec::new());
-        // A goal's arguments most often.
-        let mut values = Vec::with_capacity(tokens.words().len().min(SEVERAL));
+        let mut values = Terms::new();
         for token in tokens {
             let missing = token.parts();
             if missing > 0 {
@@ -204,7 +268,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return Ok(copy);
         }
         if black
-            && let Some(&import) = self.protocol.imports.keys.get(&(home, entry))
+            && let Some(import) = self.protocol.imports.keys.get(home, entry)
             && let Some(cell) = self.store.cell(import)
         {
             self.add_weight(import, weight);
@@ -247,5 +311,49 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 self.release(home, item);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_has_the_import_that_was_set_last_in_a_list_or_hashed() {
+        let mut keys = Keys::default();
+        let far = u32::MAX;
+        for (number, entry) in [0, 7, far, 7, far, PLACES_MIN as u32].into_iter().enumerate() {
+            keys.set(NodeId(3), entry, ImportId(number as u32), 1);
+            assert_eq!(keys.get(NodeId(3), entry), Some(ImportId(number as u32)));
+        }
+        assert_eq!([keys.get(NodeId(3), 8), keys.get(NodeId(2), 7), keys.get(NodeId(9), far)], [None; 3]);
+        // Whoever is no longer noted changes nothing.
+        keys.remove(NodeId(3), 7, ImportId(1));
+        keys.remove(NodeId(3), far, ImportId(2));
+        assert_eq!(
+            [7, far].map(|entry| keys.get(NodeId(3), entry)),
+            [3, 4].map(|number| Some(ImportId(number)))
+        );
+        keys.remove(NodeId(3), 7, ImportId(3));
+        keys.remove(NodeId(3), far, ImportId(4));
+        assert_eq!([7, far].map(|entry| keys.get(NodeId(3), entry)), [None; 2]);
+    }
+
+    #[test]
+    fn lists_stay_in_proportion_to_imports_and_take_over_what_was_hashed() {
+        let mut keys = Keys::default();
+        let entry = PLACES_MIN as u32 + 10;
+        keys.set(NodeId(0), entry, ImportId(5), 1);
+        assert_eq!((keys.places, keys.hashed.len()), (0, 1));
+        for home in 0..1000 {
+            keys.set(NodeId(home), 999, ImportId(home), 1000);
+        }
+        assert!(keys.places <= PLACES_MIN + PLACES * 1000, "{}", keys.places);
+        assert!((0..1000).all(|home| keys.get(NodeId(home), 999) == Some(ImportId(home))));
+        // There are more imports now.
+        keys.set(NodeId(0), entry, ImportId(6), 1_000_000);
+        assert_eq!(keys.get(NodeId(0), entry), Some(ImportId(6)));
+        keys.remove(NodeId(0), entry, ImportId(6));
+        assert_eq!(keys.get(NodeId(0), entry), None);
     }
 }

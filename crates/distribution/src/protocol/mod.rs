@@ -20,6 +20,7 @@ mod cycles;
 mod exports;
 mod imports;
 mod receive;
+mod releases;
 #[cfg(test)]
 mod tests;
 
@@ -29,9 +30,9 @@ pub use exports::DEPTHS;
 use exports::{Export, Exports};
 use fabric::NodeId;
 use imports::{Import, Imports};
+use releases::Releases;
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -188,8 +189,7 @@ pub struct Protocol {
     options: Options,
     exports: Exports,
     imports: Imports,
-    /// Words of items for each node that has any, and how many items.
-    releases: BTreeMap<NodeId, (usize, Vec<u64>)>,
+    releases: Releases,
     /// The next structure identity.
     identity: u64,
     sent: [u64; KINDS.len()],
@@ -239,7 +239,7 @@ impl Protocol {
             options,
             exports: Exports::default(),
             imports: Imports::default(),
-            releases: BTreeMap::new(),
+            releases: Releases::default(),
             identity: 0,
             sent: [0; KINDS.len()],
             gifts: 0,
@@ -419,8 +419,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// Sends the releases that were kept for a batch. A node that does not call this before it rests keeps entries of
     /// others alive.
     pub fn flush(&mut self) {
-        while let Some((to, (_, words))) = self.protocol.releases.pop_first() {
-            self.send_releases(to, &words);
+        while let Some(to) = self.protocol.releases.first() {
+            self.send_releases(to);
         }
     }
 
@@ -434,20 +434,17 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Keeps an item for the next batch. Never too late: weight that comes back later only keeps an entry alive.
     fn release(&mut self, to: NodeId, item: Item) {
-        let (count, words) = self.protocol.releases.entry(to).or_default();
-        Items::push(words, &item);
-        *count += 1;
         self.protocol.released += 1;
-        if *count >= self.protocol.options.batch
-            && let Some((_, words)) = self.protocol.releases.remove(&to)
-        {
-            self.send_releases(to, &words);
+        if self.protocol.releases.add(to, &item) >= self.protocol.options.batch {
+            self.send_releases(to);
         }
     }
 
-    fn send_releases(&mut self, to: NodeId, words: &[u64]) {
-        let items = Items::new(words, self.protocol.options.nodes).expect("items of this node's own");
-        self.send(to, Message::Release { items });
+    fn send_releases(&mut self, to: NodeId) {
+        let words = self.protocol.releases.take(to);
+        debug_assert!(Items::new(&words, self.protocol.options.nodes).is_ok());
+        self.send(to, Message::Release { items: Items::own(&words) });
+        self.protocol.releases.give_back(to, words);
     }
 
     /// Sends a `Read` for an import.

@@ -4,6 +4,7 @@
 //! Invariant E6: generated code passes the address of the `WorkerAbi` of a live [`Worker`] (R1) that nobody else uses
 //! meanwhile, and has stored what the helper's description says (C2).
 
+use crate::goals::abroad::Words;
 use crate::goals::calls::{FEW_ARGUMENTS, missing};
 use crate::goals::runtime_predicates::target_priority;
 use crate::memory::ranges::{at, read};
@@ -339,7 +340,7 @@ fn top_predicate(worker: &Worker) -> PredicateId {
 }
 
 /// Takes the goal on top of the stack.
-fn pop_goal(worker: &mut Worker) -> (PredicateId, Vec<Word>) {
+fn pop_goal(worker: &mut Worker) -> (PredicateId, Words) {
     let top = worker.abi.goals as usize - 8;
     let predicate = PredicateId::of_goal_word(read(top));
     let arity = worker.predicates.arity(predicate);

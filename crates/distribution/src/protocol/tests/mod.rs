@@ -30,10 +30,10 @@ impl Protocol {
     }
     fn releases(&self) -> impl Iterator<Item = (NodeId, Items<'_>)> {
         let items = |words| Items::new(words, self.options.nodes).expect("items");
-        self.releases.iter().map(move |(&to, (_, words))| (to, items(words)))
+        self.releases.iter().map(move |(to, words)| (to, items(words)))
     }
     fn has_releases(&self) -> bool {
-        !self.releases.is_empty()
+        self.releases.first().is_some()
     }
 }
 

@@ -30,6 +30,7 @@
 
 mod far;
 mod identities;
+mod known;
 mod look;
 #[cfg(all(test, models))]
 mod models;
@@ -38,8 +39,10 @@ pub(crate) mod state;
 mod tests;
 
 pub use crate::goals::abroad::far::FAR;
+pub use crate::goals::abroad::known::Known;
 pub use crate::goals::abroad::state::Words;
 
+use crate::goals::abroad::known::number_in;
 use crate::goals::abroad::state::{Abroad, Import, Item, Kind, place};
 use crate::goals::state::SystemGoals;
 use crate::goals::suspend::{RESUMED, record_class};
@@ -110,19 +113,6 @@ pub enum Outward {
 
 fn argument(record: usize, index: usize) -> Word {
     read(record + 8 * (SUSPENSION_ARGS + index))
-}
-
-/// The number in the newest record of this predicate in a list of records.
-fn number_in(mut list: Word, predicate: PredicateId) -> Option<u32> {
-    while list.tag() == Tag::Var && list != UNBOUND {
-        let record = list.address();
-        let own = record_class(record) != layout::HOOK;
-        if own && read(record + 8 * SUSPENSION_PREDICATE) == predicate.goal_word() {
-            return Some(argument(record, 1).as_int() as u32);
-        }
-        list = read(record + 8 * SUSPENSION_NEXT);
-    }
-    None
 }
 
 /// Y5: whether anything else waits for the variable of an import's record.
@@ -459,31 +449,6 @@ impl Worker {
         if let Some((owner, variable_there)) = foreign {
             self.post_unify_first(owner, variable_there, variable);
         }
-    }
-    /// The export of the newest marker of a variable.
-    pub fn marker_of(&self, variable: Word) -> Option<u32> {
-        self.outward_record(deref(variable), self.system_goals.exported)
-    }
-    /// The import that an unbound variable stands for.
-    pub fn import_of(&self, variable: Word) -> Option<u32> {
-        self.outward_record(deref(variable), self.system_goals.external)
-    }
-    fn outward_record(&self, variable: Word, predicate: PredicateId) -> Option<u32> {
-        if variable.tag() != Tag::Ref {
-            return None;
-        }
-        loop {
-            let content = read(variable.address());
-            let found = number_in(content, predicate);
-            // The records may be another goal's once a worker has bound the variable.
-            if read(variable.address()) == content {
-                return found;
-            }
-        }
-    }
-    /// Whether a variable is an import or marked.
-    pub(crate) fn is_abroad(&self, variable: Word) -> bool {
-        self.options.nodes > 1 && (self.import_of(variable).is_some() || self.marker_of(variable).is_some())
     }
     /// A new variable that stands for the import of this number, which nobody reads yet.
     pub fn import(&mut self, import: u32) -> Word {
