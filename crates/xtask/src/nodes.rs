@@ -4,6 +4,9 @@
 
 use crate::bench::{build_fifth, cargo, finished, libraries, measured, with_library};
 use anyhow::{Context, bail};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,8 +48,29 @@ impl Figures {
         let low = self.0.iter().copied().fold(f64::INFINITY, f64::min);
         let high = self.0.iter().copied().fold(0.0, f64::max);
         let figure = format!("{:.3} {unit}", self.median());
+        progress("");
         println!("  {what:<44} {figure:>14} ({low:.3} to {high:.3})  {aim}");
     }
+}
+
+/// On a terminal, in a line that the next one replaces: what runs.
+fn progress(what: &str) {
+    if stderr().is_terminal() {
+        eprint!("\r\x1b[K{what}");
+    }
+}
+
+/// Does something with one processor for this process and those that it starts.
+fn on_one_processor<R>(act: impl FnOnce() -> anyhow::Result<R>) -> anyhow::Result<R> {
+    let own = Pid::from_raw(0);
+    let all = sched_getaffinity(own)?;
+    let first = (0..CpuSet::count()).find(|&number| all.is_set(number).unwrap_or(false));
+    let mut one = CpuSet::new();
+    one.set(first.context("no processor")?)?;
+    sched_setaffinity(own, &one)?;
+    let result = act();
+    sched_setaffinity(own, &all)?;
+    result
 }
 
 /// Builds, measures, reports.
@@ -69,6 +93,7 @@ pub(crate) fn run(root: &Path, rounds: usize) -> anyhow::Result<()> {
     place.talk(rounds)?;
     place.memory()?;
     for library in libraries() {
+        progress(&format!("fifth with {library} is built"));
         finished(with_library(root, library).args([
             "build",
             "--release",
@@ -80,6 +105,7 @@ pub(crate) fn run(root: &Path, rounds: usize) -> anyhow::Result<()> {
         ]))?;
         let fifth = root.join(format!("target/{library}/release/fifth"));
         let place = Place { root, fifth, library: Some(library) };
+        progress("");
         println!("processes under {library}");
         for search in SEARCHES {
             let [mut two, mut ratio] = [(); 2].map(|()| Figures::default());
@@ -122,6 +148,7 @@ impl Place<'_> {
     }
     fn run(&self, nodes: u32, program: &str) -> anyhow::Result<Said> {
         let command = self.command(nodes, program);
+        progress(&command.join(" "));
         let mut run = Command::new(&command[0]);
         run.args(&command[1..]).env("OMPI_MCA_mpi_yield_when_idle", "0");
         run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -139,6 +166,7 @@ impl Place<'_> {
     }
     /// Microseconds that a message takes one way between handlers of the machine layer.
     fn ping(&self) -> anyhow::Result<f64> {
+        progress("messages of the machine layer");
         let mut bench = match self.library {
             None => cargo(),
             Some(library) => with_library(self.root, library),
@@ -157,8 +185,8 @@ impl Place<'_> {
     }
     /// What messages between two nodes cost.
     fn talk(&self, rounds: usize) -> anyhow::Result<()> {
-        let [mut ping, mut read, mut ratio, mut throw, mut work] = [(); 5].map(|()| Figures::default());
-        let [mut stream, mut places] = [(); 2].map(|()| Figures::default());
+        let [mut ping, mut read, mut ratio, mut throw] = [(); 4].map(|()| Figures::default());
+        let [mut work, mut alone, mut stream, mut places] = [(); 4].map(|()| Figures::default());
         // Built before it is measured.
         self.ping()?;
         for _ in 0..rounds {
@@ -170,7 +198,12 @@ impl Place<'_> {
             let said = self.run(2, "throw")?;
             throw.0.push(said.microseconds / THROWS);
             // A process knows its own time only.
-            work.0.extend(said.milliseconds.filter(|_| self.library.is_none()).map(|ms| ms * 1e3 / THROWS));
+            if self.library.is_none() {
+                let both = on_one_processor(|| self.run(2, "throw"))?;
+                for (figures, said) in [(&mut work, said), (&mut alone, both)] {
+                    figures.0.extend(said.milliseconds.map(|ms| ms * 1e3 / THROWS));
+                }
+            }
             stream.0.push(ELEMENTS / self.run(2, "stream")?.microseconds);
             places.0.push(ELEMENTS / self.run(2, "places")?.microseconds);
         }
@@ -179,7 +212,8 @@ impl Place<'_> {
         ratio.show("", "times that", "aim: 3");
         throw.show("a goal with an atom and two variables", "us", "");
         if !work.0.is_empty() {
-            work.show("its processor time, waiting counted", "us", "aim: 1");
+            work.show("its processor time, waiting counted", "us", "");
+            alone.show("both nodes' on one processor: nothing waits", "us", "aim: 1");
         }
         stream.show("integers through 1,024 demands", "M/s", "aim: 5");
         places.show("integers through 1,024 places", "M/s", "aim: 5");
@@ -189,9 +223,11 @@ impl Place<'_> {
     fn memory(&self) -> anyhow::Result<()> {
         for program in ["stream", "places"] {
             let long = self.command(2, program);
+            progress(&format!("the memory of {program}"));
             let short = [&long[..], &["--".into(), "short".into()]].concat();
             let [short, long] = [short, long].map(|command| measured(&command));
             let [short, long] = [short?.peak_kib, long?.peak_kib].map(|kib| kib as f64 / 1024.0);
+            progress("");
             println!("  peak memory of {program:<29} {long:>11.1} MB (a tenth of it: {short:.1})");
         }
         Ok(())
