@@ -1,8 +1,7 @@
 //! The native predicates of module `array`. `library/array.kl1` has the rest.
 
 use crate::kernels::Kernel;
-use crate::memory::{Array, Arrays};
-use dsm::WORD;
+use crate::memory::{Array, Arrays, refusal};
 use runtime::builtins::{describe, error, index, integer, known, list_items, out_of_range, wrong};
 use runtime::native::{Native, Outcome, Run, Seat};
 use runtime::outcome::ErrorKind;
@@ -19,8 +18,9 @@ const SIZE_MAX: i64 = 1 << 32;
 
 type Answer<T> = Result<T, Outcome>;
 
-/// All of them.
-pub fn natives() -> Vec<Native> {
+/// All of them. `have_copies`: of several nodes each has copies of pages, which its first worker has.
+pub fn natives(have_copies: bool) -> Vec<Native> {
+    let seat = if have_copies { Seat::First } else { Seat::Any };
     let rows: [(&str, &str, Place, Run); 9] = [
         ("new", "oi", Place::Method, new),
         ("size", "io", Place::Method, size),
@@ -42,18 +42,13 @@ pub fn natives() -> Vec<Native> {
         },
         run,
         process: None,
-        seat: Seat::Any,
+        seat,
     };
     rows.map(native).into()
 }
 
 fn done(answer: Answer<()>) -> Outcome {
     answer.err().unwrap_or(Outcome::Done)
-}
-
-/// What is wrong with the memory.
-pub(crate) fn refused(reason: String) -> Outcome {
-    error(ErrorKind::Other, format!("arrays: {reason}"))
 }
 
 /// An array argument.
@@ -65,13 +60,13 @@ pub(crate) fn array(worker: &mut Worker, position: usize, word: Word) -> Answer<
     if worker.atoms.text(name) != NAME.as_bytes() {
         return Err(wrong(worker, position, "an array", word));
     }
-    let arrays = Arrays::of_worker(worker).map_err(refused)?;
+    let arrays = Arrays::of_worker(worker).map_err(refusal)?;
     let parts = [0, 1].map(|part| worker.arg(word, part));
     let [first, size] = [known(parts[0])?, known(parts[1])?]
         .map(|part| worker.small(part).and_then(|number| usize::try_from(number).ok()));
     if let (Some(first), Some(size)) = (first, size) {
         let array = Array { first, size };
-        if array.is_inside(arrays.common().map_err(refused)?) {
+        if array.is_inside(arrays.common().map_err(refusal)?) {
             return Ok((array, arrays));
         }
     }
@@ -87,8 +82,8 @@ fn term(worker: &mut Worker, array: Array) -> Word {
 /// A new array of SIZE zeros.
 fn make(worker: &mut Worker, size: usize) -> Answer<(Array, Arrays)> {
     worker.ensure(size + 8)?;
-    let arrays = Arrays::of_worker(worker).map_err(refused)?;
-    let array = arrays.allocate(size, worker.keep(size * WORD)).map_err(refused)?;
+    let arrays = Arrays::of_worker(worker).map_err(refusal)?;
+    let array = arrays.allocate(worker, size)?;
     Ok((array, arrays))
 }
 
@@ -124,7 +119,8 @@ fn from_list(worker: &mut Worker, list: Word) -> Answer<Word> {
         floats.push(float);
     }
     let (array, arrays) = make(worker, floats.len())?;
-    let common = arrays.common().map_err(refused)?;
+    arrays.touch(worker, &[array.part(0, array.size, true)])?;
+    let common = arrays.common().map_err(refusal)?;
     for (index, float) in floats.iter().enumerate() {
         array.element(common, index).store(float.to_bits(), Ordering::Release);
     }
@@ -145,7 +141,8 @@ fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
     done((|| {
         let (array, arrays) = array(worker, 1, inputs[0])?;
         let index = index(worker, 2, inputs[1], array.size)?;
-        let bits = array.element(arrays.common().map_err(refused)?, index).load(Ordering::Acquire);
+        arrays.touch(worker, &[array.part(index, 1, false)])?;
+        let bits = array.element(arrays.common().map_err(refusal)?, index).load(Ordering::Acquire);
         outputs[0] = worker.float(f64::from_bits(bits));
         Ok(())
     })())
@@ -158,7 +155,8 @@ fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
         let index = index(worker, 2, inputs[1], array.size)?;
         let float = known(inputs[2])?;
         let float = worker.float_value(float).ok_or_else(|| wrong(worker, 3, "a float", float))?;
-        array.element(arrays.common().map_err(refused)?, index).store(float.to_bits(), Ordering::Release);
+        arrays.touch(worker, &[array.part(index, 1, true)])?;
+        array.element(arrays.common().map_err(refusal)?, index).store(float.to_bits(), Ordering::Release);
         outputs[0] = inputs[0];
         Ok(())
     })())
@@ -170,7 +168,8 @@ fn elements(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outco
         let (array, arrays) = array(worker, 1, inputs[0])?;
         // A cons and a float each.
         worker.ensure(4 * array.size + 8)?;
-        let common = arrays.common().map_err(refused)?;
+        arrays.touch(worker, &[array.part(0, array.size, false)])?;
+        let common = arrays.common().map_err(refusal)?;
         let mut items = Vec::with_capacity(array.size);
         for index in 0..array.size {
             let bits = array.element(common, index).load(Ordering::Acquire);
@@ -219,8 +218,7 @@ fn part(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
         let phase = index(worker, 2, inputs[1], kernel.phases())?;
         let parts = index(worker, 4, inputs[3], 1 << 20)?;
         let part = index(worker, 3, inputs[2], parts)?;
-        let common = arrays.common().map_err(refused)?;
-        kernel.run(worker, common, phase, (part as u32, parts as u32))?;
+        kernel.run(worker, &arrays, phase, (part as u32, parts as u32))?;
         outputs[0] = Word::NIL;
         Ok(())
     })())

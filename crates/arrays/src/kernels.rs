@@ -1,7 +1,8 @@
 //! The kernels of [`dsm`] over arrays: each is a sequence of phases, and each phase is done in parts, by any node.
 
 use crate::builtins::{array, unfit};
-use crate::memory::{Array, Arrays};
+use crate::distant::Work;
+use crate::memory::{Array, Arrays, refusal};
 use dsm::fault::Common;
 use dsm::kernels::fft::Fft;
 use dsm::kernels::lu::Lu;
@@ -18,6 +19,7 @@ use std::task::{Context, Poll, Waker};
 use term::Word;
 
 /// What is computed.
+#[derive(Clone, Copy)]
 enum Plan {
     Matmul(Matmul),
     Fft(Fft),
@@ -130,23 +132,68 @@ impl Kernel {
             Plan::Lu(lu) => lu.phases(),
         }
     }
-    /// Does a part of a phase. An error if the run ends before.
+    /// Does a part of a phase, or what is left of it. It may wait, and the run may end before.
     pub(crate) fn run(
-        &self,
-        worker: &Worker,
-        common: &Common,
+        self,
+        worker: &mut Worker,
+        arrays: &Arrays,
         phase: usize,
         (node, nodes): (u32, u32),
-    ) -> Result<(), Box<ProgramError>> {
-        let memory = Part { kernel: self, common, worker, node, nodes, ended: RefCell::new(Ok(())) };
-        let waits = match &self.plan {
-            Plan::Matmul(plan) => waits(plan.multiply(&memory)),
-            Plan::Fft(plan) => waits(plan.phase(&memory, phase)),
-            Plan::Lu(plan) => waits(plan.phase(&memory, phase)),
-        };
+    ) -> Result<(), Outcome> {
+        let common = arrays.common().map_err(refusal)?;
+        if arrays.have_copies() {
+            return self.go_on(worker, arrays, phase, (node, nodes));
+        }
+        let Kernel { plan, places } = &self;
+        let memory = Part { places, common, worker, node, nodes, ended: RefCell::new(Ok(())) };
+        let waits = waits(plan.part(&memory, phase));
         let ended = memory.ended.into_inner();
         assert!(!waits || ended.is_err(), "a part of a phase waits for nothing but the end of the run");
-        ended
+        Ok(ended?)
+    }
+    /// The same where it may wait for pages.
+    fn go_on(
+        self,
+        worker: &mut Worker,
+        arrays: &Arrays,
+        phase: usize,
+        (node, nodes): (u32, u32),
+    ) -> Result<(), Outcome> {
+        worker.may_go_on(0)?;
+        let known = self.known(phase, (node, nodes));
+        let begun = arrays.distant().and_then(|mut distant| distant.take(&known));
+        let mut work = begun.unwrap_or_else(|| {
+            let Kernel { plan, places } = self;
+            let memory = DistantPart { places, arrays: arrays.clone(), node, nodes };
+            let work: Work = Box::pin(async move { plan.part(&memory, phase).await });
+            work
+        });
+        if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            return Ok(());
+        }
+        let mut distant = arrays.distant().expect("it has copies");
+        Err(distant.put_back(worker, known, work))
+    }
+    /// What makes a part what it is.
+    fn known(&self, phase: usize, (node, nodes): (u32, u32)) -> Vec<u64> {
+        let plan = match self.plan {
+            Plan::Matmul(Matmul { n }) => [0, n, 0],
+            Plan::Fft(Fft { side, inverse }) => [1, side, inverse.into()],
+            Plan::Lu(Lu { n, block }) => [2, n, block],
+        };
+        let part = [phase, node as usize, nodes as usize];
+        let places = self.places.iter().map(|(_, array)| array.first);
+        plan.into_iter().chain(part).chain(places).map(|number| number as u64).collect()
+    }
+}
+
+impl Plan {
+    async fn part<M: Memory>(&self, memory: &M, phase: usize) {
+        match self {
+            Plan::Matmul(plan) => plan.multiply(memory).await,
+            Plan::Fft(plan) => plan.phase(memory, phase).await,
+            Plan::Lu(plan) => plan.phase(memory, phase).await,
+        }
     }
 }
 
@@ -155,9 +202,17 @@ fn waits(work: impl Future<Output = ()>) -> bool {
     pin!(work).poll(&mut Context::from_waker(Waker::noop())) == Poll::Pending
 }
 
+/// Where the words of a plan are.
+fn place(places: &[(usize, Array)], each: &Use) -> Use {
+    let inside =
+        |(from, array): &&(usize, Array)| *from <= each.first && each.first + each.words <= from + array.size;
+    let (from, array) = places.iter().find(inside).expect("plans know the sizes of their arrays");
+    Use { first: array.first + each.first - from, ..*each }
+}
+
 /// What a kernel sees of the arrays: a part of a phase has no barriers and locks.
 struct Part<'a> {
-    kernel: &'a Kernel,
+    places: &'a [(usize, Array)],
     common: &'a Common,
     worker: &'a Worker,
     node: u32,
@@ -165,16 +220,12 @@ struct Part<'a> {
     ended: RefCell<Result<(), Box<ProgramError>>>,
 }
 
-impl Part<'_> {
-    /// Where the words of a plan are.
-    fn place(&self, each: &Use) -> Use {
-        let inside = |(from, array): &&(usize, Array)| {
-            *from <= each.first && each.first + each.words <= from + array.size
-        };
-        let (from, array) =
-            self.kernel.places.iter().find(inside).expect("plans know the sizes of their arrays");
-        Use { first: array.first + each.first - from, ..*each }
-    }
+/// The same where it may wait, and others reduce meanwhile.
+struct DistantPart {
+    places: Vec<(usize, Array)>,
+    arrays: Arrays,
+    node: u32,
+    nodes: u32,
 }
 
 impl Memory for Part<'_> {
@@ -190,8 +241,32 @@ impl Memory for Part<'_> {
             *self.ended.borrow_mut() = Err(ended);
             return std::future::pending().await;
         }
-        let uses: Vec<Use> = uses.iter().map(|each| self.place(each)).collect();
+        let uses: Vec<Use> = uses.iter().map(|each| place(self.places, each)).collect();
         self.common.with(&uses, f)
+    }
+    async fn barrier(&self) {
+        unreachable!("a part of a phase has no barrier");
+    }
+    async fn lock(&self, _: u32) {
+        unreachable!("a part of a phase has no lock");
+    }
+    async fn unlock(&self, _: u32) {
+        unreachable!("a part of a phase has no lock");
+    }
+    fn spend(&self, _: u64) {}
+}
+
+impl Memory for DistantPart {
+    fn node(&self) -> u32 {
+        self.node
+    }
+    fn nodes(&self) -> u32 {
+        self.nodes
+    }
+    async fn with<R>(&self, uses: &[Use], f: impl FnOnce(&mut [View<'_>]) -> R) -> R {
+        let uses: Vec<Use> = uses.iter().map(|each| place(&self.places, each)).collect();
+        std::future::poll_fn(|_| self.arrays.reach(&uses)).await;
+        self.arrays.common().expect("a node that has copies has memory").with(&uses, f)
     }
     async fn barrier(&self) {
         unreachable!("a part of a phase has no barrier");

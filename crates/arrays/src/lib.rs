@@ -6,6 +6,10 @@
 //! has written. What a node wrote before it bound a variable, another node reads after it has seen the value: a message
 //! between nodes is a release and an acquire. So programs need neither locks nor barriers.
 //!
+//! Nodes that do not have one memory have copies of its pages ([`dsm::Asked`]). A goal that touches a page which is
+//! missing waits until that has come ([`distant`]), as for a variable; the node reduces others meanwhile and answers
+//! other nodes. So nothing faults, and no node waits for another in the middle of something.
+//!
 //! Invariants:
 //! - A1 Each access is inside the memory, whatever a term says: a term that is made up reads and writes floats of other
 //!   arrays at worst.
@@ -14,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod builtins;
+mod distant;
 mod kernels;
 mod memory;
 

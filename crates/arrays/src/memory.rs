@@ -1,28 +1,37 @@
 //! Where arrays are, and which places are free.
 
-use dsm::WORD;
+use crate::distant::Distant;
 use dsm::fault::Common;
+use dsm::{Use, WORD};
+use fabric::NodeId;
+use runtime::builtins::error;
+use runtime::native::Outcome;
 use runtime::node::Node;
+use runtime::outcome::ErrorKind;
 use runtime::worker::{Kept, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Poll;
 
-/// Bytes of the file that [`Arrays::of`] takes: address space, of which only what arrays need gets memory.
+/// Bytes of the file that [`Arrays::of`] takes, and of all nodes that have copies: address space, of which only what
+/// arrays need gets memory.
 pub const FILE_BYTES: u64 = 64 << 30;
 /// If the system refuses more address space than this, there are no arrays.
 const LEAST_BYTES: u64 = 16 << 20;
 
-/// The memory of all arrays of a run, for the nodes of this process.
+/// The memory of all arrays of a run, for the nodes of this process; if they have copies of its pages, for one of them.
 #[derive(Clone, Default)]
 pub struct Arrays(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     /// Made when somebody wants an array. The error says what to do.
-    common: OnceLock<Result<Common, String>>,
+    common: OnceLock<Result<Arc<Common>, String>>,
+    /// Of a node that has copies of pages.
+    distant: Option<Arc<Mutex<Distant>>>,
     places: Mutex<Places>,
 }
 
@@ -49,7 +58,7 @@ impl Arrays {
     /// Of nodes that are processes of one host: they have this file in common, [`FILE_BYTES`] zeros at first.
     pub fn of(file: OwnedFd) -> Arrays {
         let arrays = Arrays::default();
-        let common = Common::of(file, FILE_BYTES as usize).map_err(|error| refused(&error));
+        let common = Common::of(file, FILE_BYTES as usize).map(Arc::new).map_err(|error| refused(&error));
         arrays.0.common.get_or_init(|| common);
         arrays
     }
@@ -59,9 +68,38 @@ impl Arrays {
         arrays.0.common.get_or_init(|| Err(reason.into()));
         arrays
     }
+    /// Of one of several nodes that send each other pages: each has copies of those that it needs.
+    pub fn of_copies(node: u32, nodes: u32) -> Arrays {
+        match Distant::new(NodeId(node), nodes, FILE_BYTES) {
+            Ok(distant) => {
+                let common = OnceLock::from(Ok(distant.common().clone()));
+                let distant = Some(Arc::new(Mutex::new(distant)));
+                Arrays(Arc::new(Inner { common, distant, places: Mutex::default() }))
+            }
+            Err(error) => Arrays::none(&refused(&error)),
+        }
+    }
+    /// Whether nodes send each other pages.
+    pub fn have_copies(&self) -> bool {
+        self.0.distant.is_some()
+    }
     /// A node's programs use these arrays.
     pub fn give(&self, node: &mut Node) {
         node.give(|| State(Some(self.clone())));
+        if let Some(distant) = &self.0.distant {
+            node.give(|| distribution::Shared(Some(distant.clone())));
+        }
+    }
+    pub(crate) fn distant(&self) -> Option<MutexGuard<'_, Distant>> {
+        self.0.distant.as_ref().map(|distant| distant.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+    /// The goal that is being reduced may use these words, or waits until it may.
+    pub(crate) fn touch(&self, worker: &mut Worker, uses: &[Use]) -> Result<(), Outcome> {
+        self.distant().map_or(Ok(()), |mut distant| distant.touch(worker, uses))
+    }
+    /// A kernel may use these words, or waits ([`Distant::put_back`]).
+    pub(crate) fn reach(&self, uses: &[Use]) -> Poll<()> {
+        self.distant().map_or(Poll::Ready(()), |mut distant| distant.reach(uses))
     }
     /// Those of the node that this worker belongs to; the error says what to do.
     pub(crate) fn of_worker(worker: &mut Worker) -> Result<Arrays, String> {
@@ -73,29 +111,40 @@ impl Arrays {
             let mut last = None;
             for bytes in halves.take_while(|&bytes| bytes >= LEAST_BYTES) {
                 match Common::new(bytes as usize) {
-                    Ok(common) => return Ok(common),
+                    Ok(common) => return Ok(Arc::new(common)),
                     Err(error) => last = Some(error),
                 }
             }
             Err(last.map_or_else(String::new, |error| refused(&error)))
         };
-        self.0.common.get_or_init(make).as_ref().map_err(String::clone)
+        self.0.common.get_or_init(make).as_ref().map(|common| &**common).map_err(String::clone)
     }
     fn places(&self) -> MutexGuard<'_, Places> {
         self.0.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// A new array of zeros, which counts as `kept`. The error says what to do.
-    pub(crate) fn allocate(&self, size: usize, kept: Kept) -> Result<Array, String> {
-        let common = self.common()?;
-        let mut places = self.places();
-        let first = match places.free.get_mut(&size).and_then(Vec::pop) {
+    /// A new array of zeros, which counts as heap. An error says what to do.
+    pub(crate) fn allocate(&self, worker: &mut Worker, size: usize) -> Result<Array, Outcome> {
+        let kept = worker.keep(size * WORD);
+        let common = self.common().map_err(refusal)?;
+        let free = self.places().free.get_mut(&size).and_then(Vec::pop);
+        let first = match free {
             Some(first) => {
+                if let Err(outcome) = self.touch(worker, &[Use::write(first, size)]) {
+                    self.places().free.entry(size).or_default().push(first);
+                    return Err(outcome);
+                }
                 (first..first + size).for_each(|word| common.word(word).store(0, Ordering::Relaxed));
                 first
             }
-            None => common.allocate(size).map_err(|error| no_room(size, &error))?,
+            None => {
+                let first = match self.distant() {
+                    Some(mut distant) => distant.allocate(size),
+                    None => common.allocate(size),
+                };
+                first.map_err(|error| refusal(no_room(size, &error)))?
+            }
         };
-        places.kept.insert(first, kept);
+        self.places().kept.insert(first, kept);
         Ok(Array { first, size })
     }
     /// This process may give the array's place to another one. False: it may already.
@@ -116,11 +165,20 @@ impl Array {
     pub(crate) fn is_inside(&self, common: &Common) -> bool {
         self.first.checked_add(self.size).is_some_and(|end| end <= common.words())
     }
+    /// Some of its words, to be used.
+    pub(crate) fn part(&self, index: usize, words: usize, writes: bool) -> Use {
+        Use { first: self.first + index, words, writes }
+    }
     /// The word of an element of an array that [is inside](Array::is_inside); an index beyond its end panics.
     pub(crate) fn element<'a>(&self, common: &'a Common, index: usize) -> &'a AtomicU64 {
         assert!(index < self.size, "element {index} of {}", self.size);
         common.word(self.first + index)
     }
+}
+
+/// What is wrong with the memory.
+pub(crate) fn refusal(reason: String) -> Outcome {
+    error(ErrorKind::Other, format!("arrays: {reason}"))
 }
 
 fn refused(error: &io::Error) -> String {

@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod beside;
 mod heap;
 mod letters;
 mod message;
@@ -29,6 +30,7 @@ mod simulate;
 mod store;
 mod tokens;
 
+pub use beside::{Beside, Letter, Parcel, Receivers, Shared};
 pub use heap::Heap;
 pub use message::{Distance, Distances, Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
 pub use model::{Model, Work};

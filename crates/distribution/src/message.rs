@@ -204,6 +204,10 @@ impl<'a> Message<'a> {
             _ => Priority::Low,
         }
     }
+    /// Whether its receiver may see a value that it did not see before.
+    pub fn shows(&self) -> bool {
+        matches!(self, Message::Throw { .. } | Message::Answer { .. } | Message::Unify { .. })
+    }
     /// Appends its words.
     pub fn write(&self, words: &mut Vec<u64>) {
         let kind = self.kind() as u64;

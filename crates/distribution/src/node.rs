@@ -12,8 +12,12 @@
 //!   comes: so the machine finds that nobody has anything to do.
 //! - J3 A node with a meter is simulated: its turns are slices of reductions, and virtual time passes with each
 //!   reduction and message, before what follows from it is sent.
+//! - J4 What shows a value to another node leaves when what is beside terms ([`crate::Beside`]) lets it, and all
+//!   messages of a priority to a node leave in order. While any is kept, an answer to this node is under way: so the
+//!   run goes on (X4 of `machine`).
 
 use crate::balance::Balance;
+use crate::beside::{Letter, Parcel, Receivers, Shared};
 use crate::heap::Heap;
 use crate::letters::{Letters, noted};
 use crate::message::{Message, TABLES};
@@ -22,7 +26,7 @@ use crate::protocol::{Fault, Goal, Options, Post, Protocol};
 use crate::run::Part;
 use crate::store::{ExportId, ImportId};
 use fabric::{Fabric, NodeId, Priority, Time};
-use machine::{Call, Context, Here, Program, Verdict, WORDS};
+use machine::{Call, Context, Here, Program, Spread, Verdict, WORDS};
 use runtime::abroad::Outward;
 use runtime::node::{Bell, Node, Turn};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
@@ -35,6 +39,8 @@ use term::abi::PredicateId;
 const PROTOCOL: u32 = 0;
 /// The run is over.
 const STOP: u32 = 1;
+/// The first kind of what is beside.
+const BESIDE: u32 = 2;
 /// What a message between threads or processes takes of both its nodes, about.
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
@@ -83,6 +89,56 @@ struct Outgoing {
     words: Vec<u64>,
     /// Of a node that is traced.
     letters: Option<Letters>,
+    /// J4.
+    beside: Shared,
+}
+
+/// Sends a message about terms.
+fn send<F: Fabric>(context: &mut Context<'_, F>, to: NodeId, priority: Priority, words: &[u64]) {
+    if words.len() <= WORDS {
+        return context.send(to, priority, PROTOCOL, words);
+    }
+    let mut payload = vec![0; 8 * words.len()];
+    let (places, _) = payload.as_chunks_mut::<8>();
+    places.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
+    context.send_with(to, priority, PROTOCOL, &[], payload);
+}
+
+impl Outgoing {
+    /// J1: this node has a message.
+    fn wake(&mut self, own: NodeId, to: NodeId) {
+        if to != own && !self.bells.contains(&to) {
+            self.bells.push(to);
+        }
+    }
+    /// Sends what is beside, and what that lets go (J4).
+    fn send_beside<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        let shared = self.beside.clone();
+        let own = context.node();
+        while let Some(parcel) = shared.get().and_then(|mut beside| beside.next_parcel()) {
+            let Parcel { to, kind, words, bytes } = parcel;
+            let code = BESIDE + kind;
+            match to {
+                Receivers::One(to, priority) => {
+                    context.send_with(to, priority, code, &words, bytes);
+                    self.wake(own, to);
+                }
+                Receivers::Many(to, number) => {
+                    to.iter().for_each(|to| self.wake(own, to));
+                    let (here, shared) = (context.here().clone(), shared.clone());
+                    // To each: the sender knows all whom it has to wake.
+                    context.here().spawn(async move {
+                        here.multicast_by(Spread::Unicast, to, code, &words, bytes).await;
+                        shared.get().into_iter().for_each(|mut beside| beside.acknowledged(number));
+                    });
+                }
+            }
+        }
+        while let Some(letter) = shared.get().and_then(|mut beside| beside.next_letter()) {
+            send(context, letter.to, letter.priority, &letter.words);
+            self.wake(own, letter.to);
+        }
+    }
 }
 
 /// Sends the protocol's messages.
@@ -94,7 +150,7 @@ struct Mail<'a, 'c, F: Fabric> {
 
 impl<F: Fabric> Post for Mail<'_, '_, F> {
     fn post(&mut self, to: NodeId, message: Message<'_>) {
-        let Outgoing { bells, words, letters } = &mut *self.outgoing;
+        let Outgoing { words, letters, beside, .. } = &mut *self.outgoing;
         words.clear();
         message.write(words);
         let priority = message.priority();
@@ -102,18 +158,14 @@ impl<F: Fabric> Post for Mail<'_, '_, F> {
             self.context.spend(meter.send(&message, words.len()));
         }
         let sending = letters.as_mut().map(|letters| letters.sending(to, &message));
-        noted(sending, || {
-            if words.len() <= WORDS {
-                return self.context.send(to, priority, PROTOCOL, words);
-            }
-            let mut payload = vec![0; 8 * words.len()];
-            let (places, _) = payload.as_chunks_mut::<8>();
-            places.iter_mut().zip(words.iter()).for_each(|(place, word)| *place = word.to_le_bytes());
-            self.context.send_with(to, priority, PROTOCOL, &[], payload);
-        });
-        if to != self.context.node() && !bells.contains(&to) {
-            bells.push(to);
+        if let Some(mut beside) = beside.get()
+            && beside.must_keep(message.shows())
+        {
+            let letter = Letter { to, priority, words: words.clone() };
+            return noted(sending, || beside.keep(letter, message.shows()));
         }
+        noted(sending, || send(self.context, to, priority, words));
+        self.outgoing.wake(self.context.node(), to);
     }
 }
 
@@ -128,7 +180,8 @@ impl<'a> Reducer<'a> {
         bells: Arc<[Bell]>,
         meter: Option<Meter>,
     ) -> Reducer<'a> {
-        let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters: Letters::of(node) };
+        let (letters, beside) = (Letters::of(node), Shared::of(node.worker()));
+        let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters, beside };
         let (late, over, ended) = (Vec::new(), false, None);
         let identities = node.worker().options().identities;
         let protocol = Protocol::new(Options { identities, ..options });
@@ -168,7 +221,9 @@ impl<'a> Reducer<'a> {
                 (None, self.node.end(Some(outcome)))
             }
         };
-        Part { time, outcome, counters: self.protocol.counters() }
+        let counts = self.outgoing.beside.get().map(|beside| beside.counts()).unwrap_or_default();
+        let beside = counts.into_iter().map(|(name, count)| (name.to_string(), count)).collect();
+        Part { time, outcome, counters: self.protocol.counters(), beside }
     }
 
     /// The run ends, with this outcome unless the node has one.
@@ -374,6 +429,23 @@ impl<'a> Reducer<'a> {
         turn
     }
 
+    /// A message of what is beside has come.
+    fn pass_on<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>, code: u32) -> Verdict {
+        let Reducer { node, outgoing, .. } = self;
+        let (Some(kind), Some(mut beside)) = (code.checked_sub(BESIDE), outgoing.beside.get()) else {
+            return Verdict::Strange;
+        };
+        let received = beside.receive(node.worker(), call.from, kind, call.words, call.payload);
+        drop(beside);
+        // An acknowledgement of the machine's goes back.
+        outgoing.wake(context.node(), call.from);
+        outgoing.send_beside(context);
+        if let Err(malformed) = received {
+            self.fault(context, Fault::of(call.from, malformed));
+        }
+        Verdict::Done
+    }
+
     /// J1.
     fn ring(&mut self) {
         for to in self.outgoing.bells.drain(..) {
@@ -389,6 +461,8 @@ fn thrown(priority: i64, predicate: PredicateId, arguments: &[Word], values: u64
 
 impl Program for Reducer<'_> {
     fn start(&mut self, _: &Here) {
+        let worker = self.node.worker();
+        self.outgoing.beside.get().into_iter().for_each(|mut beside| beside.begin(worker));
         self.node.begin(self.goal.map(|goal| (goal, &[][..])));
     }
 
@@ -421,6 +495,9 @@ impl Program for Reducer<'_> {
                 }
                 self.consider(context, call.from, &message);
                 let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
+                if message.shows() {
+                    outgoing.beside.get().into_iter().for_each(|mut beside| beside.heard());
+                }
                 let letters = outgoing.letters.as_mut();
                 let handling = letters.map(|letters| letters.handling(call.from, &message));
                 let mut heap = Heap::new(node.worker(), *atoms, late);
@@ -432,7 +509,7 @@ impl Program for Reducer<'_> {
                     self.fault(context, fault);
                 }
             }
-            _ => return Verdict::Strange,
+            kind => return self.pass_on(context, call, kind),
         }
         Verdict::Done
     }
@@ -453,14 +530,18 @@ impl Program for Reducer<'_> {
             self.feed(context, asker);
         }
         let told = self.tell(context);
+        let worker = self.node.worker();
+        let again = self.outgoing.beside.get().is_some_and(|mut beside| beside.go_on(worker));
+        self.outgoing.send_beside(context);
         self.ask_to_collect(context);
-        if told || turn == Turn::Look {
+        if told || again || turn == Turn::Look {
             return true;
         }
         self.rest(context);
         let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
         let mut heap = Heap::new(node.worker(), *atoms, late);
         protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).flush();
+        self.outgoing.send_beside(context);
         // What came from outside makes the node attend: then it has a turn.
         let outside = self.node.has_events() && self.node.look_outside();
         outside || self.node.is_reducing() || !self.outgoing.bells.is_empty()

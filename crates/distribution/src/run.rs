@@ -7,6 +7,7 @@ use machine::{Costs, Machine};
 use runtime::node::{Bell, Node};
 use runtime::outcome::RunOutcome;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use term::abi::PredicateId;
 
@@ -17,6 +18,8 @@ pub struct Run {
     pub outcome: RunOutcome,
     /// What each node's protocol has done.
     pub counters: Vec<Counters>,
+    /// What each node has done beside terms ([`crate::Beside`]), by name.
+    pub beside: Vec<BTreeMap<String, u64>>,
 }
 
 /// What became of a run at one node.
@@ -26,13 +29,15 @@ pub struct Part {
     pub(crate) time: Option<u64>,
     pub(crate) outcome: RunOutcome,
     pub(crate) counters: Counters,
+    pub(crate) beside: BTreeMap<String, u64>,
 }
 
 impl Run {
     /// All parts of a run, in the order of nodes.
     pub fn of(parts: Vec<Part>) -> Run {
         let counters = parts.iter().map(|part| part.counters).collect();
-        Run { outcome: outcome(parts), counters }
+        let beside = parts.iter().map(|part| part.beside.clone()).collect();
+        Run { outcome: outcome(parts), counters, beside }
     }
 }
 

@@ -8,12 +8,15 @@
 //!
 //! [`protocol`] is pure; a [`Store`] is where the bytes are. A [`Node`] runs it under a program on any fabric:
 //! simulated, threads, or processes under MPI. The program sees a [`Memory`] and says what it uses before it does;
-//! [`kernels`] has some. On real nodes ([`fault`]) it need not say it: page faults do.
+//! [`kernels`] has some. On real nodes ([`fault`]) it need not say it: page faults do. A program that passes its node's
+//! messages on itself asks before each access ([`Asked`]).
 //!
 //! [`lines`] is another memory, of lines with one writer each, as a machine has it that caches the memory of others.
 
 #![deny(unsafe_code)]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod asked;
 mod costs;
 mod difference;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -32,9 +35,11 @@ mod store;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sync;
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use asked::{Asked, Parcel};
 pub use costs::PageCosts;
 pub use memory::{Memory, Use, View};
-pub use message::{FETCH_MAX, KINDS, Malformed, Message, Page};
+pub use message::{FETCH_MAX, KINDS, Letter, Malformed, Message, Page};
 pub use node::{Local, Node, Work};
 pub use runs::{Runs, WORD};
 pub use store::{Access, Store};

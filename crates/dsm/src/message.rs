@@ -1,6 +1,7 @@
 //! What nodes tell each other about pages and locks, as values and as bytes.
 
 use crate::Runs;
+use fabric::Priority;
 use std::fmt;
 
 /// The number of a page, the same at all nodes.
@@ -81,7 +82,20 @@ pub const FETCH_MAX: usize = 64;
 /// How many kinds of messages there are.
 pub const KINDS: usize = 9;
 
+/// A message as it travels: its kind, words and bytes.
+pub type Letter = (u32, [u64; 2], Vec<u8>);
+
 impl Message {
+    /// How urgent it is.
+    pub(crate) fn priority(&self) -> Priority {
+        if self.answers() { Priority::High } else { Priority::Low }
+    }
+    /// As it travels: its values take no memory meanwhile.
+    pub(crate) fn into_letter(self) -> Letter {
+        let kind = self.kind();
+        let (words, bytes) = self.write();
+        (kind, words, bytes)
+    }
     /// A number below [`KINDS`].
     pub fn kind(&self) -> u32 {
         match self {

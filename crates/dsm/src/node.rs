@@ -3,6 +3,7 @@
 
 use crate::difference::with_difference;
 use crate::frames::Frames;
+use crate::message::Letter;
 use crate::protocol::{Counters, Options, Post, Protocol};
 pub(crate) use crate::space::Space;
 use crate::{Access, Memory, Message, Page, PageCosts, Store, Use, View, WORD};
@@ -60,15 +61,6 @@ enum Out {
     Many(NodeSet, u64, Letter),
 }
 
-/// A message's kind, words and bytes.
-type Letter = (u32, [u64; 2], Vec<u8>);
-
-fn letter(message: Message) -> Letter {
-    let kind = message.kind();
-    let (words, bytes) = message.write();
-    (kind, words, bytes)
-}
-
 /// What the protocol sees of a node.
 struct Env<'a> {
     space: &'a mut Space,
@@ -95,10 +87,11 @@ impl Store for Env<'_> {
 
 impl Post for Env<'_> {
     fn post(&mut self, to: NodeId, message: Message) {
-        self.out.push(Out::One(to, priority(&message), letter(message)));
+        let priority = message.priority();
+        self.out.push(Out::One(to, priority, message.into_letter()));
     }
     fn post_many(&mut self, to: NodeSet, tag: u64, message: Message) {
-        self.out.push(Out::Many(to, tag, letter(message)));
+        self.out.push(Out::Many(to, tag, message.into_letter()));
     }
 }
 
@@ -116,10 +109,6 @@ impl Inner {
     fn tell_changed(&mut self) {
         self.waiting.drain(..).for_each(|slot| _ = slot.fill(()));
     }
-}
-
-fn priority(message: &Message) -> Priority {
-    if message.answers() { Priority::High } else { Priority::Low }
 }
 
 /// What a program that is not a task of its node wants from it.

@@ -2,6 +2,7 @@
 
 use crate::cli::{Engine, Stage};
 use crate::job::{self, Job};
+use crate::nodes::Pages;
 use crate::output;
 use crate::simulated::Simulate;
 use crate::sources::Read;
@@ -17,6 +18,7 @@ use runtime::trace::Tracks;
 use runtime::worker::Collect;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,6 +41,8 @@ pub(crate) struct Machine {
     pub(crate) others: Vec<Node>,
     /// What the protocol between the nodes has done, after a run; empty of one node.
     pub(crate) counters: Vec<distribution::Counters>,
+    /// What they did with copies of arrays, by name.
+    pub(crate) beside: Vec<BTreeMap<String, u64>>,
     /// This process is one of several, each of which has a node.
     pub(crate) job: Option<Job>,
     /// Of a job: atoms that all nodes have under the same numbers.
@@ -75,15 +79,21 @@ impl Told {
 }
 
 /// The nodes could not be made: not the program's fault.
-fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Result<Vec<Node>> {
+fn new_nodes(
+    engine: &Engine,
+    own: &[Native],
+    job: Option<&Job>,
+    have_copies: bool,
+) -> anyhow::Result<Vec<Node>> {
     // Those of this process.
     let count = engine.node_count();
     let place = |node| match job {
         Some(job) => NodePlace { node: job.node(), nodes: job.nodes(), share: job.here(), ticks: true },
-        None => NodePlace { node, nodes: count, share: count, ticks: false },
+        // A message to several nodes may leave after its receivers were woken.
+        None => NodePlace { node, nodes: count, share: count, ticks: have_copies },
     };
     let mut natives = runtime::builtins::natives();
-    natives.extend(arrays::natives());
+    natives.extend(arrays::natives(have_copies));
     natives.extend_from_slice(own);
     let several = place(0).nodes > 1;
     let candidates =
@@ -109,6 +119,19 @@ fn new_nodes(engine: &Engine, own: &[Native], job: Option<&Job>) -> anyhow::Resu
     let outside = runtime::builtins::io::events::Outside::of(nodes[0].worker());
     nodes[0].set_events(Box::new(outside));
     Ok(nodes)
+}
+
+/// The arrays of this process's nodes: those of each, or one for all.
+fn arrays_of(engine: &Engine, job: Option<&Job>) -> Vec<Arrays> {
+    let count = engine.node_count();
+    match (job, engine.simulate) {
+        (Some(job), _) => vec![job.arrays(engine.nodes.pages)],
+        (None, Some(_)) => vec![Arrays::none("they are not simulated: leave out --simulate")],
+        (None, None) if count > 1 && engine.nodes.pages == Some(Pages::Messages) => {
+            (0..count).map(|node| Arrays::of_copies(node, count)).collect()
+        }
+        (None, None) => vec![Arrays::default()],
+    }
 }
 
 /// What does not go with several nodes.
@@ -188,24 +211,21 @@ impl Machine {
     }
 
     fn with(engine: &Engine, natives: &[Native], job: Option<Job>) -> anyhow::Result<Machine> {
-        let nodes = new_nodes(engine, natives, job.as_ref());
+        let arrays = arrays_of(engine, job.as_ref());
+        let nodes = new_nodes(engine, natives, job.as_ref(), arrays[0].have_copies());
         // Without the job nothing more can be said.
         let mut nodes = if job.is_some() { nodes.inspect_err(output::error)? } else { nodes? };
-        let arrays = match (&job, engine.simulate) {
-            (Some(job), _) => job.arrays(),
-            (None, Some(_)) => Arrays::none("they are not simulated: leave out --simulate"),
-            (None, None) => Arrays::default(),
-        };
-        nodes.iter_mut().for_each(|node| arrays.give(node));
+        nodes.iter_mut().zip(arrays.iter().cycle()).for_each(|(node, arrays)| arrays.give(node));
         let others = nodes.split_off(1);
         let node = nodes.pop().expect("there is at least one");
-        let (counters, elsewhere) = (Vec::new(), Vec::new());
+        let (counters, beside, elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         let (builtins, code, atoms_in_common) = (Rc::default(), Vec::new(), u32::MAX);
         let (model, simulated) = (engine.simulate.and_then(Simulate::model), None);
         Ok(Machine {
             node,
             others,
             counters,
+            beside,
             job,
             atoms_in_common,
             elsewhere,
@@ -251,8 +271,7 @@ impl Machine {
         if !self.builtins.is_empty() {
             return self.builtins.clone();
         }
-        let given: std::collections::BTreeMap<PredicateId, Builtin> =
-            self.node.builtins().iter().cloned().collect();
+        let given: BTreeMap<PredicateId, Builtin> = self.node.builtins().iter().cloned().collect();
         let worker = self.node.worker();
         let first_program = given.keys().last().map_or(1, |id| id.0 + 1);
         self.builtins = (1..first_program.min(worker.predicates.len() as u32))
@@ -364,7 +383,7 @@ impl Machine {
             self.leave_job();
             // At the others there is nothing to be said.
             let Some((run, elsewhere)) = ran else { return Ok(Some(RunOutcome::Success)) };
-            (self.counters, self.elsewhere) = (run.counters, elsewhere);
+            (self.counters, self.beside, self.elsewhere) = (run.counters, run.beside, elsewhere);
             return Ok(Some(run.outcome));
         }
         if self.others.is_empty() {
@@ -379,7 +398,7 @@ impl Machine {
             return Ok(Some(outcome));
         }
         let run = distribution::run(&mut nodes, predicate)?;
-        self.counters = run.counters;
+        (self.counters, self.beside) = (run.counters, run.beside);
         Ok(Some(run.outcome))
     }
     /// The counters of all workers, those of each node behind those of the one before.

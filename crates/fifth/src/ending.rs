@@ -11,6 +11,7 @@ use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -337,7 +338,10 @@ fn messages(machine: &Machine, out: &mut impl Write) -> std::io::Result<()> {
     row("references resolved", &|node| counters[node].resolved)?;
     row("suspected garbage", &|node| counters[node].suspected)?;
     row("exports at the end", &|node| counters[node].exports as u64)?;
-    row("imports at the end", &|node| counters[node].imports as u64)
+    row("imports at the end", &|node| counters[node].imports as u64)?;
+    let names: BTreeSet<&String> = machine.beside.iter().flat_map(|counts| counts.keys()).collect();
+    let count = |node: usize, name: &String| machine.beside[node].get(name).copied().unwrap_or_default();
+    names.into_iter().try_for_each(|name| row(name, &|node| count(node, name)))
 }
 
 /// `--stats`: one figure a line, name first.

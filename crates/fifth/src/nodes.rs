@@ -1,6 +1,6 @@
 //! How many nodes a program runs on, each with a heap of its own.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Most nodes of one process: more would share too little address space.
 const NODES_MAX: u32 = 1024;
@@ -22,12 +22,26 @@ pub(crate) struct Nodes {
     /// not read it again. It takes a word of each such reference. `--stats` counts them.
     #[arg(long = "structure-ids")]
     pub(crate) identities: bool,
+    /// How nodes share arrays: the memory is the same (`mapped`), or each has copies of its pages, which go by
+    /// messages. Without this it is mapped if all nodes are on one host. Answers are the same.
+    #[arg(long = "dsm-pages", value_name = "WAY", value_enum)]
+    pub(crate) pages: Option<Pages>,
     /// Sends goals to nodes at random (to find bugs in Fifth).
     #[arg(long = "check-nodes", hide = true, value_name = "SEED", require_equals = true)]
     pub(crate) check: Option<u64>,
 }
 
+/// How nodes share the pages of arrays.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// They are the same memory.
+    Mapped,
+    /// Each node has copies, which go by messages.
+    Messages,
+}
+
 impl Nodes {
     /// No other.
-    pub(crate) const ALONE: Nodes = Nodes { count: 1, balance: false, identities: false, check: None };
+    pub(crate) const ALONE: Nodes =
+        Nodes { count: 1, balance: false, identities: false, pages: None, check: None };
 }

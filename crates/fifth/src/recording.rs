@@ -7,6 +7,7 @@ use distribution::{Counters, DEPTHS, KINDS};
 use lab::record::{NodeRecord, Record};
 use runtime::statistics::Statistics;
 use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A run that is being recorded.
@@ -40,6 +41,9 @@ impl Recording {
                 record.workers = (told.len() * machine.node.worker_count()) as u32;
                 record.nodes =
                     told.iter_mut().zip(&machine.counters).map(|(told, of)| node(told, of)).collect();
+                for (node, counts) in record.nodes.iter_mut().zip(&machine.beside) {
+                    node.copies.clone_from(counts);
+                }
                 simulated::record(machine, simulate, &mut record);
             }
         }
@@ -68,6 +72,7 @@ fn node(told: &mut Told, counters: &Counters) -> NodeRecord {
         exports: [counters.exports as u64, counters.exports_most as u64],
         imports: [counters.imports as u64, counters.imports_most as u64],
         collections: std::mem::take(collections),
+        copies: BTreeMap::new(),
         simulated: None,
     }
 }

@@ -43,6 +43,11 @@ fn a_tenth_of_the_corpus_does_what_it_says_in_two_and_four_processes() {
         if always(&program.path) {
             run("2 processes with 2 workers each", 2, &["--workers", "2"]);
         }
+        if program.path.parent().is_some_and(|folder| folder.ends_with("array")) {
+            run("2 processes with copies", 2, &[directives::COPIES]);
+            run("3 processes with copies", 3, &[directives::COPIES]);
+            run("2 processes with copies and 2 workers each", 2, &[directives::COPIES, "--workers", "2"]);
+        }
     }
     assert!(ran > 0 && wrong.is_empty(), "of {ran} programs:\n{}", wrong.join("\n"));
 }
@@ -53,6 +58,13 @@ const ENDLESS: &str = ":- module main.\n\
     go(S, Total) :- wait(S) | Last := Total - 1, loop(0)@node(Last), make(L, 0)@node(Last), read(L).\n\
     loop(N) :- N >= 0 | loop(N).\nread([_ | L]) :- true | read(L).\n\
     make(L, N) :- true | L = [N | L1], N1 := N + 1, make(L1, N1).\n";
+
+/// The same with an array, of which nodes have copies: each in turn adds to its elements.
+const ENDLESS_ARRAY: &str = ":- module main.\n\
+    main :- builtin:current_node(_, Total), array:new(A, 4), round(0, Total, A).\n\
+    round(N, Total, A) :- wait(A) | To := N mod Total, add(0, A, B)@node(To), N1 := N + 1, round(N1, Total, B).\n\
+    add(I, A, B) :- I < 4, wait(A) | array:element(A, I, X), Y $:= X + 1.0, array:set_element(A, I, Y, A1),\n\
+        I1 := I + 1, add(I1, A1, B).\nadd(4, A, B) :- wait(A) | B = A.\n";
 
 /// The processes of a job that run this file.
 fn ranks(file: &Path) -> Vec<Pid> {
@@ -69,20 +81,24 @@ fn ranks(file: &Path) -> Vec<Pid> {
     ranks
 }
 
-fn start(text: &Text, processes: u32) -> Running {
+fn start(text: &Text, processes: u32, options: &[&str]) -> Running {
     let mut job = job(processes);
-    Running::start(job.arg("run").arg(&text.0).stdout(Stdio::piped()).stderr(Stdio::piped()))
+    Running::start(job.arg("run").args(options).arg(&text.0).stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 /// `FIFTH_KILLS=200` of the environment is the number of runs.
 #[test]
 fn a_process_that_is_killed_ends_the_job_at_once_whenever_that_is() {
-    let text = Text::new("killed", ENDLESS.as_bytes());
+    let texts = [
+        (Text::new("killed", ENDLESS.as_bytes()), &[][..]),
+        (Text::new("killed_array", ENDLESS_ARRAY.as_bytes()), &[directives::COPIES][..]),
+    ];
     let runs = std::env::var("FIFTH_KILLS").map_or(20, |runs| runs.parse().expect("a number of runs"));
     let (mut random, mut longest) = (Random::new(29), Duration::ZERO);
     for run in 0..runs {
         let processes = 2 + run % 3;
-        let mut child = start(&text, processes);
+        let (text, options) = &texts[run as usize % 2];
+        let mut child = start(text, processes, options);
         let victims = loop {
             let ranks = ranks(&text.0);
             if ranks.len() == processes as usize {
@@ -137,7 +153,7 @@ fn the_first_process_writes_figures_and_the_timeline_of_all() {
 fn a_process_that_is_interrupted_ends_the_program_with_one_report() {
     let text = Text::new("interrupted", ENDLESS.as_bytes());
     for signal in [Signal::INT, Signal::TERM] {
-        let mut child = start(&text, 3);
+        let mut child = start(&text, 3, &[]);
         wait_for_line(&mut child, "started");
         std::thread::sleep(Duration::from_millis(200));
         let ranks = ranks(&text.0);

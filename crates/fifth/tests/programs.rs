@@ -35,6 +35,11 @@ fn several_nodes_do_what_programs_say() {
 }
 
 #[test]
+fn nodes_that_have_copies_of_arrays_do_what_programs_say() {
+    check_corpus(directives::on_nodes_with_copies);
+}
+
+#[test]
 fn nodes_of_several_workers_do_what_programs_say() {
     check_corpus(directives::on_nodes_of_several_workers);
 }
@@ -68,6 +73,30 @@ fn simulated(options: &[&str], text: &str, answer: &str) -> String {
 fn figure(figures: &str, name: &str) -> u64 {
     let rest = figures.lines().find_map(|line| line.strip_prefix(name)).expect("a figure");
     rest.trim().split(',').next().and_then(|figure| figure.parse().ok()).expect("a number")
+}
+
+#[test]
+fn nodes_send_each_other_pages_only_if_told_to() {
+    let ring = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/array/ring.kl1");
+    let figures = |options: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fifth"));
+        command.args(["run", "--nodes", "2", "--stats"]).args(options).arg(&ring);
+        let output = command.output().expect("the command starts");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let copies = figures(&[directives::COPIES]);
+    let of = |name: &str| {
+        let line = copies.lines().find_map(|line| line.strip_prefix(name)).expect("a figure");
+        line.split_whitespace().map(|count| count.parse().expect("a number")).collect::<Vec<u64>>()
+    };
+    // The array is at node 0: node 1 gets it anew for each of its 150 turns, and says each time what it has changed.
+    assert_eq!((of("page misses"), of("page diffs sent")), (vec![0, 150], vec![0, 150]), "{copies}");
+    assert!(of("messages kept").iter().all(|&kept| kept >= 149), "{copies}");
+    for options in [&[][..], &["--dsm-pages=mapped"]] {
+        let figures = figures(options);
+        assert!(!figures.contains("page misses"), "{figures}");
+    }
 }
 
 /// Goals that moved, and the nodes that reduced more than a few.

@@ -64,6 +64,9 @@ pub struct NodeRecord {
     pub imports: [u64; 2],
     /// Every collection, in order.
     pub collections: Vec<Sample>,
+    /// What it did with copies of arrays, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub copies: BTreeMap<String, u64>,
     /// Of a node of a simulated machine: what it spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Spent>,

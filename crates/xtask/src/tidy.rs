@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("distribution", &["term", "runtime", "fabric", "machine"]),
     ("dsm", &["fabric", "machine"]),
     ("fifth_dsm", &["dsm", "fabric"]),
-    ("arrays", &["term", "runtime", "dsm"]),
+    ("arrays", &["term", "runtime", "fabric", "distribution", "dsm"]),
     (
         "lab",
         &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "distribution", "dsm"],

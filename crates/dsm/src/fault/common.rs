@@ -52,13 +52,17 @@ impl Common {
         let grow = |used: u64| used.checked_add(size).filter(|&end| end <= room);
         let before = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grow).map_err(|_| full())?;
         let (first, end) = (before as usize + LINE_WORDS, (before + size) as usize + LINE_WORDS);
-        let pages = first * WORD / PAGE_BYTES..(end * WORD).div_ceil(PAGE_BYTES);
-        if let Err(error) = self.mapping.reserve(&pages) {
+        if let Err(error) = self.reserve(first, end - first) {
             // Unless others have got some meanwhile.
             let _ = used.compare_exchange(before + size, before, Ordering::Relaxed, Ordering::Relaxed);
             return Err(error);
         }
         Ok(first)
+    }
+    /// Gives these words memory, wherever they are. An error of the kind `OutOfMemory` if there is none.
+    pub(crate) fn reserve(&self, first: usize, words: usize) -> io::Result<()> {
+        let pages = first * WORD / PAGE_BYTES..((first + words) * WORD).div_ceil(PAGE_BYTES);
+        self.mapping.reserve(&pages)
     }
     /// A word. One beyond the end is a mistake of the caller's: panics.
     pub fn word(&self, number: usize) -> &AtomicU64 {

@@ -30,24 +30,20 @@ impl<T> Default for Outbox<T> {
 }
 
 impl<T> Outbox<T> {
-    /// Something is to leave; it comes back if it may at once. If it `shows` nothing, it may be that something before
-    /// it has still to wait.
-    pub fn keep<E: Store + Post>(
-        &mut self,
-        item: T,
-        shows: bool,
-        protocol: &mut Protocol,
-        env: &mut E,
-    ) -> Option<T> {
+    /// Whether what is to leave now would have to be put here, if it `shows` something or does not.
+    pub fn must_put(&self, shows: bool, protocol: &Protocol) -> bool {
         let shown = !shows || (protocol.is_released() && !protocol.has_written());
         #[cfg(test)]
         let shown = shown || !protocol.has(super::Rule::Outbox);
-        if self.is_empty() && shown {
-            return Some(item);
+        !(self.is_empty() && shown)
+    }
+    /// Something is to leave: at once, if it need not wait.
+    pub fn put<E: Store + Post>(&mut self, item: T, shows: bool, protocol: &mut Protocol, env: &mut E) {
+        if !self.must_put(shows, protocol) {
+            return self.free.push_back(item);
         }
         self.waiting.push_back(item);
         self.go_on(protocol, env);
-        None
     }
     /// To be called after messages have come: what the release that is over has kept back may leave.
     pub fn go_on<E: Store + Post>(&mut self, protocol: &mut Protocol, env: &mut E) {

@@ -2,6 +2,7 @@
 //! drops that, for then the job is over.
 
 use crate::driver::Told;
+use crate::nodes::Pages;
 use crate::output;
 use anyhow::{Context, ensure};
 use arrays::{Arrays, FILE_BYTES};
@@ -44,14 +45,19 @@ impl Job {
     pub(crate) fn here(&self) -> u32 {
         self.session.here()
     }
-    /// The arrays of all processes; all call it together.
-    pub(crate) fn arrays(&self) -> Arrays {
-        match self.session.shared_file(FILE_BYTES) {
-            Some(file) => Arrays::of(file.into()),
-            None => Arrays::none(
-                "the processes of this run are on several hosts, or cannot open each other's memory: run them on one \
-                 host",
+    /// The arrays of all processes, which say the same of their pages; all call it together.
+    pub(crate) fn arrays(&self, pages: Option<Pages>) -> Arrays {
+        let file = match pages {
+            Some(Pages::Messages) => None,
+            _ => self.session.shared_file(FILE_BYTES),
+        };
+        match (file, pages) {
+            (Some(file), _) => Arrays::of(file.into()),
+            (None, Some(Pages::Mapped)) => Arrays::none(
+                "the processes of this run are on several hosts, or cannot open each other's memory: leave out \
+                 --dsm-pages=mapped",
             ),
+            (None, _) => Arrays::of_copies(self.node(), self.nodes()),
         }
     }
     /// What the first process gives; all call it together.

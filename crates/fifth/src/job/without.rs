@@ -1,6 +1,7 @@
 //! Built without the feature `mpi`: there are no jobs.
 
 use crate::driver::Told;
+use crate::nodes::Pages;
 use arrays::Arrays;
 use lab::report::Table;
 use lab::{Config, Experiment};
@@ -32,7 +33,7 @@ impl Job {
     pub(crate) fn here(&self) -> u32 {
         match *self {}
     }
-    pub(crate) fn arrays(&self) -> Arrays {
+    pub(crate) fn arrays(&self, _: Option<Pages>) -> Arrays {
         match *self {}
     }
     pub(crate) fn broadcast(&mut self, _: Vec<u8>) -> anyhow::Result<Vec<u8>> {

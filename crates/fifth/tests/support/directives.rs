@@ -277,6 +277,28 @@ pub(crate) fn on_several_nodes(program: &Program) -> Vec<String> {
     wrong
 }
 
+/// The options of nodes that send each other the pages of arrays.
+pub(crate) const COPIES: &str = "--dsm-pages=messages";
+
+/// The programs about arrays on two and three nodes that have copies of them; these with two workers each, too.
+pub(crate) fn on_nodes_with_copies(program: &Program) -> Vec<String> {
+    let directives = &program.directives;
+    let mut wrong = Vec::new();
+    let is_about_them = program.path.parent().is_some_and(|folder| folder.ends_with("array"));
+    if is_about_them && directives.errors.is_empty() {
+        for [nodes, workers] in [["2", "1"], ["3", "1"], ["3", "2"]] {
+            let who = format!("{nodes} nodes with {workers} workers each and copies");
+            let options = ["--nodes", nodes, "--workers", workers, COPIES];
+            run(&who, &options, program, &mut wrong);
+            if !directives.skip_check_heap && !directives.skip_check_nodes {
+                let seed = format!("--check-nodes={}", std::env::var("FIFTH_SEED").unwrap_or("1".into()));
+                run(&format!("{who}, in disorder"), &[&options[..], &[&seed]].concat(), program, &mut wrong);
+            }
+        }
+    }
+    wrong
+}
+
 /// A tenth of the programs on two nodes of two workers each.
 pub(crate) fn on_nodes_of_several_workers(program: &Program) -> Vec<String> {
     let directives = &program.directives;

@@ -152,7 +152,7 @@ impl Case {
         let Node { protocol, store, outbox, .. } = &mut nodes[node as usize];
         let mut env = Env { store, from: node, nodes: self.programs.len() as u32, ways, many };
         match more {
-            Some(number) => told.extend(outbox.keep(number, true, protocol, &mut env)),
+            Some(number) => outbox.put(number, true, protocol, &mut env),
             None => outbox.go_on(protocol, &mut env),
         }
         told.extend(std::iter::from_fn(|| outbox.take_free()));
