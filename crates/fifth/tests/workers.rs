@@ -51,6 +51,25 @@ fn goals_with_slots_are_given_away() {
     assert!(output.status.code() == Some(7) && told.contains("\ngifts of goals        1\n"), "{told}");
 }
 
+/// What one goal sends to several inputs of a merger reaches the reader at once: it is resumed once, and not once for
+/// each input.
+#[test]
+fn a_merger_forwards_what_all_inputs_have_before_the_reader_goes_on() {
+    let merge = ":- module main.\n\
+        main :- merge({A,B,C}, S), count(S, 0, N), send(1000, A, B, C), io:outstream([print(N), nl]).\n\
+        send(0, A, B, C) :- A = [], B = [], C = [].\n\
+        send(N, A, B, C) :- N > 0 | A = [N|A1], B = [N|B1], C = [N|C1], send(~(N-1), A1, B1, C1).\n\
+        count([], A, N) :- N = A.\n\
+        count([_|S], A, N) :- A1 := A+1, count(S, A1, N).\n";
+    let output = end(Text::new("merge", merge.as_bytes()).start(&["run", "--stats", "-w", "1"]));
+    assert_eq!(stdout(&output), "3000\n");
+    let told = error(&output);
+    let resumed = told.lines().find_map(|line| line.strip_prefix("resumptions"));
+    let resumed: u32 = resumed.and_then(|count| count.trim().parse().ok()).expect(&told);
+    // The three inputs' processes, and the reader.
+    assert!((4000..4100).contains(&resumed), "{told}");
+}
+
 /// The REPL with this number of workers.
 fn repl(workers: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));

@@ -104,24 +104,47 @@ impl Worker {
     fn reduce_first_or_push(&mut self) -> bool {
         let record = self.abi.resumed;
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
-        let (predicate, later) = (PredicateId::of_goal_word(goal), self.waiting.resumed_later.len());
-        if predicate >= self.first_compiled || later > LATER_FEW || !self.is_first(record, goal) {
+        let later = self.waiting.resumed_later.len();
+        if later > LATER_FEW || !self.is_builtin(record) || !self.is_first(record, goal) {
             return self.push_resumed();
         }
         self.take_first(record);
-        self.reduce_record(record, predicate);
+        self.reduce_record(record, PredicateId::of_goal_word(goal));
         if later != 0 {
             self.resume_after_builtin(later);
         }
         false
     }
-    /// What a builtin has resumed comes before the `later` lists that were there when it began.
+    /// Whether a list's newest goal is a builtin's, and waited for one variable.
+    #[inline(always)]
+    fn is_builtin(&self, record: usize) -> bool {
+        read(record + 8 * SUSPENSION_PREDICATE).0 < self.first_compiled.goal_word().0
+    }
+    /// What a builtin has resumed comes before the `later` lists that were there when it began, but other builtins
+    /// come first: what several inputs have for one reader, it then gets at once.
     fn resume_after_builtin(&mut self, later: usize) {
-        let lists = &mut self.waiting.resumed_later;
-        lists.rotate_left(later);
-        if self.abi.resumed == 0 {
-            self.abi.resumed = lists.remove(0);
+        let first = std::mem::take(&mut self.abi.resumed);
+        if self.waiting.resumed_later.len() > later {
+            self.waiting.resumed_later.rotate_left(later);
         }
+        let is_builtin = |list| self.is_builtin(list);
+        let builtin = match self.waiting.resumed_later.iter().position(|&list| is_builtin(list)) {
+            Some(place) if first == 0 || !is_builtin(first) => Some(place),
+            _ => None,
+        };
+        let lists = &mut self.waiting.resumed_later;
+        self.abi.resumed = match builtin {
+            Some(0) if first != 0 => std::mem::replace(&mut lists[0], first),
+            Some(place) => {
+                let builtin = lists.remove(place);
+                if first != 0 {
+                    lists.insert(0, first);
+                }
+                builtin
+            }
+            None if first != 0 => first,
+            None => lists.remove(0),
+        };
     }
     fn push_list(&mut self, newest: usize) {
         self.claim_list(newest, |worker, record, goal| worker.push_claimed(record, goal));
