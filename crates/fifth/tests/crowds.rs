@@ -172,6 +172,24 @@ fn benchmarks_do_the_same_with_many_workers() {
     check_all(&benchmarks("benches", &SIZES));
 }
 
+/// The benchmark of many modules, on a small one: with many workers, whichever goals go first, and interpreted.
+#[test]
+fn a_compiler_does_the_same_in_any_order() {
+    let files = [Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/compiler/main.kl1")];
+    let arguments = ["21", "out.s"].map(String::from);
+    let expected = execute::interpreted(&files, &arguments, b"").expect("an answer");
+    assert!(expected.ending == Ending::Success, "{expected:?}");
+    let orders = (0..8).map(|seed| vec!["--workers=3".to_string(), format!("--schedule={seed}")]);
+    let crowds = ["1", "2", "8"].map(|workers| vec![format!("--workers={workers}")]);
+    for options in crowds.into_iter().chain(orders) {
+        let given: Vec<&str> = options.iter().map(String::as_str).collect();
+        let (given, messages) = execute::compiled(&given, &files, &arguments, b"").expect("an end");
+        assert!(messages.is_empty() && given.ending == Ending::Success, "{options:?} {messages:?} {given:?}");
+        let [given, expected] = [&given, &expected].map(|run| String::from_utf8_lossy(&run.stdout));
+        assert_eq!(given, expected, "{options:?}");
+    }
+}
+
 #[test]
 fn examples_do_the_same_with_many_workers() {
     check_all(&examples());

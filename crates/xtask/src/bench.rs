@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: the programs in `benches/`, each beside the yardstick, in turn; with `--network`, the
+//! `cargo xtask bench`: the programs in `benches/` (a file, or a folder with `main.kl1` and the modules that it calls),
+//! each beside the yardstick, in turn; with `--network`, the
 //! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory, with
 //! `--nodes`, KL1 on several nodes.
 //!
@@ -15,6 +16,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// The file of a folder of `benches/` that a program begins with.
+const MAIN: &str = "main.kl1";
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -136,7 +140,7 @@ fn programs_beside_yardstick(root: &Path, options: &Options) -> anyhow::Result<(
 impl Beside {
     /// Measures and prints one program: its figures, and KLIC's time over ours if it is known.
     fn program(&self, root: &Path, program: &Path) -> anyhow::Result<(serde_json::Value, Option<f64>)> {
-        let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = name(program);
         let path = program.to_string_lossy().into_owned();
         let alike = format!("c/{name}.c");
         let alike = root.join("benches").join(&alike).exists().then(|| build_c(root, &alike)).transpose()?;
@@ -256,10 +260,17 @@ pub(crate) fn build_fifth(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(target.join("release/fifth"))
 }
 
+/// A program's name: its file's, or its folder's if the file is the main one there.
+fn name(program: &Path) -> String {
+    let named = if program.ends_with(MAIN) { program.parent() } else { Some(program) };
+    named.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
+}
+
 fn programs(root: &Path, filter: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
     let mut programs: Vec<PathBuf> = fs::read_dir(root.join("benches"))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "kl1"))
+        .map(|path| if path.is_dir() { path.join(MAIN) } else { path })
+        .filter(|path| path.extension().is_some_and(|e| e == "kl1") && path.is_file())
         .filter(|path| filter.is_none_or(|filter| path.to_string_lossy().contains(filter)))
         .collect();
     programs.sort();
