@@ -90,7 +90,12 @@ impl Lower<'_, '_> {
         let word = self.read_raw(reg);
         let only_objects = self.test_groups(reg, word, &groups, default);
         if lazy.is_some() || self.kind(Operand::Reg(reg)).is_none() {
-            self.follow(reg, word, tests, unbound);
+            let cell = lazy.filter(|_| !groups.ints.is_empty());
+            self.follow(reg, word, tests, unbound, |lower, content| {
+                if let Some(cell) = cell {
+                    lower.shorten(cell, content);
+                }
+            });
         }
         if !only_objects {
             self.test_pointed(reg, word, Tag::Object, &groups.objects, default);
@@ -202,8 +207,16 @@ impl Lower<'_, '_> {
         self.b.ins().jump(otherwise, &[]);
     }
 
-    /// A reference is followed, back to `tests`; an unbound cell goes to `unbound`. Goes on where there was none.
-    pub(crate) fn follow(&mut self, reg: Reg, word: Value, tests: Block, unbound: BlockId) {
+    /// A reference is followed, back to `tests`; an unbound cell goes to `unbound`. `then` gets the content of one that
+    /// is bound. Goes on where there was none.
+    pub(crate) fn follow(
+        &mut self,
+        reg: Reg,
+        word: Value,
+        tests: Block,
+        unbound: BlockId,
+        then: impl FnOnce(&mut Self, Value),
+    ) {
         let unbound = self.edge(unbound, &[]);
         let (reference, other, bound) = (self.cold_block(), self.cold_block(), self.cold_block());
         let differs = self.tag_differs(word, Tag::Ref);
@@ -213,8 +226,22 @@ impl Lower<'_, '_> {
         let is_value = self.tag_differs(content, Tag::Var);
         self.b.ins().brif(is_value, bound, &[], unbound, &[]);
         self.enter_block(bound);
+        then(self, content);
         self.redefine(reg, content);
         self.b.ins().jump(tests, &[]);
+        self.enter_block(other);
+    }
+
+    /// C6 of `term::abi`: the cell that the word came from gets what it led to, if that is an integer. So that is found
+    /// at once the next time, before a collection has come by. (For atoms it does not pay: most are the ends of lists,
+    /// and each cons that is found through a reference would be tested.)
+    fn shorten(&mut self, cell: Lazy, content: Value) {
+        let (integer, other) = (self.cold_block(), self.cold_block());
+        let differs = self.tag_differs(content, Tag::Int);
+        self.b.ins().brif(differs, other, &[], integer, &[]);
+        self.enter_block(integer);
+        self.store(content, cell.base, cell.offset - Tag::Ref as i64);
+        self.b.ins().jump(other, &[]);
         self.enter_block(other);
     }
 

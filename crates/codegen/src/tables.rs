@@ -43,7 +43,7 @@ impl Lower<'_, '_> {
         self.b.switch_to_block(start);
         let word = self.read_raw(key);
         if self.kind(Operand::Reg(key)).is_none() {
-            self.follow(key, word, start, unbound);
+            self.follow(key, word, start, unbound, |_, _| {});
         }
         self.b.seal_block(start);
         let no = self.edge(no, &[]);

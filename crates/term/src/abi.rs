@@ -26,10 +26,12 @@
 //!   signals, timers) lowers `limit` to 0.
 //! - C5 Above `goals_limit` there is always room for [`GOAL_SLACK_WORDS`] words: generated code compares once per
 //!   reduction that pushes, and pushing a goal back (interrupt, suspension, failure) needs no test.
-//! - C6 Generated code writes into a cell only if the cell is *private*: [`WorkerAbi::is_private`] says so. A private
+//! - C6 Generated code binds a cell only if the cell is *private*: [`WorkerAbi::is_private`] says so. A private
 //!   cell is in the nursery, so what is stored in it never has to be remembered; binding any other cell, or making a
 //!   goal wait for it, is a helper's work. Cells that the running goal made itself since it started are private and
-//!   need no test.
+//!   need no test. Into any cell with a REF that leads to an integer, generated code may write that integer:
+//!   whoever reads the cell meanwhile comes to the same value, nobody else writes there but the same, and an integer
+//!   never has to be remembered.
 //! - C7 An argument in a record may be a *slot*: a place that a goal above it on the stack is going to fill. Until then
 //!   it holds `UNBOUND`. The goal above has the slot's address with the tag HEADER as an argument. It stores a value
 //!   there, or passes the argument on to one goal that takes a slot there. Generated code puts a new variable into both

@@ -4,7 +4,7 @@ use crate::machine::*;
 use codegen::{Dump, Options, Reductions, dump};
 use compiler::ir::{Block, Component, End, Op, Operand, Pattern, Slot};
 use term::symbol::NIL;
-use term::word::{UNBOUND, Word};
+use term::word::{Tag, UNBOUND, Word};
 
 pub(crate) fn blocks(list: Vec<(Vec<Op>, End)>) -> Vec<Block> {
     list.into_iter().map(|(ops, end)| Block { ops, end }).collect()
@@ -210,4 +210,57 @@ fn the_dumps_show_the_code() {
         }
         assert!(text.contains(part) && text.contains("; main:main/3"), "{text}");
     }
+}
+
+/// `first([X|_],Out) :- Out = X.`, if X is one of these.
+fn first(pattern: Pattern) -> Component {
+    let call = goal(FIRST, &[v(0), v(1)]);
+    let test = |reg, pattern, yes| End::Match {
+        reg,
+        cases: vec![(pattern, yes)],
+        unbound: block(3),
+        default: block(4),
+    };
+    Component {
+        entries: vec![entry(FIRST, 2, 0)],
+        registers: 8,
+        blocks: blocks(vec![
+            (vec![Op::Poll { goal: call.clone(), need: 1 }], test(r(0), Pattern::Cons, block(1))),
+            (vec![Op::Car { dst: r(2), src: r(0) }], test(r(2), pattern, block(2))),
+            (vec![Op::Unify { a: v(1), b: v(2), at: AT }], End::Proceed),
+            (vec![], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
+            (vec![], End::Fail { goal: call }),
+        ]),
+    }
+}
+
+#[test]
+fn a_cell_that_leads_to_an_integer_gets_it_when_it_is_read() {
+    let five = Word::small(5);
+    let cases = [
+        (Pattern::AnyInt, five, true),
+        (Pattern::Int(5), five, true),
+        (Pattern::AnyInt, Word::NIL, false),
+        // It is not looked for.
+        (Pattern::Cons, five, false),
+    ];
+    for (pattern, value, gets) in cases {
+        let mut machine = Machine::new(vec![first(pattern)], &Options::default());
+        let inner = Word::pointer(Tag::Ref, machine.build(&[value]));
+        let outer = Word::pointer(Tag::Ref, machine.build(&[inner]));
+        let list = Word::pointer(Tag::Cons, machine.build(&[outer, Word::NIL]));
+        let out = machine.variable();
+        machine.solve(FIRST, &[list, out]);
+        assert_eq!(machine.value(out), if gets { value } else { out }, "{pattern:?}");
+        assert_eq!(machine.words(list, 2), [if gets { value } else { outer }, Word::NIL], "{pattern:?}");
+        assert_eq!(machine.words(outer, 1), [inner]);
+    }
+    // Nothing else is written.
+    let mut machine = Machine::new(vec![first(Pattern::Cons)], &Options::default());
+    let items = machine.list(&[1]);
+    let outer = Word::pointer(Tag::Ref, machine.build(&[items]));
+    let list = Word::pointer(Tag::Cons, machine.build(&[outer, Word::NIL]));
+    let out = machine.variable();
+    assert_eq!((machine.solve(FIRST, &[list, out]), machine.value(out)), (1, items));
+    assert_eq!(machine.words(list, 1), [outer]);
 }
