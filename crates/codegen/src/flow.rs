@@ -2,7 +2,7 @@
 
 use crate::lower::{Lazy, Lower, field};
 use crate::shape::Head;
-use crate::stubs::{Helper, Leave};
+use crate::stubs::{Helper, Leave, SLOTS};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
 use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
@@ -107,16 +107,7 @@ impl Lower<'_, '_> {
     }
 
     fn suspend(&mut self, goal: &GoalCall, on: &[Reg]) {
-        let arity = goal.arguments.len();
         let variables: Vec<_> = on.iter().map(|&reg| self.read(reg)).collect();
-        if let &[variable] = &variables[..]
-            && arity < SPENT_ARITIES
-            && !self.settles
-        {
-            self.set_worker_field(field!(pending), variable);
-            self.put_goal(goal);
-            return self.leave(Leave::SuspendOne(arity));
-        }
         for (index, &variable) in variables.iter().enumerate() {
             if index < OPERANDS_MAX {
                 self.set_worker_field(field!(pending) + 8 * index as i32, variable);
@@ -125,15 +116,28 @@ impl Lower<'_, '_> {
                 self.call_helper(Helper::Pend, &[variable, bytes]);
             }
         }
-        let count = self.b.ins().iconst(I64, on.len() as i64);
-        self.set_worker_field(field!(pending_count), count);
+        let one = on.len() == 1 && goal.arguments.len() < SPENT_ARITIES;
+        if !one {
+            let count = self.b.ins().iconst(I64, on.len() as i64);
+            self.set_worker_field(field!(pending_count), count);
+        }
         self.put_goal(goal);
-        self.leave_waiting(goal);
+        self.leave_waiting(goal, one);
     }
 
-    fn leave_waiting(&mut self, goal: &GoalCall) {
+    /// `one`: for the first variable in `pending`, whatever `pending_count` says.
+    fn leave_waiting(&mut self, goal: &GoalCall, one: bool) {
         let arity = goal.arguments.len();
-        self.leave(if self.settles { Leave::Settle(arity) } else { Leave::Suspend(arity) });
+        if self.settled != 0 {
+            let slots = self.b.ins().iconst(I64, self.settled as i64);
+            self.set_worker_field(SLOTS as i32, slots);
+        }
+        self.leave(match (self.settled != 0, one) {
+            (false, false) => Leave::Suspend(arity),
+            (false, true) => Leave::SuspendOne(arity),
+            (true, false) => Leave::Settle(arity),
+            (true, true) => Leave::SettleOne(arity),
+        });
     }
 
     fn suspend_or_fail(&mut self, goal: &GoalCall) {
@@ -144,7 +148,7 @@ impl Lower<'_, '_> {
         self.enter_block(wait);
         let count = self.b.ins().ushr_imm_u(bytes, 3);
         self.set_worker_field(field!(pending_count), count);
-        self.leave_waiting(goal);
+        self.leave_waiting(goal, false);
         self.enter_block(fail);
         self.leave(Leave::Fail);
     }

@@ -128,8 +128,8 @@ pub(crate) struct Lower<'a, 'f> {
     pub(crate) lazy: Vec<Lazy>,
     /// Slots that the next goals to be pushed have in their records.
     pub(crate) slots: Vec<Reg>,
-    /// The routine that suspends the goal at the end of this block settles it, too.
-    pub(crate) settles: bool,
+    /// The arguments of the goal at the end of this block that the routine which suspends it settles: a bit for each.
+    pub(crate) settled: u64,
     pub(crate) facts: BTreeMap<Reg, Kind>,
     /// This block is a long one (L4).
     pub(crate) long: bool,
@@ -190,7 +190,7 @@ pub(crate) fn component(
         pushed: None,
         lazy: Vec::new(),
         slots: Vec::new(),
-        settles: false,
+        settled: 0,
         facts: BTreeMap::new(),
         long: false,
         young: HashMap::new(),
@@ -280,7 +280,7 @@ impl Lower<'_, '_> {
         self.facts = self.facts_in[index].take().unwrap_or_default();
         self.pushed = None;
         self.long = block.ops.len() > SHORT_MAX;
-        self.settles = self.is_settled_at_end(block);
+        self.settled = self.settled_at_end(block);
         let mut ops = block.ops.as_slice();
         while let [op, rest @ ..] = ops {
             match (self.float_run(ops), rest) {

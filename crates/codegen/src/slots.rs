@@ -66,17 +66,22 @@ impl Lower<'_, '_> {
         self.enter_block(other);
     }
 
-    /// Whether the routine that suspends the goal at the end of a block settles it.
-    pub(crate) fn is_settled_at_end(&self, block: &Block) -> bool {
-        let few = |goal: &GoalCall| goal.arguments.len() < SPENT_ARITIES;
-        let routine =
-            matches!(&block.end, End::Suspend { goal, .. } | End::SuspendOrFail { goal } if few(goal));
-        routine && block.ops.iter().any(|op| matches!(op, Op::Settle { .. }))
+    /// The arguments that the routine which suspends the goal at the end of a block settles: a bit for each.
+    pub(crate) fn settled_at_end(&self, block: &Block) -> u64 {
+        let (End::Suspend { goal, .. } | End::SuspendOrFail { goal }) = &block.end else { return 0 };
+        if goal.arguments.len() >= SPENT_ARITIES {
+            return 0;
+        }
+        let settles = |argument: &Operand| {
+            block.ops.iter().any(|op| matches!(op, Op::Settle { var } if Operand::Reg(*var) == *argument))
+        };
+        let arguments = goal.arguments.iter().enumerate();
+        arguments.filter(|(_, argument)| settles(argument)).map(|(at, _)| 1 << at).sum()
     }
 
     /// A goal that led to a slot leads to a new variable, and so does the slot.
     pub(crate) fn settle(&mut self, var: Reg) {
-        if self.settles {
+        if self.settled != 0 {
             return;
         }
         let cell = self.read(var);

@@ -30,6 +30,8 @@ pub(crate) const fn operand(index: usize) -> usize {
 }
 /// Where a thunk leaves a helper's answer.
 pub(crate) const ANSWER: usize = operand(0);
+/// Where a settling routine takes the arguments that may lead to slots: a bit for each, the lowest for the first.
+pub(crate) const SLOTS: usize = operand(0);
 const _: () = assert!(term::layout::GOAL_ARITY_MAX + 2 <= OPERANDS_MAX);
 
 /// A helper that generated code calls through a thunk.
@@ -118,14 +120,16 @@ pub(crate) enum Leave {
     /// The same on one variable, the first in `pending`, whatever `pending_count` says; for goals of fewer than
     /// [`SPENT_ARITIES`] arguments.
     SuspendOne(usize),
-    /// The same as [`Leave::Suspend`] for a goal of few arguments, which may lead to slots (C7 of `term::abi`).
+    /// The same as these two for a goal of few arguments, of which those that `SLOTS` says may lead to slots (C7 of
+    /// `term::abi`).
     Settle(usize),
+    SettleOne(usize),
 }
 
 impl Leave {
     /// The first has number 0. Suspension of a goal with any number of arguments comes before those of goals with few.
     const FIRST: [Leave; 4] = [Leave::Poll, Leave::Native, Leave::Fail, Leave::Suspend(SPENT_ARITIES)];
-    pub(crate) const COUNT: usize = Leave::FIRST.len() + 3 * SPENT_ARITIES;
+    pub(crate) const COUNT: usize = Leave::FIRST.len() + 4 * SPENT_ARITIES;
 
     pub(crate) fn number(self) -> usize {
         match self {
@@ -135,7 +139,8 @@ impl Leave {
             Leave::Suspend(arity) if arity < SPENT_ARITIES => Leave::FIRST.len() + 2 * arity + 1,
             Leave::Suspend(_) => 3,
             Leave::SuspendOne(arity) => Leave::FIRST.len() + 2 * arity,
-            Leave::Settle(arity) => Leave::FIRST.len() + 2 * SPENT_ARITIES + arity,
+            Leave::Settle(arity) => Leave::FIRST.len() + 2 * (SPENT_ARITIES + arity) + 1,
+            Leave::SettleOne(arity) => Leave::FIRST.len() + 2 * (SPENT_ARITIES + arity),
         }
     }
 }
@@ -246,7 +251,9 @@ impl Assembler {
             leaves.extend([one, self.suspend(one, suspend)]);
         }
         for arity in 0..SPENT_ARITIES {
-            leaves.push(self.settle(arity, leaves[Leave::Suspend(arity).number()]));
+            for suspend in [Leave::SuspendOne(arity), Leave::Suspend(arity)] {
+                leaves.push(self.settle(arity, leaves[suspend.number()]));
+            }
         }
         leaves
     }
@@ -320,23 +327,23 @@ impl Assembler {
     /// Makes variables of the slots that the goal on top of the stack leads to, and goes on in `suspend`.
     fn settle(&mut self, arity: usize, suspend: u32) -> u32 {
         let start = self.align();
-        self.put(&[0x4c, 0x8d, 0x82]); // lea r8, [rdx-n]
-        self.put(&(-8 * (arity as i32 + 1)).to_le_bytes());
+        self.put_field(&[0x48, 0x8b, 0x8f], SLOTS); // mov rcx, [rdi+SLOTS]
         let again = self.bytes.len();
-        self.put(&[0x49, 0x8b, 0x08]); // mov rcx, [r8]
-        // mov eax, ecx; and eax, 7; cmp eax, HEADER
-        self.put(&[0x89, 0xc8, 0x83, 0xe0, 7, 0x83, 0xf8, Tag::Header as u8]);
+        self.put(&[0x48, 0x0f, 0xbc, 0xc1]); // bsf rax, rcx
+        self.put(&[0x4c, 0x8d, 0x44, 0xc2, (-8 * (arity as i32 + 1)) as u8]); // lea r8, [rdx+8*rax-n]
+        self.put(&[0x4d, 0x8b, 0x08]); // mov r9, [r8]
+        // mov eax, r9d; and eax, 7; cmp eax, HEADER
+        self.put(&[0x44, 0x89, 0xc8, 0x83, 0xe0, 7, 0x83, 0xf8, Tag::Header as u8]);
         self.put(&[0x75, 0]); // jne over the following
         let after = self.bytes.len();
         self.put(&[0x48, 0xc7, 0x06]); // mov [rsi], UNBOUND
         self.put(&(UNBOUND.0 as u32).to_le_bytes());
         self.put(&[0x48, 0x8d, 0x46, Tag::Ref as u8]); // lea rax, [rsi+REF]
-        self.put(&[0x48, 0x89, 0x41, (-(Tag::Header as i8)) as u8]); // mov [rcx-HEADER], rax
+        self.put(&[0x49, 0x89, 0x41, (-(Tag::Header as i8)) as u8]); // mov [r9-HEADER], rax
         self.put(&[0x49, 0x89, 0x00]); // mov [r8], rax
         self.put(&[0x48, 0x83, 0xc6, 8]); // add rsi, 8
         self.bytes[after - 1] = (self.bytes.len() - after) as u8;
-        self.put(&[0x49, 0x83, 0xc0, 8, 0x48, 0x8d, 0x42, 0xf8]); // add r8, 8; lea rax, [rdx-8]
-        self.put(&[0x49, 0x39, 0xc0, 0x72, 0]); // cmp r8, rax; jb again
+        self.put(&[0x48, 0x8d, 0x41, 0xff, 0x48, 0x21, 0xc1, 0x75, 0]); // lea rax, [rcx-1]; and rcx, rax; jnz again
         let end = self.bytes.len();
         self.bytes[end - 1] = (again as i64 - end as i64) as u8;
         self.jump_back(&[0xe9], suspend); // jmp
@@ -387,7 +394,7 @@ impl Assembler {
                 Status::Native
             }
             Leave::Fail => Status::Fail,
-            Leave::Suspend(_) | Leave::SuspendOne(_) | Leave::Settle(_) => {
+            Leave::Suspend(_) | Leave::SuspendOne(_) | Leave::Settle(_) | Leave::SettleOne(_) => {
                 self.call(offset_of!(Helpers, suspend));
                 self.proceed();
                 return start;

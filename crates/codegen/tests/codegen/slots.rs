@@ -7,7 +7,7 @@ use codegen::Options;
 use compiler::ir::{Component, End, Op, Operand, Pattern};
 use term::abi::IntOp;
 use term::layout::SUSPENSION_ARGS;
-use term::word::{INT_MAX, Tag, Word};
+use term::word::{INT_MAX, Tag, UNBOUND, Word};
 
 const P: u32 = FIRST;
 const MAKES: u32 = FIRST + 1;
@@ -92,4 +92,53 @@ fn a_goal_that_waits_makes_a_variable_of_its_slot() {
     let record = machine.words(argument, 1)[0];
     let arguments = machine.words(record, SUSPENSION_ARGS + 2)[SUSPENSION_ARGS..].to_vec();
     assert_eq!([arguments[0], machine.value(arguments[1])], [argument, out]);
+}
+
+/// `long(A1, .., A15)`, which waits for these and may lead to slots at `SLOTS`.
+fn long(on: &[u32]) -> Component {
+    let call = goal(LONG, &(0..15).map(v).collect::<Vec<_>>());
+    let settles = SLOTS.iter().map(|&var| Op::Settle { var: r(var) }).collect();
+    let waits = End::Suspend { goal: call.clone(), on: on.iter().map(|&var| r(var)).collect() };
+    let poll = Op::Poll { goal: call, need: SLOTS.len() as u32 };
+    Component {
+        entries: vec![entry(LONG, 15, 0)],
+        registers: 16,
+        blocks: blocks(vec![(vec![poll], End::Goto(block(1))), (settles, waits)]),
+    }
+}
+const LONG: u32 = FIRST;
+const SLOTS: [u32; 3] = [0, 7, 14];
+
+#[test]
+fn the_slots_of_a_goal_that_waits_are_found_among_its_arguments() {
+    for on in [&[1][..], &[1, 2]] {
+        let mut machine = Machine::new(vec![long(on)], &Options::default());
+        // The record that has the slots; what else looks like one is none.
+        machine.push(STOP.0, &[]);
+        let base = machine.worker.goals as usize;
+        SLOTS.iter().for_each(|_| machine.push(STOP.0, &[UNBOUND]));
+        let place = |index: usize| Word::pointer(Tag::Header, base + 16 * index);
+        let variable = machine.variable();
+        let mut arguments = [variable; 15];
+        arguments[5] = place(0);
+        for (index, &at) in SLOTS.iter().enumerate() {
+            arguments[at as usize] = place(index);
+        }
+        machine.push(LONG, &arguments);
+        machine.run();
+        let filled = machine.goals[1..].chunks(2).take(SLOTS.len()).map(|record| Word(record[0]));
+        let filled: Vec<Word> = filled.collect();
+        let cells = SLOTS.len() * 8;
+        let expected = (0..cells).step_by(8).map(|at| Word::pointer(Tag::Ref, variable.address() + 8 + at));
+        assert_eq!(filled, expected.collect::<Vec<_>>());
+        if on.len() == 1 {
+            let record = machine.words(variable, 1)[0];
+            for (&at, &word) in SLOTS.iter().zip(&filled) {
+                arguments[at as usize] = word;
+            }
+            assert_eq!(machine.words(record, SUSPENSION_ARGS + 15)[SUSPENSION_ARGS..], arguments);
+        }
+        let helper = if on.len() == 1 { vec![] } else { vec!["suspend 2 Ref"] };
+        assert_eq!(machine.log(), helper);
+    }
 }
