@@ -33,7 +33,7 @@ use program::names::{Index, Names};
 use program::passive::{self, Context, Passive};
 use program::tables::{Choice, Places};
 use program::values::Table;
-use program::{check, split, tables};
+use program::{check, split, structures, tables};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Program, Separator};
@@ -79,7 +79,8 @@ pub fn compile(
     let mut diagnostics = Vec::new();
     let split = {
         let names = Names::new(program, options, atoms);
-        split::split(program, &names, atoms, &mut diagnostics)
+        let built = structures::named_in_the_text(program, &names, atoms);
+        split::split(built.as_ref().unwrap_or(program), &names, atoms, &mut diagnostics).or(built)
     };
     let program = split.as_ref().unwrap_or(program);
     let mut names = Names::new(program, options, atoms);

@@ -32,6 +32,27 @@ fn text_form_round_trips() {
     }
 }
 
+#[test]
+fn a_structure_of_a_list_that_the_text_gives_is_a_unification() {
+    let ir = |goal: &str| {
+        common::ir(&format!(":- module m.\np(A,B,C,T) :- integer(A) | {goal}, q(T,A,B,C).\nq(_,_,_,_)."))
+    };
+    for (built, unified) in [
+        ("functor_table:(T =.. [f,A,B|[]])", "T = f(A,B)"),
+        ("functor_table:(T =.. [f,A,g(B,C)])", "T = f(A,g(B,C))"),
+        ("functor_table:(T =.. ['.',A,B])", "T = [A|B]"),
+        ("functor_table:(T =.. [f])", "T = f"),
+        ("functor_table:(T =.. [A])", "T = A"),
+        ("functor_table:(f(B,C) =.. [f,A,A])", "f(B,C) = f(A,A)"),
+    ] {
+        assert_eq!(ir(built), ir(unified), "{built}");
+    }
+    for other in ["[A,B]", "[f,A|B]", "A", "[f(A),B]", "[]"] {
+        let ir = ir(&format!("functor_table:(T =.. {other})"));
+        assert!(ir.contains("builtin 20("), "{other}: {ir}");
+    }
+}
+
 /// I6 to I8 of `compiler::ir`.
 #[test]
 fn slots_that_are_used_wrongly_are_found() {

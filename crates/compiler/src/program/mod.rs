@@ -10,5 +10,6 @@ pub(crate) mod constants;
 pub(crate) mod names;
 pub(crate) mod passive;
 pub(crate) mod split;
+pub(crate) mod structures;
 pub(crate) mod tables;
 pub(crate) mod values;

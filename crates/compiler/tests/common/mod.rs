@@ -30,6 +30,7 @@ pub(crate) fn builtins() -> Vec<Builtin> {
         ("io", "outstream", "a", Place::Goal),
         ("klicio", "klicio", "a", Place::Goal),
         ("builtin", "print", "a", Place::Goal),
+        ("functor_table", "=..", "oi", Place::Method),
     ];
     table
         .iter()
