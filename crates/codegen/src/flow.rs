@@ -1,11 +1,13 @@
 //! Ends of blocks other than `Match`, arithmetic and comparison.
 
-use crate::lower::{Lazy, Lower, field};
+use crate::lower::{Kind, Lazy, Lower, field};
 use crate::shape::Head;
 use crate::stubs::{Helper, Leave, SLOTS};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
 use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
+use term::word::{IMMEDIATE_TAGS, TAG_MASK, Tag};
 
 /// Where a guard goes on.
 #[derive(Clone, Copy)]
@@ -161,8 +163,51 @@ impl Lower<'_, '_> {
         {
             return;
         }
-        let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
-        self.call_guard(predicate, &inputs, outputs, exits);
+        let values: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
+        match (&values[..], inputs) {
+            (&[a, b], &[x, y]) if self.is_equality(predicate) => {
+                let pointer = [x, y].iter().any(|&operand| self.kind(operand) == Some(Kind::Pointer));
+                self.equality(a, b, pointer, exits);
+            }
+            _ => self.call_guard(predicate, &values, outputs, exits),
+        }
+    }
+
+    fn is_equality(&self, predicate: PredicateId) -> bool {
+        let builtin = self.env.builtin(predicate);
+        builtin.is_some_and(|builtin| builtin.name == "equal_terms" && builtin.modes == "aa")
+    }
+
+    /// Guard `A = B`: integers, and an atom and itself, are compared here; the helper does the rest, and all of it if
+    /// one is known to be a `pointer`. The offsets are flushed.
+    fn equality(&mut self, a: Value, b: Value, pointer: bool, exits: Exits) {
+        if !pointer {
+            let (same, different) = (self.b.create_block(), self.b.create_block());
+            let other = self.b.create_block();
+            let yes = self.edge(exits.yes, &[]);
+            let no = self.edge(exits.no, &[]);
+            let equal = self.b.ins().icmp(IntCC::Equal, a, b);
+            self.b.ins().brif(equal, same, &[], different, &[]);
+            self.enter_block(same);
+            let immediate = self.b.ins().iconst(I64, IMMEDIATE_TAGS as i64);
+            let tag = self.b.ins().band_imm_s(a, TAG_MASK as i64);
+            let immediate = self.b.ins().ushr(immediate, tag);
+            let immediate = self.b.ins().band_imm_s(immediate, 1);
+            self.b.ins().brif(immediate, yes, &[], other, &[]);
+            self.enter_block(different);
+            let either = self.b.ins().bor(a, b);
+            let differs = self.tag_differs(either, Tag::Int);
+            self.b.ins().brif(differs, other, &[], no, &[]);
+            self.enter_block(other);
+        }
+        self.store_state();
+        let answer = self.call_helper(Helper::Equal, &[a, b]).expect("guards answer");
+        let other = self.b.create_block();
+        let succeeds = self.is_word(answer, answer::YES);
+        let yes = self.edge(exits.yes, &[]);
+        self.b.ins().brif(succeeds, yes, &[], other, &[]);
+        self.enter_block(other);
+        self.no_or_wait(answer, answer::NO, exits);
     }
 
     /// The helper, whatever the guard is. The offsets are flushed.

@@ -43,6 +43,7 @@ pub(crate) enum Helper {
     Arith,
     GuardArith,
     Compare,
+    Equal,
     Guard,
     Builtin,
     MoveToPriority,
@@ -53,12 +54,13 @@ pub(crate) enum Helper {
 }
 
 impl Helper {
-    pub(crate) const ALL: [Helper; 12] = [
+    pub(crate) const ALL: [Helper; 13] = [
         Helper::Unify,
         Helper::Remember,
         Helper::Arith,
         Helper::GuardArith,
         Helper::Compare,
+        Helper::Equal,
         Helper::Guard,
         Helper::Builtin,
         Helper::MoveToPriority,
@@ -77,6 +79,7 @@ impl Helper {
                 Helper::Arith => offset_of!(Helpers, arith),
                 Helper::GuardArith => offset_of!(Helpers, guard_arith),
                 Helper::Compare => offset_of!(Helpers, compare),
+                Helper::Equal => offset_of!(Helpers, equal),
                 Helper::Guard => offset_of!(Helpers, guard),
                 Helper::Builtin => offset_of!(Helpers, builtin),
                 Helper::MoveToPriority => offset_of!(Helpers, move_to_priority),
@@ -92,7 +95,7 @@ impl Helper {
         match self {
             Helper::GrowGoals => 0,
             Helper::Remember | Helper::Guard | Helper::MoveToNode => 1,
-            Helper::Builtin | Helper::MoveToPriority | Helper::Pend => 2,
+            Helper::Builtin | Helper::Equal | Helper::MoveToPriority | Helper::Pend => 2,
             Helper::Unify | Helper::GuardArith | Helper::Compare | Helper::MoveToPlace => 3,
             Helper::Arith => 4,
         }
@@ -100,7 +103,7 @@ impl Helper {
 
     /// Whether it answers a word.
     pub(crate) fn answers(self) -> bool {
-        matches!(self, Helper::Arith | Helper::GuardArith | Helper::Compare | Helper::Guard)
+        matches!(self, Helper::Arith | Helper::GuardArith | Helper::Compare | Helper::Equal | Helper::Guard)
     }
 }
 

@@ -315,6 +315,8 @@ pub struct Helpers {
     pub guard_arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
     /// Guard comparison (`cond` is a [`Cond`]) when an operand is not a small integer: an [`answer`]. Changes nothing.
     pub compare: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
+    /// Guard `A = B`, whatever the terms are: an [`answer`]. Uses heap and goals, changes neither.
+    pub equal: unsafe extern "C" fn(*mut WorkerAbi, Word, Word) -> Word,
     /// Guard builtin `predicate` with inputs in `operands`: an [`answer`]; on yes the outputs stand in `operands`
     /// from index 0. Uses and changes heap.
     pub guard: unsafe extern "C" fn(*mut WorkerAbi, u64) -> Word,

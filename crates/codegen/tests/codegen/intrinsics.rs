@@ -1,11 +1,11 @@
-//! Reads and updates of vectors and strings in generated code.
+//! Reads and updates of vectors and strings, and equality of terms, in generated code.
 
 use crate::machine::*;
 use crate::ops::{OUT, component, machine, result, run};
 use compiler::ir::{End, Op, Operand, Slot};
 use term::abi::{PredicateId, answer};
 use term::layout::{HANDLE_SIZE, STORE, STRING, VECTOR};
-use term::symbol::NIL;
+use term::symbol::{MAIN, NIL, TRUE};
 use term::word::{Tag, Word, object_header};
 
 /// A vector as the runtime makes it.
@@ -99,5 +99,37 @@ fn string_elements_and_lengths_are_read_inline() {
         answer_with(answer::NO);
         // A string is no vector; index 3 is outside.
         assert_eq!(run(&mut m, &[string, Word::small(3)]).0, Word::NIL);
+    }
+}
+
+#[test]
+fn equality_asks_the_helper_about_all_but_integers_and_the_same_atom() {
+    let end = |b| End::GuardCall {
+        predicate: PredicateId(8),
+        inputs: vec![v(0), b],
+        outputs: vec![],
+        yes: block(2),
+        no: block(3),
+        unbound: block(4),
+        wait: r(31),
+    };
+    let exits = [TRUE, NIL, MAIN].map(|atom| result(3, Operand::Atom(atom)));
+    let mut all = vec![(vec![], end(v(1)))];
+    all.extend(exits);
+    let mut m = machine(component(3, 0, all));
+    let [six, seven, nil] = [Word::small(6), Word::small(7), Word::NIL];
+    for (a, b, atom) in [(six, six, TRUE), (six, seven, NIL), (nil, nil, TRUE)] {
+        assert_eq!(run(&mut m, &[a, b]), (Word::atom(atom), vec![]));
+    }
+    let unbound = m.variable();
+    let cons = Word::pointer(Tag::Cons, m.build(&[six, nil]));
+    let others =
+        [(nil, Word::atom(TRUE)), (six, nil), (nil, six), (cons, cons), (unbound, unbound), (six, cons)];
+    for (a, b) in others {
+        for (answer, atom) in [(answer::NO, NIL), (answer::YES, TRUE), (unbound, MAIN)] {
+            answer_with(answer);
+            let log = vec![format!("equal {:?} {:?}", a.tag(), b.tag())];
+            assert_eq!(run(&mut m, &[a, b]), (Word::atom(atom), log));
+        }
     }
 }

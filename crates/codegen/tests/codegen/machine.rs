@@ -75,6 +75,10 @@ unsafe extern "C" fn compare(_: *mut WorkerAbi, cond: u64, a: Word, b: Word) -> 
     say(format!("compare {cond} {:?} {:?}", a.tag(), b.tag()));
     ANSWER.get()
 }
+unsafe extern "C" fn equal(_: *mut WorkerAbi, a: Word, b: Word) -> Word {
+    say(format!("equal {:?} {:?}", a.tag(), b.tag()));
+    ANSWER.get()
+}
 unsafe extern "C" fn guard(worker: *mut WorkerAbi, predicate: u64) -> Word {
     // SAFETY: the worker is the machine's.
     unsafe {
@@ -165,6 +169,7 @@ pub(crate) fn builtins() -> Vec<Builtin> {
         builtin("string_element", "iio", Guard),
         builtin("vector_element", "iio", Body),
         builtin("set_vector_element", "iiao", Body),
+        builtin("equal_terms", "aa", Guard),
     ]
 }
 
@@ -197,6 +202,7 @@ impl Machine {
             arith,
             guard_arith,
             compare,
+            equal,
             guard,
             builtin,
             attend,

@@ -27,6 +27,7 @@ pub(crate) const HELPERS: Helpers = Helpers {
     arith: arith_helper,
     guard_arith,
     compare,
+    equal,
     guard,
     builtin,
     attend,
@@ -137,7 +138,31 @@ unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
     let code =
         worker.predicates.native(PredicateId(predicate as u32)).expect("the compiler calls builtins only");
     let (run, shape) = (code.run, code.shape);
-    match worker.call_with_operands(run, shape) {
+    let outcome = worker.call_with_operands(run, shape);
+    guard_answer(worker, outcome)
+}
+
+unsafe extern "C" fn equal(abi: *mut WorkerAbi, a: Word, b: Word) -> Word {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    match worker.equal_near(a, b) {
+        Some(true) => answer::YES,
+        Some(false) => answer::NO,
+        None => equal_far(worker, a, b),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn equal_far(worker: &mut Worker, a: Word, b: Word) -> Word {
+    let outcome = worker.equal_terms(a, b);
+    guard_answer(worker, outcome)
+}
+
+/// What a guard's outcome is to generated code.
+#[inline(always)]
+fn guard_answer(worker: &mut Worker, outcome: Outcome) -> Word {
+    match outcome {
         Outcome::Done => answer::YES,
         Outcome::Wait(variable) => variable,
         Outcome::Error(error) if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) => {

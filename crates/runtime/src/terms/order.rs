@@ -110,6 +110,15 @@ impl Worker {
             _ => self.compare_others(a, b),
         }
     }
+    /// Whether two dereferenced words are equal that are not structures with the same principal functor; `None` if a
+    /// variable or the elements of vectors have to tell.
+    pub(crate) fn equal_tops(&self, a: Word, b: Word) -> Option<bool> {
+        match self.compare_tops(a, b) {
+            Top::Equal => Some(true),
+            Top::Differ(_) => Some(false),
+            Top::Wait(_) | Top::Vectors => None,
+        }
+    }
     /// Two words that are not of one kind, or objects.
     #[inline(never)]
     fn compare_others(&self, a: Word, b: Word) -> Top {

@@ -6,6 +6,7 @@
 
 use crate::memory::ranges::read;
 use crate::reports::outcome::ProgramError;
+use crate::terms::state::NEAR_LEVELS;
 use crate::terms::walk::Stack;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
@@ -226,6 +227,86 @@ impl<const SAME: bool> Pairs<SAME> {
     }
 }
 
+/// Structures and conses that a guard compares without a stack.
+const NEAR_STEPS: usize = if cfg!(miri) { 1 << 8 } else { 1 << 14 };
+
+impl Worker {
+    /// Equality of two terms, as [`Worker::equal_terms`] tells it, if a walk of bounded length through their conses and
+    /// structures does; `None` if they are larger, or variables or vectors have a say. It keeps nothing but a range
+    /// of cells for each level that is not at its last cell.
+    #[inline(always)]
+    pub(crate) fn equal_near(&mut self, mut a: Word, mut b: Word) -> Option<bool> {
+        let (mut levels, mut steps_left) = (0, NEAR_STEPS);
+        let [mut at, mut end, mut distance] = [0; 3];
+        loop {
+            let mut inner = arguments(a, b);
+            if inner.is_none() {
+                match self.near_parts(a, b) {
+                    Parts::Equal => {}
+                    Parts::Inside => inner = arguments(deref(a), deref(b)),
+                    Parts::Differ => return Some(false),
+                    Parts::Unknown => return None,
+                }
+            }
+            if let Some(inner) = inner {
+                steps_left -= 1;
+                if steps_left == 0 {
+                    return None;
+                }
+                if at != end {
+                    *self.terms.near.get_mut(levels)? = [at, end, distance];
+                    levels += 1;
+                }
+                Cells { start: at, end, distance } = inner;
+            }
+            (a, b) = loop {
+                while at == end {
+                    if levels == 0 {
+                        return Some(true);
+                    }
+                    levels -= 1;
+                    [at, end, distance] = self.terms.near[levels % NEAR_LEVELS];
+                }
+                let pair = (read(at), read(at.wrapping_add(distance)));
+                at += 8;
+                if pair.0 != pair.1 || !pair.0.is_immediate() {
+                    break pair;
+                }
+            };
+        }
+    }
+    /// What two words, or contents of cells, are to each other that [`arguments`] knows nothing of.
+    #[inline(never)]
+    fn near_parts(&self, a: Word, b: Word) -> Parts {
+        if a.tag() == Tag::Object && b.tag() == Tag::Object && self.same_strings(a, b) {
+            return Parts::Equal;
+        }
+        let (a, b) = (deref(a), deref(b));
+        let unbound = |word: Word| matches!(word.tag(), Tag::Ref | Tag::Var);
+        if unbound(a) || unbound(b) {
+            return Parts::Unknown;
+        }
+        if arguments(a, b).is_some() {
+            return Parts::Inside;
+        }
+        match self.equal_tops(a, b) {
+            Some(true) => Parts::Equal,
+            Some(false) => Parts::Differ,
+            None => Parts::Unknown,
+        }
+    }
+}
+
+/// What is known of two terms that a guard compares.
+enum Parts {
+    Equal,
+    Differ,
+    /// Behind references they have arguments.
+    Inside,
+    /// Another walk is to tell.
+    Unknown,
+}
+
 /// The end of the piece of a string or vector that is compared next: pieces grow, so that strings that differ early
 /// are hardly copied, and old versions seldom searched.
 pub(crate) fn next_piece(from: usize) -> usize {
@@ -262,6 +343,66 @@ mod tests {
             assert!(matches!(worker.equal_terms(terms[0], terms[1]), Outcome::Done), "{length} {depth}");
             assert!(matches!(worker.equal_terms(terms[0], terms[2]), Outcome::No), "{length} {depth}");
             assert_eq!(worker.compare_terms(terms[0], terms[2]).ok(), Some(1), "{length} {depth}");
+        }
+    }
+
+    #[test]
+    fn a_near_walk_says_what_the_other_says_or_nothing() {
+        let worker = worker();
+        let (variable, other) = (worker.new_variable(), worker.new_variable());
+        let bound = worker.new_variable();
+        worker.unify(bound, Word::small(3));
+        let (name, another) = (worker.intern("f"), worker.intern("g"));
+        let mut terms =
+            vec![Word::small(3), Word::small(4), bound, variable, other, Word::NIL, Word::atom(name)];
+        terms.extend([
+            worker.string(b"a"),
+            worker.string(b"a"),
+            worker.string(b"ab"),
+            worker.string(&[b'a'; 40]),
+        ]);
+        terms.extend([1.0, 1.0, 2.0].map(|value| worker.float(value)));
+        terms.extend([1i128 << 70, 1 << 70, 1 << 71].map(|value| worker.integer(&value.into())));
+        terms.extend([1, 1, 2].map(|last| worker.vector(&[Word::small(last)])));
+        for _ in 0..2 {
+            let inner = terms.clone();
+            for (i, &term) in inner.iter().enumerate().step_by(3) {
+                let next = inner[(i + 1) % inner.len()];
+                terms.push(worker.structure(name, &[term, next]));
+                terms.push(
+                    worker.structure(if i % 2 == 0 { name } else { another }, &[term, Word::NIL, term]),
+                );
+                terms.push(worker.cons(next, term));
+                terms.push(worker.cons(next, term));
+            }
+        }
+        let mut told = 0;
+        for &a in &terms {
+            for &b in &terms {
+                let Some(near) = worker.equal_near(a, b) else { continue };
+                assert_eq!(near, matches!(worker.equal_terms(a, b), Outcome::Done));
+                assert_eq!(!near, matches!(worker.equal_terms(a, b), Outcome::No));
+                told += 1;
+            }
+        }
+        assert!(2 * told > terms.len() * terms.len(), "{told}");
+    }
+
+    #[test]
+    fn a_near_walk_goes_as_far_as_its_levels_and_steps() {
+        let worker = worker();
+        let most = NEAR_STEPS as i64;
+        for (length, depth, told) in [
+            (1, NEAR_LEVELS - 1, true),
+            (2, NEAR_LEVELS, true),
+            (2, NEAR_LEVELS + 1, false),
+            (most - 1, 0, true),
+            (most + 2, 0, false),
+        ] {
+            let terms = [-1, -1, -2].map(|last| nested(worker, length, depth, last));
+            let expected = if told { [Some(true), Some(false)] } else { [None, None] };
+            let found = [1, 2].map(|other| worker.equal_near(terms[0], terms[other]));
+            assert_eq!(found, expected, "{length} {depth}");
         }
     }
 

@@ -2,14 +2,25 @@
 
 use term::Word;
 
+/// Levels of terms that a guard compares without a stack.
+pub(super) const NEAR_LEVELS: usize = 32;
+
 /// See the module comment.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Terms {
+    /// Where a guard that compares two terms goes on, by level: see `equal_near` of `pairs`.
+    pub(super) near: [[usize; 3]; NEAR_LEVELS],
     /// Generated code waits for a unification, and those that were put off meanwhile.
     pub(super) in_code: bool,
     pub(super) put_off: Vec<(Word, Word)>,
     /// Steps from old versions of vectors and strings to newer ones since one of them last got a store of its own.
     pub(super) version_steps: usize,
+}
+
+impl Default for Terms {
+    fn default() -> Terms {
+        Terms { near: [[0; 3]; NEAR_LEVELS], in_code: false, put_off: Vec::new(), version_steps: 0 }
+    }
 }
 
 impl Terms {
