@@ -61,9 +61,8 @@ impl Worker {
         }
     }
     /// Runs the builtin whose goal waited in this record, which is claimed.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn reduce_record(&mut self, record: usize, predicate: PredicateId) {
-        let arity = goal_arity(record);
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         if let Some(process) = code.process
             && self.is_private(record)
@@ -71,6 +70,11 @@ impl Worker {
         {
             return;
         }
+        self.reduce_its_goal(record, predicate);
+    }
+    #[inline(never)]
+    fn reduce_its_goal(&mut self, record: usize, predicate: PredicateId) {
+        let arity = goal_arity(record);
         let args = record + 8 * SUSPENSION_ARGS;
         if !self.reduce_plain(predicate, args, arity, |worker| worker.spend(record, arity)) {
             self.reduce_any_record(record, predicate);

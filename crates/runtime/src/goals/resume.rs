@@ -147,6 +147,14 @@ impl Worker {
         };
     }
     fn push_list(&mut self, newest: usize) {
+        let goal = read(newest + 8 * SUSPENSION_PREDICATE);
+        if self.is_alone() && self.is_first(newest, goal) {
+            let arity = goal_arity(newest);
+            self.statistics.resumptions += 1;
+            write(newest + 8 * SUSPENSION_PREDICATE, RESUMED);
+            self.push_words(goal, newest + 8 * SUSPENSION_ARGS, arity);
+            return self.spend(newest, arity);
+        }
         self.claim_list(newest, |worker, record, goal| worker.push_claimed(record, goal));
     }
     /// Gives `then` the records of a list that still wait, and their goal words, the newest first.

@@ -372,7 +372,12 @@ impl Worker {
     /// Otherwise false: `attend` is to look.
     #[inline(always)]
     pub(crate) fn attend_to_resumed(&mut self) -> bool {
-        self.attend_once().unwrap_or_else(|| self.attend_after_builtin())
+        match self.attend_once() {
+            Some(answer) => answer,
+            // It may have ended the program.
+            None if !self.has_resumed() => self.abi.heap as usize <= self.abi.limit(),
+            None => self.attend_after_builtin(),
+        }
     }
     #[inline(never)]
     fn attend_after_builtin(&mut self) -> bool {

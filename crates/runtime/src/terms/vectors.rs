@@ -91,26 +91,6 @@ impl Worker {
         }
         is_still(handle, Word::small(index)).then_some(length)
     }
-    /// Appends the bytes of a string, if it is one, the newest version, and has at most `most` of them; else false.
-    pub(crate) fn append_string(&self, word: Word, most: usize, to: &mut Vec<u8>) -> bool {
-        let word = deref(word);
-        if self.class_of(word) != Some(layout::STRING) {
-            return false;
-        }
-        let handle = word.address();
-        let Version { index, link, value } = look(handle);
-        let length = value.as_int() as usize;
-        if index >= 0 || length > most {
-            return false;
-        }
-        let (before, end) = (to.len(), link + 8 + length.next_multiple_of(8));
-        for from in (link + 8..end).step_by(8) {
-            to.extend_from_slice(&read(from).0.to_le_bytes());
-        }
-        let same = is_still(handle, Word::small(index));
-        to.truncate(if same { before + length } else { before });
-        same
-    }
     /// Some bytes of a string. Panics if it is not a string, or is too short.
     pub(crate) fn string_part(&self, word: Word, range: Range<usize>) -> Vec<u8> {
         assert!(

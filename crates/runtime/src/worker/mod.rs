@@ -33,6 +33,7 @@ use crate::reports::statistics::{Collection, Statistics};
 use crate::sharing::state::{Shaker, Sharing};
 use crate::terms::state::Terms;
 use crate::worker::all::Shared;
+use crate::worker::native::{KeptStreams, Streams};
 use crate::worker::program::{Code, Predicates};
 pub use crate::worker::state::Root;
 use crate::worker::state::{Attention, Roots, Visibility};
@@ -121,8 +122,10 @@ pub struct Worker {
     pub(crate) roots: Roots,
     /// Of worker 0: terms of other nodes, and for them.
     pub(crate) abroad: Abroad,
-    /// Few: they are found by looking at each. `None` while it is in use.
-    states: Vec<(TypeId, Option<Box<dyn Any + Send>>)>,
+    /// What serves the program's streams.
+    streams: KeptStreams,
+    /// Few: they are found by looking at each.
+    states: Vec<(TypeId, Box<dyn Any + Send>)>,
     waker: Waker,
 }
 
@@ -270,6 +273,7 @@ impl Worker {
             collections: None,
             roots: Roots::default(),
             abroad: Abroad::default(),
+            streams: KeptStreams::default(),
             states: Vec::new(),
             // Nobody wakes the others: they are poked.
             waker: if index == 0 { shared.waker.clone() } else { Waker::default() },
@@ -324,20 +328,7 @@ impl Worker {
     #[inline(always)]
     pub fn state<T: Any + Default + Send>(&mut self) -> &mut T {
         let place = self.state_place::<T>();
-        let state = self.states[place].1.as_mut().expect("nobody asks for a state that is in use");
-        state.downcast_mut().expect("states are entered under their own type")
-    }
-    /// Runs `then` with the state of a group of builtins, which may not ask for that state.
-    #[inline(always)]
-    pub(crate) fn with_state<T: Any + Default + Send, R>(
-        &mut self,
-        then: impl FnOnce(&mut Worker, &mut T) -> R,
-    ) -> R {
-        let place = self.state_place::<T>();
-        let mut state = self.states[place].1.take().expect("nobody asks for a state that is in use");
-        let result = then(self, state.downcast_mut().expect("states are entered under their own type"));
-        self.states[place].1 = Some(state);
-        result
+        self.states[place].1.downcast_mut().expect("states are entered under their own type")
     }
     #[inline(always)]
     fn state_place<T: Any + Default + Send>(&mut self) -> usize {
@@ -348,8 +339,33 @@ impl Worker {
     }
     #[cold]
     fn add_state<T: Any + Default + Send>(&mut self) -> usize {
-        self.states.push((TypeId::of::<T>(), Some(Box::new(T::default()))));
+        self.states.push((TypeId::of::<T>(), Box::new(T::default())));
         self.states.len() - 1
+    }
+    /// What serves the program's streams, made when it is first asked for.
+    #[inline(always)]
+    pub(crate) fn streams<T: Streams + Default>(&mut self) -> &mut T {
+        if self.streams.kept.is_none() {
+            self.make_streams::<T>();
+        }
+        let streams: &mut dyn Any = &mut **self.streams.kept.as_mut().expect("they were made");
+        streams.downcast_mut().expect("there is one kind of them")
+    }
+    #[cold]
+    fn make_streams<T: Streams + Default>(&mut self) {
+        assert!(!self.streams.made, "nobody asks for streams that are in use");
+        self.streams = KeptStreams { kept: Some(Box::<T>::default()), made: true };
+    }
+    /// Runs `then` with it, which may not ask for it; `None` if there is none.
+    #[inline(always)]
+    pub(crate) fn with_streams<R>(
+        &mut self,
+        then: impl FnOnce(&mut Worker, &mut dyn Streams) -> R,
+    ) -> Option<R> {
+        let mut streams = self.streams.kept.take()?;
+        let result = then(self, &mut *streams);
+        self.streams.kept = Some(streams);
+        Some(result)
     }
     /// Keeps a word alive (and up to date) across collections until [`Worker::take_root`].
     /// Whoever keeps one waits for something outside, so the scheduler looks at its events soon.

@@ -6,6 +6,7 @@
 
 use crate::reports::outcome::ProgramError;
 use crate::worker::Worker;
+use std::any::Any;
 use term::Word;
 
 /// What became of a builtin.
@@ -62,4 +63,19 @@ pub enum Seat {
     First,
     /// By the first worker of the first node, which has the outside world.
     Home,
+}
+
+/// What serves a program's streams: one load away, because messages come by the million.
+pub(crate) trait Streams: Any + Send {
+    /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest,
+    /// dereferenced: all of them if there is no such stream. `messages` is dereferenced.
+    fn quick(&mut self, worker: &mut Worker, place: usize, messages: Word, left: &mut usize) -> Word;
+}
+
+/// Where a worker keeps it.
+#[derive(Default)]
+pub(crate) struct KeptStreams {
+    /// `None` before it is first asked for, and while it is in use.
+    pub(super) kept: Option<Box<dyn Streams>>,
+    pub(super) made: bool,
 }

@@ -156,8 +156,6 @@ impl Outside {
     }
     /// The outside world of this worker.
     pub fn of(worker: &mut Worker) -> Outside {
-        // What is asked for first is found soonest.
-        worker.io();
         worker.state::<Outside>().clone()
     }
     /// Waits until something is ready, at most `timeout`, then takes out what is: variables to bind, with values.

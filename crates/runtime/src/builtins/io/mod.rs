@@ -173,7 +173,7 @@ impl Worker {
     /// Its open files and streams.
     #[inline(always)]
     pub(in crate::builtins) fn io(&mut self) -> &mut Io {
-        self.state::<Io>()
+        self.streams::<Io>()
     }
 }
 

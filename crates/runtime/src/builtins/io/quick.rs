@@ -8,6 +8,7 @@ use super::{Io, STDERR, Shared, Table};
 use crate::memory::ranges::read;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
+use crate::worker::native::Streams;
 use term::symbol::{FWRITE, GETC, NEWLINE, PUTC, PUTS};
 use term::word::{Tag, functor_header};
 use term::{Atom, Word};
@@ -34,29 +35,31 @@ struct Quick<'a> {
 impl Worker {
     /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest,
     /// dereferenced: all of them if there is no such stream.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn quick_messages(&mut self, place: usize, messages: Word, left: &mut usize) -> Word {
         let messages = deref(messages);
-        self.with_state(|worker, io: &mut Io| {
-            let Some(stream) = io.streams.get_mut(place) else { return messages };
-            let (input, output, kind, closed) =
-                (stream.input, stream.output, stream.kind(), stream.is_closed());
-            let interactive = stream.interactive;
-            let mut quick = Quick { files: &mut io.files, input, output, kind };
-            let mut rest = messages;
-            while *left > 0
-                && rest.tag() == Tag::Cons
-                && !closed
-                && quick.message(worker, deref(cell(rest.address())))
-            {
-                rest = deref(cell(rest.address() + 8));
-                *left -= 1;
-            }
-            if interactive && rest.tag() == Tag::Ref {
-                io.idle(output);
-            }
-            rest
-        })
+        self.with_streams(|worker, io| io.quick(worker, place, messages, left)).unwrap_or(messages)
+    }
+}
+
+impl Streams for Io {
+    fn quick(&mut self, worker: &mut Worker, place: usize, messages: Word, left: &mut usize) -> Word {
+        let Some(stream) = self.streams.get_mut(place) else { return messages };
+        let (output, interactive, closed) = (stream.output, stream.interactive, stream.is_closed());
+        let mut quick = Quick { files: &mut self.files, input: stream.input, output, kind: stream.kind() };
+        let mut rest = messages;
+        while *left > 0
+            && rest.tag() == Tag::Cons
+            && !closed
+            && quick.message(worker, deref(cell(rest.address())))
+        {
+            rest = deref(cell(rest.address() + 8));
+            *left -= 1;
+        }
+        if interactive && rest.tag() == Tag::Ref {
+            self.idle(output);
+        }
+        rest
     }
 }
 
@@ -98,7 +101,10 @@ impl Quick<'_> {
     }
     #[inline(always)]
     fn string(&mut self, worker: &Worker, text: Word) -> bool {
-        self.buffer().is_some_and(|bytes| worker.append_string(text, FEW_BYTES, bytes))
+        let Some(buffer) = self.buffer() else { return false };
+        let mut bytes = [0; FEW_BYTES];
+        let length = worker.copy_string(text, &mut bytes);
+        length.map(|length| buffer.extend_from_slice(&bytes[..length])).is_some()
     }
     /// The buffer that is written into.
     #[inline(always)]
