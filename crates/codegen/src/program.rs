@@ -163,7 +163,8 @@ impl<'a> Compiler<'a> {
 
     /// Makes the component's function in `self.context`.
     fn lower(&mut self, component: &Component) {
-        self.context.clear();
+        // A large component leaves large tables of the register allocator behind, which are cleared again and again.
+        self.context = Context::new();
         lower::component(
             self.environment,
             component,
