@@ -254,7 +254,7 @@ fn directives_and_separators() {
         ":- daemon serve/1.
          serve([]) :- true.
          alternatively.
-         serve([_|S]) :- true | serve(S)@priority(3)@lower_priority@node(N), builtin#apply(P,{N}), p(P).
+         serve([_|S]) :- true | serve(S)@lower_priority@node(N), builtin#apply(P,{N}), p(P).
          :- mode p(+).
          p(X) :- (X = 1 ; X = 2), atom(X) | true.
          otherwise.
@@ -264,7 +264,7 @@ fn directives_and_separators() {
             % serve/1 daemon
             serve([]) :- true | true.
             alternatively.
-            serve([_0|S]) :- true | serve(S)@priority(3)@lower_priority(1)@node(N), apply(P,{N}), p(P).
+            serve([_0|S]) :- true | serve(S)@lower_priority(1)@node(N), apply(P,{N}), p(P).
             % p/1
             p(X) :- X = 1, atom(X) | true.
             p(X) :- X = 2, atom(X) | true.

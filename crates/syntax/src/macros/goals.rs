@@ -257,9 +257,14 @@ impl Expander<'_, '_, '_> {
                 ));
                 continue;
             };
-            let kind = std::mem::discriminant(&pragma);
-            if pragmas.iter().any(|p| std::mem::discriminant(p) == kind) {
-                let error = Diagnostic::error("illegal-pragma", span, "a goal cannot have this pragma twice");
+            // A node and a priority go together.
+            let of_node = |pragma: &Pragma| matches!(pragma, Pragma::Node(_));
+            let same = |first: &&Pragma| of_node(first) == of_node(&pragma);
+            if let Some(first) = pragmas.iter().find(same) {
+                let twice = std::mem::discriminant(first) == std::mem::discriminant(&pragma);
+                let what = if twice { "this pragma twice" } else { "two priorities" };
+                let error = format!("a goal cannot have {what}");
+                let error = Diagnostic::error("illegal-pragma", span, error);
                 self.report(error.label("the second one"));
                 continue;
             }
