@@ -290,7 +290,7 @@ fn add_operators(worker: &Worker, list: Word, kinds: &[OpType], table: &mut OpTa
 /// and after the place.
 fn parse(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let items = attempt!(list_items(worker, 1, inputs[0]));
-    if let Some(variable) = attempt!(elsewhere(worker, inputs[0])) {
+    if let Some((variable, _)) = attempt!(streams::find_elsewhere(worker, inputs[0], true)) {
         return Outcome::Wait(variable);
     }
     let ops = attempt!(operators(worker, inputs[1]));
@@ -351,18 +351,9 @@ fn ground(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
     Outcome::Done
 }
 
-/// Of a ground term: a variable that stands for a part of it that is at another node and was not read yet.
-fn elsewhere(worker: &mut Worker, term: Word) -> Result<Option<Word>, Outcome> {
-    if !worker.is_one_of_several_nodes() {
-        return Ok(None);
-    }
-    let whole = worker.cons(term, Word::NIL);
-    Ok(streams::find_variable(worker, whole, true)?.map(|(variable, _)| variable))
-}
-
 /// `codes(T,Ops,Wrapped,Rest,Out)`: Out becomes the codes of T as `putt` (or `putwt`) writes it, then Rest.
 fn codes(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    if let Some(variable) = attempt!(elsewhere(worker, inputs[0])) {
+    if let Some((variable, _)) = attempt!(streams::find_elsewhere(worker, inputs[0], true)) {
         return Outcome::Wait(variable);
     }
     let ops = attempt!(operators(worker, inputs[1]));

@@ -164,8 +164,11 @@ struct Ticks {
 impl Ticker {
     /// Starts or stops the ticks. Without a thread (the system refuses one) events are looked at when nothing is ready.
     pub(crate) fn set(&mut self, wanted: bool, waker: &Waker) {
+        if !wanted {
+            return self.stop();
+        }
         // Relaxed: the flag orders nothing; `unpark` makes the thread look again.
-        if self.ticks.wanted.swap(wanted, Ordering::Relaxed) == wanted || !wanted {
+        if self.ticks.wanted.swap(true, Ordering::Relaxed) {
             return;
         }
         if self.thread.is_none() {
@@ -175,6 +178,15 @@ impl Ticker {
             self.thread = thread.ok().map(|handle| handle.thread().clone());
         }
         self.unpark();
+    }
+    /// Stops the ticks.
+    pub(crate) fn stop(&self) {
+        // Relaxed: as above.
+        self.ticks.wanted.store(false, Ordering::Relaxed);
+    }
+    /// Whether there are ticks while they are wanted.
+    pub(crate) fn has_thread(&self) -> bool {
+        self.thread.is_some()
     }
     /// The worker sleeps while `wait` runs. The ticks end if that takes longer than one.
     pub(crate) fn pause<R>(&self, wait: impl FnOnce() -> R) -> R {

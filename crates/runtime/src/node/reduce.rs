@@ -487,6 +487,10 @@ impl Worker {
                 self.scatter();
             }
             if self.index == 0 {
+                if self.has_outward() {
+                    // Y11 of `abroad`: nothing waits for more any longer.
+                    self.attention.looks();
+                }
                 self.attention.look_at(self.abi.heap as usize + MESSAGES_BYTES);
                 look |= due || self.abi.reductions >= self.abi.reductions_limit;
             }

@@ -320,16 +320,12 @@ pub(super) fn write_when_ground(worker: &mut Worker, place: usize, message: Word
     if let Some((variable, work)) = step!(find_variable(worker, work, into_vectors)) {
         return Step::Ground(variable, work);
     }
-    if worker.is_one_of_several_nodes() {
-        // What was looked at may have been the copy of another node.
-        let whole = worker.cons(args[0], Word::NIL);
-        if let Some((variable, work)) = step!(find_variable(worker, whole, into_vectors)) {
-            worker.run_generator(deref(variable).address());
-            return Step::Ground(variable, work);
-        }
-        if let Some(answer) = worker.look_abroad(args[0], true) {
-            return Step::Ground(answer, Word::NIL);
-        }
+    if let Some((variable, work)) = step!(find_elsewhere(worker, args[0], into_vectors)) {
+        worker.run_generator(deref(variable).address());
+        return Step::Ground(variable, work);
+    }
+    if let Some(answer) = worker.look_abroad(args[0], true) {
+        return Step::Ground(answer, Word::NIL);
     }
     let text = match &name[..] {
         b"print" => crate::terms::print::plain(worker, args[0]),
@@ -337,6 +333,20 @@ pub(super) fn write_when_ground(worker: &mut Worker, place: usize, message: Word
         _ => read::unparse(worker, place, args[0], false),
     };
     put(worker, place, &step!(text))
+}
+
+/// Of a term in which no variable was left: the first that stands for a part at another node, which was not read yet,
+/// and what was not looked at. What was looked at before may have been that node's own copy.
+pub(in crate::builtins) fn find_elsewhere(
+    worker: &mut Worker,
+    term: Word,
+    into_vectors: bool,
+) -> Result<Option<(Word, Word)>, Outcome> {
+    if !worker.is_one_of_several_nodes() {
+        return Ok(None);
+    }
+    let whole = worker.cons(term, Word::NIL);
+    find_variable(worker, whole, into_vectors)
 }
 
 /// The first unbound variable in the terms of a list, and the list of what was not looked at yet. What was seen is

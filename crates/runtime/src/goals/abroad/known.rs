@@ -63,10 +63,9 @@ impl Worker {
         if variable.tag() != Tag::Ref || read(variable.address()) == UNBOUND {
             return Known::Nowhere;
         }
-        match (self.import_of(variable), self.marker_of(variable)) {
-            (Some(import), _) => Known::Import(import),
-            (None, Some(export)) => Known::Export(export),
-            (None, None) => Known::Nowhere,
+        match self.import_of(variable) {
+            Some(import) => Known::Import(import),
+            None => self.marker_of(variable).map_or(Known::Nowhere, Known::Export),
         }
     }
     /// Whether a variable is an import or marked.

@@ -27,6 +27,10 @@
 //!   while it is unbound. So references form no circle: among those that are neither, U3 of `unify` holds.
 //! - Y10 A variable that is private to another worker is not marked: one of worker 0's own stands for it, and that
 //!   worker unifies the two.
+//! - Y11 What a worker that is alone has to tell may wait for more: until there are [`BUNCH`] items, until
+//!   [`BUNCH_BYTES`] more are allocated, or until anything else wants attention, nothing being ready included. So a
+//!   program that throws goals one after the other leaves generated code once for many of them, and they travel
+//!   together. A loop that does not allocate is ended by the ticker: no goal waits for longer than two ticks.
 
 mod far;
 mod identities;
@@ -61,6 +65,9 @@ use term::word::{self, Tag, UNBOUND};
 
 /// Words of a record of either predicate.
 const RECORD_WORDS: usize = SUSPENSION_ARGS + 2;
+/// Y11: so many items are told at once; bytes that are allocated before fewer are.
+const BUNCH: usize = 32;
+const BUNCH_BYTES: usize = 4 << 10;
 /// The priority of the two predicates' goals, below all others.
 pub(crate) const OUTWARD: i64 = -1;
 
@@ -147,13 +154,32 @@ impl Import {
 impl Worker {
     /// Y8: worker 0 learns it; of others it is sent there.
     fn tell(&mut self, what: Kind, words: &[Word]) {
-        self.abi.want_attention();
         let item = Item { what, words: Words::from_slice(words) };
-        if self.index == 0 {
-            self.learn(item);
-        } else {
+        if self.index != 0 {
             self.abroad.queue.push_back(item);
+            return self.abi.want_attention();
         }
+        self.learn(item);
+        if !self.bunches() {
+            self.abi.want_attention();
+        }
+    }
+    /// Y11: whether what is in the queue may wait for more. Then it is seen to that it does not wait for long.
+    fn bunches(&mut self) -> bool {
+        let count = self.abroad.queue.len();
+        if count >= BUNCH || !self.is_single() || self.abi.reductions_limit != u64::MAX {
+            return false;
+        }
+        if count == 1 {
+            self.attention.look_at(self.abi.heap as usize + BUNCH_BYTES);
+            let first = self.attention.first();
+            if self.abi.limit() > first {
+                self.abi.set_limit(first);
+            }
+            // K2: after the limit was set.
+            return !self.is_woken() && (self.options.ticks || self.abroad.begin_bunch(&self.waker()));
+        }
+        true
     }
     /// What a worker of this node tells: it changes the tables, and other nodes may have to be told.
     fn learn(&mut self, Item { what, mut words }: Item) {
@@ -537,6 +563,7 @@ impl Worker {
     /// The next thing that happened. Words are good until the next turn.
     pub fn next_outward(&mut self) -> Option<Outward> {
         self.finish_told(self.abroad.told);
+        self.abroad.end_bunch();
         let Item { what, words } = self.abroad.queue.pop_front()?;
         Some(match what {
             Kind::Throw { node, priority, predicate } => {

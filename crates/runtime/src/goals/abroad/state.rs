@@ -2,6 +2,7 @@
 
 use super::far::Distances;
 use super::identities::Identities;
+use crate::coordination::waker::{Ticker, Waker};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
@@ -135,6 +136,9 @@ pub(crate) struct Abroad {
     young_imports: Vec<u32>,
     /// Of worker 0: what is to be told to other nodes; of others: what is to be sent to it (Y8).
     pub(super) queue: VecDeque<Item>,
+    /// Y11: ticks while something waits.
+    ticker: Ticker,
+    ticks: bool,
     /// Y5: of the collection that is about to begin.
     awaited: Vec<Word>,
     /// The export that the last item taken from the queue named as marked: it counts as queued until the next is taken.
@@ -199,6 +203,18 @@ impl Abroad {
     /// Y8: all items, as mail to worker 0.
     pub(crate) fn take_reports(&mut self) -> Vec<Vec<Word>> {
         self.queue.drain(..).map(Item::into_mail).collect()
+    }
+    /// Y11: something waits for more from now on. False if nobody can end that: it is not to wait.
+    pub(super) fn begin_bunch(&mut self, waker: &Waker) -> bool {
+        self.ticks = true;
+        self.ticker.set(true, waker);
+        self.ticker.has_thread()
+    }
+    /// Y11: nothing waits any more.
+    pub(super) fn end_bunch(&mut self) {
+        if std::mem::take(&mut self.ticks) {
+            self.ticker.stop();
+        }
     }
     /// Y1, Y4: the words that collections trace from; `trace` replaces a word. `ordered`: without anchors that only
     /// other nodes hold, which follow in their order (Y7).

@@ -375,3 +375,31 @@ fn a_goal_for_another_node_waits_in_the_queue_and_a_node_that_is_not_there_is_an
     worker.options.nodes = 1;
     assert!(matches!(worker.other_node(99), Ok(None)));
 }
+
+#[test]
+fn what_is_to_be_told_waits_for_more_but_not_for_long() {
+    let mut builder = builder();
+    let goal = builder.goal[0];
+    let worker = builder.node.worker();
+    let free = worker.attention.first();
+    worker.abi.set_limit(free);
+    let end = free.min(worker.abi.heap as usize + BUNCH_BYTES);
+    for _ in 1..BUNCH {
+        worker.throw(0, goal, &[Word::NIL]);
+        assert_eq!((worker.abi.limit(), worker.attention.first()), (end, end));
+    }
+    // What was wanted meanwhile is not forgotten.
+    worker.abi.want_resumption();
+    worker.throw(0, goal, &[Word::NIL]);
+    assert_eq!((worker.abi.limit(), happened(worker).len()), (0, BUNCH));
+    worker.abi.want_resumption();
+    worker.throw(0, goal, &[Word::NIL]);
+    assert_eq!((worker.abi.limit(), happened(worker).len()), (0, 1));
+    // The ticker ends what waits where nothing is allocated.
+    worker.woken();
+    worker.abi.set_limit(free);
+    worker.throw(0, goal, &[Word::NIL]);
+    while !worker.is_woken() {
+        std::thread::yield_now();
+    }
+}
