@@ -437,6 +437,7 @@ impl<'a> Reducer<'a> {
         };
         let received = beside.receive(node.worker(), call.from, kind, call.words, call.payload);
         drop(beside);
+        node.expect_messages();
         // An acknowledgement of the machine's goes back.
         outgoing.wake(context.node(), call.from);
         outgoing.send_beside(context);

@@ -16,6 +16,11 @@ use std::time::{Duration, Instant};
 /// How often events are looked at while goals run.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
 
+/// The same in a hurry.
+const HURRY: Duration = Duration::from_micros(200);
+/// Ticks that a hurry lasts: ten milliseconds.
+const HURRIED: u64 = 50;
+
 /// An interrupt that comes so soon after the first is the same one: `timeout`, for one, sends its signal to the
 /// process, and then to its group.
 const SAME_INTERRUPT: Duration = Duration::from_millis(500);
@@ -159,6 +164,18 @@ struct Ticks {
     sleeps: AtomicU64,
     /// The thread has stopped because of that, or is about to.
     stopped: AtomicBool,
+    /// How many of the next ticks come in a hurry.
+    hurried: AtomicU64,
+}
+
+impl Ticks {
+    /// How long the thread sleeps until the next tick.
+    fn next(&self) -> Duration {
+        // Relaxed: a tick more or less does not matter.
+        let one = |left: u64| left.checked_sub(1);
+        let hurried = self.hurried.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one);
+        if hurried.is_ok() { HURRY } else { TICK }
+    }
 }
 
 impl Ticker {
@@ -188,6 +205,10 @@ impl Ticker {
     pub(crate) fn has_thread(&self) -> bool {
         self.thread.is_some()
     }
+    /// What is looked for is likely to come soon: ticks come in a hurry for a while.
+    pub(crate) fn hurry(&self) {
+        self.ticks.hurried.store(HURRIED, Ordering::Relaxed);
+    }
     /// The worker sleeps while `wait` runs. The ticks end if that takes longer than one.
     pub(crate) fn pause<R>(&self, wait: impl FnOnce() -> R) -> R {
         // SeqCst, here and in `tick`: each side writes one word and then reads the other's.
@@ -215,7 +236,7 @@ fn tick(ticks: &Weak<Ticks>, waker: &Waker) {
         before = sleeps;
         if now.wanted.load(Ordering::Relaxed) && !asleep {
             waker.wake();
-            std::thread::sleep(TICK);
+            std::thread::sleep(now.next());
             continue;
         }
         now.stopped.store(true, Ordering::SeqCst);
@@ -237,6 +258,15 @@ impl Drop for Ticker {
 #[cfg(all(test, not(models)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hurry_ends() {
+        let ticker = Ticker::default();
+        assert_eq!(ticker.ticks.next(), TICK);
+        (0..2).for_each(|_| ticker.hurry());
+        assert!((0..HURRIED).all(|_| ticker.ticks.next() == HURRY));
+        assert_eq!(ticker.ticks.next(), TICK);
+    }
 
     #[test]
     fn an_interrupt_may_come_twice() {
