@@ -18,12 +18,13 @@ fn job(processes: u32) -> Command {
 }
 
 /// And all of what is about nodes and arrays, this with two workers each, too. `FIFTH_CORPUS` names others, as in
-/// `programs`.
+/// `programs`. With `FIFTH_SEED` goals are thrown to random nodes, too.
 #[test]
 fn a_tenth_of_the_corpus_does_what_it_says_in_two_and_four_processes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let filter = std::env::var("FIFTH_CORPUS").unwrap_or_default();
     let programs = directives::programs(&root, &filter).unwrap_or_else(|error| panic!("{error}"));
+    let seed = std::env::var("FIFTH_SEED").ok().map(|seed| format!("--check-nodes={seed}"));
     let every = if filter.is_empty() { 10 } else { 1 };
     let always = |path: &Path| {
         path.parent().is_some_and(|in_it| ["nodes", "array"].iter().any(|name| in_it.ends_with(name)))
@@ -40,6 +41,11 @@ fn a_tenth_of_the_corpus_does_what_it_says_in_two_and_four_processes() {
         };
         run("2 processes", 2, &[]);
         run("4 processes", 4, &[]);
+        let disorder = !program.directives.skip_check_heap && !program.directives.skip_check_nodes;
+        if let Some(seed) = seed.as_deref().filter(|_| disorder) {
+            run("2 processes in disorder", 2, &[seed]);
+            run("4 processes in disorder", 4, &[seed]);
+        }
         if always(&program.path) {
             run("2 processes with 2 workers each", 2, &["--workers", "2"]);
         }
