@@ -13,15 +13,16 @@ use crate::terms::walk::Stack;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Record};
-use term::word::{Tag, UNBOUND};
+use term::word::{Tag, UNBOUND, header_class};
 use term::{Word, layout};
 
 /// Messages that are forwarded at once: a merger whose output is its own input has no end, and other goals and the
 /// collector must get their turn.
 const BATCH: usize = 4096;
 
-const TAIL: usize = 0;
-const OPEN: usize = 1;
+/// Bytes from a merger's address to its words.
+const TAIL: usize = 8;
+const OPEN: usize = 16;
 const BUSY: Word = Word::small(-1);
 
 /// A new cons whose cdr is a new variable: the cons and that variable.
@@ -40,44 +41,45 @@ pub(super) fn start(worker: &mut Worker, input: Word, output: Word) -> Outcome {
 
 /// Forwards what `input` (an open input of `merger`) has, and leaves processes where it must wait.
 fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
-    let Some(open) = claim(worker, merger) else {
+    let merger = deref(merger);
+    let Some(open) = claim(worker, merger.address()) else {
         worker.spawn(worker.system_goals.merge, &[input, merger]);
         return Outcome::Done;
     };
-    let (rest, tail) = forward_list(worker, input, worker.object_word(merger, TAIL));
+    let (rest, tail) = forward_list(worker, input, cell(merger.address() + TAIL));
     if rest.tag() == Tag::Ref {
-        release(worker, merger, tail, open);
+        release(worker, merger.address(), tail, open);
         worker.spawn_waiting(worker.system_goals.merge, [rest, merger], rest);
         return Outcome::Done;
     }
     forward_claimed(worker, [rest, merger], tail, open.as_int())
 }
 
-/// G3: the number of open inputs of a merger that this worker has for itself now.
+/// G3: the number of open inputs of the merger at this address, which this worker has for itself now.
 #[inline(always)]
-fn claim(worker: &mut Worker, merger: Word) -> Option<Word> {
-    let open = read(deref(merger).address() + 8 + 8 * OPEN);
-    (open != BUSY && worker.claim_object_word(merger, OPEN, open, BUSY)).then_some(open)
+fn claim(worker: &mut Worker, merger: usize) -> Option<Word> {
+    let open = read(merger + OPEN);
+    (open != BUSY && worker.claim_word(merger + OPEN, open, BUSY)).then_some(open)
 }
 
 /// The merger has this tail and number of open inputs, and is claimed no more.
 #[inline(always)]
-fn release(worker: &mut Worker, merger: Word, tail: Word, open: Word) {
-    let address = deref(merger).address();
-    worker.store(address + 8 + 8 * TAIL, tail);
-    write(address + 8 + 8 * OPEN, open);
+fn release(worker: &mut Worker, merger: usize, tail: Word, open: Word) {
+    worker.store(merger + TAIL, tail);
+    write(merger + OPEN, open);
 }
 
 /// A process was resumed: the usual case is a list of messages that has no end yet.
 fn resumed(worker: &mut Worker, record: Record) -> bool {
     let merger = deref(worker.record_argument(record, 1));
-    if worker.class_of(merger) != Some(layout::MERGER) {
+    let place = merger.address();
+    if merger.tag() != Tag::Object || header_class(read(place)) != layout::MERGER {
         return false;
     }
-    let Some(open) = claim(worker, merger) else { return false };
-    let (input, tail) = (worker.record_argument(record, 0), read(merger.address() + 8 + 8 * TAIL));
+    let Some(open) = claim(worker, place) else { return false };
+    let (input, tail) = (worker.record_argument(record, 0), read(place + TAIL));
     let (rest, tail) = forward_list(worker, input, tail);
-    release(worker, merger, tail, open);
+    release(worker, place, tail, open);
     worker.wait_again(record, worker.system_goals.merge, rest)
 }
 
@@ -134,7 +136,7 @@ fn forward_claimed(
         }
         next = if inputs.items().is_empty() { None } else { attempt!(inputs.pop(worker)) };
     }
-    release(worker, merger, tail, Word::small(open));
+    release(worker, deref(merger).address(), tail, Word::small(open));
     if open == 0 {
         worker.unify(tail, Word::NIL);
     }

@@ -127,23 +127,24 @@ impl Worker {
         if self.waiting.resumed_later.len() > later {
             self.waiting.resumed_later.rotate_left(later);
         }
-        let is_builtin = |list| self.is_builtin(list);
-        let builtin = match self.waiting.resumed_later.iter().position(|&list| is_builtin(list)) {
-            Some(place) if first == 0 || !is_builtin(first) => Some(place),
-            _ => None,
+        let builtin = if first != 0 && self.is_builtin(first) {
+            None
+        } else {
+            self.waiting.resumed_later.iter().position(|&list| self.is_builtin(list))
         };
         let lists = &mut self.waiting.resumed_later;
         self.abi.resumed = match builtin {
+            // The usual cases move nothing.
             Some(0) if first != 0 => std::mem::replace(&mut lists[0], first),
-            Some(place) => {
-                let builtin = lists.remove(place);
-                if first != 0 {
-                    lists.insert(0, first);
-                }
-                builtin
+            Some(place) if first != 0 => {
+                lists[..=place].rotate_right(1);
+                std::mem::replace(&mut lists[0], first)
             }
             None if first != 0 => first,
-            None => lists.remove(0),
+            place => {
+                let place = place.unwrap_or(0);
+                if place + 1 == lists.len() { lists.pop().unwrap_or(0) } else { lists.remove(place) }
+            }
         };
     }
     fn push_list(&mut self, newest: usize) {

@@ -321,9 +321,9 @@ impl Worker {
         assert!(index < word::header_size(read(address)), "object word out of range");
         self.store(address + 8 + 8 * index, value);
     }
-    /// Replaces a payload word (no address) of an object with state if it is still `old`.
-    pub(crate) fn claim_object_word(&self, word: Word, index: usize, old: Word, new: Word) -> bool {
-        let address = self.object_address(word) + 8 + 8 * index;
+    /// Replaces the payload word (no address) at an address, of an object with state, if it is still `old`.
+    #[inline(always)]
+    pub(crate) fn claim_word(&self, address: usize, old: Word, new: Word) -> bool {
         if self.is_alone() {
             let same = read(address) == old;
             if same {
