@@ -247,7 +247,7 @@ impl Builder<'_, '_, '_> {
     fn structure_in_guard(&mut self, term: &Term) {
         self.context.diagnostics.push(
             Diagnostic::error("structure-in-guard", term.span, "a guard cannot build a structure")
-                .label("this has variables that are not known yet")
+                .label("this is a structure with variables in it")
                 .note("guards only look at what the goal's arguments are")
                 .help("build it in the body"),
         );
