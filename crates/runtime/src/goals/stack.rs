@@ -14,10 +14,11 @@
 //!   was pushed, and `clean` is not above it. So a minor collection costs what was pushed since the last one, however
 //!   deep the stack is.
 //! - P3 Within a priority the last goal pushed runs first, in a bucket as on the stack.
-//! - P5 What goals take is counted against the heap limit, in steps: a worker counts when its stack has grown to
-//!   `goals_limit`, and when as many words went into its buckets (and what new buckets take), so that to push a goal
-//!   costs nothing more. A worker that counts and finds the limit passed asks for a major collection, which gives
-//!   back what is not needed, and decides.
+//! - P5 What goals take is counted against the heap limit, in steps: when a worker's stack has grown to `goals_limit`,
+//!   and each time that as many words went into its buckets (and what new buckets take), so that to push a goal costs
+//!   nothing more. What went into buckets is added to what they took; all of them are looked at after as many words as
+//!   there are buckets. A worker that counts and finds the limit passed asks for a major collection, which gives back
+//!   what is not needed, and decides.
 
 use crate::goals::abroad::OUTWARD;
 use crate::goals::state::{
@@ -80,8 +81,12 @@ impl Worker {
             self.abi.want_attention();
         }
         self.goals.beside_new += words;
-        if self.goals.beside_new >= self.goals.beside_step {
-            self.goals.count_beside();
+        if self.goals.beside_new >= self.goals.beside_next {
+            if self.goals.beside_new >= self.goals.beside_step {
+                self.goals.count_beside();
+            } else {
+                self.goals.beside_next = self.goals.beside_new + STEP_BYTES / 8;
+            }
             self.count_goals();
         }
         let Goals { buckets, spare, best, beside_new, .. } = &mut self.goals;

@@ -36,9 +36,11 @@ pub(crate) struct Goals {
     /// P4.
     pub(super) marks: Vec<usize>,
     pub(super) clean: usize,
-    /// P5: bytes that the stack may take, and words that went into buckets since they were counted and may do so.
+    /// P5: bytes that the stack may take; words that went into buckets since they were counted, how many may until
+    /// that is noticed, and until they are counted again.
     pub(super) stack_bytes: usize,
     pub(super) beside_new: usize,
+    pub(super) beside_next: usize,
     pub(super) beside_step: usize,
     /// P5: bytes of the buckets when they were last counted, and bytes counted in all.
     pub(super) beside_bytes: usize,
@@ -80,6 +82,7 @@ impl Goals {
             clean,
             stack_bytes: STEP_BYTES,
             beside_new: 0,
+            beside_next: STEP_BYTES / 8,
             beside_step: STEP_BYTES / 8,
             beside_bytes: 0,
             counted: 0,
@@ -93,9 +96,10 @@ impl Goals {
     pub(crate) fn limit(&self) -> usize {
         self.region.base() + self.stack_bytes
     }
-    /// P5: what the worker counts.
+    /// P5: what the worker counts. What went into buckets since they were counted may have left them.
     pub(super) fn bytes(&self) -> usize {
-        self.stack_bytes - STEP_BYTES + self.beside_bytes.saturating_sub(STEP_BYTES)
+        let beside = self.beside_bytes + 8 * self.beside_new;
+        self.stack_bytes - STEP_BYTES + beside.saturating_sub(STEP_BYTES)
     }
     /// P5: counts the buckets. Only after as many words as there are buckets, so that it takes no time.
     pub(super) fn count_beside(&mut self) {
@@ -103,7 +107,7 @@ impl Goals {
             self.buckets().fold((0, 0), |(words, buckets), bucket| (words + bucket.len(), buckets + 1));
         self.beside_bytes = 8 * words + BUCKET_BYTES * buckets;
         self.beside_step = buckets.max(STEP_BYTES / 8);
-        self.beside_new = 0;
+        (self.beside_new, self.beside_next) = (0, STEP_BYTES / 8);
     }
     /// P5: the stack may take `bytes`; false if there is no address space for them.
     pub(super) fn set_stack_bytes(&mut self, bytes: usize) -> bool {
