@@ -10,7 +10,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::process::{Running, Text, end, error, interrupt, send, wait_for_line, wait_for_work};
+use support::process::{
+    Running, Text, end, error, interrupt, send, wait_for_handler, wait_for_line, wait_for_work,
+};
 
 /// Says that it has started when a line is in the buffer of its output, and then goes on.
 const STARTED: &str = ":- module main.\nmain :- io:outstream([print(kept), nl, sync(S)]), go(S).\n\
@@ -334,7 +336,8 @@ fn an_interrupted_build_leaves_no_parts() {
     let exe = folder.join("exe");
     for milliseconds in [0, 5, 10, 20, 40, 60, 80, 100, 150, 200, 300, 500, 800] {
         let child = text.start(&["build", "-o", exe.to_str().expect("a plain path")]);
-        std::thread::sleep(Duration::from_millis(20 + milliseconds));
+        wait_for_handler(&child);
+        std::thread::sleep(Duration::from_millis(milliseconds));
         // It may have ended already, but has not been waited for.
         interrupt(&child);
         let output = end(child);

@@ -92,6 +92,21 @@ pub(crate) fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("a child that has not been waited for");
 }
 
+/// Waits until an interrupt would not end it before it has begun, or it has ended.
+pub(crate) fn wait_for_handler(child: &Child) {
+    let start = Instant::now();
+    let is_ready = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it is there");
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).expect(name).trim();
+        let caught = u64::from_str_radix(field("SigCgt:"), 16).expect("a number");
+        caught & 1 << (Signal::INT.as_raw() - 1) != 0 || field("State:").starts_with('Z')
+    };
+    while !is_ready() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not begin");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Waits until it has complained of this, a line. (What it writes to standard output waits for more.)
 pub(crate) fn wait_for_line(child: &mut Running, line: &str) {
     let err = child.stderr.as_mut().expect("piped");
