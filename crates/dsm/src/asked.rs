@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Bytes of a page.
 const PAGE_BYTES: usize = 4096;
 const PAGE_WORDS: usize = PAGE_BYTES / WORD;
-/// A node has a multiple of so many.
+/// The number of pages of a node is a multiple of this.
 const PAGES_TOGETHER: u32 = 64;
 /// Words that no node gives out, at the beginning of its pages; what it gives out begins at a multiple of their number.
 const LINE_WORDS: usize = 8;
@@ -102,7 +102,7 @@ impl<T> Asked<T> {
         let mut env = Env { common: &self.common, out: &mut self.out };
         f(&mut self.protocol, &mut self.outbox, &mut env)
     }
-    /// Gives out so many words of this node's pages, which are 0. An error of the kind `OutOfMemory` if the system has
+    /// Gives out `words` words of this node's pages, which are 0. An error of the kind `OutOfMemory` if the system has
     /// no memory for them, or none are left.
     pub fn allocate(&mut self, words: usize) -> io::Result<usize> {
         let full = || io::Error::from(io::ErrorKind::OutOfMemory);

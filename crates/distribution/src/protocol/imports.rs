@@ -80,7 +80,7 @@ impl Keys {
             self.hashed.remove(&(home, entry));
         }
     }
-    /// The place of an entry, made if there may be so many.
+    /// The place of an entry; it is made unless the lists would then be too large for `most` imports.
     fn place(&mut self, home: NodeId, entry: u32, most: usize) -> Option<&mut u32> {
         let (home, entry) = (home.0 as usize, entry as usize);
         let length = self.lists.get(home).map_or(0, Vec::len);

@@ -65,7 +65,7 @@ use term::word::{self, Tag, UNBOUND};
 
 /// Words of a record of either predicate.
 const RECORD_WORDS: usize = SUSPENSION_ARGS + 2;
-/// Y11: so many items are told at once; bytes that are allocated before fewer are.
+/// Y11: items that are told at once, at most; bytes that are allocated before fewer are told.
 const BUNCH: usize = 32;
 const BUNCH_BYTES: usize = 4 << 10;
 /// The priority of the two predicates' goals, below all others.
