@@ -32,7 +32,7 @@ impl Destination {
                 if path.is_symlink() {
                     bail!("it is a symbolic link that leads nowhere");
                 }
-                draft(path, Permissions::from_mode(0o666))?;
+                check_folder(path)?;
                 return Ok(Destination { name: path.to_path_buf(), path: path.to_path_buf(), open: None });
             }
             Err(error) => return Err(error.into()),
@@ -57,7 +57,7 @@ impl Destination {
         }
         // A link stays one.
         let file = path.canonicalize()?;
-        draft(&file, Permissions::from_mode(0o666))?;
+        check_folder(&file)?;
         Ok(Destination { name: path.to_path_buf(), path: file, open: None })
     }
 
@@ -97,14 +97,26 @@ impl Destination {
     }
 }
 
-/// A new file beside another one. Nobody can know its name, so nobody can have put a link there; it is removed unless
-/// it gets the other's name.
-fn draft(path: &Path, permissions: Permissions) -> anyhow::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// The folder of this file.
+fn folder(path: &Path) -> anyhow::Result<&Path> {
     if path.file_name().is_none() {
         bail!("it is no file name");
     }
-    let named = tempfile::Builder::new().prefix(".fifth-").permissions(permissions).tempfile_in(folder);
+    Ok(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+}
+
+/// Whether files can be made beside this one. None is made: the process may end at any time.
+fn check_folder(path: &Path) -> anyhow::Result<()> {
+    use rustix::fs::Access;
+    let asked = rustix::fs::access(folder(path)?, Access::WRITE_OK | Access::EXEC_OK);
+    Ok(asked.map_err(std::io::Error::from)?)
+}
+
+/// A new file beside another one. Nobody can know its name, so nobody can have put a link there; it is removed unless
+/// it gets the other's name.
+fn draft(path: &Path, permissions: Permissions) -> anyhow::Result<tempfile::NamedTempFile> {
+    let named =
+        tempfile::Builder::new().prefix(".fifth-").permissions(permissions).tempfile_in(folder(path)?);
     named.map_err(|error| {
         let text = error.to_string();
         // The name of the random file is no news to anybody.
@@ -122,4 +134,27 @@ fn is_standard(facts: &Metadata) -> bool {
         end.try_clone_to_owned().and_then(|end| File::from(end).metadata()).is_ok_and(|end| same(facts, &end))
     };
     leads_there(std::io::stdout().as_fd()) || leads_there(std::io::stderr().as_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interrupt may end the process before anything is written.
+    #[test]
+    fn asking_whether_a_file_can_be_written_makes_none() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let old = home.path().join("old");
+        std::fs::write(&old, "old").expect("it can be written");
+        let changed =
+            || std::fs::metadata(home.path()).expect("it is there").modified().expect("it has a time");
+        let before = changed();
+        // The clock of files may be a hundredth of a second behind.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        for path in [&old, &home.path().join("new")] {
+            assert!(Destination::new(path, &[]).is_ok());
+        }
+        assert_eq!(changed(), before);
+        assert!(Destination::new(&home.path().join("none/new"), &[]).is_err());
+    }
 }

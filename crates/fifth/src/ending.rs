@@ -93,12 +93,18 @@ pub(crate) fn run_main(
     }
     drop(err);
     let mut told = if record.is_some() || trace.is_some() { machine.told(started) } else { Vec::new() };
+    // An interrupt leaves no part of a file.
+    let waker = machine.node.worker().waker();
+    waker.hold_interrupts();
     if let Some(record) = record {
         record.finish(machine, engine.simulate, &mut told)?;
     }
     if let Some(trace) = trace {
         let traces: Vec<Tracks> = told.into_iter().filter_map(|told| told.trace).collect();
         timeline::write(&traces, machine.one_clock, trace)?;
+    }
+    if waker.release_interrupts() {
+        return Ok(INTERRUPTED);
     }
     if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
         return Ok(0);
