@@ -31,13 +31,20 @@ const CHANGED: [u8; 32] = *b"this executable has a program.\n\n";
 /// This executable, whatever its name is now.
 pub(crate) const OWN: &str = "/proc/self/exe";
 
-/// The program that this executable has. `None`: it is the compiler.
-pub(crate) fn own_program() -> Option<anyhow::Result<Vec<u8>>> {
+/// What `then` makes of the program that this executable has. `None`: it is the compiler.
+pub(crate) fn with_own_program<T>(
+    then: impl FnOnce(&[u8]) -> anyhow::Result<T>,
+) -> Option<anyhow::Result<T>> {
     if *std::hint::black_box(&MARK) != CHANGED {
         return None;
     }
-    let program = || program_in(&ReadCache::new(File::open(OWN)?));
-    Some(program().context("the program in this executable cannot be read; build it again"))
+    let file = File::open(OWN).map(ReadCache::new).map_err(anyhow::Error::from);
+    let program = match &file {
+        Ok(file) => program_in(file),
+        Err(error) => Err(anyhow!("{error}")),
+    };
+    let program = program.context("the program in this executable cannot be read; build it again");
+    Some(program.and_then(then))
 }
 
 /// This executable with a program.
@@ -113,7 +120,7 @@ fn tables<'d>(file: impl ReadRef<'d>) -> anyhow::Result<(Header, Vec<Section>, V
 }
 
 /// The program in an executable.
-fn program_in<'d>(file: impl ReadRef<'d>) -> anyhow::Result<Vec<u8>> {
+fn program_in<'d>(file: impl ReadRef<'d>) -> anyhow::Result<&'d [u8]> {
     let (_, sections, names) = tables(file)?;
     let is_ours = |section: &&Section| {
         let name = names.get(section.sh_name.get(LittleEndian) as usize..).unwrap_or_default();
@@ -129,7 +136,7 @@ fn program_in<'d>(file: impl ReadRef<'d>) -> anyhow::Result<Vec<u8>> {
     if number(16) != program.len() as u64 || number(24) != xxh3_64(program) {
         bail!("it is damaged");
     }
-    Ok(program.to_vec())
+    Ok(program)
 }
 
 fn wrong(error: object::read::Error) -> anyhow::Error {
@@ -156,7 +163,7 @@ mod tests {
     #[test]
     fn a_program_is_found_again() {
         assert_eq!(program_in(&WITH[..]).expect("a program"), PROGRAM);
-        assert!(own_program().is_none());
+        assert!(with_own_program(|_| Ok(())).is_none());
         let own = std::fs::read(OWN).expect("it can be read");
         let told = program_in(&own[..]).expect_err("it has none");
         assert!(told.to_string().contains("not there"), "{told}");

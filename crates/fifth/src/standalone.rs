@@ -11,30 +11,40 @@ use crate::{ending, output, section, sources};
 use anyhow::{Context, bail};
 use clap::Parser;
 use compiler::ir;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::io::Write;
 use term::Atom;
 use term::abi::PredicateId;
 
+/// What the program is stored as. Its texts and code lie in the stored bytes as they are, and are read there in place.
 #[derive(Serialize, Deserialize)]
-struct Bundle {
+struct Bundle<'a> {
     /// All atoms of the node that compiled the program, by number.
-    atoms: Vec<Vec<u8>>,
+    #[serde(borrow)]
+    atoms: Vec<Bytes<'a>>,
     /// Number of the first predicate.
     first_predicate: u32,
-    predicates: Vec<Predicate>,
-    constants: Vec<Constant>,
-    image: Vec<u8>,
+    predicates: Vec<Predicate<'a>>,
+    constants: Vec<Constant<'a>>,
+    image: Bytes<'a>,
     /// [`Calls`], read only when the program fails.
-    calls: Vec<u8>,
+    calls: Bytes<'a>,
+}
+
+/// Bytes that are stored and read as a whole.
+#[derive(Serialize, Deserialize)]
+struct Bytes<'a>(#[serde(serialize_with = "whole")] &'a [u8]);
+
+fn whole<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bytes(bytes)
 }
 
 #[derive(Serialize, Deserialize)]
-struct Predicate {
+struct Predicate<'a> {
     module: u32,
     name: u32,
     arity: u32,
-    file: String,
+    file: &'a str,
     line: u32,
     daemon: bool,
     auxiliary: bool,
@@ -42,18 +52,18 @@ struct Predicate {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Constant {
+enum Constant<'a> {
     Int(i64),
     BigInt(Vec<u8>),
     Float(f64),
     Atom(u32),
-    String(Vec<u8>),
-    List(Vec<Constant>, Box<Constant>),
-    Struct(u32, Vec<Constant>),
-    Vector(Vec<Constant>),
+    String(#[serde(borrow)] Bytes<'a>),
+    List(Vec<Constant<'a>>, Box<Constant<'a>>),
+    Struct(u32, Vec<Constant<'a>>),
+    Vector(Vec<Constant<'a>>),
     Predicate(u32),
     Module(u32),
-    Table(Vec<Constant>),
+    Table(Vec<Constant<'a>>),
 }
 
 /// Writes the executable.
@@ -64,15 +74,13 @@ pub(crate) fn write(
     output: Destination,
 ) -> anyhow::Result<()> {
     let calls = postcard::to_stdvec(calls).context("cannot store the program")?;
-    let bundle = Bundle { calls, ..bundle(machine, compiled) };
-    let bundle = postcard::to_stdvec(&bundle).context("cannot store the program")?;
-    let executable = section::with_program(&bundle)?;
+    let executable = section::with_program(&stored(machine, compiled, &calls)?)?;
     output.write(0o777, |out| out.write_all(&executable))
 }
 
 /// Runs the program in this executable, if there is one, and gives the exit code.
 pub(crate) fn run_own() -> Option<anyhow::Result<u8>> {
-    Some(section::own_program()?.and_then(|bytes| start(&bytes)))
+    section::with_own_program(start)
 }
 
 fn start(bytes: &[u8]) -> anyhow::Result<u8> {
@@ -100,8 +108,8 @@ fn start_in(machine: &mut Machine, bytes: &[u8], options: Executable) -> anyhow:
     runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(options.arguments));
     let calls = || {
         // A damaged bundle was refused above.
-        let bundle = postcard::from_bytes::<Bundle>(bytes).map(|bundle| bundle.calls).unwrap_or_default();
-        postcard::from_bytes(&bundle).unwrap_or_default()
+        let bundle = postcard::from_bytes::<Bundle<'_>>(bytes).ok();
+        bundle.and_then(|bundle| postcard::from_bytes(bundle.calls.0).ok()).unwrap_or_default()
     };
     ending::run_main(machine, &options.engine, &sources::inputs(None), &calls)
 }
@@ -110,9 +118,7 @@ fn start_in(machine: &mut Machine, bytes: &[u8], options: Executable) -> anyhow:
 pub(crate) fn give(machine: &mut Machine, compiled: Option<&Compiled>) -> anyhow::Result<()> {
     let bytes = match compiled {
         _ if machine.job.is_none() => return Ok(()),
-        Some(compiled) => {
-            postcard::to_stdvec(&bundle(machine, compiled)).context("cannot store the program")?
-        }
+        Some(compiled) => stored(machine, compiled, &[])?,
         None => Vec::new(),
     };
     machine.have_atoms_in_common();
@@ -135,38 +141,41 @@ pub(crate) fn received(machine: &mut Machine) -> anyhow::Result<Option<Compiled>
         .map(Some)
 }
 
-fn bundle(machine: &mut Machine, compiled: &Compiled) -> Bundle {
+/// The bytes of a program.
+fn stored(machine: &mut Machine, compiled: &Compiled, calls: &[u8]) -> anyhow::Result<Vec<u8>> {
     let atoms = machine.atoms();
-    Bundle {
-        atoms: (0..atoms.len() as u32).map(|n| atoms.text(Atom(n)).to_vec()).collect(),
+    let image = compiled.image.to_bytes();
+    let bundle = Bundle {
+        atoms: (0..atoms.len() as u32).map(|n| Bytes(atoms.text(Atom(n)))).collect(),
         first_predicate: compiled.program.predicates.first().map_or(0, |predicate| predicate.id.0),
         predicates: compiled.program.predicates.iter().map(from_predicate).collect(),
         constants: compiled.program.constants.iter().map(from_constant).collect(),
-        image: compiled.image.to_bytes(),
-        calls: Vec::new(),
-    }
+        image: Bytes(&image),
+        calls: Bytes(calls),
+    };
+    postcard::to_stdvec(&bundle).context("cannot store the program")
 }
 
 fn unbundle(machine: &mut Machine, bytes: &[u8]) -> anyhow::Result<Compiled> {
-    let bundle: Bundle = postcard::from_bytes(bytes)?;
-    for (number, text) in bundle.atoms.iter().enumerate() {
+    let bundle: Bundle<'_> = postcard::from_bytes(bytes)?;
+    for (number, Bytes(text)) in bundle.atoms.iter().enumerate() {
         if machine.atoms().intern(text).0 as usize != number {
             bail!("its atoms do not fit");
         }
     }
     machine.have_atoms_in_common();
-    let image = codegen::Image::from_bytes(&bundle.image)?;
+    let image = codegen::Image::from_bytes(bundle.image.0)?;
     let predicates = (bundle.first_predicate..).zip(bundle.predicates).map(to_predicate).collect();
     let constants = bundle.constants.into_iter().map(to_constant).collect();
     Ok(Compiled { program: ir::Program { predicates, constants, ..Default::default() }, image })
 }
 
-fn from_predicate(predicate: &ir::Predicate) -> Predicate {
+fn from_predicate(predicate: &ir::Predicate) -> Predicate<'_> {
     Predicate {
         module: predicate.module.0,
         name: predicate.name.0,
         arity: predicate.arity,
-        file: predicate.file.clone(),
+        file: &predicate.file,
         line: predicate.line,
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
@@ -174,13 +183,13 @@ fn from_predicate(predicate: &ir::Predicate) -> Predicate {
     }
 }
 
-fn to_predicate((id, predicate): (u32, Predicate)) -> ir::Predicate {
+fn to_predicate((id, predicate): (u32, Predicate<'_>)) -> ir::Predicate {
     ir::Predicate {
         id: PredicateId(id),
         module: Atom(predicate.module),
         name: Atom(predicate.name),
         arity: predicate.arity,
-        file: predicate.file,
+        file: predicate.file.into(),
         line: predicate.line,
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
@@ -188,14 +197,16 @@ fn to_predicate((id, predicate): (u32, Predicate)) -> ir::Predicate {
     }
 }
 
-fn from_constant(constant: &ir::Constant) -> Constant {
-    let all = |items: &[ir::Constant]| items.iter().map(from_constant).collect();
+fn from_constant(constant: &ir::Constant) -> Constant<'_> {
+    fn all(items: &[ir::Constant]) -> Vec<Constant<'_>> {
+        items.iter().map(from_constant).collect()
+    }
     match constant {
         ir::Constant::Int(value) => Constant::Int(*value),
         ir::Constant::BigInt(value) => Constant::BigInt(value.to_signed_bytes_le()),
         ir::Constant::Float(value) => Constant::Float(*value),
         ir::Constant::Atom(atom) => Constant::Atom(atom.0),
-        ir::Constant::String(bytes) => Constant::String(bytes.to_vec()),
+        ir::Constant::String(bytes) => Constant::String(Bytes(bytes)),
         ir::Constant::List(items, tail) => Constant::List(all(items), Box::new(from_constant(tail))),
         ir::Constant::Struct(name, args) => Constant::Struct(name.0, all(args)),
         ir::Constant::Vector(elements) => Constant::Vector(all(elements)),
@@ -205,14 +216,14 @@ fn from_constant(constant: &ir::Constant) -> Constant {
     }
 }
 
-fn to_constant(constant: Constant) -> ir::Constant {
-    let all = |items: Vec<Constant>| items.into_iter().map(to_constant).collect();
+fn to_constant(constant: Constant<'_>) -> ir::Constant {
+    let all = |items: Vec<Constant<'_>>| items.into_iter().map(to_constant).collect();
     match constant {
         Constant::Int(value) => ir::Constant::Int(value),
         Constant::BigInt(bytes) => ir::Constant::BigInt(num_bigint::BigInt::from_signed_bytes_le(&bytes)),
         Constant::Float(value) => ir::Constant::Float(value),
         Constant::Atom(atom) => ir::Constant::Atom(Atom(atom)),
-        Constant::String(bytes) => ir::Constant::String(bytes.into()),
+        Constant::String(bytes) => ir::Constant::String(bytes.0.into()),
         Constant::List(items, tail) => ir::Constant::List(all(items), Box::new(to_constant(*tail))),
         Constant::Struct(name, args) => ir::Constant::Struct(Atom(name), all(args)),
         Constant::Vector(elements) => ir::Constant::Vector(all(elements)),
