@@ -66,7 +66,7 @@ pub(crate) fn array(worker: &mut Worker, position: usize, word: Word) -> Answer<
         .map(|part| worker.small(part).and_then(|number| usize::try_from(number).ok()));
     if let (Some(first), Some(size)) = (first, size) {
         let array = Array { first, size };
-        if array.is_inside(arrays.common().map_err(refusal)?) {
+        if array.is_inside(&arrays).map_err(refusal)? {
             return Ok((array, arrays));
         }
     }

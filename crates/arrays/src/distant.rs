@@ -55,6 +55,10 @@ impl Distant {
     pub(crate) fn allocate(&mut self, words: usize) -> io::Result<usize> {
         self.asked.allocate(words)
     }
+    /// False if these words are no array's ([`Asked::may_be_given_out`]).
+    pub(crate) fn may_be_given_out(&self, first: usize, words: usize) -> bool {
+        self.asked.may_be_given_out(first, words)
+    }
     /// A goal may use these words, or waits (A4).
     pub(crate) fn touch(&mut self, worker: &mut Worker, uses: &[Use]) -> Result<(), Outcome> {
         match self.asked.may(uses) {

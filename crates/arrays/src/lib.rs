@@ -11,8 +11,8 @@
 //! other nodes. So nothing faults, and no node waits for another in the middle of something.
 //!
 //! Invariants:
-//! - A1 Each access is inside the memory, whatever a term says: a term that is made up reads and writes floats of other
-//!   arrays at worst.
+//! - A1 Each access is to words that were given out, whatever a term says: a term that is made up reads and writes
+//!   floats of other arrays at worst.
 //! - A2 A kernel's arrays do not overlap where one of them is written; it is looked at before each part of the kernel.
 
 #![forbid(unsafe_code)]

@@ -161,9 +161,13 @@ impl Arrays {
 }
 
 impl Array {
-    /// A1.
-    pub(crate) fn is_inside(&self, common: &Common) -> bool {
-        self.first.checked_add(self.size).is_some_and(|end| end <= common.words())
+    /// A1. False if a program has made it up.
+    pub(crate) fn is_inside(&self, arrays: &Arrays) -> Result<bool, String> {
+        let common = arrays.common()?;
+        Ok(match arrays.distant() {
+            Some(distant) => distant.may_be_given_out(self.first, self.size),
+            None => common.gave_out(self.first, self.size),
+        })
     }
     /// Some of its words, to be used.
     pub(crate) fn part(&self, index: usize, words: usize, writes: bool) -> Use {

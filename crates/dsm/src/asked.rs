@@ -115,6 +115,16 @@ impl<T> Asked<T> {
         self.used = end;
         Ok(first)
     }
+    /// False if these words were not given out, as far as this node knows: those of others may have been.
+    pub fn may_be_given_out(&self, first: usize, words: usize) -> bool {
+        let options = self.protocol.options();
+        let own = self.common.words() / options.nodes as usize;
+        let (node, begin) = (first / own, first % own);
+        let end = if node == options.node.0 as usize { self.used } else { own };
+        node < options.nodes as usize
+            && begin >= LINE_WORDS
+            && begin.checked_add(words).is_some_and(|last| last <= end)
+    }
     /// Whether the program may read, or read and write, all these words now. If not: a page that is being fetched; ask
     /// again when it [has come](Asked::receive).
     pub fn may(&mut self, uses: &[Use]) -> Result<(), Page> {
@@ -229,7 +239,17 @@ mod tests {
             for words in [1, 1000, all - 1008] {
                 let first = node.allocate(words).expect("there is room");
                 assert_eq!(node.may(&[Use::write(first, words)]), Ok(()));
+                let told = [
+                    (first, words),
+                    (first, words + LINE_WORDS),
+                    (first / (all + LINE_WORDS) * (all + LINE_WORDS), 1),
+                ];
+                assert_eq!(
+                    told.map(|(first, words)| node.may_be_given_out(first, words)),
+                    [true, false, false]
+                );
             }
+            assert!(!node.may_be_given_out(3 * (all + LINE_WORDS), 1));
             assert!(node.allocate(1).is_err() && node.next_parcel().is_none());
         }
     }

@@ -59,6 +59,11 @@ impl Common {
         }
         Ok(first)
     }
+    /// Whether all these words were given out.
+    pub fn gave_out(&self, first: usize, words: usize) -> bool {
+        let end = self.words.word(0).load(Ordering::Relaxed) as usize + LINE_WORDS;
+        first >= LINE_WORDS && first.checked_add(words).is_some_and(|last| last <= end)
+    }
     /// Gives these words memory, wherever they are. An error of the kind `OutOfMemory` if there is none.
     pub(crate) fn reserve(&self, first: usize, words: usize) -> io::Result<()> {
         let pages = first * WORD / PAGE_BYTES..((first + words) * WORD).div_ceil(PAGE_BYTES);
@@ -86,6 +91,12 @@ mod tests {
         let common = Common::new(1 << 20).unwrap();
         let [a, b] = [3, 70_000].map(|words| common.allocate(words).unwrap());
         assert!(a >= LINE_WORDS && a + 3 <= b && b.is_multiple_of(LINE_WORDS));
+        assert!(common.gave_out(a, 3) && common.gave_out(b, 70_000));
+        assert!(
+            [(0, 8), (a, usize::MAX), (b, 80_000)]
+                .iter()
+                .all(|&(first, words)| !common.gave_out(first, words))
+        );
         assert!((b..b + 70_000).all(|number| common.word(number).load(Relaxed) == 0));
         common.with(&[Use::write(b, 2), Use::read(a, 3), Use::read(a + 1, 2)], |views| views[0][1] = 1.5);
         assert_eq!(f64::from_bits(common.word(b + 1).load(Relaxed)), 1.5);
