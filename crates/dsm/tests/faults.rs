@@ -9,6 +9,8 @@ use dsm::protocol::Mode;
 use dsm::{Memory, Use};
 use std::future::Future;
 use std::pin::pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll, Waker};
 
 const MODES: [Mode; 2] = [Mode::Invalidate, Mode::Update];
@@ -134,22 +136,27 @@ fn a_counter_under_a_lock_loses_nothing() {
 
 #[test]
 fn a_home_that_computes_serves_others() {
+    static HAS_READ: AtomicBool = AtomicBool::new(false);
     let ends = nodes(2, 2 * PAGE_WORDS, Mode::Invalidate, |memory| {
         let region = memory.region::<f64>(0, 2 * PAGE_WORDS);
         if memory.node() == 0 {
             region.set(0, 1.5);
+            HAS_READ.store(false, SeqCst);
             now(memory.barrier());
-            // It answers no message until node 1 has read its page, which the other page tells; that is no release.
-            std::thread::sleep(std::time::Duration::from_millis(200));
+            // It calls nothing that answers messages until node 1 has read its page.
+            let begin = std::time::Instant::now();
+            while !HAS_READ.load(SeqCst) && begin.elapsed() < std::time::Duration::from_secs(60) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            let served = HAS_READ.load(SeqCst);
             now(memory.barrier());
-            return true;
+            return served;
         }
         now(memory.barrier());
-        let begin = std::time::Instant::now();
         let right = region.get(0) == 1.5;
-        let soon = begin.elapsed() < std::time::Duration::from_millis(150);
+        HAS_READ.store(true, SeqCst);
         now(memory.barrier());
-        right && soon
+        right
     });
     assert!(ends.iter().flatten().all(|end| end.result));
 }

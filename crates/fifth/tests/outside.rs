@@ -11,7 +11,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::process::{
-    Running, Text, end, error, interrupt, send, wait_for_handler, wait_for_line, wait_for_work,
+    Running, Text, end, error, interrupt, send, wait_for_full_pipe, wait_for_handler, wait_for_line,
+    wait_for_work,
 };
 
 /// Says that it has started when a line is in the buffer of its output, and then goes on.
@@ -120,7 +121,7 @@ fn a_second_signal_ends_what_the_first_cannot() {
     let text = Text::new("blocked", program.as_bytes());
     let mut child = text.start(&["run", "-w", "1"]);
     wait_for_line(&mut child, "started");
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for_full_pipe(&child);
     send(&child, Signal::TERM);
     std::thread::sleep(Duration::from_millis(700));
     send(&child, Signal::TERM);

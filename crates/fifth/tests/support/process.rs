@@ -107,6 +107,20 @@ pub(crate) fn wait_for_handler(child: &Child) {
     }
 }
 
+/// Waits until its standard output takes no more.
+pub(crate) fn wait_for_full_pipe(child: &Child) {
+    let (start, mut before) = (Instant::now(), 0);
+    loop {
+        let bytes = rustix::io::ioctl_fionread(child.stdout.as_ref().expect("piped")).expect("a pipe");
+        if bytes > 32 << 10 && bytes == before {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it writes only {bytes} bytes");
+        before = bytes;
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 /// Waits until it has complained of this, a line. (What it writes to standard output waits for more.)
 pub(crate) fn wait_for_line(child: &mut Running, line: &str) {
     let err = child.stderr.as_mut().expect("piped");
