@@ -30,6 +30,10 @@ well_known! {
     MAIN = "main", NORMAL = "normal", ABNORMAL = "abnormal", BRACES = "{}", SHARP = "#",
     END_OF_FILE = "end_of_file", SEMICOLON = ";", EXCLAMATION = "!", EMPTY = "",
     OPEN = "open", GETC = "getc", PUTC = "putc", NEWLINE = "nl", FWRITE = "fwrite", PUTS = "puts", ANY = "any",
+    SYNC = "sync", STATUS = "status", PUTT = "putt", PUTTQ = "puttq", PUTWT = "putwt", PUTWTQ = "putwtq",
+    PRINT = "print", FLUSH = "flush", FFLUSH = "fflush", UNGETC = "ungetc", FREAD = "fread", GETT = "gett", GETWT = "getwt",
+    LINECOUNT = "linecount", FEOF = "feof", FSEEK = "fseek", FTELL = "ftell", FCLOSE = "fclose", ADDOP = "addop",
+    RMOP = "rmop", ON_ERROR = "on_error",
 }
 
 /// Texts of atoms (bytes, usually UTF-8), interned. Atoms are never freed.

@@ -1,6 +1,6 @@
 //! Module `atom_table`: atoms from strings and back.
 
-use super::{Row, attempt, bytes, guard, known, method, wrong};
+use super::{FEW_BYTES, Row, attempt, guard, known, method, with_bytes, wrong};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use term::symbol::NORMAL;
@@ -11,23 +11,13 @@ fn atom(worker: &Worker, position: usize, word: Word) -> Result<Atom, Outcome> {
     worker.atom_value(word).ok_or_else(|| wrong(worker, position, "an atom", word))
 }
 
-/// Longer texts take memory of their own on their way.
-const FEW_BYTES: usize = 128;
-
 /// `make_atom(String,A)`.
 fn make(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let mut few = [0; FEW_BYTES];
-    let long;
-    let text = match worker.copy_string(inputs[0], &mut few) {
-        Some(length) => &few[..length],
-        None => {
-            long = attempt!(bytes(worker, 1, inputs[0]));
-            &long[..]
-        }
-    };
-    // Atoms are kept for ever, outside the heap.
-    attempt!(worker.ensure(text.len() / 8));
-    outputs[0] = Word::atom(worker.atoms.intern(text));
+    let atom = attempt!(with_bytes(worker, 1, inputs[0], |worker, text| {
+        // Atoms are kept for ever, outside the heap.
+        worker.ensure(text.len() / 8).map(|()| worker.atoms.intern(text))
+    }));
+    outputs[0] = Word::atom(attempt!(atom));
     Outcome::Done
 }
 

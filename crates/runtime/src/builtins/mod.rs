@@ -237,6 +237,24 @@ fn bytes(worker: &Worker, position: usize, word: Word) -> Result<Vec<u8>, Outcom
     worker.string_bytes(word).ok_or_else(|| wrong(worker, position, "a string", word))
 }
 
+/// Longer strings take memory of their own on their way.
+const FEW_BYTES: usize = 128;
+
+/// What `then` makes of the bytes of a string argument.
+fn with_bytes<R>(
+    worker: &mut Worker,
+    position: usize,
+    word: Word,
+    then: impl FnOnce(&mut Worker, &[u8]) -> R,
+) -> Result<R, Outcome> {
+    let mut few = [0; FEW_BYTES];
+    if let Some(length) = worker.copy_string(word, &mut few) {
+        return Ok(then(worker, &few[..length]));
+    }
+    let bytes = bytes(worker, position, word)?;
+    Ok(then(worker, &bytes))
+}
+
 /// The elements of a list that is complete so far as needed; waits for an unbound tail.
 pub fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>, Outcome> {
     let mut items = Stack::new();

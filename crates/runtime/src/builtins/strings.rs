@@ -1,9 +1,11 @@
 //! Strings: guards, body builtins, and what the generic methods do for class `string`.
 
 use super::{
-    Row, attempt, body, decide, guard, index, integer, known, list_items, out_of_range, vectors, wrong,
+    FEW_BYTES, Row, attempt, body, decide, guard, index, integer, known, list_length, out_of_range, vectors,
+    wrong,
 };
-use crate::terms::View;
+use crate::terms::vectors::STRING_PIECE_BYTES;
+use crate::terms::{View, cell, deref};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use std::cmp::Ordering;
@@ -11,9 +13,6 @@ use term::Word;
 use term::layout::BIGINT;
 
 const ELEMENT_BITS: Word = Word::small(8);
-
-/// How much of a string a search looks at in one go.
-const SEARCH_PIECE_BYTES: usize = 256;
 
 fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
     worker.settle(word);
@@ -40,16 +39,36 @@ pub(super) fn create(worker: &mut Worker, position: usize, from: Word, bits: Wor
             vec![0; count]
         }
         View::Cons(..) | View::Atom(term::symbol::NIL) | View::Unbound(_) => {
-            let items = list_items(worker, position, from)?;
-            items
-                .into_iter()
-                .map(|item| code(worker, position, item))
-                .collect::<Result<Vec<u8>, Outcome>>()?
+            return of_codes(worker, position, from);
         }
         _ => return Err(wrong(worker, position, "a size or a list of character codes", from)),
     };
     worker.ensure_young(bytes.len() / 8 + 8)?;
     Ok(worker.string(&bytes))
+}
+
+/// A string of the codes in a list.
+fn of_codes(worker: &mut Worker, position: usize, list: Word) -> Result<Word, Outcome> {
+    // A longer one contains itself.
+    let most = worker.heap.spaces.bytes_max() / (2 * size_of::<Word>());
+    let length = list_length(worker, position, list, most)?;
+    worker.may_go_on(if length > most { usize::MAX } else { 0 })?;
+    worker.ensure_young(length / 8 + 8)?;
+    let mut few = [0; FEW_BYTES];
+    let mut many = Vec::new();
+    let bytes = match few.get_mut(..length) {
+        Some(bytes) => bytes,
+        None => {
+            many.resize(length, 0);
+            &mut many[..]
+        }
+    };
+    let mut rest = deref(list);
+    for byte in &mut *bytes {
+        *byte = code(worker, position, cell(rest.address()))?;
+        rest = deref(cell(rest.address() + 8));
+    }
+    Ok(worker.string(bytes))
 }
 
 fn new_string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
@@ -117,9 +136,8 @@ pub(super) fn split(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) 
     let length = attempt!(length(worker, 1, inputs[0]));
     let at = attempt!(index(worker, 2, inputs[1], length + 1));
     attempt!(worker.ensure_young(length / 8 + 16));
-    let bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
-    outputs[0] = worker.string(&bytes[..at]);
-    outputs[1] = worker.string(&bytes[at..]);
+    outputs[0] = worker.string_of_parts(&[(inputs[0], 0..at)]);
+    outputs[1] = worker.string_of_parts(&[(inputs[0], at..length)]);
     Outcome::Done
 }
 
@@ -128,9 +146,7 @@ pub(super) fn join(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -
     let first = attempt!(length(worker, 1, inputs[0]));
     let second = attempt!(length(worker, 2, inputs[1]));
     attempt!(worker.ensure_young((first + second) / 8 + 8));
-    let mut bytes = worker.string_bytes(inputs[0]).unwrap_or_default();
-    bytes.extend(worker.string_bytes(inputs[1]).unwrap_or_default());
-    outputs[0] = worker.string(&bytes);
+    outputs[0] = worker.string_of_parts(&[(inputs[0], 0..first), (inputs[1], 0..second)]);
     Outcome::Done
 }
 
@@ -141,17 +157,20 @@ fn search(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
     let end = attempt!(index(worker, 3, inputs[2], length));
     let wanted = attempt!(code(worker, 4, inputs[3]));
     // Piece by piece: what is looked for may be near the start of a long string.
-    let piece =
-        |from: usize, to: usize| worker.string_part(inputs[0], from..to.min(from + SEARCH_PIECE_BYTES));
-    let found = if start <= end {
-        (start..end + 1)
-            .step_by(SEARCH_PIECE_BYTES)
-            .find_map(|from| piece(from, end + 1).iter().position(|&byte| byte == wanted).map(|at| from + at))
-    } else {
-        (end..start + 1).step_by(SEARCH_PIECE_BYTES).rev().find_map(|from| {
-            piece(from, start + 1).iter().rposition(|&byte| byte == wanted).map(|at| from + at)
+    let (first, behind) = (start.min(end), start.max(end) + 1);
+    let mut pieces = (first..behind).step_by(STRING_PIECE_BYTES);
+    let find = |from: usize| {
+        worker.with_string_piece(inputs[0], from..behind.min(from + STRING_PIECE_BYTES), |bytes| {
+            let mut bytes = bytes.iter();
+            let at = if start <= end {
+                bytes.position(|&byte| byte == wanted)
+            } else {
+                bytes.rposition(|&byte| byte == wanted)
+            };
+            at.map(|at| from + at)
         })
     };
+    let found = if start <= end { pieces.find_map(find) } else { pieces.rev().find_map(find) };
     outputs[0] = Word::small(found.map_or(-1, |at| at as i64));
     Outcome::Done
 }

@@ -1,5 +1,6 @@
 //! Predicates of the runtime's own, of which helpers make goals.
 
+use crate::goals::calls::FEW_ARGUMENTS;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::worker::native::{Native, Outcome, Seat};
@@ -121,9 +122,26 @@ fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 /// `at_position(Position, Predicate, Arguments)`: a builtin's goal that knows where it stands in the text.
 fn at_position(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
-    let (predicate, args) = stored_goal(worker, predicate, goal);
-    let waits = worker.call::<GOAL_ARITY_MAX>(predicate, &args, Position::of_word(position));
+    let position = Position::of_word(position);
+    let mut few = [Word(0); FEW_ARGUMENTS];
+    let waits = match few.get_mut(..worker.object_size(goal)) {
+        Some(args) => {
+            for (i, arg) in args.iter_mut().enumerate() {
+                *arg = worker.object_word(goal, i);
+            }
+            worker.call::<FEW_ARGUMENTS>(PredicateId::of_goal_word(predicate), args, position)
+        }
+        None => call_stored(worker, predicate, goal, position),
+    };
     waits.map_or(Outcome::Done, Outcome::Wait)
+}
+
+/// Calls a builtin of many arguments.
+#[cold]
+#[inline(never)]
+fn call_stored(worker: &mut Worker, predicate: Word, goal: Word, position: Position) -> Option<Word> {
+    let (predicate, args) = stored_goal(worker, predicate, goal);
+    worker.call::<GOAL_ARITY_MAX>(predicate, &args, position)
 }
 
 /// `after_collection(Position, Predicate, Arguments)`: a builtin's goal that had no room before.

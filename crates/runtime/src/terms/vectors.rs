@@ -16,12 +16,15 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use term::Word;
 use term::layout::{self, CHANGING, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE, NEWEST};
-use term::word;
+use term::word::{self, Tag};
 
 /// A version is far from the newest when this many updates lie between them,
 const FAR_STEPS: usize = 16;
 /// and this part of its words.
 const FAR_SHARE: usize = 64;
+
+/// The longest part of a string that is looked at without memory of its own.
+pub(crate) const STRING_PIECE_BYTES: usize = 256;
 
 impl Worker {
     /// Number of elements of a vector; `None` for anything else.
@@ -91,6 +94,29 @@ impl Worker {
         }
         is_still(handle, Word::small(index)).then_some(length)
     }
+    /// Appends the bytes of a string, if it is one, the newest version, and no longer than `most`; false if nothing was
+    /// done. `out` must have room for seven bytes more than these, or it grows.
+    #[inline(always)]
+    pub(crate) fn append_string(&self, word: Word, most: usize, out: &mut Vec<u8>) -> bool {
+        let word = deref(word);
+        if word.tag() != Tag::Object || word::header_class(read(word.address())) != layout::STRING {
+            return false;
+        }
+        let handle = word.address();
+        let Version { index, link, value } = look(handle);
+        let length = value.as_int() as usize;
+        if index >= 0 || length > most {
+            return false;
+        }
+        let before = out.len();
+        out.reserve(length + 7);
+        for i in 0..length.div_ceil(8) {
+            out.extend_from_slice(&read(link + 8 + 8 * i).0.to_le_bytes());
+        }
+        let still = is_still(handle, Word::small(index));
+        out.truncate(if still { before + length } else { before });
+        still
+    }
     /// Some bytes of a string. Panics if it is not a string, or is too short.
     pub(crate) fn string_part(&self, word: Word, range: Range<usize>) -> Vec<u8> {
         assert!(
@@ -114,6 +140,86 @@ impl Worker {
         bytes.truncate(range.end.saturating_sub(8 * first));
         bytes.drain(..range.start % 8);
         bytes
+    }
+    /// What `then` makes of at most [`STRING_PIECE_BYTES`] of a string. Panics if it is not a string, or is too short.
+    pub(crate) fn with_string_piece<R>(
+        &self,
+        word: Word,
+        range: Range<usize>,
+        then: impl FnOnce(&[u8]) -> R,
+    ) -> R {
+        let handle = deref(word).address();
+        let first = range.start / 8;
+        let mut few = [[0; 8]; STRING_PIECE_BYTES / 8 + 1];
+        let Some(words) = few.get_mut(..range.end.div_ceil(8) - first) else {
+            return then(&self.string_part(word, range));
+        };
+        let version = self.newest_string(word, range.end);
+        if let Some(Version { index, link, .. }) = version {
+            for (i, bytes) in (first..).zip(&mut *words) {
+                *bytes = read(link + 8 + 8 * i).0.to_le_bytes();
+            }
+            if is_still(handle, Word::small(index)) {
+                return then(&words.as_flattened()[range.start % 8..][..range.len()]);
+            }
+        }
+        then(&self.string_part(word, range))
+    }
+    /// The words of a string's handle if it is the newest version. Panics if it is not a string, or is shorter.
+    fn newest_string(&self, word: Word, length: usize) -> Option<Version> {
+        assert!(self.class_of(word) == Some(layout::STRING), "not a string");
+        let version = look(deref(word).address());
+        let newest = version.index < 0;
+        assert!(!newest || length <= version.value.as_int() as usize, "string part out of range");
+        newest.then_some(version)
+    }
+    /// A string of parts of strings, one behind the other. Panics if they are none, or too short.
+    pub(crate) fn string_of_parts(&mut self, parts: &[(Word, Range<usize>)]) -> Word {
+        if parts.iter().all(|(word, range)| self.newest_string(*word, range.end).is_some()) {
+            let length = parts.iter().map(|(_, range)| range.len()).sum::<usize>();
+            let words = length.div_ceil(8);
+            let store = self.allocate(1 + words);
+            write(store, word::object_header(layout::BYTES, words));
+            if self.copy_parts(parts, store + 8) {
+                return self.handle(layout::STRING, Word::pointer(Tag::Object, store), length);
+            }
+        }
+        let bytes = parts.iter().flat_map(|(word, range)| self.string_part(*word, range.clone()));
+        let bytes = bytes.collect::<Vec<u8>>();
+        self.string(&bytes)
+    }
+    /// Copies parts of strings to where words are; the last one is filled with zeros. False if one of the strings is
+    /// not the newest version any more: then not all is copied.
+    fn copy_parts(&self, parts: &[(Word, Range<usize>)], mut to: usize) -> bool {
+        // What fills no word yet, and how many bits of it there are.
+        let (mut bits, mut filled) = (0, 0);
+        for (word, range) in parts {
+            let Some(Version { index, link, .. }) = self.newest_string(*word, range.end) else {
+                return false;
+            };
+            let mut at = range.start;
+            while at < range.end {
+                let count = 8 * (8 - at % 8).min(range.end - at);
+                let behind = 64 - count;
+                let chunk = read(link + 8 + at / 8 * 8).0 >> (8 * (at % 8)) << behind >> behind;
+                bits |= chunk << filled;
+                filled += count;
+                if filled >= 64 {
+                    write(to, Word(bits));
+                    to += 8;
+                    filled -= 64;
+                    bits = if filled == 0 { 0 } else { chunk >> (count - filled) };
+                }
+                at += count / 8;
+            }
+            if !is_still(deref(*word).address(), Word::small(index)) {
+                return false;
+            }
+        }
+        if filled > 0 {
+            write(to, Word(bits));
+        }
+        true
     }
     /// True if two objects are strings with the same bytes, as far as that shows without going through versions.
     #[inline(always)]
@@ -326,4 +432,44 @@ fn collect_versions<T>(mut handle: usize, stored: impl Fn(usize) -> T) -> (T, Ve
 
 fn byte(store: usize, index: usize) -> u8 {
     (read(store + 8 + index / 8 * 8).0 >> (index % 8 * 8)) as u8
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::builtins::tests::worker;
+
+    #[test]
+    fn parts_of_strings_are_those_of_their_bytes() {
+        let worker = worker();
+        let newest = worker.string(b"the quick brown fox jumps");
+        let old = worker.string(b"over the lazy dog, he says");
+        worker.string_update(old, 3, b'-').expect("there is room");
+        let texts: [&[u8]; 2] = [b"the quick brown fox jumps", b"over the lazy dog, he says"];
+        let ends = [0, 1, 7, 8, 9, 15, 16, 17, 24, 25];
+        let ranges = || ends.iter().flat_map(|&from| ends.iter().map(move |&to| from..to.max(from)));
+        for (first, second) in ranges().flat_map(|first| ranges().map(move |second| (first.clone(), second)))
+        {
+            for (other, text) in [(newest, texts[0]), (old, texts[1])] {
+                let joined = worker.string_of_parts(&[(newest, first.clone()), (other, second.clone())]);
+                let bytes = [&texts[0][first.clone()], &text[second.clone()]].concat();
+                assert_eq!(worker.string_bytes(joined).as_ref(), Some(&bytes));
+                // What fills up the last word is the same as in any string.
+                let same = worker.string(&bytes);
+                assert!(worker.same_strings(joined, same));
+                worker.with_string_piece(other, second.clone(), |got| assert_eq!(got, &text[second.clone()]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_string_is_appended_whole_or_not_at_all() {
+        let worker = worker();
+        let (mut out, text) = (b"ab".to_vec(), worker.string(b"0123456789"));
+        assert!(!worker.append_string(text, 9, &mut out) && !worker.append_string(Word::NIL, 9, &mut out));
+        assert!(worker.append_string(text, 10, &mut out));
+        worker.string_update(text, 0, b'x').expect("there is room");
+        assert!(!worker.append_string(text, 10, &mut out));
+        assert_eq!(out, b"ab0123456789");
+    }
 }

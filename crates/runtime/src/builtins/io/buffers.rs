@@ -28,6 +28,8 @@ const CHUNK_BYTES: usize = 16 * 1024;
 const SAFE_WRITE_BYTES: usize = 4096;
 /// An output buffer of this size is written.
 const BUFFER_BYTES: usize = 64 * 1024;
+/// The least room that a collector's buffer gets.
+const COLLECTED_BYTES_MIN: usize = 64;
 /// Bytes that are kept of what goals have written without waiting for it.
 const BACKLOG_BYTES: usize = 1024 * 1024;
 
@@ -102,7 +104,7 @@ pub(crate) struct File {
     pub(crate) name: String,
     input: Option<Input>,
     output: Option<Output>,
-    /// For a string, which lies outside the heap.
+    /// For a string, which lies outside the heap: the bytes that it has room for.
     kept: Option<Kept>,
     /// B4: why it has no other end any more.
     broken: Option<Errno>,
@@ -321,23 +323,35 @@ impl File {
     /// Appends to the output buffer.
     pub(crate) fn put(&mut self, bytes: &[u8]) {
         self.give_back_read_ahead();
-        if let Some(output) = &mut self.output {
-            output.bytes.extend_from_slice(bytes);
-        }
+        let Some(output) = &mut self.output else { return };
+        let before = output.bytes.capacity();
+        output.bytes.extend_from_slice(bytes);
         if let Some(kept) = &mut self.kept {
-            kept.add(bytes.len());
+            kept.add(output.bytes.capacity() - before);
         }
     }
-    /// The output buffer, if it has room for this number of bytes and nothing else is to be done when they are put
-    /// there.
+    /// A collector's buffer gets room for this number of bytes, and as much again if `most` bytes are enough for that.
+    pub(crate) fn make_room(&mut self, bytes: usize, most: usize) {
+        let (Some(output), Some(kept)) = (&mut self.output, &mut self.kept) else { return };
+        let (wanted, before) = (output.bytes.len() + bytes, output.bytes.capacity());
+        let double = wanted.max(2 * before).max(COLLECTED_BYTES_MIN);
+        let room = if double.saturating_sub(before) <= most { double } else { wanted + most / 16 };
+        if wanted > before {
+            output.bytes.reserve_exact(room - output.bytes.len());
+            kept.add(output.bytes.capacity() - before);
+        }
+    }
+    /// The output buffer, if nothing else is to be done when something is put there, and how many bytes may be.
     #[inline(always)]
-    pub(crate) fn buffer_at_hand(&mut self, bytes: usize) -> Option<&mut Vec<u8>> {
+    pub(crate) fn buffer_at_hand(&mut self) -> Option<(&mut Vec<u8>, usize)> {
         let output = self.output.as_mut()?;
-        let plain = output.fd.is_some()
-            && !output.lines
-            && self.input.is_none()
-            && output.bytes.len() + bytes < BUFFER_BYTES;
-        plain.then_some(&mut output.bytes)
+        if output.lines || self.input.is_some() {
+            return None;
+        }
+        // A collector's does not grow here.
+        let room = if output.fd.is_some() { BUFFER_BYTES - 1 } else { output.bytes.capacity() };
+        let left = room.saturating_sub(output.bytes.len());
+        Some((&mut output.bytes, left))
     }
     /// True if far more is buffered than is written at once.
     pub(crate) fn has_backlog(&self) -> bool {

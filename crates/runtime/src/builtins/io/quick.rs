@@ -1,4 +1,5 @@
-//! The messages that come by the million: `getc`, `putc` and `fwrite` where the buffer at hand is enough.
+//! The messages that come by the million: `getc`, and what writes characters, strings, integers and atoms, where the
+//! buffer at hand is enough.
 //!
 //! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a
 //! terminal, a closed file, an argument without a value) is left to `streams`, which then does all of it.
@@ -9,12 +10,13 @@ use crate::memory::ranges::read;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
 use crate::worker::native::Streams;
-use term::symbol::{FWRITE, GETC, NEWLINE, PUTC, PUTS};
+use syntax::format::write_atom;
+use term::symbol::{FWRITE, GETC, NEWLINE, PRINT, PUTC, PUTS, PUTT, PUTTQ};
 use term::word::{Tag, functor_header};
 use term::{Atom, Word};
 
-/// Longer strings take the long way.
-const FEW_BYTES: usize = 128;
+/// Digits of an integer that a word holds, and its sign.
+const DIGITS_MAX: usize = 20;
 
 const fn message(name: Atom) -> Word {
     functor_header(name, 1)
@@ -23,6 +25,9 @@ const GET: Word = message(GETC);
 const PUT: Word = message(PUTC);
 const WRITE: Word = message(FWRITE);
 const WRITE_SIMPLE: Word = message(PUTS);
+const TERM: Word = message(PUTT);
+const TERM_QUOTED: Word = message(PUTTQ);
+const TERM_SIMPLE: Word = message(PRINT);
 
 /// What a stream needs for them.
 struct Quick<'a> {
@@ -77,6 +82,8 @@ impl Quick<'_> {
                     PUT => self.byte(argument),
                     WRITE => self.kind == Kind::File && self.string(worker, argument),
                     WRITE_SIMPLE => self.kind == Kind::Simple && self.string(worker, argument),
+                    TERM | TERM_QUOTED => self.kind == Kind::File && self.term(worker, argument),
+                    TERM_SIMPLE => self.kind == Kind::Simple && self.term(worker, argument),
                     _ => false,
                 }
             }
@@ -95,23 +102,121 @@ impl Quick<'_> {
     }
     #[inline(always)]
     fn byte(&mut self, code: Word) -> bool {
+        if code.tag() != Tag::Int {
+            return false;
+        }
         // As in C: the low 8 bits count.
-        let buffer = if code.tag() == Tag::Int { self.buffer() } else { None };
-        buffer.map(|bytes| bytes.push(code.as_int() as u8)).is_some()
+        self.output(1).map(|(buffer, _)| buffer.push(code.as_int() as u8)).is_some()
     }
     #[inline(always)]
     fn string(&mut self, worker: &Worker, text: Word) -> bool {
-        let Some(buffer) = self.buffer() else { return false };
-        let mut bytes = [0; FEW_BYTES];
-        let length = worker.copy_string(text, &mut bytes);
-        length.map(|length| buffer.extend_from_slice(&bytes[..length])).is_some()
+        // Words are copied, so there must be room for one that is not full.
+        let Some((buffer, room)) = self.output(8) else { return false };
+        worker.append_string(text, room - 7, buffer)
     }
-    /// The buffer that is written into.
+    /// An integer or atom, which the stream's operators do not matter to.
+    #[inline(never)]
+    fn term(&mut self, worker: &Worker, term: Word) -> bool {
+        let simple = self.kind == Kind::Simple;
+        match term.tag() {
+            Tag::Int => {
+                let Some((buffer, _)) = self.output(DIGITS_MAX) else { return false };
+                write_integer(term.as_int(), buffer);
+                true
+            }
+            Tag::Atom => {
+                let text = worker.atoms.text(term.as_atom());
+                // Quotes double some characters.
+                let Some((buffer, _)) = self.output(2 * text.len() + 2) else { return false };
+                if simple {
+                    buffer.extend_from_slice(text);
+                } else {
+                    write_atom(text, buffer);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+    /// The buffer that is written into, if it has room for this number of bytes, and the room.
     #[inline(always)]
-    fn buffer(&mut self) -> Option<&mut Vec<u8>> {
+    fn output(&mut self, bytes: usize) -> Option<(&mut Vec<u8>, usize)> {
         if self.output == STDERR {
             return None;
         }
-        self.files.get_mut(self.output)?.file.buffer_at_hand(FEW_BYTES)
+        self.files.get_mut(self.output)?.file.buffer_at_hand().filter(|&(_, room)| room >= bytes)
+    }
+}
+
+/// Appends an integer in decimal.
+fn write_integer(value: i64, out: &mut Vec<u8>) {
+    let mut digits = [0; DIGITS_MAX];
+    let (mut rest, mut at) = (value.unsigned_abs(), DIGITS_MAX);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::io::buffers::File;
+    use crate::builtins::tests::worker;
+
+    /// What a stream on a string has got of these messages, and how many were quick.
+    fn collected(worker: &mut Worker, kind: Kind, messages: &[Word]) -> (Vec<u8>, usize) {
+        let mut file = File::collector(worker.keep(0));
+        file.make_room(1000, 1000);
+        let io = worker.io();
+        let file = io.add_file(file);
+        let place = io.open_stream(file, file, kind);
+        let list = worker.list(messages, Word::NIL);
+        let mut left = 100;
+        worker.quick_messages(place, list, &mut left);
+        let text = worker.io().file(file).and_then(|file| file.take_collected());
+        (text.expect("it is a collector"), 100 - left)
+    }
+
+    #[test]
+    fn integers_and_atoms_are_written_as_the_printer_writes_them() {
+        let worker = worker();
+        let ops = syntax::operators::OpTable::default_table(&worker.atoms);
+        let mut terms: Vec<Word> = [0, 7, -7, 10, -120, i64::MAX >> 3, i64::MIN >> 3]
+            .into_iter()
+            .map(|value| Word::int(value).expect("61 bits"))
+            .collect();
+        for name in ["a", "[]", "", "A b", "it's", "+", "-", "mod", ":-", "|", ",", "dynamic"] {
+            terms.push(Word::atom(worker.intern(name)));
+        }
+        for (kind, name) in [(Kind::File, PUTT), (Kind::File, PUTTQ), (Kind::Simple, PRINT)] {
+            for &term in &terms {
+                let message = worker.structure(name, &[term]);
+                let expected = match kind {
+                    Kind::File => crate::terms::print::readable(worker, &ops, term),
+                    Kind::Simple => crate::terms::print::plain(worker, term),
+                };
+                let expected = (expected.expect("it is finite"), 1);
+                assert_eq!(collected(worker, kind, &[message]), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_collector_takes_what_it_has_room_for_and_no_more() {
+        let worker = worker();
+        let text = worker.string(b"0123456789ab");
+        let write = worker.structure(FWRITE, &[text]);
+        let (got, quick) = collected(worker, Kind::File, &[write; 99]);
+        assert!((80..=83).contains(&quick), "{quick}");
+        assert_eq!(got, b"0123456789ab".repeat(quick));
     }
 }

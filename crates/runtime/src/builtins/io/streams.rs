@@ -3,7 +3,7 @@
 use super::buffers::{File, Ready};
 use super::errors::IoError;
 use super::{Io, events, read};
-use crate::builtins::{integer, list_items};
+use crate::builtins::{integer, list_items, with_bytes};
 use crate::reports::outcome::ProgramError;
 use crate::terms::walk::Stack;
 use crate::terms::{View, deref};
@@ -12,7 +12,7 @@ use crate::worker::native::Outcome;
 use rustix::fs::SeekFrom;
 use syntax::lexer::TermScanner;
 use syntax::operators::OpTable;
-use term::symbol::OPEN;
+use term::symbol::{self, OPEN};
 use term::{Atom, Word};
 
 /// Which messages a stream understands.
@@ -134,12 +134,19 @@ pub(super) fn state(worker: &mut Worker, name: &str, args: &[Word]) -> Word {
     worker.structure(name, args)
 }
 
-/// Name and arguments of a message; an integer is `putc`.
-fn parts(worker: &Worker, message: Word) -> Option<(Atom, Vec<Word>)> {
+/// A message has this number of arguments at most.
+const ARGUMENTS_MAX: usize = 3;
+
+/// Name and arguments of a message, and their number.
+fn parts(worker: &Worker, message: Word) -> Option<(Atom, [Word; ARGUMENTS_MAX], usize)> {
+    let mut args = [Word::NIL; ARGUMENTS_MAX];
     match worker.view(message) {
-        View::Atom(name) => Some((name, Vec::new())),
-        View::Struct(name, arity) if arity <= 3 => {
-            Some((name, (0..arity).map(|i| worker.arg(message, i)).collect()))
+        View::Atom(name) => Some((name, args, 0)),
+        View::Struct(name, arity) if arity <= ARGUMENTS_MAX => {
+            for (i, arg) in args[..arity].iter_mut().enumerate() {
+                *arg = worker.arg(message, i);
+            }
+            Some((name, args, arity))
         }
         _ => None,
     }
@@ -152,48 +159,47 @@ pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -
         View::Int(_) => return put_byte(worker, place, message),
         _ => {}
     }
-    let Some((name, args)) = parts(worker, message) else { return Step::Unknown };
-    let name = worker.atoms.text(name).to_vec();
+    let Some((name, args, arity)) = parts(worker, message) else { return Step::Unknown };
     let io = worker.io();
     let Some(stream) = io.streams.get_mut(place) else { return Step::Unknown };
     let (kind, closed, input, output) = (stream.kind, stream.closed, stream.input, stream.output);
     let reads = !closed && io.file(input).is_some_and(|file| file.reads());
     let writes = !closed && io.file(output).is_some_and(|file| file.writes());
     let simple = kind == Kind::Simple;
-    match (&name[..], &args[..]) {
-        (b"sync", [answer]) => give(worker, *answer, Word::small(0)),
-        (b"status", [answer]) if !simple => tell_status(worker, place, *answer),
-        (b"putc", [code]) if writes => put_byte(worker, place, *code),
-        (b"nl", []) if writes => put(worker, place, b"\n"),
-        (b"putt" | b"puttq" | b"putwt" | b"putwtq", [term]) if writes && !simple => {
+    match (name, &args[..arity]) {
+        (symbol::SYNC, [answer]) => give(worker, *answer, Word::small(0)),
+        (symbol::STATUS, [answer]) if !simple => tell_status(worker, place, *answer),
+        (symbol::PUTC, [code]) if writes => put_byte(worker, place, *code),
+        (symbol::NEWLINE, []) if writes => put(worker, place, b"\n"),
+        (symbol::PUTT | symbol::PUTTQ | symbol::PUTWT | symbol::PUTWTQ, [term]) if writes && !simple => {
             let work = worker.cons(*term, Word::NIL);
             write_when_ground(worker, place, message, work)
         }
-        (b"print", [term]) if writes && simple => {
+        (symbol::PRINT, [term]) if writes && simple => {
             let work = worker.cons(*term, Word::NIL);
             write_when_ground(worker, place, message, work)
         }
-        (b"puts", [text]) if writes && simple => put_string(worker, place, *text),
-        (b"flush", []) if writes && simple => flush(worker, place),
-        (b"getc", [answer]) if reads => get_byte(worker, place, *answer),
+        (symbol::PUTS, [text]) if writes && simple => put_string(worker, place, *text),
+        (symbol::FLUSH, []) if writes && simple => flush(worker, place),
+        (symbol::GETC, [answer]) if reads => get_byte(worker, place, *answer),
         (_, _) if simple => Step::Unknown,
-        (b"fwrite", [text]) if writes => put_string(worker, place, *text),
-        (b"fwrite", [text, count]) if writes => write_counted(worker, place, *text, *count),
-        (b"fflush", [answer]) if writes => flush_answering(worker, place, *answer),
-        (b"ungetc", [code]) if reads => unget_byte(worker, place, *code),
-        (b"fread", [count, answer]) if reads => read_bytes(worker, place, *count, *answer),
-        (b"gett", [answer]) if reads => read::get_term(worker, place, *answer, false),
-        (b"getwt", [answer]) if reads => read::get_term(worker, place, *answer, true),
-        (b"linecount", [answer]) if reads => {
+        (symbol::FWRITE, [text]) if writes => put_string(worker, place, *text),
+        (symbol::FWRITE, [text, count]) if writes => write_counted(worker, place, *text, *count),
+        (symbol::FFLUSH, [answer]) if writes => flush_answering(worker, place, *answer),
+        (symbol::UNGETC, [code]) if reads => unget_byte(worker, place, *code),
+        (symbol::FREAD, [count, answer]) if reads => read_bytes(worker, place, *count, *answer),
+        (symbol::GETT, [answer]) if reads => read::get_term(worker, place, *answer, false),
+        (symbol::GETWT, [answer]) if reads => read::get_term(worker, place, *answer, true),
+        (symbol::LINECOUNT, [answer]) if reads => {
             let lines = input_file(worker, place).map_or(0, |file| file.line_count());
             give(worker, *answer, Word::small(lines))
         }
-        (b"feof", [answer]) if reads => {
+        (symbol::FEOF, [answer]) if reads => {
             let end = input_file(worker, place).is_some_and(|file| file.at_end());
             give(worker, *answer, Word::small(end.into()))
         }
-        (b"fseek", [offset, whence, answer]) => seek(worker, place, [*offset, *whence, *answer]),
-        (b"ftell", [answer]) => {
+        (symbol::FSEEK, [offset, whence, answer]) => seek(worker, place, [*offset, *whence, *answer]),
+        (symbol::FTELL, [answer]) => {
             let position = if reads {
                 input_file(worker, place).map_or(-1, |file| file.tell())
             } else {
@@ -201,10 +207,10 @@ pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -
             };
             give(worker, *answer, Word::small(position))
         }
-        (b"fclose", [answer]) => close_file(worker, place, *answer),
-        (b"addop", [op, kind, priority]) => read::add_operator(worker, place, [*op, *kind, *priority]),
-        (b"rmop", [op, kind]) => read::remove_operator(worker, place, *op, *kind),
-        (b"on_error", [status]) => {
+        (symbol::FCLOSE, [answer]) => close_file(worker, place, *answer),
+        (symbol::ADDOP, [op, kind, priority]) => read::add_operator(worker, place, [*op, *kind, *priority]),
+        (symbol::RMOP, [op, kind]) => read::remove_operator(worker, place, *op, *kind),
+        (symbol::ON_ERROR, [status]) => {
             let status = step!(integer(worker, 1, *status));
             if let Some(stream) = worker.io().streams.get_mut(place) {
                 stream.on_error = status;
@@ -259,12 +265,14 @@ fn output_file(worker: &mut Worker, place: usize) -> Option<(usize, &mut File)> 
 /// Bytes into the buffer of a stream; a full one is written.
 pub(super) fn put(worker: &mut Worker, place: usize, bytes: &[u8]) -> Step {
     step!(worker.ensure(bytes.len() / 8));
+    let room = worker.room();
     let Some((number, file)) = output_file(worker, place) else { return Step::Unknown };
     // S1: wait before, not after, so that nothing is written twice.
     if file.is_full() {
         ready!(worker, file.flush());
         return put(worker, place, bytes);
     }
+    file.make_room(bytes.len(), room);
     file.put(bytes);
     if number == super::STDERR || file.wants_flush() {
         // What does not fit now goes out with what comes next, or when no goal is ready.
@@ -283,15 +291,15 @@ fn put_byte(worker: &mut Worker, place: usize, code: Word) -> Step {
 }
 
 fn put_string(worker: &mut Worker, place: usize, text: Word) -> Step {
-    let bytes = step!(crate::builtins::bytes(worker, 1, text));
-    put(worker, place, &bytes)
+    step!(with_bytes(worker, 1, text, |worker, bytes| put(worker, place, bytes)))
 }
 
 fn write_counted(worker: &mut Worker, place: usize, text: Word, count: Word) -> Step {
-    let bytes = step!(crate::builtins::bytes(worker, 1, text));
-    match put(worker, place, &bytes) {
+    let written = with_bytes(worker, 1, text, |worker, bytes| (put(worker, place, bytes), bytes.len()));
+    let (step, length) = step!(written);
+    match step {
         Step::Done if broken(worker, place).is_some() => give(worker, count, Word::small(0)),
-        Step::Done => give(worker, count, Word::small(bytes.len() as i64)),
+        Step::Done => give(worker, count, Word::small(length as i64)),
         Step::Error(_) => give(worker, count, Word::small(0)),
         other => other,
     }
@@ -314,9 +322,8 @@ fn flush_answering(worker: &mut Worker, place: usize, answer: Word) -> Step {
 
 /// Writes the term of a `putt` or `print` message once no variable is left in the terms of the list `work`.
 pub(super) fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Word) -> Step {
-    let Some((name, args)) = parts(worker, message) else { return Step::Unknown };
-    let name = worker.atoms.text(name).to_vec();
-    let into_vectors = name != b"print";
+    let Some((name, args, 1)) = parts(worker, message) else { return Step::Unknown };
+    let into_vectors = name != symbol::PRINT;
     if let Some((variable, work)) = step!(find_variable(worker, work, into_vectors)) {
         return Step::Ground(variable, work);
     }
@@ -327,9 +334,9 @@ pub(super) fn write_when_ground(worker: &mut Worker, place: usize, message: Word
     if let Some(answer) = worker.look_abroad(args[0], true) {
         return Step::Ground(answer, Word::NIL);
     }
-    let text = match &name[..] {
-        b"print" => crate::terms::print::plain(worker, args[0]),
-        b"putwt" | b"putwtq" => read::unparse(worker, place, args[0], true),
+    let text = match name {
+        symbol::PRINT => crate::terms::print::plain(worker, args[0]),
+        symbol::PUTWT | symbol::PUTWTQ => read::unparse(worker, place, args[0], true),
         _ => read::unparse(worker, place, args[0], false),
     };
     put(worker, place, &step!(text))
