@@ -175,7 +175,7 @@ impl Lower<'_, '_> {
             let Op::Builtin { predicate, inputs, outputs, at } = op else { unreachable!("as above") };
             let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();
             self.call_builtin(*predicate, &values, *at);
-            self.take_outputs(outputs);
+            self.take_outputs(outputs, &[]);
         }
         self.b.ins().jump(done, &[]);
         self.enter_block(done);

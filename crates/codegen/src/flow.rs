@@ -6,7 +6,7 @@ use crate::stubs::{Helper, Leave, SLOTS};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
-use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
+use term::abi::{OPERANDS_MAX, PredicateId, REGISTER_INPUTS, REGISTER_OUTPUTS, SPENT_ARITIES, answer};
 use term::word::{IMMEDIATE_TAGS, TAG_MASK, Tag};
 
 /// Where a guard goes on.
@@ -169,8 +169,25 @@ impl Lower<'_, '_> {
                 let pointer = [x, y].iter().any(|&operand| self.kind(operand) == Some(Kind::Pointer));
                 self.equality(a, b, pointer, exits);
             }
-            _ => self.call_guard(predicate, &values, outputs, exits),
+            _ => self.call_hot_guard(predicate, &values, outputs, exits),
         }
+    }
+
+    /// Calls a guard that has its operands in registers, if they are few. The offsets are flushed.
+    fn call_hot_guard(&mut self, predicate: PredicateId, inputs: &[Value], outputs: &[Reg], exits: Exits) {
+        let helper = match inputs.len() {
+            _ if outputs.len() > REGISTER_OUTPUTS => None,
+            1 => Some(Helper::Guard1),
+            2 => Some(Helper::Guard2),
+            REGISTER_INPUTS => Some(Helper::Guard3),
+            _ => None,
+        };
+        let Some(helper) = helper else { return self.call_guard(predicate, inputs, outputs, exits) };
+        self.store_state();
+        let number = self.b.ins().iconst(I64, i64::from(predicate.0));
+        let [answer, first] = self.call_in_registers(helper, &[&[number], inputs].concat());
+        self.reload_heap();
+        self.end_guard(answer, outputs, &[first], exits);
     }
 
     fn is_equality(&self, predicate: PredicateId) -> bool {
@@ -210,7 +227,7 @@ impl Lower<'_, '_> {
         self.no_or_wait(answer, answer::NO, exits);
     }
 
-    /// The helper, whatever the guard is. The offsets are flushed.
+    /// The helper on a cold path, whatever the guard is. The offsets are flushed.
     pub(crate) fn call_guard(
         &mut self,
         predicate: PredicateId,
@@ -223,11 +240,16 @@ impl Lower<'_, '_> {
         let number = self.b.ins().iconst(I64, i64::from(predicate.0));
         let answer = self.call_helper(Helper::Guard, &[number]).expect("guards answer");
         self.reload_heap();
+        self.end_guard(answer, outputs, &[], exits);
+    }
+
+    /// Ends the block by a guard's answer; `first` are its first outputs if they are in registers.
+    fn end_guard(&mut self, answer: Value, outputs: &[Reg], first: &[Value], exits: Exits) {
         let (yes, other) = (self.b.create_block(), self.b.create_block());
         let succeeds = self.is_word(answer, answer::YES);
         self.b.ins().brif(succeeds, yes, &[], other, &[]);
         self.enter_block(yes);
-        self.take_outputs(outputs);
+        self.take_outputs(outputs, first);
         let target = self.edge(exits.yes, &[]);
         self.b.ins().jump(target, &[]);
         self.enter_block(other);

@@ -86,7 +86,7 @@ impl Lower<'_, '_> {
         self.enter_block(slow);
         let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();
         self.call_builtin(predicate, &values, at);
-        self.take_outputs(outputs);
+        self.take_outputs(outputs, &[]);
         self.b.ins().jump(done, &[]);
         self.enter_block(done);
         true

@@ -486,25 +486,37 @@ impl Lower<'_, '_> {
     }
     /// Calls a helper; its answer if it has one.
     pub(crate) fn call_helper(&mut self, helper: Helper, operands: &[Value]) -> Option<Value> {
-        debug_assert_eq!(operands.len(), helper.operands());
-        let index = helper as usize;
-        let function = match self.helpers[index] {
-            Some(function) => function,
-            None => {
-                let mut signature = Signature::new(CallConv::PreserveAll);
-                signature.params.push(AbiParam::new(I64));
-                let signature = self.b.import_signature(signature);
-                let name = index + if self.floats.any { Helper::ALL.len() } else { 0 };
-                let function = self.import(SPACE_HELPER, name as u32, signature);
-                self.helpers[index] = Some(function);
-                function
-            }
-        };
+        let function = self.helper(helper, operands);
         for (index, &value) in operands.iter().enumerate() {
             self.store(value, self.worker, operand(index) as i64);
         }
         self.b.ins().call(function, &[self.worker]);
         helper.answers().then(|| self.load(self.worker, ANSWER as i64))
+    }
+    /// Calls a helper that takes its operands in registers; the two words that it answers.
+    pub(crate) fn call_in_registers(&mut self, helper: Helper, operands: &[Value]) -> [Value; 2] {
+        let function = self.helper(helper, operands);
+        let call = self.b.ins().call(function, &[&[self.worker], operands].concat());
+        let results = self.b.inst_results(call);
+        [results[0], results[1]]
+    }
+    fn helper(&mut self, helper: Helper, operands: &[Value]) -> FuncRef {
+        debug_assert_eq!(operands.len(), helper.operands());
+        let index = helper as usize;
+        if let Some(function) = self.helpers[index] {
+            return function;
+        }
+        let in_registers = helper.in_registers();
+        let convention = if in_registers { CallConv::SystemV } else { CallConv::PreserveAll };
+        let mut signature = Signature::new(convention);
+        let params = if in_registers { operands.len() } else { 0 };
+        signature.params.extend(std::iter::repeat_n(AbiParam::new(I64), 1 + params));
+        signature.returns.extend(std::iter::repeat_n(AbiParam::new(I64), if in_registers { 2 } else { 0 }));
+        let signature = self.b.import_signature(signature);
+        let name = index + if self.floats.any { Helper::ALL.len() } else { 0 };
+        let function = self.import(SPACE_HELPER, name as u32, signature);
+        self.helpers[index] = Some(function);
+        function
     }
     fn import(&mut self, namespace: u32, index: u32, signature: SigRef) -> FuncRef {
         let name = self.b.func.declare_imported_user_function(UserExternalName { namespace, index });

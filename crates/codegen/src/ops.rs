@@ -6,7 +6,7 @@ use crate::stubs::{Helper, Leave};
 use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
-use term::abi::{PRIVATE_BYTES, PredicateId, SLACK_WORDS};
+use term::abi::{PRIVATE_BYTES, PredicateId, REGISTER_INPUTS, REGISTER_OUTPUTS, SLACK_WORDS};
 use term::layout::GENERATOR;
 use term::word::{TAG_BITS, Tag, UNBOUND, Word};
 
@@ -411,18 +411,37 @@ impl Lower<'_, '_> {
             return;
         }
         let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
-        self.call_builtin(predicate, &inputs, at);
-        self.take_outputs(outputs);
+        let helper = match inputs.len() {
+            _ if outputs.len() > REGISTER_OUTPUTS => None,
+            1 => Some(Helper::Builtin1),
+            2 => Some(Helper::Builtin2),
+            REGISTER_INPUTS => Some(Helper::Builtin3),
+            _ => None,
+        };
+        let Some(helper) = helper else {
+            self.call_builtin(predicate, &inputs, at);
+            return self.take_outputs(outputs, &[]);
+        };
+        self.store_state();
+        let number = self.b.ins().iconst(I64, i64::from(predicate.0));
+        let at = self.position(at);
+        let first = self.call_in_registers(helper, &[&[number, at], &inputs[..]].concat());
+        self.reload_heap();
+        self.reload_goals();
+        self.take_outputs(outputs, &first);
     }
-    /// What a builtin's helper has left.
-    pub(crate) fn take_outputs(&mut self, outputs: &[Reg]) {
+    /// What a builtin's helper has left: the first outputs, and others in `operands`.
+    pub(crate) fn take_outputs(&mut self, outputs: &[Reg], first: &[Value]) {
         for (index, &output) in outputs.iter().enumerate() {
-            let value = self.worker_field(field!(operands) + 8 * index as i32);
+            let value = match first.get(index) {
+                Some(&value) => value,
+                None => self.worker_field(field!(operands) + 8 * index as i32),
+            };
             self.define(output, value);
         }
     }
 
-    /// The helper, whatever the builtin is.
+    /// The helper on a cold path, whatever the builtin is.
     pub(crate) fn call_builtin(&mut self, predicate: PredicateId, inputs: &[Value], at: At) {
         self.put_inputs(inputs);
         self.store_state();

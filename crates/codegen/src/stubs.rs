@@ -6,6 +6,8 @@
 //! - *thunk*: calls a helper and keeps every general register, so that a call on a cold path costs the hot path
 //!   nothing. Callers use Cranelift's `preserve_all` convention (G2). Operands and the answer go through memory:
 //!   registers that a cold call prescribes would make the allocator move values about on the hot path.
+//!   What is called on the hot path, builtins, gets its operands in registers, by the system's convention: its thunk
+//!   only jumps to it.
 //! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
 
 use std::mem::offset_of;
@@ -45,7 +47,13 @@ pub(crate) enum Helper {
     Compare,
     Equal,
     Guard,
+    Guard1,
+    Guard2,
+    Guard3,
     Builtin,
+    Builtin1,
+    Builtin2,
+    Builtin3,
     MoveToPriority,
     MoveToNode,
     GrowGoals,
@@ -54,7 +62,7 @@ pub(crate) enum Helper {
 }
 
 impl Helper {
-    pub(crate) const ALL: [Helper; 13] = [
+    pub(crate) const ALL: [Helper; 19] = [
         Helper::Unify,
         Helper::Remember,
         Helper::Arith,
@@ -62,7 +70,13 @@ impl Helper {
         Helper::Compare,
         Helper::Equal,
         Helper::Guard,
+        Helper::Guard1,
+        Helper::Guard2,
+        Helper::Guard3,
         Helper::Builtin,
+        Helper::Builtin1,
+        Helper::Builtin2,
+        Helper::Builtin3,
         Helper::MoveToPriority,
         Helper::MoveToNode,
         Helper::GrowGoals,
@@ -81,7 +95,13 @@ impl Helper {
                 Helper::Compare => offset_of!(Helpers, compare),
                 Helper::Equal => offset_of!(Helpers, equal),
                 Helper::Guard => offset_of!(Helpers, guard),
+                Helper::Guard1 => offset_of!(Helpers, guard_1),
+                Helper::Guard2 => offset_of!(Helpers, guard_2),
+                Helper::Guard3 => offset_of!(Helpers, guard_3),
                 Helper::Builtin => offset_of!(Helpers, builtin),
+                Helper::Builtin1 => offset_of!(Helpers, builtin_1),
+                Helper::Builtin2 => offset_of!(Helpers, builtin_2),
+                Helper::Builtin3 => offset_of!(Helpers, builtin_3),
                 Helper::MoveToPriority => offset_of!(Helpers, move_to_priority),
                 Helper::MoveToNode => offset_of!(Helpers, move_to_node),
                 Helper::GrowGoals => offset_of!(Helpers, grow_goals),
@@ -95,13 +115,21 @@ impl Helper {
         match self {
             Helper::GrowGoals => 0,
             Helper::Remember | Helper::Guard | Helper::MoveToNode => 1,
-            Helper::Builtin | Helper::Equal | Helper::MoveToPriority | Helper::Pend => 2,
+            Helper::Builtin | Helper::Equal | Helper::MoveToPriority | Helper::Pend | Helper::Guard1 => 2,
             Helper::Unify | Helper::GuardArith | Helper::Compare | Helper::MoveToPlace => 3,
-            Helper::Arith => 4,
+            Helper::Guard2 | Helper::Builtin1 => 3,
+            Helper::Arith | Helper::Guard3 | Helper::Builtin2 => 4,
+            Helper::Builtin3 => 5,
         }
     }
 
-    /// Whether it answers a word.
+    /// Whether its operands and its answer, two words, are in registers, and it keeps only those that functions keep.
+    pub(crate) fn in_registers(self) -> bool {
+        use Helper::{Builtin1, Builtin2, Builtin3, Guard1, Guard2, Guard3};
+        matches!(self, Guard1 | Guard2 | Guard3 | Builtin1 | Builtin2 | Builtin3)
+    }
+
+    /// Whether it leaves a word in [`ANSWER`].
     pub(crate) fn answers(self) -> bool {
         matches!(self, Helper::Arith | Helper::GuardArith | Helper::Compare | Helper::Equal | Helper::Guard)
     }
@@ -181,9 +209,13 @@ impl Assembler {
     }
 
     /// `fn(worker)`, keeping every general register, and the low halves of vector registers if wanted (G2); operands
-    /// and answer pass through memory ([`operand`]).
+    /// and answer pass through memory ([`operand`]). Or just a jump to the helper ([`Helper::in_registers`]).
     pub(crate) fn thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
         let start = self.align();
+        if helper.in_registers() {
+            self.put_field(&[0xff, 0xa7], helper.offset()); // jmp [rdi+helper]
+            return start;
+        }
         self.put(&[0x50, 0x51, 0x52, 0x56, 0x57]); // push rax rcx rdx rsi rdi
         self.put(&[0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53]); // push r8 r9 r10 r11
         let loads = [[0x48, 0x8b, 0xb7], [0x48, 0x8b, 0x97], [0x48, 0x8b, 0x8f], [0x4c, 0x8b, 0x87]];

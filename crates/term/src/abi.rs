@@ -49,6 +49,10 @@ pub const GOAL_SLACK_WORDS: usize = 4096;
 pub const PRIVATE_BYTES: usize = if cfg!(miri) { 256 << 10 } else { 64 << 20 };
 /// Operands that fit in `WorkerAbi::operands`: a goal's arguments, and behind them those of the helper itself.
 pub const OPERANDS_MAX: usize = 260;
+/// Inputs of a builtin that helpers take in registers, at most: with more it goes through `WorkerAbi::operands`.
+pub const REGISTER_INPUTS: usize = 3;
+/// Outputs of such a builtin, at most.
+pub const REGISTER_OUTPUTS: usize = 3;
 
 /// Why generated code came back to the scheduler. `goals` and `heap` are stored (C2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,7 +251,7 @@ pub struct WorkerAbi {
     /// Variables that blocked a clause of the goal that is being tried: the first ones, if there are more (helper
     /// `pend`).
     pub pending: [Word; OPERANDS_MAX],
-    /// Inputs, then outputs, of `builtin` and `guard` helpers.
+    /// Inputs, then outputs, of `builtin` and `guard` helpers, as far as they are not in registers.
     pub operands: [Word; OPERANDS_MAX],
     /// Records (`term::layout`) that are in the list of `suspensions`, but whose goals were resumed, and to which
     /// nothing else leads, by the number of arguments: the newest, whose `SUSPENSION_NEXT` is the address of the next
@@ -320,10 +324,24 @@ pub struct Helpers {
     /// Guard builtin `predicate` with inputs in `operands`: an [`answer`]; on yes the outputs stand in `operands`
     /// from index 0. Uses and changes heap.
     pub guard: unsafe extern "C" fn(*mut WorkerAbi, u64) -> Word,
+    /// The same with one, two or three inputs ([`REGISTER_INPUTS`]) in registers: the [`answer`], and the first output.
+    /// Others, of [`REGISTER_OUTPUTS`] at most, stand in `operands` from index 1.
+    pub guard_1: unsafe extern "C" fn(*mut WorkerAbi, u64, Word) -> Two,
+    /// See `guard_1`.
+    pub guard_2: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Two,
+    /// See `guard_1`.
+    pub guard_3: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word, Word) -> Two,
     /// Body builtin `predicate` with inputs (modes `i` and `a`, in order) in `operands`; afterwards the outputs stand
     /// there from index 0. What cannot be computed yet, or is wrong, becomes a goal and the outputs fresh variables.
     /// Uses and changes heap and goals.
     pub builtin: unsafe extern "C" fn(*mut WorkerAbi, u64, Position),
+    /// The same with one, two or three inputs in registers: the first two outputs. A third one stands in `operands` at
+    /// index 2.
+    pub builtin_1: unsafe extern "C" fn(*mut WorkerAbi, u64, Position, Word) -> Two,
+    /// See `builtin_1`.
+    pub builtin_2: unsafe extern "C" fn(*mut WorkerAbi, u64, Position, Word, Word) -> Two,
+    /// See `builtin_1`.
+    pub builtin_3: unsafe extern "C" fn(*mut WorkerAbi, u64, Position, Word, Word, Word) -> Two,
     /// The variable with this number (counted in bytes, from 0) that blocks the goal that is being tried, when
     /// `pending` has no place for it. Changes nothing.
     pub pend: unsafe extern "C" fn(*mut WorkerAbi, Word, usize),
@@ -351,6 +369,11 @@ pub struct Helpers {
     /// Goal stack at its limit: makes room for at least [`GOAL_SLACK_WORDS`] more. Uses and changes goals.
     pub grow_goals: unsafe extern "C" fn(*mut WorkerAbi),
 }
+
+/// Two words that a helper answers in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Two(pub Word, pub Word);
 
 /// What `guard_arith` answers when the guard fails: never a value (W1).
 pub const GUARD_FAILS: Word = Word(6);

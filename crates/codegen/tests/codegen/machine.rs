@@ -7,7 +7,7 @@ use std::marker::PhantomPinned;
 use std::sync::atomic::AtomicUsize;
 
 use term::abi::{
-    Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, SPENT_ARITIES,
+    Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, SPENT_ARITIES, Two,
     WorkerAbi, private_place,
 };
 use term::word::{Tag, UNBOUND, Word};
@@ -96,6 +96,51 @@ unsafe extern "C" fn builtin(worker: *mut WorkerAbi, predicate: u64, at: Positio
         (*worker).heap = (*worker).heap.add(2);
     }
 }
+/// A builtin whose other outputs are 78 and 79, and which takes two words of the heap.
+fn answer_in_registers(worker: *mut WorkerAbi, text: String, first: Word) -> Two {
+    say(text);
+    // SAFETY: the worker is the machine's.
+    unsafe {
+        (*worker).operands[1] = Word::small(78);
+        (*worker).operands[2] = Word::small(79);
+        (*worker).heap = (*worker).heap.add(2);
+    }
+    Two(first, Word::small(77))
+}
+unsafe extern "C" fn guard_1(worker: *mut WorkerAbi, predicate: u64, a: Word) -> Two {
+    answer_in_registers(worker, format!("guard {predicate} {a:?}"), ANSWER.get())
+}
+unsafe extern "C" fn guard_2(worker: *mut WorkerAbi, predicate: u64, a: Word, b: Word) -> Two {
+    answer_in_registers(worker, format!("guard {predicate} {a:?} {b:?}"), ANSWER.get())
+}
+unsafe extern "C" fn guard_3(worker: *mut WorkerAbi, predicate: u64, a: Word, b: Word, c: Word) -> Two {
+    answer_in_registers(worker, format!("guard {predicate} {a:?} {b:?} {c:?}"), ANSWER.get())
+}
+unsafe extern "C" fn builtin_1(worker: *mut WorkerAbi, predicate: u64, at: Position, a: Word) -> Two {
+    POSITION.set(at);
+    answer_in_registers(worker, format!("builtin {predicate} {:?}", a.tag()), Word::small(88))
+}
+unsafe extern "C" fn builtin_2(
+    worker: *mut WorkerAbi,
+    predicate: u64,
+    at: Position,
+    a: Word,
+    b: Word,
+) -> Two {
+    POSITION.set(at);
+    answer_in_registers(worker, format!("builtin {predicate} {a:?} {b:?}"), Word::small(88))
+}
+unsafe extern "C" fn builtin_3(
+    worker: *mut WorkerAbi,
+    predicate: u64,
+    at: Position,
+    a: Word,
+    b: Word,
+    c: Word,
+) -> Two {
+    POSITION.set(at);
+    answer_in_registers(worker, format!("builtin {predicate} {a:?} {b:?} {c:?}"), Word::small(88))
+}
 unsafe extern "C" fn pend(_: *mut WorkerAbi, variable: Word, bytes: usize) {
     say(format!("pend {:?} {}", variable.tag(), bytes / 8));
 }
@@ -170,6 +215,11 @@ pub(crate) fn builtins() -> Vec<Builtin> {
         builtin("vector_element", "iio", Body),
         builtin("set_vector_element", "iiao", Body),
         builtin("equal_terms", "aa", Guard),
+        builtin("two_inputs", "iaooo", Guard),
+        builtin("three_inputs", "iia", Guard),
+        builtin("two_inputs", "iio", Body),
+        builtin("three_inputs", "oiiaoo", Body),
+        builtin("four_inputs", "iiiio", Body),
     ]
 }
 
@@ -204,7 +254,13 @@ impl Machine {
             compare,
             equal,
             guard,
+            guard_1,
+            guard_2,
+            guard_3,
             builtin,
+            builtin_1,
+            builtin_2,
+            builtin_3,
             attend,
             native,
             suspend,

@@ -13,9 +13,11 @@ use crate::terms::deref;
 use crate::terms::integers::{self, ArithError};
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Run, Seat};
-use crate::worker::program::{Mode, Shape};
+use crate::worker::program::{Call, Mode, Shape};
 use term::Word;
-use term::abi::{GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, WorkerAbi, answer};
+use term::abi::{
+    GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, REGISTER_OUTPUTS, Two, WorkerAbi, answer,
+};
 use term::layout::STORE;
 use term::symbol::ANY;
 use term::word::Tag;
@@ -29,7 +31,13 @@ pub(crate) const HELPERS: Helpers = Helpers {
     compare,
     equal,
     guard,
+    guard_1,
+    guard_2,
+    guard_3,
     builtin,
+    builtin_1,
+    builtin_2,
+    builtin_3,
     attend,
     native,
     suspend,
@@ -142,6 +150,24 @@ unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
     guard_answer(worker, outcome)
 }
 
+unsafe extern "C" fn guard_1(abi: *mut WorkerAbi, predicate: u64, a: Word) -> Two {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    worker.guard_in_registers(predicate, [a])
+}
+
+unsafe extern "C" fn guard_2(abi: *mut WorkerAbi, predicate: u64, a: Word, b: Word) -> Two {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    worker.guard_in_registers(predicate, [a, b])
+}
+
+unsafe extern "C" fn guard_3(abi: *mut WorkerAbi, predicate: u64, a: Word, b: Word, c: Word) -> Two {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    worker.guard_in_registers(predicate, [a, b, c])
+}
+
 unsafe extern "C" fn equal(abi: *mut WorkerAbi, a: Word, b: Word) -> Word {
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
@@ -181,23 +207,125 @@ unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Posi
     let (run, shape, seat) = (code.run, code.shape, code.seat);
     // Another worker's goal, or node's, is sent home when its turn comes.
     let outcome = if worker.has_seat(seat) { worker.call_with_operands(run, shape) } else { Outcome::No };
-    if matches!(outcome, Outcome::Done) {
-        return;
-    }
-    // What serves the outside world is called by the library: its place there is of no use to a reader.
-    let position = if seat == Seat::Home { Position::NONE } else { position };
-    match outcome {
-        Outcome::Done => {}
-        Outcome::Wait(_) | Outcome::No => worker.operands_to_goal(predicate, |worker, args| {
-            worker.spawn_at_position(position, predicate, args);
-        }),
-        Outcome::Error(error) => worker.operands_to_goal(predicate, |worker, args| {
-            worker.builtin_error(error, predicate, args, position);
-        }),
+    if !matches!(outcome, Outcome::Done) {
+        worker.not_done(outcome, predicate, position);
     }
 }
 
+unsafe extern "C" fn builtin_1(abi: *mut WorkerAbi, predicate: u64, position: Position, a: Word) -> Two {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    worker.builtin_in_registers(predicate, position, [a])
+}
+
+unsafe extern "C" fn builtin_2(
+    abi: *mut WorkerAbi,
+    predicate: u64,
+    position: Position,
+    a: Word,
+    b: Word,
+) -> Two {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    worker.builtin_in_registers(predicate, position, [a, b])
+}
+
+unsafe extern "C" fn builtin_3(
+    abi: *mut WorkerAbi,
+    predicate: u64,
+    position: Position,
+    a: Word,
+    b: Word,
+    c: Word,
+) -> Two {
+    // SAFETY: E6.
+    let worker = unsafe { worker_of(abi) };
+    worker.builtin_in_registers(predicate, position, [a, b, c])
+}
+
 impl Worker {
+    #[inline(always)]
+    fn guard_in_registers<const N: usize>(&mut self, predicate: u64, inputs: [Word; N]) -> Two {
+        let call = self.calls[predicate as usize];
+        let mut outputs = [Word(0); REGISTER_OUTPUTS];
+        let outcome = self.call_in_registers(call, &mut { inputs }, &mut outputs);
+        if matches!(outcome, Outcome::Done) {
+            self.abi.operands[1..REGISTER_OUTPUTS].copy_from_slice(&outputs[1..]);
+            return Two(answer::YES, outputs[0]);
+        }
+        Two(self.no_or_wait(outcome), Word(0))
+    }
+    #[cold]
+    #[inline(never)]
+    fn no_or_wait(&mut self, outcome: Outcome) -> Word {
+        guard_answer(self, outcome)
+    }
+    #[inline(always)]
+    fn builtin_in_registers<const N: usize>(
+        &mut self,
+        predicate: u64,
+        position: Position,
+        mut inputs: [Word; N],
+    ) -> Two {
+        let call = self.calls[predicate as usize];
+        let mut outputs = [Word(0); REGISTER_OUTPUTS];
+        let here = call.seat == Seat::Any || self.has_seat(call.seat);
+        let outcome =
+            if here { self.call_in_registers(call, &mut inputs, &mut outputs) } else { Outcome::No };
+        if matches!(outcome, Outcome::Done) {
+            self.abi.operands[2] = outputs[2];
+            return Two(outputs[0], outputs[1]);
+        }
+        self.few_to_goal(outcome, PredicateId(predicate as u32), position, &inputs)
+    }
+    #[cold]
+    #[inline(never)]
+    fn few_to_goal(
+        &mut self,
+        outcome: Outcome,
+        predicate: PredicateId,
+        position: Position,
+        inputs: &[Word],
+    ) -> Two {
+        self.abi.operands[..inputs.len()].copy_from_slice(inputs);
+        self.not_done(outcome, predicate, position);
+        Two(self.abi.operands[0], self.abi.operands[1])
+    }
+    /// Calls a builtin; its inputs are dereferenced then, if they are waited for.
+    #[inline(always)]
+    fn call_in_registers<const N: usize>(
+        &mut self,
+        call: Call,
+        inputs: &mut [Word; N],
+        outputs: &mut [Word; REGISTER_OUTPUTS],
+    ) -> Outcome {
+        for (i, input) in inputs.iter_mut().enumerate() {
+            if input.tag() == Tag::Ref && call.awaited >> i & 1 != 0 {
+                *input = deref(*input);
+                if input.tag() == Tag::Ref {
+                    return Outcome::Wait(*input);
+                }
+            }
+        }
+        (call.run)(self, inputs, &mut outputs[..usize::from(call.outputs) & REGISTER_OUTPUTS])
+    }
+    /// A body builtin, whose inputs are in `operands`, becomes a goal, or ends the program with its error.
+    #[cold]
+    #[inline(never)]
+    fn not_done(&mut self, outcome: Outcome, predicate: PredicateId, position: Position) {
+        // What serves the outside world is called by the library: its place there is of no use to a reader.
+        let seat = self.predicates.native(predicate).expect("the compiler calls builtins only").seat;
+        let position = if seat == Seat::Home { Position::NONE } else { position };
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Wait(_) | Outcome::No => self.operands_to_goal(predicate, |worker, args| {
+                worker.spawn_at_position(position, predicate, args);
+            }),
+            Outcome::Error(error) => self.operands_to_goal(predicate, |worker, args| {
+                worker.builtin_error(error, predicate, args, position);
+            }),
+        }
+    }
     /// Calls a builtin with its inputs in `operands`; on `Done` its outputs stand there.
     #[inline(always)]
     fn call_with_operands(&mut self, run: Run, shape: Shape) -> Outcome {

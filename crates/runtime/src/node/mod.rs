@@ -145,6 +145,7 @@ impl Node {
             merge,
             stream,
         };
+        let calls = predicates.calls();
         let predicates = Arc::new(predicates);
         let mut workers = Vec::new();
         for (index, goals) in goals.into_iter().enumerate() {
@@ -153,6 +154,7 @@ impl Node {
             worker.arithmetic_goals = arithmetic_goals;
             worker.first_compiled = PredicateId(predicates.len() as u32);
             worker.predicates = predicates.clone();
+            worker.calls = calls.clone();
             let base = worker.heap.nursery();
             worker.set_private_base(base);
             workers.push(worker);

@@ -34,7 +34,7 @@ use crate::sharing::state::{Shaker, Sharing};
 use crate::terms::state::Terms;
 use crate::worker::all::Shared;
 use crate::worker::native::{KeptStreams, Streams};
-use crate::worker::program::{Code, Predicates};
+use crate::worker::program::{Call, Code, Predicates};
 pub use crate::worker::state::Root;
 use crate::worker::state::{Attention, Roots, Visibility};
 use std::any::{Any, TypeId};
@@ -84,6 +84,8 @@ pub struct Worker {
     pub atoms: Arc<AtomTable>,
     /// All predicates.
     pub predicates: Arc<Predicates>,
+    /// How generated code calls builtins, by number.
+    pub(crate) calls: Arc<[Call]>,
     /// All classes of objects.
     pub(crate) classes: Arc<Classes>,
     /// How generated code is entered.
@@ -253,6 +255,7 @@ impl Worker {
             shared: shared.clone(),
             atoms: shared.atoms.clone(),
             predicates: Arc::default(),
+            calls: Arc::default(),
             tagged_words: Arc::new(classes.tagged_words()),
             classes,
             code: Code::default(),

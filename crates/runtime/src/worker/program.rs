@@ -1,10 +1,10 @@
 //! What the runtime knows of a program: predicates, constants, and how to enter generated code.
 
-use crate::worker::native::{Native, Process, Run, Seat};
+use crate::worker::native::{Native, Outcome, Process, Run, Seat};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use term::Atom;
-use term::abi::{Place, PredicateId, WorkerAbi};
+use term::abi::{Place, PredicateId, REGISTER_OUTPUTS, WorkerAbi};
 
 pub use term::constant::Constant;
 
@@ -69,6 +69,30 @@ impl Shape {
             outputs: modes.iter().filter(|&&mode| mode == Mode::Output).count(),
             awaited: awaited.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Input) << i),
         }
+    }
+}
+
+/// What a call of a builtin with its operands in registers has to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) run: Run,
+    /// The inputs (a bit each) that are waited for.
+    pub(crate) awaited: u8,
+    /// A number up to [`REGISTER_OUTPUTS`].
+    pub(crate) outputs: u8,
+    pub(crate) seat: Seat,
+}
+
+/// `outputs & REGISTER_OUTPUTS` is `outputs`.
+const _: () = assert!((REGISTER_OUTPUTS + 1).is_power_of_two());
+
+impl Call {
+    /// Of a predicate that is none of the runtime's: nobody calls it so.
+    const NONE: Call = Call { run: |_, _, _| Outcome::No, awaited: 0, outputs: 0, seat: Seat::Any };
+
+    fn of(code: &NativeCode) -> Call {
+        let Shape { outputs, awaited, .. } = code.shape;
+        Call { run: code.run, awaited: awaited as u8, outputs: outputs as u8, seat: code.seat }
     }
 }
 
@@ -153,6 +177,10 @@ impl Predicates {
     #[inline(always)]
     pub fn native(&self, id: PredicateId) -> Option<&NativeCode> {
         self.infos[id.0 as usize].native.as_ref()
+    }
+    /// How builtins are called with their operands in registers, by number.
+    pub(crate) fn calls(&self) -> Arc<[Call]> {
+        self.infos.iter().map(|info| info.native.as_ref().map_or(Call::NONE, Call::of)).collect()
     }
     /// A predicate by module, name and arity.
     pub fn lookup(&self, module: Atom, name: Atom, arity: usize) -> Option<PredicateId> {
