@@ -386,7 +386,10 @@ fn what_is_to_be_told_waits_for_more_but_not_for_long() {
     let end = free.min(worker.abi.heap as usize + BUNCH_BYTES);
     for _ in 1..BUNCH {
         worker.throw(0, goal, &[Word::NIL]);
-        assert_eq!((worker.abi.limit(), worker.attention.first()), (end, end));
+        // A tick may have come already.
+        let limit = worker.abi.limit();
+        assert!(limit == end || limit == 0 && worker.is_woken(), "{limit}, not {end}");
+        assert_eq!(worker.attention.first(), end);
     }
     // What was wanted meanwhile is not forgotten.
     worker.abi.want_resumption();
