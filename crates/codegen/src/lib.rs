@@ -18,6 +18,7 @@
 //! happens between reductions), other processors than x86-64 (the shared routines are written by hand).
 
 mod arith;
+mod attend;
 mod build;
 mod floats;
 mod flow;

@@ -7,8 +7,16 @@ use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
 use term::abi::{PRIVATE_BYTES, PredicateId, REGISTER_INPUTS, REGISTER_OUTPUTS, SLACK_WORDS};
-use term::layout::GENERATOR;
-use term::word::{TAG_BITS, Tag, UNBOUND, Word};
+use term::layout::{GENERATOR, HOOK, SUSPENSION};
+use term::word::{TAG_BITS, Tag, UNBOUND, Word, object_header};
+
+/// Of the headers of what a variable may lead to, only a generator's have it.
+const GENERATOR_BIT: i64 = {
+    let [generator, hook, suspension] =
+        [object_header(GENERATOR, 0), object_header(HOOK, 0), object_header(SUSPENSION, 0)];
+    (generator.0 & !hook.0 & !suspension.0) as i64
+};
+const _: () = assert!(GENERATOR_BIT.count_ones() == 1);
 
 /// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that
 /// is pushed back or passed on (at most 256 words).
@@ -72,6 +80,8 @@ impl Lower<'_, '_> {
         if large {
             let need = self.b.ins().iconst(I64, i64::from(need));
             self.set_worker_field(field!(need), need);
+            let never = self.b.ins().iconst(I64, 0);
+            self.set_worker_field(field!(limit_after), never);
         }
         let (offset, lazy) = (self.goals_offset, self.lazy.clone());
         self.put_goal(goal);
@@ -296,7 +306,7 @@ impl Lower<'_, '_> {
         self.enter_block(done);
     }
 
-    /// A plain store if the register is a reference to a private unbound cell that nobody waits for; then the block
+    /// A plain store if the register is a reference to a private unbound cell, whose goals are resumed; then the block
     /// `done`, else `other`.
     pub(crate) fn try_bind(&mut self, var: Reg, value: Operand, done: BlockId, other: BlockId) {
         let (word, cell) = (self.operand(value), self.read(var));
@@ -304,9 +314,15 @@ impl Lower<'_, '_> {
         let (done, other) = (self.edge(done, &[]), self.edge(other, &[]));
         self.unless_private_reference(cell, other);
         let content = self.load(cell, -(Tag::Ref as i64));
-        let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
-        self.unless(taken, other);
+        let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        let taken = self.cold_block();
+        self.unless(is_taken, taken);
         self.store(word, cell, -(Tag::Ref as i64));
+        self.b.ins().jump(done, &[]);
+        self.enter_block(taken);
+        let is_value = self.tag_differs(content, Tag::Var);
+        self.unless(is_value, other);
+        self.bind_and_resume(cell, content, word, other);
         self.b.ins().jump(done, &[]);
     }
 
@@ -316,8 +332,7 @@ impl Lower<'_, '_> {
         let others = self.worker_field(field!(resumed));
         self.unless(others, slow);
         let header = self.load(content, -(Tag::Var as i64));
-        let class = self.header_class(header);
-        let generator = self.is_word(class, Word(GENERATOR.0.into()));
+        let generator = self.b.ins().band_imm_s(header, GENERATOR_BIT);
         self.unless(generator, slow);
         self.store(value, cell, -(Tag::Ref as i64));
         let record = self.offset(content, -(Tag::Var as i64));

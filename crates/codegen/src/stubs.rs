@@ -183,11 +183,11 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    fn put(&mut self, bytes: &[u8]) {
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
     /// An instruction that ends in a displacement from the worker.
-    fn put_field(&mut self, opcode: &[u8], offset: usize) {
+    pub(crate) fn put_field(&mut self, opcode: &[u8], offset: usize) {
         self.put(opcode);
         self.put(&(offset as u32).to_le_bytes());
     }
@@ -294,20 +294,20 @@ impl Assembler {
     }
 
     /// Jumps to what lies before, by `0f 8x` or `e9`.
-    fn jump_back(&mut self, opcode: &[u8], to: u32) {
+    pub(crate) fn jump_back(&mut self, opcode: &[u8], to: u32) {
         self.put(opcode);
         let end = self.bytes.len() as i64 + 4;
         self.put(&((i64::from(to) - end) as i32).to_le_bytes());
     }
 
     /// Jumps to what follows, by `0f 8x` or `e9`: where the distance will stand.
-    fn jump_ahead(&mut self, opcode: &[u8]) -> usize {
+    pub(crate) fn jump_ahead(&mut self, opcode: &[u8]) -> usize {
         self.put(opcode);
         self.put(&[0; 4]);
         self.bytes.len()
     }
     /// What follows now is where that jump leads.
-    fn land(&mut self, jump: usize) {
+    pub(crate) fn land(&mut self, jump: usize) {
         let distance = (self.bytes.len() - jump) as u32;
         self.bytes[jump - 4..jump].copy_from_slice(&distance.to_le_bytes());
     }
@@ -418,6 +418,9 @@ impl Assembler {
     /// A tail function that ends a reduction.
     fn leave(&mut self, leave: Leave) -> u32 {
         let start = self.align();
+        if leave == Leave::Poll {
+            self.attend();
+        }
         self.store_state();
         let status = match leave {
             Leave::Poll => {

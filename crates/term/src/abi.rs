@@ -20,7 +20,7 @@
 //! - C3 At every reduction generated code compares `heap` with [`WorkerAbi::limit`]; above it, it pushes the goal
 //!   back and returns [`Status::Poll`]. Below it there are always [`SLACK_WORDS`] free words, so a clause that
 //!   needs no more does not compare again. A clause that needs more compares `heap + need` and stores the
-//!   need in [`WorkerAbi::need`]; it calls no helper that allocates.
+//!   need in [`WorkerAbi::need`], and 0 in `limit_after` (C8); it calls no helper that allocates.
 //!   A suspension takes at most [`SLACK_WORDS`], too, and is made before a clause has allocated.
 //! - C4 Everything that wants the worker's attention (collection, resumed goals, a goal of higher priority,
 //!   signals, timers) lowers `limit` to 0.
@@ -36,6 +36,11 @@
 //!   it holds `UNBOUND`. The goal above has the slot's address with the tag HEADER as an argument. It stores a value
 //!   there, or passes the argument on to one goal that takes a slot there. Generated code puts a new variable into both
 //!   places before such a goal waits. So none of the two is ever the argument of a goal that runs elsewhere.
+//! - C8 If all that wants attention is one resumed goal of the running priority, which waited for one variable and has
+//!   code of the program's, in a record that is private and of few arguments, generated code makes it ready itself:
+//!   it sets `limit` to [`WorkerAbi::limit_after`], then looks at `woken` and `poked` (K2 of the runtime's `waker`, T7
+//!   of its `team`), and then takes the goal from `resumed`. Otherwise it calls `attend`. While anything else is
+//!   wanted or goals of a second variable were resumed, `limit_after` is 0, so that no heap is below it.
 
 use crate::word::{TAG_BITS, Tag, Word};
 use std::marker::PhantomPinned;
@@ -240,6 +245,18 @@ pub struct WorkerAbi {
     pub reused: u64,
     /// More than that is wanted since the last attention ([`WorkerAbi::want_attention`]). The runtime's own.
     pub more_wanted: bool,
+    /// C8: what `limit` is when the resumed goal is ready, or 0: then that is not generated code's work.
+    pub limit_after: usize,
+    /// C8: leads to a byte that is not 0 if the outside world wants attention.
+    pub woken: *const u8,
+    /// C8: the same of other workers; null if there are none. Then `turn_left` is not looked at.
+    pub poked: *const u8,
+    /// C8: how many times goals may still be made ready until `attend` is to think of where they go.
+    pub turn_left: i64,
+    /// How many goals generated code has made ready.
+    pub made_ready: u64,
+    /// The goal word of the first predicate that is no builtin.
+    pub first_compiled: Word,
     /// C3: words that the clause about to run needs, when more than [`SLACK_WORDS`].
     pub need: usize,
     /// Reductions, counted when the code was generated with counting on.
@@ -291,6 +308,7 @@ impl WorkerAbi {
     #[inline(always)]
     pub fn want_attention(&mut self) {
         self.more_wanted = true;
+        self.limit_after = 0;
         self.set_limit(0);
     }
     /// The same, if nothing is wanted but that resumed goals are made ready.

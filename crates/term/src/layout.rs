@@ -82,6 +82,8 @@ pub const HANDLE_VALUE: usize = 3;
 pub const SUSPENSION_NEXT: usize = 1;
 /// Word offset of the predicate (INT), or INT -1 once the goal has been resumed.
 pub const SUSPENSION_PREDICATE: usize = 2;
+/// What stands there once the goal has been resumed.
+pub const RESUMED: Word = Word::small(-1);
 /// Word offset of the priority (INT).
 pub const SUSPENSION_PRIORITY: usize = 3;
 /// Word offset of the address of the suspension made before.

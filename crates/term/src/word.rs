@@ -154,7 +154,8 @@ pub const ARITY_BITS: u32 = 24;
 /// Where the number of the name begins in a functor header; above it there is one bit that is always set.
 pub const NAME_SHIFT: u32 = ARITY_SHIFT + ARITY_BITS;
 const CLASS_SHIFT: u32 = 4;
-const SIZE_SHIFT: u32 = 12;
+/// Where the number of payload words begins in an object's header.
+pub const SIZE_SHIFT: u32 = 12;
 const SIZE_BITS: u32 = 40;
 
 /// Largest number of arguments of a structure.

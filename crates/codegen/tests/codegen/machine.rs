@@ -293,6 +293,12 @@ impl Machine {
             operands: [Word(0); OPERANDS_MAX],
             helpers,
             more_wanted: false,
+            limit_after: 0,
+            woken: std::ptr::null(),
+            poked: std::ptr::null(),
+            turn_left: 0,
+            made_ready: 0,
+            first_compiled: PredicateId(FIRST).goal_word(),
             pinned: PhantomPinned,
         });
         Machine { worker, _heap: heap, goals, _entries: entries, _constants: constants, code }

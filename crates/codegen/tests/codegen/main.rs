@@ -1,5 +1,6 @@
 //! Generated code, run on a worker without a runtime.
 
+mod attend;
 mod calls;
 mod intrinsics;
 mod machine;

@@ -522,9 +522,10 @@ fn several_entries_share_a_function_and_large_needs_are_told() {
         assert_eq!(m.value(out), expected);
     }
     let out = m.variable();
+    m.worker.limit_after = m.worker.limit();
     m.worker.set_limit(m.worker.heap as usize + 8 * 3000);
     assert_eq!(m.solve(P, &[out]), 0);
-    assert_eq!((m.worker.need, m.depth()), (5000, 3 + 3));
+    assert_eq!((m.worker.need, m.worker.limit_after, m.depth()), (5000, 0, 3 + 3));
 }
 
 #[test]

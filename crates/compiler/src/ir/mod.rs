@@ -290,8 +290,9 @@ pub enum End {
         no: BlockId,
         unbound: BlockId,
     },
-    /// If `var` is a REF to a private cell (C6 of `term::abi`) that holds `UNBOUND` (nobody waits for it): stores
-    /// `value` there and goes to `done`; in all other cases changes nothing and goes to `other`, which unifies.
+    /// If `var` is a REF to a private unbound cell (C6 of `term::abi`): stores `value`, which is no REF, there, and
+    /// goes to `done`; goals that wait for it run after the next poll. In all other cases, and where waiting goals are
+    /// not so easily resumed, changes nothing and goes to `other`, which unifies.
     TryBind { var: Reg, value: Operand, done: BlockId, other: BlockId },
     /// To another block.
     Goto(BlockId),

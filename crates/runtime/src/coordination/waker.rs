@@ -3,10 +3,10 @@
 //! Invariants:
 //! - K1 `limit` leads to the worker's `abi.limit` while the worker lives, and is null afterwards; nobody uses the
 //!   address without having entered `users` first.
-//! - K2 The worker restores its limit first and takes `woken` second; a waker sets `woken` first and lowers the limit
-//!   second. There is no fence between the two steps of the worker, so a wake may be overlooked while its store is on
-//!   the way; it is then seen at the worker's next attention, and the ticker repeats wakes as long as events may
-//!   come.
+//! - K2 The worker restores its limit first and takes `woken` second, and so does generated code (C8 of `term::abi`); a
+//!   waker sets `woken` first and lowers the limit second. There is no fence between the two steps of the worker, so a
+//!   wake may be overlooked while its store is on the way; it is then seen at the worker's next attention, and the
+//!   ticker repeats wakes as long as events may come.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -85,6 +85,10 @@ impl Waker {
     pub(crate) fn is_set(&self) -> bool {
         // Relaxed: this is asked at every resumption, where a fence would cost more than all the rest (K2).
         self.shared.woken.load(Ordering::Relaxed)
+    }
+    /// C8 of `term::abi`: where generated code sees it, as long as there is this waker.
+    pub(crate) fn flag(&self) -> *const u8 {
+        (&raw const self.shared.woken).cast()
     }
     /// Asks the run to end, as Ctrl-C does. False if there is none, or if it was asked before, not just now, and has
     /// not ended yet.

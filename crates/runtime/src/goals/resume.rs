@@ -25,7 +25,19 @@ impl Worker {
             self.abi.resumed_at = self.abi.goals as usize;
         } else {
             self.waiting.resumed_later.push(waiting.address());
+            self.abi.limit_after = 0;
         }
+    }
+    /// C8: from now on generated code makes resumed goals ready itself, if nothing else is wanted.
+    #[inline(always)]
+    pub(crate) fn let_code_attend(&mut self) {
+        let alone = self.is_single() || !self.goals.turns.choice.below;
+        let nothing = !self.abi.more_wanted && self.waiting.resumed_later.is_empty();
+        self.abi.limit_after = if alone && nothing { self.attention.first() } else { 0 };
+    }
+    /// Goals that were resumed.
+    pub(crate) fn resumptions(&self) -> u64 {
+        self.statistics.resumptions + self.abi.made_ready
     }
     /// True if goals are to be made ready (H3).
     #[inline(always)]
@@ -90,7 +102,7 @@ impl Worker {
     pub(crate) fn reduce_or_push_resumed(&mut self) -> bool {
         let Some((record, goal)) = self.take_one_resumed() else { return self.reduce_first_or_push() };
         // As numbers: this is asked at every resumption.
-        if goal.0 < self.first_compiled.goal_word().0 {
+        if goal.0 < self.abi.first_compiled.0 {
             self.reduce_record(record, PredicateId::of_goal_word(goal));
             return false;
         }
@@ -118,7 +130,7 @@ impl Worker {
     /// Whether a list's newest goal is a builtin's, and waited for one variable.
     #[inline(always)]
     fn is_builtin(&self, record: usize) -> bool {
-        read(record + 8 * SUSPENSION_PREDICATE).0 < self.first_compiled.goal_word().0
+        read(record + 8 * SUSPENSION_PREDICATE).0 < self.abi.first_compiled.0
     }
     /// What a builtin has resumed comes before the `later` lists that were there when it began, but other builtins
     /// come first: what several inputs have for one reader, it then gets at once.
@@ -277,6 +289,64 @@ mod tests {
         assert_eq!(worker.statistics().suspensions, 6);
         builder.node.collect(0);
         assert_eq!(builder.node.worker().waiting_goals().count(), 3);
+    }
+
+    /// C8 of `term::abi`.
+    #[test]
+    fn generated_code_attends_to_one_variable_when_nothing_else_is_wanted() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        let limit = worker.attention.first();
+        worker.abi.more_wanted = false;
+        let allowed = |worker: &mut Worker| {
+            worker.let_code_attend();
+            worker.abi.limit_after
+        };
+        assert_eq!(allowed(worker), limit);
+        worker.abi.want_attention();
+        assert_eq!((worker.abi.limit_after, allowed(worker)), (0, 0));
+        worker.abi.more_wanted = false;
+        assert_eq!(allowed(worker), limit);
+        let [a, b] = [(); 2].map(|()| worker.new_variable());
+        for variable in [a, b] {
+            wait(worker, goal, &[variable]);
+        }
+        worker.unify(a, Word::NIL);
+        assert_eq!((worker.abi.limit_after, allowed(worker)), (limit, limit));
+        worker.unify(b, Word::NIL);
+        assert_eq!((worker.abi.limit_after, allowed(worker)), (0, 0));
+        assert!(worker.attend_in_code());
+        assert_eq!((worker.abi.limit_after, worker.abi.limit()), (limit, limit));
+        worker.spawn_at(crate::worker::PRIORITY_MAX, goal, &[Word::NIL]);
+        assert_eq!((worker.abi.limit_after, allowed(worker)), (0, 0));
+        assert_eq!((worker.abi.woken, worker.abi.poked.is_null()), (worker.waker().flag(), true));
+    }
+    #[test]
+    fn with_other_workers_it_does_while_goals_come_on_top() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        worker.abi.more_wanted = false;
+        let variables = [(); 2].map(|()| worker.new_variable());
+        let limit = worker.attention.first();
+        for (variable, turn_left, limit_after) in [(variables[0], 1, limit), (variables[1], 0, 0)] {
+            worker.abi.turn_left = turn_left;
+            wait(worker, goal, &[variable]);
+            worker.let_code_attend();
+            assert_eq!(worker.abi.limit_after, limit);
+            worker.unify(variable, Word::NIL);
+            assert!(worker.attend_in_code());
+            assert_eq!(worker.abi.limit_after, limit_after);
+        }
+        assert!(worker.goals.turns.choice.below && worker.abi.turn_left > 0);
+        assert_eq!(worker.abi.poked, worker.shared.team.poked(worker.index));
+        // SAFETY: T7 - the worker is there.
+        let poked = || unsafe { worker.abi.poked.read() };
+        assert_eq!(poked(), 0);
+        worker.shared.team.show_priority(0, 2);
+        worker.shared.team.poke_above(1);
+        assert_eq!(poked(), 1);
     }
 
     #[test]

@@ -24,7 +24,6 @@ use crate::goals::suspend::goal_arity;
 use crate::memory::ranges::{at, copy_few, move_words, read, write};
 use crate::worker::Worker;
 use term::Word;
-use term::abi::PredicateId;
 use term::layout::{SUSPENSION_ARGS, SUSPENSION_PRIORITY};
 
 /// Large batches, which still fit in the nursery.
@@ -41,11 +40,10 @@ impl Worker {
         if !self.has_resumed() {
             return true;
         }
-        let choice = &mut self.goals.turns.choice;
-        choice.left -= 1;
-        if choice.left == 0 {
+        if self.abi.turn_left <= 0 {
             self.choose();
         }
+        self.abi.turn_left -= 1;
         if self.goals.turns.choice.below {
             self.put_below()
         } else {
@@ -56,6 +54,8 @@ impl Worker {
     fn choose(&mut self) {
         let bytes = 8 * self.statistics.words_allocated + self.nursery_used() as u64;
         self.goals.turns.choice.look(bytes);
+        self.abi.turn_left = self.goals.turns.choice.left.into();
+        self.abi.limit_after = 0;
     }
     /// P6. Answers true.
     #[inline(never)]
@@ -105,7 +105,7 @@ impl Worker {
         let (arity, top) = (goal_arity(record), self.abi.goals as usize);
         let bytes = 8 * (arity + 1);
         let other = read(record + 8 * SUSPENSION_PRIORITY).as_int() != self.abi.priority;
-        let builtin = PredicateId::of_goal_word(goal) < self.first_compiled;
+        let builtin = goal.0 < self.abi.first_compiled.0;
         if builtin && !other && self.goals.turns.builtins.start == usize::MAX {
             self.goals.turns.builtins = Place { start: top, end: level };
         }
@@ -200,15 +200,16 @@ mod tests {
     use super::*;
     use crate::collect::tests::Builder;
     use crate::goals::state::{Choice, MUCH};
-    use term::abi::BOTTOM;
+    use term::abi::{BOTTOM, PredicateId};
 
     /// A worker for which no goal is a builtin's and whose resumed goals go below, a predicate of one argument, and
     /// variables.
     fn worker<const N: usize>(builder: &mut Builder) -> (&mut Worker, PredicateId, [Word; N]) {
         let goal = builder.goal[0];
         let worker = builder.node.worker();
-        worker.first_compiled = BOTTOM;
-        worker.goals.turns.choice = Choice { below: true, left: u32::MAX, ..Choice::NEW };
+        worker.abi.first_compiled = BOTTOM.goal_word();
+        worker.goals.turns.choice.below = true;
+        worker.abi.turn_left = i64::MAX;
         let variables = [(); N].map(|()| worker.new_variable());
         (worker, goal, variables)
     }
@@ -318,7 +319,7 @@ mod tests {
         let mut builder = Builder::with(1, None);
         let (goal, other) = (builder.goal[0], builder.goal[1]);
         let (worker, _, [a, b]) = worker(&mut builder);
-        worker.first_compiled = PredicateId(goal.0.max(other.0));
+        worker.abi.first_compiled = PredicateId(goal.0.max(other.0)).goal_word();
         let (builtin, compiled) = if goal.0 < other.0 { (goal, other) } else { (other, goal) };
         let arity = |worker: &Worker, goal| worker.predicates.arity(goal);
         let put = |worker: &mut Worker, goal, number| {

@@ -100,7 +100,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
-    use crate::goals::state::{Choice, NO_PRIORITY, Place};
+    use crate::goals::state::{NO_PRIORITY, Place};
     use crate::reports::outcome::ErrorKind;
     use crate::sharing::choose::Surplus;
     use term::abi::{BOTTOM, PredicateId};
@@ -115,7 +115,7 @@ mod tests {
     impl Stack {
         fn new() -> Stack {
             let mut builder = Builder::with(2, None);
-            builder.node.worker().first_compiled = BOTTOM;
+            builder.node.worker().abi.first_compiled = BOTTOM.goal_word();
             let goal = builder.goal[0];
             Stack { builder, goal }
         }
@@ -197,7 +197,8 @@ mod tests {
     #[test]
     fn slots_are_followed_when_resumed_goals_go_below_them() {
         let mut stack = Stack::new();
-        stack.worker().goals.turns.choice = Choice { below: true, left: u32::MAX, ..Choice::NEW };
+        stack.worker().goals.turns.choice.below = true;
+        stack.worker().abi.turn_left = i64::MAX;
         let variable = stack.worker().new_variable();
         stack.numbers(3..4);
         let worker = stack.worker();

@@ -221,6 +221,7 @@ impl Worker {
         self.goals.buckets.clear();
         self.goals.later.clear();
         self.goals.turns = Turns::NEW;
+        self.abi.turn_left = Turns::NEW.choice.left.into();
         self.goals.polled.clear();
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();

@@ -213,10 +213,10 @@ const RESUMING: u64 = 64;
 
 /// Where resumed goals go (P9).
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     pub(super) below: bool,
-    /// How often goals go there before this is thought of again.
-    pub(super) left: u32,
+    /// How often goals go there before this is thought of again, when they begin to (then `abi.turn_left` counts).
+    pub(crate) left: u32,
     /// How often they came on top in the last such round, or will in the next.
     pub(super) on_top: u32,
     pub(super) rounds_left: u32,
@@ -226,7 +226,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    pub(super) const NEW: Choice =
+    pub(crate) const NEW: Choice =
         Choice { below: false, left: ROUND, on_top: ROUND, rounds_left: 0, bytes: 0, each_on_top: 0 };
     /// A round is over; `bytes` have been allocated since the worker began.
     #[cold]

@@ -5,8 +5,9 @@
 //!   variable is one record; for several, one record and a hook for each variable.
 //! - H2 The content of an unbound cell leads to the newest record, `next` to older ones; a generator is alone.
 //! - H3 Binding moves the variable's list to `abi.resumed` if that is 0, else to `resumed_later`; the scheduler makes
-//!   goals of it at the next reduction, before it collects, or reduces it there if it is a builtin. A record's
-//!   predicate is INT -1 from then on, so that further hooks of it are passed over.
+//!   goals of it at the next reduction, before it collects, or reduces it there if it is a builtin. Generated code
+//!   makes a goal of it in the usual case (C8 of `term::abi`). A record's predicate is INT -1 from then on, so that
+//!   further hooks of it are passed over.
 //! - H4 Every record that still waits is in `registry`, or in the list that begins at `abi.suspensions` (so are some
 //!   that do not wait any more).
 //! - H5 With several workers, what a goal that waits for a shared variable holds may be taken by others: so the
@@ -30,14 +31,13 @@ use crate::worker::Worker;
 use crate::worker::native::Record;
 use term::Word;
 use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES};
+pub(crate) use term::layout::RESUMED;
 use term::layout::{
     self, ClassId, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT,
     SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
 use term::word::{self, Tag, UNBOUND};
 
-/// What a record's predicate word says once its goal was resumed (H3).
-pub(crate) const RESUMED: Word = Word::small(-1);
 pub(crate) const HOOK_HEADER: Word = word::object_header(layout::HOOK, 2);
 
 /// A variable that a goal is to wait for.

@@ -380,7 +380,7 @@ unsafe extern "C" fn pend(abi: *mut WorkerAbi, variable: Word, bytes: usize) {
 unsafe extern "C" fn attend(abi: *mut WorkerAbi) -> bool {
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
-    worker.attend_to_resumed()
+    worker.attend_in_code()
 }
 
 unsafe extern "C" fn native(abi: *mut WorkerAbi) -> bool {

@@ -152,7 +152,7 @@ impl Node {
             let mut worker = Worker::new(&options, index, &shared, goals, entry::HELPERS);
             worker.system_goals = system_goals;
             worker.arithmetic_goals = arithmetic_goals;
-            worker.first_compiled = PredicateId(predicates.len() as u32);
+            worker.abi.first_compiled = PredicateId(predicates.len() as u32).goal_word();
             worker.predicates = predicates.clone();
             worker.calls = calls.clone();
             let base = worker.heap.nursery();

@@ -358,6 +358,7 @@ impl Worker {
                 self.run_top_native();
                 continue;
             };
+            self.let_code_attend();
             let abi: *mut WorkerAbi = (&raw mut *self).cast();
             // SAFETY: C1 - the goal's record is on top of the goal stack and `entry` is the address of its predicate's
             // code; `abi` is derived from the whole worker (R1), which nothing else uses meanwhile.
@@ -368,8 +369,18 @@ impl Worker {
         }
     }
 
-    /// Attention in the usual case, without leaving generated code: goals were resumed, and nothing else is wanted.
-    /// Otherwise false: `attend` is to look.
+    /// Attention for generated code, which does not do it itself (C8): true if goals were resumed, and nothing else is
+    /// wanted.
+    #[inline(always)]
+    pub(crate) fn attend_in_code(&mut self) -> bool {
+        let answer = self.attend_to_resumed();
+        if answer && self.abi.limit_after == 0 {
+            self.let_code_attend();
+        }
+        answer
+    }
+    /// Attention in the usual case: goals were resumed, and nothing else is wanted. Otherwise false: `attend` is to
+    /// look.
     #[inline(always)]
     pub(crate) fn attend_to_resumed(&mut self) -> bool {
         match self.attend_once() {
@@ -416,7 +427,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn reduce_native(&mut self) -> bool {
         if self.abi.heap as usize > self.abi.limit() {
-            return self.has_resumed() && self.attend_to_resumed();
+            return self.has_resumed() && self.attend_in_code();
         }
         if PredicateId::of_goal_word(read(self.abi.goals as usize - 8)) == BOTTOM {
             return false;

@@ -243,7 +243,7 @@ mod tests {
         fn what_is_given_away_is_missing_and_nothing_else(operations in proptest::collection::vec((0u8..13, 0i64..12), 1..120)) {
             let mut builder = Builder::with(1, None);
             let goal = builder.goal[0];
-            builder.node.worker().first_compiled = BOTTOM;
+            builder.node.worker().abi.first_compiled = BOTTOM.goal_word();
             let (mut number, mut given, mut all) = (0, Vec::new(), Vec::new());
             for (operation, n) in operations {
                 let worker = builder.node.worker();

@@ -40,11 +40,12 @@ impl Worker {
         let Some(mut shaker) = self.sharing.shaker.take() else { return };
         let top = self.abi.goals as usize;
         let to = shaker.below(self.options.nodes as usize) as u32;
-        let predicate = PredicateId::of_goal_word(read(top - 8));
+        let goal = read(top - 8);
+        let predicate = PredicateId::of_goal_word(goal);
         if shaker.one_in(2) {
             self.settle_all();
         }
-        let of_program = !self.is_special(top) && predicate.0 >= self.first_compiled.0;
+        let of_program = !self.is_special(top) && goal.0 >= self.abi.first_compiled.0;
         if of_program && to != self.options.node && shaker.one_in(1 << (shaker.thrown / THROWS).min(30)) {
             shaker.thrown += 1;
             let words = self.pop_goal();

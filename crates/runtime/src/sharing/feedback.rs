@@ -88,7 +88,7 @@ impl Worker {
     }
     /// B9: after a collection.
     pub(crate) fn look_ahead(&mut self) {
-        let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
+        let (suspensions, resumptions) = (self.statistics.suspensions, self.resumptions());
         let before = std::mem::replace(&mut self.sharing.at_collection, (suspensions, resumptions));
         let (waited, resumed) = (suspensions - before.0, resumptions - before.1);
         let shared = self.shared.clone();

@@ -23,7 +23,7 @@ pub use notes::Tracer;
 
 use crate::coordination::waker::Waker;
 use crate::goals::abroad::state::Abroad;
-use crate::goals::state::{Goals, SystemGoals, Waiting};
+use crate::goals::state::{Choice, Goals, SystemGoals, Waiting};
 use crate::memory::classes::{Classes, TaggedWords};
 use crate::memory::nursery::Heap;
 use crate::memory::ranges::at;
@@ -112,8 +112,6 @@ pub struct Worker {
     pub(crate) ending: Ending,
     pub(crate) options: Options,
     pub(crate) system_goals: SystemGoals,
-    /// Those with lower numbers are builtins.
-    pub(crate) first_compiled: PredicateId,
     /// The goals that compute when generated code cannot, by operation.
     pub(crate) arithmetic_goals: [PredicateId; 12],
     /// Counters.
@@ -225,6 +223,8 @@ impl Worker {
             Collect::WhenFull | Collect::Always => None,
         };
         let classes = Arc::<Classes>::default();
+        // Nobody wakes the others: they are poked.
+        let waker = if index == 0 { shared.waker.clone() } else { Waker::default() };
         let abi = WorkerAbi {
             limit: AtomicUsize::new(limit),
             goals_limit: goals.limit(),
@@ -247,6 +247,12 @@ impl Worker {
             spent: [0; SPENT_ARITIES],
             helpers,
             more_wanted: false,
+            limit_after: 0,
+            woken: waker.flag(),
+            poked: shared.team.poked(index),
+            turn_left: Choice::NEW.left.into(),
+            made_ready: 0,
+            first_compiled: BOTTOM.goal_word(),
             pinned: PhantomPinned,
         };
         Box::new(Worker {
@@ -270,7 +276,6 @@ impl Worker {
             ending: Ending::default(),
             options: options.clone(),
             system_goals: SystemGoals::default(),
-            first_compiled: BOTTOM,
             arithmetic_goals: [BOTTOM; 12],
             statistics: Statistics::default(),
             collections: None,
@@ -278,8 +283,7 @@ impl Worker {
             abroad: Abroad::default(),
             streams: KeptStreams::default(),
             states: Vec::new(),
-            // Nobody wakes the others: they are poked.
-            waker: if index == 0 { shared.waker.clone() } else { Waker::default() },
+            waker,
         })
     }
     /// Where wakers find the limit; the worker does not move any more.
@@ -317,6 +321,7 @@ impl Worker {
         statistics.words_allocated += used;
         statistics.suspensions += self.new_suspensions().count() as u64 + self.abi.reused;
         statistics.reductions = self.abi.reductions;
+        statistics.resumptions = self.resumptions();
         statistics
     }
     /// From now on each collection is noted.

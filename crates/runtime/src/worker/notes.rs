@@ -74,7 +74,7 @@ impl Worker {
         if !over && !trace.figures_due(self.index, now) {
             return;
         }
-        let (suspensions, resumptions) = (self.statistics.suspensions, self.statistics.resumptions);
+        let (suspensions, resumptions) = (self.statistics.suspensions, self.resumptions());
         let ready_words = self.ready_words();
         trace.add(self.index, now, 0, What::Figures { suspensions, resumptions, ready_words });
     }

@@ -20,10 +20,10 @@
 //!   rings (`ring`) under the same lock. Locks are taken in this order: `World`, one mailbox.
 //! - T6 A mailbox's `limit` leads to its worker's `abi.limit` from `attach` to `detach`, and is used under the box's
 //!   lock only.
-//! - T7 A poke is a hint. A worker restores its limit and then looks; without a fence between the two (it would cost
-//!   more than all the rest) it may overlook a poke made meanwhile. A leader repeats its pokes, and so do workers
-//!   that ask for goals, which reminds others of their mail; a worker that has left the run calls `poke_again` until
-//!   all have.
+//! - T7 A poke is a hint. A worker restores its limit and then looks, and so does generated code, which reads `poked`
+//!   as long as there is the worker; without a fence between the two (it would cost more than all the rest) it may
+//!   overlook a poke made meanwhile. A leader repeats its pokes, and so do workers that ask for goals, which reminds
+//!   others of their mail; a worker that has left the run calls `poke_again` until all have.
 
 mod knock;
 #[cfg(all(test, models))]
@@ -233,6 +233,10 @@ impl Team {
     #[inline(always)]
     pub(crate) fn wants(&self, me: usize) -> bool {
         self.seats[me].poked.load(Relaxed)
+    }
+    /// C8 of `term::abi`: where generated code sees that, as long as there is this team; null if nobody pokes.
+    pub(crate) fn poked(&self, me: usize) -> *const u8 {
+        if self.len() == 1 { std::ptr::null() } else { (&raw const self.seats[me].poked).cast() }
     }
     /// A worker is going to look at everything that it may have been poked for (T7).
     pub(crate) fn look(&self, me: usize) {

@@ -173,6 +173,7 @@ impl Worker {
         if count == 1 {
             self.attention.look_at(self.abi.heap as usize + BUNCH_BYTES);
             let first = self.attention.first();
+            self.abi.limit_after = self.abi.limit_after.min(first);
             if self.abi.limit() > first {
                 self.abi.set_limit(first);
             }
