@@ -70,39 +70,47 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(both, Tag::Int);
         self.b.ins().brif(differs, follow, &[], go, &[]);
         self.enter_block(follow);
-        for reg in regs {
-            self.follow_reference(reg, start, slow, waiting);
-        }
-        self.b.ins().jump(slow, &[]);
+        self.follow_references(&regs, start, slow, waiting);
         self.b.seal_block(start);
         self.enter_block(go);
         Integers { a, b, slow }
     }
 
-    /// If the register is a bound reference: follows it and goes to `start`. Continues if it is no reference.
-    pub(crate) fn follow_reference(&mut self, reg: Reg, start: Block, slow: Block, waiting: Option<Exits>) {
-        let (reference, bound, next) = (self.cold_block(), self.cold_block(), self.cold_block());
-        let word = self.read_raw(reg);
-        let differs = self.tag_differs(word, Tag::Ref);
-        self.b.ins().brif(differs, next, &[], reference, &[]);
-        self.enter_block(reference);
-        let content = self.load(word, -(Tag::Ref as i64));
-        let is_value = self.tag_differs(content, Tag::Var);
-        match waiting {
-            None => self.b.ins().brif(is_value, bound, &[], slow, &[]),
-            Some(exits) => {
-                let unbound = self.cold_block();
-                self.b.ins().brif(is_value, bound, &[], unbound, &[]);
-                self.enter_block(unbound);
-                self.define_wait(exits.wait, word);
-                let target = self.edge(exits.unbound, &[]);
-                self.b.ins().jump(target, &[])
+    /// If a register is a bound reference: follows it and goes to `start`; else to `slow`.
+    pub(crate) fn follow_references(
+        &mut self,
+        regs: &[Reg],
+        start: Block,
+        slow: Block,
+        waiting: Option<Exits>,
+    ) {
+        for (index, &reg) in regs.iter().enumerate() {
+            let (reference, bound) = (self.cold_block(), self.cold_block());
+            let next = if index + 1 == regs.len() { slow } else { self.cold_block() };
+            let word = self.read_raw(reg);
+            let differs = self.tag_differs(word, Tag::Ref);
+            self.b.ins().brif(differs, next, &[], reference, &[]);
+            self.enter_block(reference);
+            let content = self.load(word, -(Tag::Ref as i64));
+            let is_value = self.tag_differs(content, Tag::Var);
+            match waiting {
+                None => self.b.ins().brif(is_value, bound, &[], slow, &[]),
+                Some(exits) => {
+                    let unbound = self.cold_block();
+                    self.b.ins().brif(is_value, bound, &[], unbound, &[]);
+                    self.enter_block(unbound);
+                    self.define_wait(exits.wait, word);
+                    let target = self.edge(exits.unbound, &[]);
+                    self.b.ins().jump(target, &[])
+                }
+            };
+            self.enter_block(bound);
+            self.redefine(reg, content);
+            self.b.ins().jump(start, &[]);
+            if next != slow {
+                self.enter_block(next);
             }
-        };
-        self.enter_block(bound);
-        self.redefine(reg, content);
-        self.b.ins().jump(start, &[]);
-        self.enter_block(next);
+        }
     }
 
     /// The operands as the slow path sees them: references may have been followed.

@@ -222,8 +222,7 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(word, tag);
         self.b.ins().brif(differs, follow, &[], go, &[]);
         self.enter_block(follow);
-        self.follow_reference(reg, start, slow, None);
-        self.b.ins().jump(slow, &[]);
+        self.follow_references(&[reg], start, slow, None);
         self.b.seal_block(start);
         self.enter_block(go);
         word

@@ -32,6 +32,7 @@ mod ops;
 mod program;
 mod range;
 mod shape;
+mod shortcuts;
 mod slots;
 mod stubs;
 mod tables;

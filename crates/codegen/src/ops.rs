@@ -1,22 +1,14 @@
 //! Straight-line operations: the poll, goals, unification, builtins.
 
-use crate::lower::{Lower, field};
+use crate::lower::{Kind, Lower, field};
 use crate::program::Reductions;
+use crate::shortcuts::GENERATOR_BIT;
 use crate::stubs::{Helper, Leave};
 use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
 use term::abi::{PRIVATE_BYTES, PredicateId, REGISTER_INPUTS, REGISTER_OUTPUTS, SLACK_WORDS};
-use term::layout::{GENERATOR, HOOK, SUSPENSION};
-use term::word::{TAG_BITS, Tag, UNBOUND, Word, object_header};
-
-/// Of the headers of what a variable may lead to, only a generator's have it.
-const GENERATOR_BIT: i64 = {
-    let [generator, hook, suspension] =
-        [object_header(GENERATOR, 0), object_header(HOOK, 0), object_header(SUSPENSION, 0)];
-    (generator.0 & !hook.0 & !suspension.0) as i64
-};
-const _: () = assert!(GENERATOR_BIT.count_ones() == 1);
+use term::word::{TAG_BITS, TAG_MASK, Tag, UNBOUND, Word};
 
 /// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that
 /// is pushed back or passed on (at most 256 words).
@@ -235,72 +227,31 @@ impl Lower<'_, '_> {
     }
 
     /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a
-    /// store does it.
+    /// store does it. So it is done here, too, when goals wait for a list or structure: a message. All else is the
+    /// thunk's (`shortcuts`), because there are many such places.
     pub(crate) fn unify_variable(&mut self, var: Reg, other: Operand, at: At) {
         let kind = self.kind(other);
-        let other_reg = match other {
-            Operand::Reg(reg) if kind.is_none() => Some(reg),
-            _ => None,
-        };
-        self.read(var);
-        let value = self.operand(other);
-        let (start, slow, done) = (self.b.create_block(), self.cold_block(), self.b.create_block());
-        let (taken, bind) = (self.cold_block(), self.b.create_block());
-        let elsewhere = if other_reg.is_some() { self.cold_block() } else { slow };
-        self.b.ins().jump(start, &[]);
-        self.b.switch_to_block(start);
-        let cell = self.read_raw(var);
-        self.unless_private_reference(cell, elsewhere);
+        let (cell, value) = (self.read(var), self.operand(other));
+        let (slow, done) = (self.cold_block(), self.b.create_block());
+        let message = (kind == Some(Kind::Pointer)).then(|| self.cold_block());
+        self.unless_private_reference(cell, slow);
         let content = self.load(cell, -(Tag::Ref as i64));
         let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
-        self.unless(is_taken, taken);
-        let value = match other_reg {
-            Some(reg) => self.value_to_bind(reg, cell, [start, slow, bind, done]),
-            None => {
-                self.b.ins().jump(bind, &[]);
-                value
-            }
-        };
-        self.enter_block(bind);
+        self.unless(is_taken, message.unwrap_or(slow));
+        if kind.is_none() {
+            let bind = self.next_block();
+            let differs = self.tag_differs(value, Tag::Ref);
+            self.b.ins().brif(differs, bind, &[], slow, &[]);
+            self.enter_block(bind);
+        }
         self.store(value, cell, -(Tag::Ref as i64));
         self.b.ins().jump(done, &[]);
-
-        // Goals wait for it, or it is bound: then all goes on from its value.
-        self.enter_block(taken);
-        let (follow, waited_for) = (self.cold_block(), self.cold_block());
-        let is_value = self.tag_differs(content, Tag::Var);
-        self.b.ins().brif(is_value, follow, &[], waited_for, &[]);
-        self.enter_block(waited_for);
-        let waiting_value = other_reg.map_or(value, |reg| self.read_raw(reg));
-        if other_reg.is_some() {
-            let differs = self.tag_differs(waiting_value, Tag::Ref);
-            let (no_reference, reference) = (self.cold_block(), self.cold_block());
-            self.b.ins().brif(differs, no_reference, &[], reference, &[]);
-            // A private variable that nobody waits for becomes a reference to this one, whichever is the later (U3 of
-            // the runtime's `unify`).
-            self.enter_block(reference);
-            let content = self.load(waiting_value, -(Tag::Ref as i64));
-            let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
-            self.unless(is_taken, slow);
-            self.unless_private_reference(waiting_value, slow);
-            self.store(cell, waiting_value, -(Tag::Ref as i64));
+        if let Some(message) = message {
+            self.enter_block(message);
+            self.bind_and_resume(cell, content, value, slow);
             self.b.ins().jump(done, &[]);
-            self.enter_block(no_reference);
         }
-        self.bind_and_resume(cell, content, waiting_value, slow);
-        self.b.ins().jump(done, &[]);
-        self.enter_block(follow);
-        self.redefine(var, content);
-        self.b.ins().jump(start, &[]);
-        if let Some(reg) = other_reg {
-            self.enter_block(elsewhere);
-            self.bind_to_public(reg, var, [start, slow, done]);
-        }
-        self.b.seal_block(start);
-
         self.enter_block(slow);
-        let cell = self.read_raw(var);
-        let value = other_reg.map_or(value, |reg| self.read_raw(reg));
         self.call_unify(cell, value, at);
         self.b.ins().jump(done, &[]);
         self.enter_block(done);
@@ -320,19 +271,20 @@ impl Lower<'_, '_> {
         self.store(word, cell, -(Tag::Ref as i64));
         self.b.ins().jump(done, &[]);
         self.enter_block(taken);
-        let is_value = self.tag_differs(content, Tag::Var);
-        self.unless(is_value, other);
         self.bind_and_resume(cell, content, word, other);
         self.b.ins().jump(done, &[]);
     }
 
     /// Binds a private variable that goals wait for, and makes the next poll attend to them (`WorkerAbi::resumed`);
-    /// to `slow` if that is not all. `content` is the cell's: VAR and the address of a record.
+    /// to `slow` if that is not all. `content` is the cell's: VAR and the address of a record, if it is not bound.
     fn bind_and_resume(&mut self, cell: Value, content: Value, value: Value, slow: Block) {
         let others = self.worker_field(field!(resumed));
-        self.unless(others, slow);
+        let not = self.b.ins().bnot(content);
+        let bound = self.b.ins().band_imm_s(not, TAG_MASK as i64);
+        let unusual = self.b.ins().bor(others, bound);
+        self.unless(unusual, slow);
         let header = self.load(content, -(Tag::Var as i64));
-        let generator = self.b.ins().band_imm_s(header, GENERATOR_BIT);
+        let generator = self.b.ins().band_imm_s(header, i64::from(GENERATOR_BIT));
         self.unless(generator, slow);
         self.store(value, cell, -(Tag::Ref as i64));
         let record = self.offset(content, -(Tag::Var as i64));
@@ -358,65 +310,6 @@ impl Lower<'_, '_> {
         let end = (PRIVATE_BYTES >> TAG_BITS) as i64;
         let differs = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, distance, end);
         self.unless(differs, other);
-    }
-
-    /// Goes to `bind` if the register holds no reference, follows a bound reference and tries again from `start`; of
-    /// two unbound variables one becomes a reference to the other; else to `slow`. The cell is private. Answers what
-    /// `bind` stores.
-    fn value_to_bind(&mut self, reg: Reg, cell: Value, [start, slow, bind, done]: [Block; 4]) -> Value {
-        let value = self.read_raw(reg);
-        let (odd, reference, follow, variable) =
-            (self.cold_block(), self.cold_block(), self.cold_block(), self.cold_block());
-        // Integers, conses and objects have even tags: one bit tells that they are no references.
-        let is_odd = self.b.ins().band_imm_s(value, 1);
-        self.b.ins().brif(is_odd, odd, &[], bind, &[]);
-        self.enter_block(odd);
-        let differs = self.tag_differs(value, Tag::Ref);
-        self.b.ins().brif(differs, bind, &[], reference, &[]);
-        self.enter_block(reference);
-        let content = self.load(value, -(Tag::Ref as i64));
-        let is_value = self.tag_differs(content, Tag::Var);
-        self.b.ins().brif(is_value, follow, &[], variable, &[]);
-        self.enter_block(follow);
-        self.redefine(reg, content);
-        self.b.ins().jump(start, &[]);
-
-        self.enter_block(variable);
-        let hooked = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
-        self.unless(hooked, slow);
-        let same = self.b.ins().icmp(IntCC::Equal, value, cell);
-        self.unless(same, slow);
-        // Of two private variables the later one is bound. Any other must have the lower address (U3 of the runtime's
-        // `unify`).
-        let other = self.cold_block();
-        self.unless_private_reference(value, other);
-        let (later, earlier) = (self.b.ins().umax(cell, value), self.b.ins().umin(cell, value));
-        self.store(earlier, later, -(Tag::Ref as i64));
-        self.b.ins().jump(done, &[]);
-        self.enter_block(other);
-        let lower = self.b.ins().icmp(IntCC::UnsignedLessThan, value, cell);
-        self.b.ins().brif(lower, bind, &[], slow, &[]);
-        value
-    }
-
-    /// `var` is not a private variable. If it is one that is not, and the register leads to a private variable that
-    /// nobody waits for, that one becomes a reference to it: outputs that are passed on are often older than those of
-    /// the goals between.
-    fn bind_to_public(&mut self, reg: Reg, var: Reg, [start, slow, done]: [Block; 3]) {
-        let variable = self.cold_block();
-        self.follow_reference(var, start, variable, None);
-        self.b.ins().jump(slow, &[]);
-        self.enter_block(variable);
-        let (cell, private) = (self.read_raw(var), self.read_raw(reg));
-        self.unless_private_reference(private, slow);
-        let content = self.load(private, -(Tag::Ref as i64));
-        let taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
-        self.unless(taken, slow);
-        // U3 of the runtime's `unify`.
-        let later = self.b.ins().icmp(IntCC::UnsignedGreaterThan, cell, private);
-        self.unless(later, slow);
-        self.store(cell, private, -(Tag::Ref as i64));
-        self.b.ins().jump(done, &[]);
     }
 
     // ---- builtins ------------------------------------------------------------------------------

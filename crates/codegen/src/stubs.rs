@@ -21,7 +21,7 @@ use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
 const FRAME: usize = crate::frame::FRAME_BYTES as usize + 8;
 
 /// From a REF to its cell.
-const CELL: u8 = (-(Tag::Ref as i8)) as u8;
+pub(crate) const CELL: u8 = (-(Tag::Ref as i8)) as u8;
 const _: () = assert!(UNBOUND.0 < 0x80 && PRIVATE_BYTES >> TAG_BITS < 1 << 31 && 8 * SPENT_ARITIES <= 128);
 
 const HELPERS: usize = offset_of!(WorkerAbi, helpers);
@@ -191,6 +191,10 @@ impl Assembler {
         self.put(opcode);
         self.put(&(offset as u32).to_le_bytes());
     }
+    /// Where what follows will stand.
+    pub(crate) fn place(&self) -> u32 {
+        self.bytes.len() as u32
+    }
     /// Continues at the beginning of a cache line; the gap traps. (At multiples of 16, how fast a loop was depended
     /// by 7 % on where it happened to lie.)
     pub(crate) fn align(&mut self) -> u32 {
@@ -216,7 +220,11 @@ impl Assembler {
             self.put_field(&[0xff, 0xa7], helper.offset()); // jmp [rdi+helper]
             return start;
         }
-        self.put(&[0x50, 0x51, 0x52, 0x56, 0x57]); // push rax rcx rdx rsi rdi
+        self.put(&[0x50, 0x51, 0x52]); // push rax rcx rdx
+        if helper == Helper::Unify {
+            self.unify_here();
+        }
+        self.put(&[0x56, 0x57]); // push rsi rdi
         self.put(&[0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53]); // push r8 r9 r10 r11
         let loads = [[0x48, 0x8b, 0xb7], [0x48, 0x8b, 0x97], [0x48, 0x8b, 0x8f], [0x4c, 0x8b, 0x87]];
         for (index, load) in loads.iter().enumerate().take(helper.operands()) {
