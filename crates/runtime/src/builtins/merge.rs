@@ -10,7 +10,7 @@ use super::{Row, attempt, body, error, process, wrong};
 use crate::memory::ranges::{read, write};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::walk::Stack;
-use crate::terms::{cell, deref};
+use crate::terms::{cell, deref, value_at};
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Record};
 use term::word::{Tag, UNBOUND, header_class};
@@ -96,7 +96,7 @@ fn forward_list(worker: &mut Worker, input: Word, mut tail: Word) -> (Word, Word
         }
         tail = new_tail;
         left -= 1;
-        rest = deref(cell(address + 8));
+        rest = value_at(address + 8);
     }
     (rest, tail)
 }

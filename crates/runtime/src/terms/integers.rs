@@ -114,6 +114,24 @@ fn small(op: IntOp, a: i64, b: i64) -> Option<i64> {
     (INT_MIN..=INT_MAX).contains(&value).then_some(value)
 }
 
+/// The same with operands of 64 bits and a sign; `None` if the result is not known to have 127.
+fn wide(op: IntOp, a: i128, b: i128) -> Option<i128> {
+    match op {
+        IntOp::Add => a.checked_add(b),
+        IntOp::Sub => a.checked_sub(b),
+        IntOp::Mul => a.checked_mul(b),
+        IntOp::Div => a.checked_div(b),
+        IntOp::Mod => a.checked_rem(b),
+        IntOp::And => Some(a & b),
+        IntOp::Or => Some(a | b),
+        IntOp::Xor => Some(a ^ b),
+        IntOp::Shl => (0..63).contains(&b).then(|| a << b),
+        IntOp::Shr => (0..i128::MAX).contains(&b).then(|| a >> b.min(127)),
+        IntOp::Neg => a.checked_neg(),
+        IntOp::Not => Some(!a),
+    }
+}
+
 /// `go_on` is asked from time to time where an operation takes long.
 fn big(op: IntOp, a: &BigInt, b: &BigInt, go_on: &dyn Fn() -> bool) -> Result<BigInt, ArithError> {
     let ended = || ArithError::Ended(interrupted());
@@ -186,6 +204,11 @@ impl Worker {
         {
             return Some(Ok(Word::small(value)));
         }
+        if let (Some(a), Some(b)) = (self.wide(a), self.wide(b))
+            && let Some(value) = wide(op, a, b)
+        {
+            return Some(Ok(self.wide_integer(value)));
+        }
         let (a, b) = (self.big(a)?, self.big(b)?);
         let bits = match op {
             IntOp::Mul => a.bits() + b.bits(),
@@ -219,6 +242,9 @@ impl Worker {
     pub(crate) fn compare_integers(&self, a: Word, b: Word) -> Option<Ordering> {
         if a.tag() == Tag::Int && b.tag() == Tag::Int {
             return Some(a.as_int().cmp(&b.as_int()));
+        }
+        if let (Some(a), Some(b)) = (self.wide(a), self.wide(b)) {
+            return Some(a.cmp(&b));
         }
         Some(self.big(a)?.cmp(&self.big(b)?))
     }

@@ -48,6 +48,19 @@ pub fn cell(address: usize) -> Word {
     if content.tag() == Tag::Var { Word::pointer(Tag::Ref, address) } else { content }
 }
 
+/// The same, dereferenced.
+#[inline(always)]
+pub(crate) fn value_at(mut address: usize) -> Word {
+    loop {
+        let content = read(address);
+        match content.tag() {
+            Tag::Ref => address = content.address(),
+            Tag::Var => return Word::pointer(Tag::Ref, address),
+            _ => return content,
+        }
+    }
+}
+
 /// What a term is, at its top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
@@ -104,15 +117,27 @@ impl Worker {
         if let Some(word) = i64::try_from(value).ok().and_then(Word::int) {
             return word;
         }
-        let limbs: Vec<u64> = value.iter_u64_digits().collect();
-        let sign = if value.sign() == Sign::Minus { -1 } else { 1 };
+        self.big_object(value.sign() == Sign::Minus, value.iter_u64_digits())
+    }
+    /// A big integer: its sign, and the words of its magnitude, the lowest first.
+    fn big_object(&mut self, negative: bool, limbs: impl ExactSizeIterator<Item = u64>) -> Word {
         let address = self.allocate(2 + limbs.len());
         write(address, word::object_header(layout::BIGINT, 1 + limbs.len()));
-        write(address + 8, Word::small(sign));
-        for (i, &limb) in limbs.iter().enumerate() {
+        write(address + 8, Word::small(if negative { -1 } else { 1 }));
+        for (i, limb) in limbs.enumerate() {
             write(address + 16 + 8 * i, Word(limb));
         }
         Word::pointer(Tag::Object, address)
+    }
+    /// An integer of 128 bits.
+    pub(crate) fn wide_integer(&mut self, value: i128) -> Word {
+        if let Some(word) = i64::try_from(value).ok().and_then(Word::int) {
+            return word;
+        }
+        let magnitude = value.unsigned_abs();
+        let limbs = [magnitude as u64, (magnitude >> 64) as u64];
+        let count = if limbs[1] == 0 { 1 } else { 2 };
+        self.big_object(value < 0, limbs.into_iter().take(count))
     }
     /// An integer that may exceed a word's 61 bits.
     pub fn int(&mut self, value: i64) -> Word {
@@ -376,10 +401,23 @@ impl Worker {
             .collect();
         Some(BigInt::from_slice(sign, &digits))
     }
+    /// The value of an integer term whose magnitude has 64 bits at most.
+    #[inline]
+    pub(crate) fn wide(&self, word: Word) -> Option<i128> {
+        let word = deref(word);
+        if word.tag() == Tag::Int {
+            return Some(word.as_int().into());
+        }
+        if word.tag() != Tag::Object || read(word.address()) != word::object_header(layout::BIGINT, 2) {
+            return None;
+        }
+        let magnitude = i128::from(read(word.address() + 16).0);
+        Some(if read(word.address() + 8).as_int() < 0 { -magnitude } else { magnitude })
+    }
     /// The value of an integer term if it fits an `i64`.
     pub fn small(&self, word: Word) -> Option<i64> {
         let word = deref(word);
-        if word.tag() == Tag::Int { Some(word.as_int()) } else { i64::try_from(self.big(word)?).ok() }
+        if word.tag() == Tag::Int { Some(word.as_int()) } else { i64::try_from(self.wide(word)?).ok() }
     }
     /// The value of a float; `None` for anything else.
     pub fn float_value(&self, word: Word) -> Option<f64> {

@@ -50,15 +50,46 @@ impl Worker {
     /// one, or is to be tried again.
     #[inline(always)]
     pub(crate) fn bind_at_once(&mut self, a: Word, b: Word) -> bool {
-        a.tag() == Tag::Ref
-            && b.tag() != Tag::Ref
-            && !self.has_generator(read(a.address()))
-            && self.bind(a.address(), b) == Written::Yes
+        if a.tag() != Tag::Ref || b.tag() == Tag::Ref {
+            return false;
+        }
+        let (cell, content) = (a.address(), read(a.address()));
+        if content == UNBOUND && self.is_private(cell) {
+            write(cell, b);
+            return true;
+        }
+        !self.has_generator(content) && self.bind(cell, b) == Written::Yes
+    }
+    /// Makes two variables one that are private to this worker and have no generators, if goals wait for one of them at
+    /// most; false if nothing was done.
+    #[inline(always)]
+    fn alias_at_once(&mut self, a: Word, b: Word) -> bool {
+        if a.tag() != Tag::Ref || b.tag() != Tag::Ref || self.is_one_of_several_nodes() {
+            return false;
+        }
+        // U3.
+        let (from, to) = (a.address().max(b.address()), a.address().min(b.address()));
+        let (wait_from, wait_to) = (read(from), read(to));
+        if from == to || !self.is_private(from) || !self.is_private(to) {
+            return false;
+        }
+        if wait_from == UNBOUND && wait_to.tag() == Tag::Var {
+            write(from, Word::pointer(Tag::Ref, to));
+            return true;
+        }
+        let newer = wait_to == UNBOUND && wait_from.tag() == Tag::Var && !self.has_generator(wait_from);
+        if newer {
+            self.store(to, Word::pointer(Tag::Ref, from));
+        }
+        newer
     }
     /// The same as `unify_at`, for what that does not see at once.
     #[cold]
     #[inline(never)]
     pub(crate) fn unify_any(&mut self, a: Word, b: Word, position: Position) {
+        if self.bind_at_once(b, a) || self.alias_at_once(a, b) {
+            return;
+        }
         let error = match self.unify_terms(a, b) {
             Ok(None) => return,
             Ok(Some((inner_a, inner_b))) => {

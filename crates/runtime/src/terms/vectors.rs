@@ -199,6 +199,18 @@ impl Worker {
             };
             let mut at = range.start;
             while at < range.end {
+                if at % 8 == 0 {
+                    // Whole words.
+                    while range.end - at >= 8 {
+                        let word = read(link + 8 + at).0;
+                        write(to, Word(bits | word << filled));
+                        bits = (word >> 1) >> (63 - filled);
+                        (at, to) = (at + 8, to + 8);
+                    }
+                    if at == range.end {
+                        break;
+                    }
+                }
                 let count = 8 * (8 - at % 8).min(range.end - at);
                 let behind = 64 - count;
                 let chunk = read(link + 8 + at / 8 * 8).0 >> (8 * (at % 8)) << behind >> behind;

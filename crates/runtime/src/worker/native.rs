@@ -70,6 +70,8 @@ pub(crate) trait Streams: Any + Send {
     /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest,
     /// dereferenced: all of them if there is no such stream. `messages` is dereferenced.
     fn quick(&mut self, worker: &mut Worker, place: usize, messages: Word, left: &mut usize) -> Word;
+    /// The process of a stream was resumed, most often by a quick message. True if it waits again.
+    fn resumed(&mut self, worker: &mut Worker, record: Record) -> bool;
 }
 
 /// Where a worker keeps it.

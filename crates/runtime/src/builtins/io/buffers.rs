@@ -11,6 +11,8 @@
 //!
 //! Absent on purpose: terms, variables, the table of streams.
 
+mod at_hand;
+
 use super::closed;
 use super::errors::{IoError, breaks, reason};
 use crate::worker::Kept;
@@ -28,8 +30,6 @@ const CHUNK_BYTES: usize = 16 * 1024;
 const SAFE_WRITE_BYTES: usize = 4096;
 /// An output buffer of this size is written.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// The least room that a collector's buffer gets.
-const COLLECTED_BYTES_MIN: usize = 64;
 /// Bytes that are kept of what goals have written without waiting for it.
 const BACKLOG_BYTES: usize = 1024 * 1024;
 
@@ -267,20 +267,6 @@ impl File {
             Ready::Now(_) => Ready::Now(self.take(1).first().copied()),
         })
     }
-    /// The next byte if one was read already.
-    #[inline(always)]
-    pub(crate) fn byte_at_hand(&self) -> Option<u8> {
-        let input = self.input.as_ref()?;
-        input.bytes.get(input.at).copied()
-    }
-    /// Takes that byte.
-    #[inline(always)]
-    pub(crate) fn skip_byte(&mut self, byte: u8) {
-        if let Some(input) = &mut self.input {
-            input.at += 1;
-            input.lines += i64::from(byte == b'\n');
-        }
-    }
     /// Puts a byte back in front.
     pub(crate) fn unget(&mut self, byte: u8) {
         let Some(input) = &mut self.input else { return };
@@ -329,29 +315,6 @@ impl File {
         if let Some(kept) = &mut self.kept {
             kept.add(output.bytes.capacity() - before);
         }
-    }
-    /// A collector's buffer gets room for this number of bytes, and as much again if `most` bytes are enough for that.
-    pub(crate) fn make_room(&mut self, bytes: usize, most: usize) {
-        let (Some(output), Some(kept)) = (&mut self.output, &mut self.kept) else { return };
-        let (wanted, before) = (output.bytes.len() + bytes, output.bytes.capacity());
-        let double = wanted.max(2 * before).max(COLLECTED_BYTES_MIN);
-        let room = if double.saturating_sub(before) <= most { double } else { wanted + most / 16 };
-        if wanted > before {
-            output.bytes.reserve_exact(room - output.bytes.len());
-            kept.add(output.bytes.capacity() - before);
-        }
-    }
-    /// The output buffer, if nothing else is to be done when something is put there, and how many bytes may be.
-    #[inline(always)]
-    pub(crate) fn buffer_at_hand(&mut self) -> Option<(&mut Vec<u8>, usize)> {
-        let output = self.output.as_mut()?;
-        if output.lines || self.input.is_some() {
-            return None;
-        }
-        // A collector's does not grow here.
-        let room = if output.fd.is_some() { BUFFER_BYTES - 1 } else { output.bytes.capacity() };
-        let left = room.saturating_sub(output.bytes.len());
-        Some((&mut output.bytes, left))
     }
     /// True if far more is buffered than is written at once.
     pub(crate) fn has_backlog(&self) -> bool {

@@ -4,12 +4,12 @@
 //! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a
 //! terminal, a closed file, an argument without a value) is left to `streams`, which then does all of it.
 
-use super::streams::Kind;
-use super::{Io, STDERR, Shared, Table};
+use super::streams::{Kind, Stream};
+use super::{Io, STDERR, Shared, Table, serve};
 use crate::memory::ranges::read;
-use crate::terms::{cell, deref};
+use crate::terms::{deref, value_at};
 use crate::worker::Worker;
-use crate::worker::native::Streams;
+use crate::worker::native::{Record, Streams};
 use syntax::format::write_atom;
 use term::symbol::{FWRITE, GETC, NEWLINE, PRINT, PUTC, PUTS, PUTT, PUTTQ};
 use term::word::{Tag, functor_header};
@@ -29,18 +29,9 @@ const TERM: Word = message(PUTT);
 const TERM_QUOTED: Word = message(PUTTQ);
 const TERM_SIMPLE: Word = message(PRINT);
 
-/// What a stream needs for them.
-struct Quick<'a> {
-    files: &'a mut Table<Shared>,
-    input: usize,
-    output: usize,
-    kind: Kind,
-}
-
 impl Worker {
     /// Handles the messages that a stream begins with as long as they are quick, `left` at most; answers the rest,
     /// dereferenced: all of them if there is no such stream.
-    #[inline(always)]
     pub(super) fn quick_messages(&mut self, place: usize, messages: Word, left: &mut usize) -> Word {
         let messages = deref(messages);
         self.with_streams(|worker, io| io.quick(worker, place, messages, left)).unwrap_or(messages)
@@ -49,103 +40,123 @@ impl Worker {
 
 impl Streams for Io {
     fn quick(&mut self, worker: &mut Worker, place: usize, messages: Word, left: &mut usize) -> Word {
+        self.handle_quick(worker, place, messages, left)
+    }
+    fn resumed(&mut self, worker: &mut Worker, record: Record) -> bool {
+        let [messages, handle] = [0, 1].map(|index| worker.record_argument(record, index));
+        let rest = self.handle_quick(worker, serve::place(handle), deref(messages), &mut { serve::BATCH });
+        worker.wait_again(record, worker.system_goals.stream, rest)
+    }
+}
+
+impl Io {
+    #[inline(always)]
+    fn handle_quick(&mut self, worker: &mut Worker, place: usize, messages: Word, left: &mut usize) -> Word {
         let Some(stream) = self.streams.get_mut(place) else { return messages };
-        let (output, interactive, closed) = (stream.output, stream.interactive, stream.is_closed());
-        let mut quick = Quick { files: &mut self.files, input: stream.input, output, kind: stream.kind() };
+        if stream.is_closed() {
+            return messages;
+        }
         let mut rest = messages;
         while *left > 0
             && rest.tag() == Tag::Cons
-            && !closed
-            && quick.message(worker, deref(cell(rest.address())))
+            && handle(&mut self.files, stream, worker, value_at(rest.address()))
         {
-            rest = deref(cell(rest.address() + 8));
+            rest = value_at(rest.address() + 8);
             *left -= 1;
         }
-        if interactive && rest.tag() == Tag::Ref {
+        if stream.interactive && rest.tag() == Tag::Ref {
+            let output = stream.output;
             self.idle(output);
         }
         rest
     }
 }
 
-impl Quick<'_> {
-    /// Handles a message; false if nothing was done.
-    #[inline(always)]
-    fn message(&mut self, worker: &mut Worker, message: Word) -> bool {
-        match message.tag() {
-            Tag::Int => self.byte(message),
-            Tag::Atom => message.as_atom() == NEWLINE && self.byte(Word::small(b'\n'.into())),
-            Tag::Struct => {
-                let argument = deref(cell(message.address() + 8));
-                match read(message.address()) {
-                    GET => self.get(worker, argument),
-                    PUT => self.byte(argument),
-                    WRITE => self.kind == Kind::File && self.string(worker, argument),
-                    WRITE_SIMPLE => self.kind == Kind::Simple && self.string(worker, argument),
-                    TERM | TERM_QUOTED => self.kind == Kind::File && self.term(worker, argument),
-                    TERM_SIMPLE => self.kind == Kind::Simple && self.term(worker, argument),
-                    _ => false,
-                }
+type Files = Table<Shared>;
+
+/// Handles a message; false if nothing was done.
+#[inline(always)]
+fn handle(files: &mut Files, stream: &Stream, worker: &mut Worker, message: Word) -> bool {
+    match message.tag() {
+        Tag::Struct => {
+            let argument = value_at(message.address() + 8);
+            match read(message.address()) {
+                GET => get(files, stream, worker, argument),
+                PUT => put(files, stream, argument),
+                WRITE => stream.kind() == Kind::File && write(files, stream, worker, argument),
+                WRITE_SIMPLE => stream.kind() == Kind::Simple && write(files, stream, worker, argument),
+                TERM | TERM_QUOTED => stream.kind() == Kind::File && term(files, stream, worker, argument),
+                TERM_SIMPLE => stream.kind() == Kind::Simple && term(files, stream, worker, argument),
+                _ => false,
             }
-            _ => false,
         }
+        Tag::Int => put(files, stream, message),
+        Tag::Atom => message.as_atom() == NEWLINE && put(files, stream, Word::small(b'\n'.into())),
+        _ => false,
     }
-    #[inline(always)]
-    fn get(&mut self, worker: &mut Worker, answer: Word) -> bool {
-        let Some(file) = self.files.get_mut(self.input).map(|shared| &mut shared.file) else { return false };
-        let Some(byte) = file.byte_at_hand() else { return false };
-        let answered = worker.bind_at_once(answer, Word::small(byte.into()));
-        if answered {
-            file.skip_byte(byte);
+}
+
+#[inline(always)]
+fn get(files: &mut Files, stream: &Stream, worker: &mut Worker, answer: Word) -> bool {
+    let Some(next) = files.get_mut(stream.input).and_then(|shared| shared.file.next_at_hand()) else {
+        return false;
+    };
+    let answered = worker.bind_at_once(answer, Word::small(next.byte.into()));
+    if answered {
+        next.take();
+    }
+    answered
+}
+
+/// `putc` with a character's code.
+#[inline(always)]
+fn put(files: &mut Files, stream: &Stream, code: Word) -> bool {
+    if code.tag() != Tag::Int {
+        return false;
+    }
+    // As in C: the low 8 bits count.
+    room(files, stream, 1).map(|(buffer, _)| buffer.push(code.as_int() as u8)).is_some()
+}
+
+/// The bytes of a string.
+#[inline(always)]
+fn write(files: &mut Files, stream: &Stream, worker: &Worker, text: Word) -> bool {
+    // Words are copied, so there must be room for one that is not full.
+    let Some((buffer, room)) = room(files, stream, 8) else { return false };
+    worker.append_string(text, room - 7, buffer)
+}
+
+/// An integer or atom, which the stream's operators do not matter to.
+#[inline(never)]
+fn term(files: &mut Files, stream: &Stream, worker: &Worker, term: Word) -> bool {
+    match term.tag() {
+        Tag::Int => {
+            let Some((buffer, _)) = room(files, stream, DIGITS_MAX) else { return false };
+            write_integer(term.as_int(), buffer);
+            true
         }
-        answered
-    }
-    #[inline(always)]
-    fn byte(&mut self, code: Word) -> bool {
-        if code.tag() != Tag::Int {
-            return false;
-        }
-        // As in C: the low 8 bits count.
-        self.output(1).map(|(buffer, _)| buffer.push(code.as_int() as u8)).is_some()
-    }
-    #[inline(always)]
-    fn string(&mut self, worker: &Worker, text: Word) -> bool {
-        // Words are copied, so there must be room for one that is not full.
-        let Some((buffer, room)) = self.output(8) else { return false };
-        worker.append_string(text, room - 7, buffer)
-    }
-    /// An integer or atom, which the stream's operators do not matter to.
-    #[inline(never)]
-    fn term(&mut self, worker: &Worker, term: Word) -> bool {
-        let simple = self.kind == Kind::Simple;
-        match term.tag() {
-            Tag::Int => {
-                let Some((buffer, _)) = self.output(DIGITS_MAX) else { return false };
-                write_integer(term.as_int(), buffer);
-                true
+        Tag::Atom => {
+            let text = worker.atoms.text(term.as_atom());
+            // Quotes double some characters.
+            let Some((buffer, _)) = room(files, stream, 2 * text.len() + 2) else { return false };
+            if stream.kind() == Kind::Simple {
+                buffer.extend_from_slice(text);
+            } else {
+                write_atom(text, buffer);
             }
-            Tag::Atom => {
-                let text = worker.atoms.text(term.as_atom());
-                // Quotes double some characters.
-                let Some((buffer, _)) = self.output(2 * text.len() + 2) else { return false };
-                if simple {
-                    buffer.extend_from_slice(text);
-                } else {
-                    write_atom(text, buffer);
-                }
-                true
-            }
-            _ => false,
+            true
         }
+        _ => false,
     }
-    /// The buffer that is written into, if it has room for this number of bytes, and the room.
-    #[inline(always)]
-    fn output(&mut self, bytes: usize) -> Option<(&mut Vec<u8>, usize)> {
-        if self.output == STDERR {
-            return None;
-        }
-        self.files.get_mut(self.output)?.file.buffer_at_hand().filter(|&(_, room)| room >= bytes)
+}
+
+/// The buffer that is written into, if it has room for this number of bytes, and the room.
+#[inline(always)]
+fn room<'a>(files: &'a mut Files, stream: &Stream, bytes: usize) -> Option<(&'a mut Vec<u8>, usize)> {
+    if stream.output == STDERR {
+        return None;
     }
+    files.get_mut(stream.output)?.file.buffer_at_hand().filter(|&(_, room)| room >= bytes)
 }
 
 /// Appends an integer in decimal.

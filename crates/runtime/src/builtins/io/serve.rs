@@ -29,7 +29,7 @@ use term::symbol::{NIL, OPEN};
 use term::word::{Tag, functor_header};
 
 /// Messages that one call of `serve` handles at most: other goals get their turn.
-const BATCH: usize = 1000;
+pub(super) const BATCH: usize = 1000;
 
 /// How far the messages of a stream were served.
 enum Served {
@@ -79,12 +79,7 @@ fn stream_process(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outco
 
 /// It was resumed: most often what has come is quick.
 fn resumed(worker: &mut Worker, record: Record) -> bool {
-    if !worker.is_home() {
-        return false;
-    }
-    let [messages, handle] = [0, 1].map(|index| worker.record_argument(record, index));
-    let rest = worker.quick_messages(place(handle), messages, &mut { BATCH });
-    worker.wait_again(record, worker.system_goals.stream, rest)
+    worker.is_home() && worker.with_streams(|worker, io| io.resumed(worker, record)).unwrap_or(false)
 }
 
 /// An error of a stream shows the goal that the library calls.
@@ -107,7 +102,7 @@ fn open(worker: &mut Worker, rest: Word) -> Word {
 
 /// A stream's place.
 #[inline(always)]
-fn place(handle: Word) -> usize {
+pub(super) fn place(handle: Word) -> usize {
     let number = deref(handle);
     if number.tag() == Tag::Int { number.as_int() as usize } else { usize::MAX }
 }
