@@ -8,7 +8,6 @@ use crate::terms::deref;
 use crate::terms::print::Names;
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Record, Seat};
-use crate::worker::program::Mode;
 use term::Word;
 use term::abi::{Position, PredicateId};
 use term::layout::{GOAL_ARITY_MAX, STORE, SUSPENSION_ARGS};
@@ -160,9 +159,12 @@ impl Worker {
         if shape.outputs == 0 {
             inputs[..args.len()].copy_from_slice(args);
         } else {
-            let given = args.iter().zip(&code.modes).filter(|(_, mode)| **mode != Mode::Output);
-            for (input, (&arg, _)) in inputs.iter_mut().zip(given) {
-                *input = arg;
+            let mut given = 0;
+            for (i, &arg) in args.iter().enumerate() {
+                if i >= 64 || shape.made >> i & 1 == 0 {
+                    inputs[given % N] = arg;
+                    given += 1;
+                }
             }
         }
         if seat != Seat::Any && self.send_to_seat(seat, predicate, args) {
@@ -174,7 +176,7 @@ impl Worker {
         let mut outputs = [Word(0); N];
         let outcome = run(self, &inputs[..shape.inputs.min(N)], &mut outputs[..shape.outputs.min(N)]);
         if matches!(outcome, Outcome::Done) && shape.outputs != 0 {
-            self.unify_outputs(predicate, args, &outputs, position);
+            self.unify_outputs(shape.made, args, &outputs, position);
         }
         self.end_call(outcome, predicate, args, position)
     }
@@ -221,14 +223,15 @@ impl Worker {
         }
         true
     }
-    fn unify_outputs(&mut self, predicate: PredicateId, args: &[Word], outputs: &[Word], position: Position) {
-        let mut next = 0;
-        for (i, &arg) in args.iter().enumerate() {
-            let code = self.predicates.native(predicate).expect("a builtin");
-            if code.modes[i] == Mode::Output {
-                self.unify_at(arg, outputs[next], position);
-                next += 1;
+    /// `made` says which arguments (a bit each) are outputs.
+    #[inline(always)]
+    fn unify_outputs(&mut self, mut made: u64, args: &[Word], outputs: &[Word], position: Position) {
+        for &output in outputs {
+            if made == 0 {
+                break;
             }
+            self.unify_at(args[made.trailing_zeros() as usize], output, position);
+            made &= made - 1;
         }
     }
     /// Runs a goal of a builtin at once if it can; otherwise makes it an ordinary goal.

@@ -87,7 +87,9 @@ unsafe extern "C" fn arith_helper(
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
     let op = integers::int_op(op);
-    if let Some(Ok(value)) = worker.arithmetic(op, deref(a), deref(b)) {
+    let (a, b) = (deref(a), deref(b));
+    let waits = a.tag() == Tag::Ref || b.tag() == Tag::Ref && !integers::is_unary(op);
+    if !waits && let Some(Ok(value)) = worker.arithmetic(op, a, b) {
         return value;
     }
     // An operand is missing or wrong: a goal computes, or says what is wrong.

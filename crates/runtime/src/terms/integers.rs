@@ -268,3 +268,49 @@ pub(crate) const GOALS: [(&str, &str); 12] = [
 
 /// The module of those goals.
 pub(crate) const MODULE: &str = "integer_arithmetics";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::tests::worker;
+
+    #[test]
+    fn integers_of_a_limb_have_the_results_of_big_ones() {
+        let worker = worker();
+        let mut values: Vec<i128> = vec![0, 1, 3, 31, 60, 62, 63, 64, 1103515245];
+        for edge in [1i128 << 31, INT_MAX.into(), 1 << 61, i64::MAX.into(), u64::MAX.into(), 1 << 66] {
+            values.extend([edge - 1, edge, edge + 1]);
+        }
+        values.extend(values.clone().iter().map(|value| -value));
+        let (mut told, mut all) = (0, 0);
+        for (number, &a) in (0..12).flat_map(|number| values.iter().map(move |a| (number, a))) {
+            for &b in &values {
+                let op = int_op(number);
+                let (x, y) = (BigInt::from(a), BigInt::from(b));
+                let (in_a, in_b) = (worker.integer(&x), worker.integer(&y));
+                let again = worker.wide_integer(a);
+                assert_eq!((again.tag(), worker.big(again)), (in_a.tag(), Some(x.clone())));
+                assert_eq!(worker.compare_integers(in_a, in_b), Some(x.cmp(&y)));
+                let too_far = matches!(op, IntOp::Shl | IntOp::Shr) && b.abs() > 1 << 12;
+                if too_far {
+                    continue;
+                }
+                let expected = big(op, &x, &y, &|| true).ok();
+                let found = worker.arithmetic(op, in_a, in_b).expect("two integers").ok();
+                assert_eq!(found.and_then(|word| worker.big(word)), expected, "{op:?} {a} {b}");
+                if let Some(word) = found {
+                    let value = expected.expect("a result");
+                    assert_eq!(word.tag() == Tag::Int, worker.integer(&value).tag() == Tag::Int);
+                }
+                all += 1;
+                let limbs = (worker.wide(in_a), worker.wide(in_b));
+                if let (Some(a), Some(b)) = limbs
+                    && wide(op, a, b).is_some()
+                {
+                    told += 1;
+                }
+            }
+        }
+        assert!(2 * told > all, "{told} of {all}");
+    }
+}

@@ -6,7 +6,6 @@
 
 use crate::memory::ranges::read;
 use crate::reports::outcome::ProgramError;
-use crate::terms::state::NEAR_LEVELS;
 use crate::terms::walk::Stack;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
@@ -108,6 +107,22 @@ fn arguments(a: Word, b: Word) -> Option<Cells> {
     }
     let conses = tag == Tag::Cons;
     conses.then(|| Cells::new(a.address_behind(Tag::Cons), b.address_behind(Tag::Cons), 2))
+}
+
+/// The same, with one test of both tags.
+#[inline(always)]
+fn near_arguments(a: Word, b: Word) -> Option<Cells> {
+    let both = |tag: Tag| (a.0.wrapping_sub(tag as u64) | b.0.wrapping_sub(tag as u64)) & word::TAG_MASK == 0;
+    if both(Tag::Cons) {
+        return Some(Cells::new(a.address_behind(Tag::Cons), b.address_behind(Tag::Cons), 2));
+    }
+    if !both(Tag::Struct) {
+        return None;
+    }
+    let (a, b) = (a.address_behind(Tag::Struct), b.address_behind(Tag::Struct));
+    let header = read(a);
+    let same = header == read(b);
+    same.then(|| Cells::new(a + 8, b + 8, word::header_arity(header)))
 }
 
 impl<const SAME: bool> Pairs<SAME> {
@@ -236,11 +251,14 @@ impl Worker {
     /// of cells for each level that is not at its last cell.
     #[inline(always)]
     pub(crate) fn equal_near(&mut self, mut a: Word, mut b: Word) -> Option<bool> {
-        let (mut levels, mut steps_left) = (0, NEAR_STEPS);
+        let (mut top, mut steps_left) = (0, NEAR_STEPS);
         let [mut at, mut end, mut distance] = [0; 3];
         loop {
-            let mut inner = arguments(a, b);
+            let mut inner = near_arguments(a, b);
             if inner.is_none() {
+                if a.is_immediate() && b.is_immediate() && a != b {
+                    return Some(false);
+                }
                 match self.near_parts(a, b) {
                     Parts::Equal => {}
                     Parts::Inside => inner = arguments(deref(a), deref(b)),
@@ -254,18 +272,19 @@ impl Worker {
                     return None;
                 }
                 if at != end {
-                    *self.terms.near.get_mut(levels)? = [at, end, distance];
-                    levels += 1;
+                    let place = self.terms.near.get_mut(top..top + 3)?;
+                    place.copy_from_slice(&[at, end, distance]);
+                    top += 3;
                 }
                 Cells { start: at, end, distance } = inner;
             }
             (a, b) = loop {
                 while at == end {
-                    if levels == 0 {
+                    if top == 0 {
                         return Some(true);
                     }
-                    levels -= 1;
-                    [at, end, distance] = self.terms.near[levels % NEAR_LEVELS];
+                    top -= 3;
+                    [at, end, distance] = *self.terms.near.get(top..)?.first_chunk()?;
                 }
                 let pair = (read(at), read(at.wrapping_add(distance)));
                 at += 8;
@@ -275,21 +294,38 @@ impl Worker {
             };
         }
     }
-    /// What two words, or contents of cells, are to each other that [`arguments`] knows nothing of.
+    /// What two words, or contents of cells, are to each other that [`arguments`] knows nothing of. It is not rare, but
+    /// the walk is to keep its registers where it is not called.
+    #[cold]
     #[inline(never)]
     fn near_parts(&self, a: Word, b: Word) -> Parts {
-        if a.tag() == Tag::Object && b.tag() == Tag::Object && self.same_strings(a, b) {
-            return Parts::Equal;
+        if a.tag() == Tag::Object
+            && b.tag() == Tag::Object
+            && let Some(equal) = self.equal_newest(a, b)
+        {
+            return if equal { Parts::Equal } else { Parts::Differ };
         }
+        self.other_parts(a, b)
+    }
+    /// The same for what is no newest string at first sight.
+    fn other_parts(&self, a: Word, b: Word) -> Parts {
         let (a, b) = (deref(a), deref(b));
-        let unbound = |word: Word| matches!(word.tag(), Tag::Ref | Tag::Var);
-        if unbound(a) || unbound(b) {
+        let (tag, other) = (a.tag(), b.tag());
+        let unbound = |tag: Tag| matches!(tag, Tag::Ref | Tag::Var);
+        if unbound(tag) || unbound(other) {
             return Parts::Unknown;
         }
-        if arguments(a, b).is_some() {
-            return Parts::Inside;
+        if tag != other {
+            return Parts::Differ;
         }
-        match self.equal_tops(a, b) {
+        let equal = match tag {
+            Tag::Cons => return Parts::Inside,
+            Tag::Struct if arguments(a, b).is_some() => return Parts::Inside,
+            Tag::Struct => Some(false),
+            Tag::Object => self.equal_tops(a, b),
+            _ => Some(a == b),
+        };
+        match equal {
             Some(true) => Parts::Equal,
             Some(false) => Parts::Differ,
             None => Parts::Unknown,
@@ -317,6 +353,7 @@ pub(crate) fn next_piece(from: usize) -> usize {
 mod tests {
     use super::*;
     use crate::builtins::tests::worker;
+    use crate::terms::state::NEAR_LEVELS;
     use crate::worker::native::Outcome;
 
     /// A list of the integers below `length`, each inside as many structures as `depth` says.
@@ -360,6 +397,9 @@ mod tests {
             worker.string(b"a"),
             worker.string(b"ab"),
             worker.string(&[b'a'; 40]),
+            worker.string(b"aaaaaaaab"),
+            worker.string(b"aaaaaaaac"),
+            worker.string(b"aaaaaaaac"),
         ]);
         terms.extend([1.0, 1.0, 2.0].map(|value| worker.float(value)));
         terms.extend([1i128 << 70, 1 << 70, 1 << 71].map(|value| worker.integer(&value.into())));

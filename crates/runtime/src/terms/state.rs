@@ -8,8 +8,8 @@ pub(super) const NEAR_LEVELS: usize = 32;
 /// See the module comment.
 #[derive(Debug)]
 pub(crate) struct Terms {
-    /// Where a guard that compares two terms goes on, by level: see `equal_near` of `pairs`.
-    pub(super) near: [[usize; 3]; NEAR_LEVELS],
+    /// Where a guard that compares two terms goes on, three words a level: see `equal_near` of `pairs`.
+    pub(super) near: [usize; 3 * NEAR_LEVELS],
     /// Generated code waits for a unification, and those that were put off meanwhile.
     pub(super) in_code: bool,
     pub(super) put_off: Vec<(Word, Word)>,
@@ -19,7 +19,7 @@ pub(crate) struct Terms {
 
 impl Default for Terms {
     fn default() -> Terms {
-        Terms { near: [[0; 3]; NEAR_LEVELS], in_code: false, put_off: Vec::new(), version_steps: 0 }
+        Terms { near: [0; 3 * NEAR_LEVELS], in_code: false, put_off: Vec::new(), version_steps: 0 }
     }
 }
 

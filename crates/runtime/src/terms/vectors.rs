@@ -236,19 +236,33 @@ impl Worker {
     /// True if two objects are strings with the same bytes, as far as that shows without going through versions.
     #[inline(always)]
     pub(crate) fn same_strings(&self, a: Word, b: Word) -> bool {
+        self.equal_newest(a, b) == Some(true)
+    }
+    /// Whether two objects, if both are strings and the newest versions, have the same bytes.
+    #[inline(always)]
+    pub(crate) fn equal_newest(&self, a: Word, b: Word) -> Option<bool> {
         let (a, b) = (a.address(), b.address());
         let header = read(a);
         if header != read(b) || word::header_class(header) != layout::STRING {
-            return false;
+            return None;
         }
         let (newest, other) = (look(a), look(b));
-        if newest.index >= 0 || other.index >= 0 || newest.value != other.value {
-            return false;
+        if newest.index >= 0 || other.index >= 0 {
+            return None;
         }
-        let words = (newest.value.as_int() as usize).div_ceil(8);
-        (0..words).all(|i| read(newest.link + 8 + 8 * i) == read(other.link + 8 + 8 * i))
-            && is_still(a, Word::small(newest.index))
-            && is_still(b, Word::small(other.index))
+        let length = newest.value.as_int() as usize;
+        let mut different = u64::from(newest.value != other.value);
+        let (mut i, mut left) = (8, if different == 0 { length } else { 0 });
+        while left >= 8 && different == 0 {
+            different = read(newest.link + i).0 ^ read(other.link + i).0;
+            (i, left) = (i + 8, left - 8);
+        }
+        if left > 0 && different == 0 {
+            // Bytes behind the end mean nothing.
+            different = (read(newest.link + i).0 ^ read(other.link + i).0) << (64 - 8 * left);
+        }
+        let still = is_still(a, Word::small(newest.index)) && is_still(b, Word::small(other.index));
+        still.then_some(different == 0)
     }
     /// The order of two strings, as [`Worker::compare_strings`] has it, if both are the newest versions.
     pub(crate) fn compare_newest(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {

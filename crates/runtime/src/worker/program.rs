@@ -57,17 +57,22 @@ pub(crate) struct Shape {
     pub(crate) outputs: usize,
     /// The inputs (a bit each) that are waited for: none after the first 64.
     pub(crate) awaited: u64,
+    /// The arguments (a bit each) that are outputs: none after the first 64.
+    pub(crate) made: u64,
 }
 
 impl Shape {
     fn of(modes: &[Mode]) -> Shape {
         let inputs = modes.iter().filter(|&&mode| mode != Mode::Output);
         debug_assert!(inputs.clone().skip(64).all(|&mode| mode == Mode::Any));
+        debug_assert!(modes.iter().skip(64).all(|&mode| mode != Mode::Output));
+        let made = modes.iter().take(64).enumerate();
         let awaited = inputs.clone().take(64).enumerate();
         Shape {
             inputs: inputs.clone().count(),
             outputs: modes.iter().filter(|&&mode| mode == Mode::Output).count(),
             awaited: awaited.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Input) << i),
+            made: made.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Output) << i),
         }
     }
 }
