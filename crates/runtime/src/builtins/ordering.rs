@@ -49,9 +49,10 @@ const HASH_MASK: u64 = (1 << 27) - 1;
 fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
     let mut hasher = rustc_hash::FxHasher::default();
     let mut stack = Stack::new();
-    stack.push((term, depth));
-    while let Some((term, depth)) = stack.pop(worker).map_err(Outcome::Error)? {
+    let mut next = Some((term, depth));
+    while let Some((term, depth)) = next {
         if depth <= 0 {
+            next = stack.pop(worker).map_err(Outcome::Error)?;
             continue;
         }
         worker.deref(term).tag().hash(&mut hasher);
@@ -69,13 +70,17 @@ fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
                 elements.len().hash(&mut hasher);
                 stack.extend(elements.into_iter().rev().map(|element| (element, depth - 1)));
             }
-            View::Object(STRING) => worker.string_bytes(term).hash(&mut hasher),
+            View::Object(STRING) => {
+                let length = worker.string_length(term).unwrap_or(0);
+                worker.with_string_piece(term, 0..length, |bytes| Some(bytes).hash(&mut hasher));
+            }
             View::Object(FLOAT) => worker.float_value(term).map(f64::to_bits).hash(&mut hasher),
             View::Object(BIGINT) => worker.big(term).hash(&mut hasher),
             View::Object(MODULE) => worker.module_value(term).hash(&mut hasher),
             View::Object(PREDICATE) => worker.predicate_value(term).hash(&mut hasher),
             View::Object(_) => {}
         }
+        next = stack.pop(worker).map_err(Outcome::Error)?;
     }
     Ok((hasher.finish() >> 16 & HASH_MASK) as i64)
 }

@@ -141,7 +141,8 @@ impl Worker {
         bytes.drain(..range.start % 8);
         bytes
     }
-    /// What `then` makes of at most [`STRING_PIECE_BYTES`] of a string. Panics if it is not a string, or is too short.
+    /// What `then` makes of a part of a string, which takes memory if it is longer than [`STRING_PIECE_BYTES`]. Panics
+    /// if it is not a string, or is too short.
     pub(crate) fn with_string_piece<R>(
         &self,
         word: Word,
