@@ -200,8 +200,9 @@ pub(super) struct Place {
     pub(super) end: usize,
 }
 
-/// Times that goals are resumed before it is seen what one of the ways was good for.
-const ROUND: u32 = 1024;
+/// Times that goals are resumed before it is seen what one of the ways was good for. With 30 bytes for each that is
+/// several turns (P8): lists that are made first show only then what they are good for.
+const ROUND: u32 = 8192;
 /// The most that come on top before the other way is tried again.
 const ON_TOP_MAX: u32 = 1 << 20;
 /// Rounds below after which one on top follows.
