@@ -27,7 +27,7 @@ impl Assembler {
         self.put_field(&[0x48, 0x83, 0xbf], offset_of!(WorkerAbi, poked)); // cmp [rdi+poked], 0
         self.put(&[0]);
         let crowd = self.jump_ahead(&[0x0f, 0x85]); // jne
-        let alone = self.bytes.len() as u32;
+        let alone = self.place();
         self.take_goal();
 
         self.land(crowd);

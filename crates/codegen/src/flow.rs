@@ -6,7 +6,7 @@ use crate::stubs::{Helper, Leave, SLOTS};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
-use term::abi::{OPERANDS_MAX, PredicateId, REGISTER_INPUTS, REGISTER_OUTPUTS, SPENT_ARITIES, answer};
+use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
 use term::word::{IMMEDIATE_TAGS, TAG_MASK, Tag};
 
 /// Where a guard goes on.
@@ -175,13 +175,8 @@ impl Lower<'_, '_> {
 
     /// Calls a guard that has its operands in registers, if they are few. The offsets are flushed.
     fn call_hot_guard(&mut self, predicate: PredicateId, inputs: &[Value], outputs: &[Reg], exits: Exits) {
-        let helper = match inputs.len() {
-            _ if outputs.len() > REGISTER_OUTPUTS => None,
-            1 => Some(Helper::Guard1),
-            2 => Some(Helper::Guard2),
-            REGISTER_INPUTS => Some(Helper::Guard3),
-            _ => None,
-        };
+        let few = [Helper::Guard1, Helper::Guard2, Helper::Guard3];
+        let helper = Helper::for_few(few, inputs.len(), outputs.len());
         let Some(helper) = helper else { return self.call_guard(predicate, inputs, outputs, exits) };
         self.store_state();
         let number = self.b.ins().iconst(I64, i64::from(predicate.0));

@@ -7,7 +7,7 @@ use crate::stubs::{Helper, Leave};
 use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
-use term::abi::{PRIVATE_BYTES, PredicateId, REGISTER_INPUTS, REGISTER_OUTPUTS, SLACK_WORDS};
+use term::abi::{PRIVATE_BYTES, PredicateId, SLACK_WORDS};
 use term::word::{TAG_BITS, TAG_MASK, Tag, UNBOUND, Word};
 
 /// Words that may be pushed between two comparisons with `goals_limit`: what remains of the slack takes the goal that
@@ -319,13 +319,8 @@ impl Lower<'_, '_> {
             return;
         }
         let inputs: Vec<_> = inputs.iter().map(|&input| self.operand(input)).collect();
-        let helper = match inputs.len() {
-            _ if outputs.len() > REGISTER_OUTPUTS => None,
-            1 => Some(Helper::Builtin1),
-            2 => Some(Helper::Builtin2),
-            REGISTER_INPUTS => Some(Helper::Builtin3),
-            _ => None,
-        };
+        let few = [Helper::Builtin1, Helper::Builtin2, Helper::Builtin3];
+        let helper = Helper::for_few(few, inputs.len(), outputs.len());
         let Some(helper) = helper else {
             self.call_builtin(predicate, &inputs, at);
             return self.take_outputs(outputs, &[]);

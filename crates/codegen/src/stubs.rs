@@ -11,7 +11,9 @@
 //! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
 
 use std::mem::offset_of;
-use term::abi::{Helpers, OPERANDS_MAX, PRIVATE_BYTES, SPENT_ARITIES, Status, WorkerAbi};
+use term::abi::{
+    Helpers, OPERANDS_MAX, PRIVATE_BYTES, REGISTER_INPUTS, REGISTER_OUTPUTS, SPENT_ARITIES, Status, WorkerAbi,
+};
 use term::layout::{
     self, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
@@ -121,6 +123,17 @@ impl Helper {
             Helper::Arith | Helper::Guard3 | Helper::Builtin2 => 4,
             Helper::Builtin3 => 5,
         }
+    }
+
+    /// Of helpers for one, two and three inputs in registers the one for a call with these numbers of inputs and
+    /// outputs, if they are few enough.
+    pub(crate) fn for_few(
+        helpers: [Helper; REGISTER_INPUTS],
+        inputs: usize,
+        outputs: usize,
+    ) -> Option<Helper> {
+        let index = inputs.checked_sub(1).filter(|_| outputs <= REGISTER_OUTPUTS)?;
+        helpers.get(index).copied()
     }
 
     /// Whether its operands and its answer, two words, are in registers, and it keeps only those that functions keep.
