@@ -6,7 +6,7 @@ use crate::flow::Flow;
 use crate::header::{Header, Kind, NODES_MAX};
 use crate::here::Request;
 use crate::multicast::Multicasts;
-use crate::names::Names;
+use crate::names::{Name, Names};
 use crate::slot::Slot;
 use crate::waves::Waves;
 use fabric::{Fabric, Message, NodeId, Pace, Priority, Time};
@@ -154,6 +154,16 @@ impl Core {
             counters: Counters::default(),
             time_passed: false,
         }
+    }
+    /// `Kind::Moved`: an object is at node `to` now. False if no machine would have sent it.
+    pub(crate) fn object_moved(&mut self, to: u32, words: &[u64]) -> bool {
+        let &[_, name, moves] = words else { return false };
+        let name = Name::of(name);
+        let known = to < self.nodes && name.home.0 < self.nodes && self.names.may_exist(name);
+        if known {
+            self.names.moved(name, NodeId(to), moves);
+        }
+        known
     }
     /// Sends a message, and counts it.
     #[inline(always)]

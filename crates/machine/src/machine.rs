@@ -154,15 +154,7 @@ impl<P: Program> Machine<P> {
                 return slot.is_some_and(|slot| slot.fill(message).is_ok());
             }
             Kind::Named => return self.named(fabric, header, message),
-            Kind::Moved => {
-                let &[_, name, moves] = message.words() else { return false };
-                let name = Name::of(name);
-                let known = aux < core.nodes && name.home.0 < core.nodes && core.names.may_exist(name);
-                if known {
-                    core.names.moved(name, NodeId(aux), moves);
-                }
-                return known;
-            }
+            Kind::Moved => return core.object_moved(aux, message.words()),
             Kind::Returned => return self.returned(fabric, header, message),
             Kind::Credits => return core.flow.refill(from, aux),
             Kind::Broadcast => {
@@ -177,13 +169,7 @@ impl<P: Program> Machine<P> {
                 let &[_, answers] = message.words() else { return false };
                 core.part_done(fabric, aux, Answers::of(answers));
             }
-            Kind::Gathered => {
-                let &[_, sender, answers] = message.words() else { return false };
-                if sender >= u64::from(core.nodes) {
-                    return false;
-                }
-                core.copy_done(fabric, (NodeId(sender as u32), aux), Answers::of(answers));
-            }
+            Kind::Gathered => return core.part_gathered(fabric, aux, message.words()),
             Kind::Barrier => {
                 let right = core.barrier.arrive(aux);
                 core.advance_barrier(fabric);

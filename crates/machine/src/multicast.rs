@@ -378,6 +378,16 @@ impl Core {
             gathering.answers.add(answers);
         });
     }
+    /// `Kind::Gathered` of that entry: a child of a multicast by the network is done. False if no machine would have
+    /// sent it.
+    pub(crate) fn part_gathered<F: Fabric>(&mut self, fabric: &mut F, entry: u32, words: &[u64]) -> bool {
+        let &[_, sender, answers] = words else { return false };
+        if sender >= u64::from(self.nodes) {
+            return false;
+        }
+        self.copy_done(fabric, (NodeId(sender as u32), entry), Answers::of(answers));
+        true
+    }
     fn gathered<F: Fabric>(
         &mut self,
         fabric: &mut F,

@@ -1,6 +1,6 @@
 //! Tokens, trees, the end of a term in a stream, and errors.
 
-use expect_test::{Expect, expect};
+use expect_test::{Expect, expect, expect_file};
 use syntax::lexer::{Lexer, Scanned, TermScanner, TokenKind};
 use syntax::operators::{OpTable, OpType};
 use syntax::parse_term;
@@ -106,133 +106,12 @@ fn canonical(text: &str) -> String {
     }
 }
 
+/// `text  ==>  tree` in each line.
 #[test]
 fn trees() {
-    let texts = [
-        "M:G@p.",
-        "p(X)-A+B@node(N).",
-        "X = Y@p.",
-        "A mod B mod C.",
-        "A*B mod C.",
-        "1-2-3.",
-        "1 - -1.",
-        "- 3.",
-        "-(3).",
-        "- (3).",
-        "- -1.",
-        "-a.",
-        "- - a.",
-        "f(:-).",
-        "f((a:-b)).",
-        "f(a:-b).",
-        "[x:-y].",
-        "(:-).",
-        "[- | T].",
-        "(,).",
-        "f((|)).",
-        "','(a,b).",
-        "(a,b|c;d->e).",
-        "X++.",
-        "&x <<= y.",
-        "[].",
-        "[](x).",
-        "{}.",
-        "{a,{}}.",
-        "[a,b|T].",
-        "[a|[b|[]]].",
-        "'.'(a,b).",
-        "\"ab\" \"cd\".",
-        "f().",
-        "X(a).",
-        "module#m.",
-        ":- module m.",
-        "#\"a\".",
-        "16#\"7f\".",
-        "predicate#(m:p/2).",
-        "\\+ a = b.",
-        "~ - a.",
-        "- = x.",
-        "\\(X).",
-        "spy.",
-        "",
-        "a.b",
-        "a b.",
-        "f(a.",
-        "[a|b,c].",
-        "{a",
-        "(a,b",
-        ").",
-        "2 ** 3 ** 4.",
-        "a:b:c.",
-        "- (1)^2.",
-        "-1^2.",
-        "a= \\+b.",
-        "[a,b|c|d].",
-        "p :- a , .",
-    ];
-    let lines: String = texts.iter().map(|text| format!("{text}  ==>  {}\n", canonical(text))).collect();
-    expect![[r#"
-        M:G@p.  ==>  :(M,@(G,p))
-        p(X)-A+B@node(N).  ==>  @(+(-(p(X),A),B),node(N))
-        X = Y@p.  ==>  5..6 `@` cannot stand here without parentheses (operators of priority 700 cannot follow each other like this)
-        A mod B mod C.  ==>  8..11 `mod` cannot stand here without parentheses (operators of priority 300 cannot follow each other like this)
-        A*B mod C.  ==>  *(A,mod(B,C))
-        1-2-3.  ==>  -(-(1,2),3)
-        1 - -1.  ==>  -(1,-1)
-        - 3.  ==>  -3
-        -(3).  ==>  -(3)
-        - (3).  ==>  -(3)
-        - -1.  ==>  -(-1)
-        -a.  ==>  -(a)
-        - - a.  ==>  2..3 `-` cannot stand here without parentheses (operator of priority 500; at most 499 fits here)
-        f(:-).  ==>  f(:-)
-        f((a:-b)).  ==>  f(:-(a,b))
-        f(a:-b).  ==>  3..5 `:-` cannot stand here without parentheses (operator of priority 1200; at most 999 fits here)
-        [x:-y].  ==>  2..4 `:-` cannot stand here without parentheses (operator of priority 1200; at most 999 fits here)
-        (:-).  ==>  :-
-        [- | T].  ==>  [-|T]
-        (,).  ==>  ,
-        f((|)).  ==>  f(|)
-        ','(a,b).  ==>  ,(a,b)
-        (a,b|c;d->e).  ==>  |(,(a,b),;(c,->(d,e)))
-        X++.  ==>  1..4 an operator or the end of the clause (`.`) is expected (`++.` cannot follow a complete term)
-        &x <<= y.  ==>  <<=(&(x),y)
-        [].  ==>  []
-        [](x).  ==>  [](x)
-        {}.  ==>  {}
-        {a,{}}.  ==>  {a,{}}
-        [a,b|T].  ==>  [a,b|T]
-        [a|[b|[]]].  ==>  [a,b]
-        '.'(a,b).  ==>  [a|b]
-        "ab" "cd".  ==>  "abcd"
-        f().  ==>  0..3 an argument list cannot be empty (no arguments)
-        X(a).  ==>  0..1 a variable cannot be used as a functor (not a functor name)
-        module#m.  ==>  #(module,m)
-        :- module m.  ==>  :-(module(m))
-        #"a".  ==>  #("a")
-        16#"7f".  ==>  #(16,"7f")
-        predicate#(m:p/2).  ==>  #(predicate,:(m,/(p,2)))
-        \+ a = b.  ==>  \+(=(a,b))
-        ~ - a.  ==>  2..3 `-` cannot stand here without parentheses (operator of priority 500; at most 300 fits here)
-        - = x.  ==>  =(-,x)
-        \(X).  ==>  \(X)
-        spy.  ==>  spy
-          ==>  nothing
-        a.b  ==>  1..2 an operator or the end of the clause (`.`) is expected (`.` cannot follow a complete term)
-        a b.  ==>  2..3 an operator or the end of the clause (`.`) is expected (`b` cannot follow a complete term)
-        f(a.  ==>  3..4 an operator, `,` or `)` is expected (the clause ends here)
-        [a|b,c].  ==>  4..5 an operator or `]` is expected (`,` cannot follow a complete term)
-        {a  ==>  2..2 an operator, `,` or `}` is expected (the text ends here)
-        (a,b  ==>  4..4 an operator or `)` is expected (the text ends here)
-        ).  ==>  0..1 a term is expected (`)` cannot start a term)
-        2 ** 3 ** 4.  ==>  **(2,**(3,4))
-        a:b:c.  ==>  :(a,:(b,c))
-        - (1)^2.  ==>  -(^(1,2))
-        -1^2.  ==>  ^(-1,2)
-        a= \+b.  ==>  3..5 `\+` cannot stand here without parentheses (operator of priority 900; at most 699 fits here)
-        [a,b|c|d].  ==>  6..7 an operator or `]` is expected (`|` cannot follow a complete term)
-        p :- a , .  ==>  9..10 a term is expected (the clause ends here)
-    "#]].assert_eq(&lines);
+    let texts = include_str!("tables/trees.txt").lines().filter_map(|line| line.split("  ==>  ").next());
+    let lines: String = texts.map(|text| format!("{text}  ==>  {}\n", canonical(text))).collect();
+    expect_file!["tables/trees.txt"].assert_eq(&lines);
 }
 
 /// How much of the text must have arrived until the end of its first term is known, and where that is.

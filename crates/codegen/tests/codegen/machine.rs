@@ -223,6 +223,32 @@ pub(crate) fn builtins() -> Vec<Builtin> {
     ]
 }
 
+/// What a runtime has in its place.
+const HELPERS: Helpers = Helpers {
+    unify,
+    remember,
+    arith,
+    guard_arith,
+    compare,
+    equal,
+    guard,
+    guard_1,
+    guard_2,
+    guard_3,
+    builtin,
+    builtin_1,
+    builtin_2,
+    builtin_3,
+    attend,
+    native,
+    suspend,
+    move_to_priority,
+    move_to_node,
+    move_to_place,
+    grow_goals,
+    pend,
+};
+
 impl Machine {
     pub(crate) fn new(components: Vec<Component>, options: &Options) -> Machine {
         let mut arities: Vec<_> = components
@@ -246,30 +272,6 @@ impl Machine {
         let mut heap = vec![0x5555u64; HEAP_WORDS];
         let mut goals = vec![0u64; 1 << 16];
         let base = heap.as_mut_ptr();
-        let helpers = Helpers {
-            unify,
-            remember,
-            arith,
-            guard_arith,
-            compare,
-            equal,
-            guard,
-            guard_1,
-            guard_2,
-            guard_3,
-            builtin,
-            builtin_1,
-            builtin_2,
-            builtin_3,
-            attend,
-            native,
-            suspend,
-            move_to_priority,
-            move_to_node,
-            move_to_place,
-            grow_goals,
-            pend,
-        };
         let constants = vec![Word::small(111), Word::NIL];
         let worker = Box::new(WorkerAbi {
             limit: AtomicUsize::new(base as usize + 8 * (HEAP_WORDS - SLACK_WORDS)),
@@ -291,7 +293,7 @@ impl Machine {
             pending_count: 0,
             pending: [Word(0); OPERANDS_MAX],
             operands: [Word(0); OPERANDS_MAX],
-            helpers,
+            helpers: HELPERS,
             more_wanted: false,
             limit_after: 0,
             woken: std::ptr::null(),

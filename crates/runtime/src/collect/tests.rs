@@ -207,29 +207,32 @@ impl Builder {
             .map(deref)
             .find(|w| w.tag() == Tag::Ref)
     }
+    /// A cons with cells that `a` and `b` choose.
+    fn cons_of(&mut self, a: u16, b: u16) -> Word {
+        let address = self.node.worker().allocate(2);
+        write(address, Word::NIL);
+        write(address + 8, Word::NIL);
+        self.cell(address, a);
+        self.cell(address + 8, b);
+        Word::pointer(Tag::Cons, address)
+    }
+    /// The same for a structure.
+    fn structure_of(&mut self, arity: usize, a: u16, b: u16) -> Word {
+        let address = self.node.worker().allocate(1 + arity);
+        write(address, word::functor_header(Atom(9), arity as u32));
+        (1..=arity).for_each(|i| write(address + 8 * i, Word::NIL));
+        for i in 1..=arity {
+            self.cell(address + 8 * i, a.wrapping_mul(i as u16).wrapping_add(b));
+        }
+        Word::pointer(Tag::Struct, address)
+    }
     fn apply(&mut self, (op, a, b, c): (u8, u16, u16, u16)) {
         let (wa, wb, wc) = (self.get(a), self.get(b), self.get(c));
         let worker = self.node.worker();
         let new = match op {
             0 => worker.new_variable(),
-            1..=4 => {
-                let address = worker.allocate(2);
-                write(address, Word::NIL);
-                write(address + 8, Word::NIL);
-                self.cell(address, a);
-                self.cell(address + 8, b);
-                Word::pointer(Tag::Cons, address)
-            }
-            5 | 6 => {
-                let arity = usize::from(c % 5) + 1;
-                let address = worker.allocate(1 + arity);
-                write(address, word::functor_header(Atom(9), arity as u32));
-                (1..=arity).for_each(|i| write(address + 8 * i, Word::NIL));
-                for i in 1..=arity {
-                    self.cell(address + 8 * i, a.wrapping_mul(i as u16).wrapping_add(b));
-                }
-                Word::pointer(Tag::Struct, address)
-            }
+            1..=4 => self.cons_of(a, b),
+            5 | 6 => self.structure_of(usize::from(c % 5) + 1, a, b),
             7 => worker.float(f64::from(a) / 7.0),
             8 => worker.integer(&(BigInt::from(a) << (64 + u32::from(b % 300)))),
             9 => worker.string(&vec![a as u8; usize::from(b % 40)]),

@@ -184,30 +184,12 @@ impl Case {
             _ => released,
         }
     }
-    fn go(&self, state: &mut State, number: u32) -> Result<(), String> {
-        let op = self.next(state, number).ok_or("no operation")?;
-        if state.nodes[number as usize].protocol.is_leaving() {
-            self.with(state, number, |protocol, env| protocol.go_on(env));
-            return Ok(());
-        }
-        let node = &mut state.nodes[number as usize];
-        let stage = node.stage;
-        node.stage += 1;
-        let ends = match (op, stage) {
-            (Op::Read(page, word), _) => {
-                let (access, bytes) = &node.store.0[page as usize];
-                let may = *access >= Access::Read;
-                let (found, wanted) = (bytes[word * WORD], state.truth[page as usize][word]);
-                if may && found != wanted {
-                    return Err(format!("node {number} reads {found} in word {page}.{word}, not {wanted}"));
-                }
-                if !may {
-                    self.with(state, number, |protocol, env| protocol.read(page, env));
-                }
-                may
-            }
+    /// A node's stage of an operation. True if it was the last one.
+    fn stage(&self, state: &mut State, number: u32, (op, stage): (Op, u8)) -> Result<bool, String> {
+        Ok(match (op, stage) {
+            (Op::Read(page, word), _) => self.read(state, number, (page, word))?,
             (Op::Write(page, word, value), _) => {
-                let (access, bytes) = &mut node.store.0[page as usize];
+                let (access, bytes) = &mut state.nodes[number as usize].store.0[page as usize];
                 let may = *access == Access::Write;
                 if may {
                     bytes[word * WORD] = value;
@@ -235,7 +217,7 @@ impl Case {
                 false
             }
             (Op::Barrier, 1) => {
-                node.barriers += 1;
+                state.nodes[number as usize].barriers += 1;
                 false
             }
             (Op::Unlock(lock), _) => {
@@ -254,7 +236,31 @@ impl Case {
                 self.with(state, number, |protocol, env| protocol.acquire(env));
                 true
             }
-        };
+        })
+    }
+    /// True if the node may read the word, which has the right value then.
+    fn read(&self, state: &mut State, number: u32, (page, word): (u32, usize)) -> Result<bool, String> {
+        let (access, bytes) = &state.nodes[number as usize].store.0[page as usize];
+        let may = *access >= Access::Read;
+        let (found, wanted) = (bytes[word * WORD], state.truth[page as usize][word]);
+        if may && found != wanted {
+            return Err(format!("node {number} reads {found} in word {page}.{word}, not {wanted}"));
+        }
+        if !may {
+            self.with(state, number, |protocol, env| protocol.read(page, env));
+        }
+        Ok(may)
+    }
+    fn go(&self, state: &mut State, number: u32) -> Result<(), String> {
+        let op = self.next(state, number).ok_or("no operation")?;
+        if state.nodes[number as usize].protocol.is_leaving() {
+            self.with(state, number, |protocol, env| protocol.go_on(env));
+            return Ok(());
+        }
+        let node = &mut state.nodes[number as usize];
+        let stage = node.stage;
+        node.stage += 1;
+        let ends = self.stage(state, number, (op, stage))?;
         let node = &mut state.nodes[number as usize];
         if ends {
             (node.next, node.stage) = (node.next + 1, 0);
