@@ -12,7 +12,7 @@ pub(super) enum Trouble {
     Type,
     /// Division by zero.
     ZeroDivision,
-    /// A negative shift count, or a result that no memory holds.
+    /// A result that no memory holds.
     Shift,
 }
 
@@ -64,14 +64,14 @@ fn small(op: IntOp, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// A count must not be negative; to the right it rounds down (arithmetic).
+/// A negative count shifts the other way; to the right it rounds down (arithmetic).
 fn shift(op: IntOp, a: BigInt, count: &BigInt) -> Result<BigInt, Trouble> {
-    match (op, u64::try_from(count)) {
-        _ if count.sign() == Sign::Minus => Err(Trouble::Shift),
-        (IntOp::Shl, _) if a.sign() == Sign::NoSign => Ok(a),
-        (IntOp::Shl, Ok(count)) if a.bits().saturating_add(count) <= BITS_MAX => Ok(a << count),
-        (IntOp::Shl, _) => Err(Trouble::Shift),
-        (_, count) => Ok(a.clone() >> count.unwrap_or(u64::MAX).min(a.bits() + 1)),
+    let left = (op == IntOp::Shl) != (count.sign() == Sign::Minus);
+    match (left, u64::try_from(count.magnitude())) {
+        (true, _) if a.sign() == Sign::NoSign => Ok(a),
+        (true, Ok(count)) if a.bits().saturating_add(count) <= BITS_MAX => Ok(a << count),
+        (true, _) => Err(Trouble::Shift),
+        (false, count) => Ok(a.clone() >> count.unwrap_or(u64::MAX).min(a.bits() + 1)),
     }
 }
 
@@ -173,7 +173,9 @@ mod tests {
         check(IntOp::Shl, -3, 70, "-3541774862152233910272");
         check(IntOp::Shr, -5, 1, "-3");
         check(IntOp::Shr, -5, 1000, "-1");
-        assert_eq!(integer(IntOp::Shl, &Value::Int(1), &Value::Int(-1)).err(), Some(Trouble::Shift));
+        check(IntOp::Shl, 5, -1, "2");
+        check(IntOp::Shr, -7, -2, "-28");
+        assert_eq!(integer(IntOp::Shl, &Value::Int(1), &Value::Int(1 << 40)).err(), Some(Trouble::Shift));
     }
 
     #[test]

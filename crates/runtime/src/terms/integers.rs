@@ -212,9 +212,10 @@ impl Worker {
         let (a, b) = (self.big(a)?, self.big(b)?);
         let bits = match op {
             IntOp::Mul => a.bits() + b.bits(),
-            IntOp::Shl | IntOp::Shr => {
+            IntOp::Shl | IntOp::Shr if grows(op, &a, &b) => {
                 a.bits().saturating_add(u64::try_from(b.magnitude()).unwrap_or(u64::MAX))
             }
+            IntOp::Shl | IntOp::Shr => a.bits(),
             _ => a.bits().max(b.bits()),
         };
         let words = (bits / 64) as usize;

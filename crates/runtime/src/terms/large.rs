@@ -7,7 +7,7 @@
 use num_bigint::{BigInt, BigUint, Sign};
 use std::fmt::Write;
 
-/// Bits of the shorter factor of a product that is one piece.
+/// Bits of the shorter factor of a product that is one piece, and of a digit of what a short divisor divides.
 const PRODUCT_BITS: u64 = 1 << 22;
 /// Bits of the divisor of a quotient that is one piece: the library takes time with the square of it.
 const QUOTIENT_BITS: u64 = 1 << 14;
@@ -24,6 +24,26 @@ pub(crate) struct Pieces<'a> {
 
 fn low(value: &BigUint, bits: u64) -> BigUint {
     value & &((BigUint::from(1u32) << bits) - 1u32)
+}
+
+/// Long division with digits of `bits` bits, a multiple of 32: `step` divides the rest so far and the next digit behind
+/// it. The time of all but `step` grows as the length of `a`.
+fn by_digits(
+    a: &BigUint,
+    bits: u64,
+    step: impl Fn(BigUint) -> Option<(BigUint, BigUint)>,
+) -> Option<(BigUint, BigUint)> {
+    let size = usize::try_from(bits / 32).unwrap_or(usize::MAX);
+    let units = a.to_u32_digits();
+    let (mut quotient, mut rest) = (vec![0; units.len()], BigUint::ZERO);
+    for (into, from) in quotient.chunks_mut(size).zip(units.chunks(size)).rev() {
+        let (digit, left) = step((rest << bits) | BigUint::from_slice(from))?;
+        for (unit, found) in into.iter_mut().zip(digit.iter_u32_digits()) {
+            *unit = found;
+        }
+        rest = left;
+    }
+    Some((BigUint::from_slice(&quotient), rest))
 }
 
 impl<'a> Pieces<'a> {
@@ -91,22 +111,17 @@ impl<'a> Pieces<'a> {
         middle -= &lower;
         Some((((upper << half) + middle) << half) + lower)
     }
-    /// Quotient and remainder by the method of Burnikel and Ziegler.
+    /// Quotient and remainder: by a short divisor digit by digit, otherwise by the method of Burnikel and Ziegler.
     fn quotient(&self, a: &BigUint, b: &BigUint) -> Option<(BigUint, BigUint)> {
-        if b.bits() <= self.quotient_bits && a.bits() <= 2 * self.quotient_bits {
-            return Some((a / b, a % b)).filter(|_| (self.go_on)());
+        if b.bits() <= self.quotient_bits {
+            let bits = self.product_bits.next_multiple_of(32);
+            return by_digits(a, bits, |next| Some((&next / b, next % b)).filter(|_| (self.go_on)()));
         }
         let pieces = b.bits().div_ceil(self.quotient_bits).next_power_of_two();
-        let bits = b.bits().div_ceil(pieces) * pieces;
+        let bits = b.bits().div_ceil(pieces).next_multiple_of(32) * pieces;
         let shift = bits - b.bits();
-        let (a, b) = (a << shift, b << shift);
-        let (mut quotient, mut rest) = (BigUint::ZERO, BigUint::ZERO);
-        for place in (0..a.bits().div_ceil(bits)).rev() {
-            let next = (rest << bits) | low(&(&a >> (place * bits)), bits);
-            let (digit, left) = self.two_by_one(&next, &b, bits)?;
-            quotient = (quotient << bits) | digit;
-            rest = left;
-        }
+        let b = b << shift;
+        let (quotient, rest) = by_digits(&(a << shift), bits, |next| self.two_by_one(&next, &b, bits))?;
         Some((quotient, rest >> shift))
     }
     /// The same where `b` has just `bits` bits and `a` is below b * 2^bits.
@@ -170,6 +185,22 @@ mod tests {
             if b.sign() != Sign::NoSign {
                 prop_assert_eq!(pieces.divide(&a, &b), Some((&a / &b, &a % &b)));
             }
+        }
+    }
+
+    #[test]
+    fn a_short_divisor_takes_few_pieces_of_a_long_integer() {
+        let value = (BigInt::from(1) << 30_000_000u32) - 1;
+        for divisor in [3, 1000, 1_000_000_007] {
+            let asked = std::cell::Cell::new(0);
+            let go_on = || {
+                asked.set(asked.get() + 1);
+                asked.get() <= 8
+            };
+            let divisor = BigInt::from(divisor);
+            let expected = (&value / &divisor, &value % &divisor);
+            assert_eq!(Pieces::new(&go_on).divide(&value, &divisor), Some(expected));
+            assert_eq!(asked.get(), 8);
         }
     }
 
