@@ -36,7 +36,7 @@ use program::values::Table;
 use program::{check, split, structures, tables};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
-use syntax::program::{GoalKind, Program, Separator};
+use syntax::program::{GoalKind, Module, Program, Separator};
 use syntax::source::{SourceMap, Span};
 use term::abi::{Builtin, Position, PredicateId};
 use term::{Atom, AtomTable};
@@ -143,10 +143,19 @@ fn missing_roots(
     for &(module, name, arity) in options.roots.iter().flatten() {
         if names.defined(module, name, arity).is_none() {
             let what = format!("{}:{}/{arity}", atoms.name(module), atoms.name(name));
-            diagnostics.push(
-                Diagnostic::error("no-main", first.span, format!("the program has no {what}"))
-                    .note(format!("a program starts with the goal {what}")),
-            );
+            let error = Diagnostic::error("no-main", first.span, format!("the program has no {what}"))
+                .note(format!("a program starts with the goal {what}"));
+            let has_it =
+                |other: &&Module| other.predicates.iter().any(|p| (p.name, p.arity) == (name, arity));
+            let named = program.modules.iter().find(has_it).map(|other| atoms.name(other.name));
+            let module = atoms.name(module);
+            diagnostics.push(match named {
+                Some(other) => error.help(format!(
+                    "module `{other}` has {}/{arity}: name that module `{module}`",
+                    atoms.name(name)
+                )),
+                None => error.help(format!("write its clauses in a module `{module}`")),
+            });
         }
     }
 }

@@ -26,8 +26,18 @@ fn names_that_mean_nothing() {
         expect![[r#"
             1 undefined-predicate: there is no predicate main:appned/3 [did you mean append/3?]
             1 wrong-arity: main:p/2 does not exist, but p/1 does
-            1 undefined-module: there is no module nowhere, so no nowhere:p/1
+            1 undefined-module: there is no module nowhere, so no nowhere:p/1 [name the file that has it, too, or put it beside the first as nowhere.kl1]
             1 undefined-predicate: there is no predicate io:outsteram/1 [did you mean io:outstream/1?]
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_nowhere_is_to_be_written() {
+    check(
+        "p(X) :- reverse(X).",
+        expect![[r#"
+            1 undefined-predicate: there is no predicate main:reverse/1 [write its clauses, or call that of another module: `module:reverse(..)`]
         "#]],
     );
 }

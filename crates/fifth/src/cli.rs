@@ -343,10 +343,9 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     };
     let number: u64 =
         digits.parse().map_err(|_| format!("`{text}` is not a size; write 64m, 2g or a number of bytes"))?;
-    number
-        .checked_shl(shift)
-        .filter(|size| size >> shift == number && *size >= 1 << 20)
-        .ok_or_else(|| format!("`{text}` is out of range: at least 1m"))
+    let size = number.checked_shl(shift).filter(|size| size >> shift == number);
+    let size = size.ok_or_else(|| format!("`{text}` is out of range: less than 17179869184g"))?;
+    if size < 1 << 20 { Err(format!("`{text}` is out of range: at least 1m")) } else { Ok(size) }
 }
 
 #[cfg(test)]
@@ -361,6 +360,10 @@ mod tests {
         for wrong in ["", "m", "1k", "12q", "-5m", "99999999999g"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+        let least = size("1k").err();
+        assert_eq!(least.as_deref(), Some("`1k` is out of range: at least 1m"));
+        let most = size("17179869184g").err();
+        assert_eq!(most.as_deref(), Some("`17179869184g` is out of range: less than 17179869184g"));
     }
 
     #[test]

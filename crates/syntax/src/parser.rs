@@ -564,6 +564,13 @@ impl Parser<'_> {
                 Some("different integers are written `X =\\= Y`, different terms `X \\= Y`".to_string());
         } else if token.kind == TokenKind::EndOfText {
             error.help = Some("end the last clause with `.`".to_string());
+        } else if let (TokenKind::End, Some(frame)) = (&token.kind, frame) {
+            let close = match frame.kind {
+                FrameKind::Items | FrameKind::Tail => ']',
+                FrameKind::Vector => '}',
+                _ => ')',
+            };
+            error.help = Some(format!("close it with `{close}` before the `.` that ends the clause"));
         } else if before.last() == Some(&b'\n') {
             error.help = Some("if a clause ends before this line, end it with `.`".to_string());
         } else if self.text_of(&token).starts_with('.') {

@@ -344,7 +344,7 @@ a = b :- true.
             10:26 warning[trailing-separator] no branches on both sides of this separator (has no effect) at `otherwise`
             11:10 warning[trailing-separator] no branches on both sides of this separator (has no effect) at `otherwise`
             11:38 warning[trailing-separator] no branches on both sides of this separator (has no effect) at `alternatively`
-            12:21 error[illegal-pragma] there is no such pragma (unknown pragma) at `node(f)`
+            12:26 error[illegal-pragma] a pragma's argument must be an integer of 61 bits or a variable (neither) at `f`
             12:43 error[illegal-pragma] a goal cannot have this pragma twice (the second one) at `node(2)`
             12:57 warning[unknown-expression] this is no integer expression (the term itself is used as the value) at `min(X,1)`
             12:73 error[unknown-expression] this is no float (cannot be computed with) at `"a"`

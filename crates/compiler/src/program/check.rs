@@ -93,7 +93,9 @@ impl Checker<'_, '_> {
                 span,
                 format!("there is no module {module_name}, so no {module_name}:{what}"),
             );
-            self.diagnostics.push(diagnostic.label("called here"));
+            let help =
+                format!("name the file that has it, too, or put it beside the first as {module_name}.kl1");
+            self.diagnostics.push(diagnostic.label("called here").help(help));
             return;
         }
         let candidates = self.names.candidates(module, bare);
@@ -120,6 +122,12 @@ impl Checker<'_, '_> {
             diagnostic = diagnostic.help(format!("did you mean {prefix}{}?", shown(atoms, near, near_arity)));
         } else if let Some(&other) = elsewhere.iter().find(|other| **other != module) {
             diagnostic = diagnostic.help(format!("did you mean {}:{what}?", atoms.name(other)));
+        } else if bare {
+            let help = format!(
+                "write its clauses, or call that of another module: `module:{}(..)`",
+                atoms.name(name)
+            );
+            diagnostic = diagnostic.help(help);
         }
         self.diagnostics.push(diagnostic);
     }

@@ -250,8 +250,15 @@ impl Expander<'_, '_, '_> {
                 _ => None,
             };
             let Some(pragma) = pragma else {
-                let error = Diagnostic::error("illegal-pragma", span, "there is no such pragma");
-                self.report(error.label("unknown pragma").help(
+                let error = match (key, arguments) {
+                    (Some(Key::Priority | Key::LowerPriority | Key::Node | Key::Processor), &[value]) => {
+                        let what = "a pragma's argument must be an integer of 61 bits or a variable";
+                        Diagnostic::error("illegal-pragma", self.span(value), what).label("neither")
+                    }
+                    _ => Diagnostic::error("illegal-pragma", span, "there is no such pragma")
+                        .label("unknown pragma"),
+                };
+                self.report(error.help(
                     "pragmas are `@priority(P)`, `@lower_priority`, `@lower_priority(N)`, `@node(N)`, \
                          `@node(any)`, `@processor(N)`",
                 ));
