@@ -76,6 +76,43 @@ fn programs_of_the_tutorial_print_what_it_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The name behind `[ ` or `--> ` in a message.
+fn named(message: &str) -> Option<&str> {
+    let place = message.split_once("[ ").or_else(|| message.split_once("--> "))?.1;
+    place.split_once(':').map(|(name, _)| name)
+}
+
+#[test]
+fn programs_of_the_tutorial_fail_as_it_shows() {
+    let text = std::fs::read_to_string(root().join("docs/tutorial.md")).expect("the tutorial");
+    let folder = folder("messages");
+    let (mut program, mut shown) = ("", 0);
+    // Every second piece is a block, and begins with its kind.
+    for block in text.split("```").skip(1).step_by(2) {
+        let message = match block.split_once('\n').expect("a block has lines") {
+            ("kl1", listing) => {
+                program = listing;
+                continue;
+            }
+            ("text", message) if message.starts_with("fifth: ") || message.starts_with('[') => message,
+            _ => continue,
+        };
+        let name = named(message).expect("a message names its file");
+        std::fs::write(folder.join(name), program).expect("a file can be written");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fifth"));
+        let output = command.args(["run", name]).current_dir(&folder).output().expect("it starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let mut given = stderr.lines().map(str::trim_end);
+        for line in message.lines() {
+            assert!(given.any(|other| other == line), "{name}: no line `{line}` in its place\n{stderr}");
+        }
+        shown += 1;
+    }
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+    assert_eq!(shown, 3);
+}
+
 #[test]
 fn the_readme_program_prints_what_it_says() {
     let text = std::fs::read_to_string(root().join("README.md")).expect("the readme");

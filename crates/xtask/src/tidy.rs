@@ -2,7 +2,7 @@
 //!
 //! - T1 Crates depend on each other only as ARCHITECTURE.md allows ([`ALLOWED`]).
 //! - T2 Source files have at most [`LINES_MAX`] lines and start with a module comment.
-//! - T3 Links between documents lead to files that exist.
+//! - T3 Links between documents lead to files and headings that exist.
 //! - T4 `unsafe` appears only where it may ([`UNSAFE`]).
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
@@ -198,7 +198,25 @@ fn links(root: &Path, file: &Path, text: &str, findings: &mut Vec<String>) {
         if !external && !folder.join(target).exists() {
             findings.push(format!("{}: dead link to {target} (T3)", relative(root, file)));
         }
+        let link = piece.split(')').next().unwrap_or_default();
+        let Some((page, heading)) = link.split_once('#').filter(|(page, _)| page.is_empty() || !external)
+        else {
+            continue;
+        };
+        let other = if page.is_empty() { None } else { fs::read_to_string(folder.join(page)).ok() };
+        if !headings(other.as_deref().unwrap_or(text)).any(|anchor| anchor == heading) {
+            findings.push(format!("{}: no heading for the link to {link} (T3)", relative(root, file)));
+        }
     }
+}
+
+/// The names under which links lead to the headings of a page.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    let titles = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#'));
+    titles.map(|title| {
+        let kept = title.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
 }
 
 fn relative(root: &Path, file: &Path) -> String {
@@ -245,6 +263,16 @@ mod tests {
     fn unsafe_and_missing_comments_are_found() {
         let mut findings = Vec::new();
         source("crates/syntax/src/x.rs", "fn f() { unsafe { g() } }", &mut findings);
+        assert_eq!(findings.len(), 2, "{findings:?}");
+    }
+
+    #[test]
+    fn links_to_headings_that_are_not_there_are_found() {
+        let root = crate::root();
+        let page =
+            "# Work, and rest\n[a](#work-and-rest) [b](#work) [c](README.md#licence) [d](README.md#fees)";
+        let mut findings = Vec::new();
+        links(&root, &root.join("page.md"), page, &mut findings);
         assert_eq!(findings.len(), 2, "{findings:?}");
     }
 

@@ -1,5 +1,5 @@
-//! Where resumed goals go if there are several workers. With one, they come on top of the stack, the oldest first:
-//! programs know that order.
+//! Where resumed goals go if there are several workers. With one, they come on top of the stack, the oldest first
+//! (`resume`): programs know that order.
 //!
 //! Goals that talk to each other are best on top: what a goal was told is still in the cache, and its answer is heard
 //! at once. Goals that read a list are best below the goal that makes it: that goes on with its list, and the reader
@@ -7,7 +7,7 @@
 //! itself, so does every goal behind it. One worker's goals are in an order in which lists are made first. A gift may
 //! break it.
 //!
-//! Invariants (P1 to P5 are those of `goals`):
+//! Invariants (P1 to P5 are those of `stack`):
 //! - P6 A resumed goal of the running priority is put *below* what the goal has made that resumed it, above all that
 //!   was there before. It runs as soon as that goal is done or waits, and before anything older. Of several that one
 //!   reduction resumed, the oldest runs first.
