@@ -43,6 +43,7 @@ pub fn natives(have_copies: bool) -> Vec<Native> {
         run,
         process: None,
         seat,
+        walks: name == "new",
     };
     rows.map(native).into()
 }

@@ -53,6 +53,26 @@ fn a_structure_of_a_list_that_the_text_gives_is_a_unification() {
     }
 }
 
+#[test]
+fn objects_whose_class_the_text_gives_are_made_by_that_class() {
+    let ir =
+        |goal: &str| common::ir(&format!(":- module m.\np(A,B,T) :- true | {goal}, q(T,A,B).\nq(_,_,_)."));
+    for (new, made) in
+        [("generic:new(vector,T,A)", "new_vector(T,A)"), ("generic:new(string,T,A,8)", "new_string(T,A,8)")]
+    {
+        assert_eq!(ir(new), ir(made), "{new}");
+    }
+    for (new, builtin) in [
+        ("generic:new(B,T,A)", 21),
+        ("generic:new(list,T,A)", 21),
+        ("generic:new(string,T,A,16)", 22),
+        ("generic:new(string,T,A,B)", 22),
+    ] {
+        let ir = ir(new);
+        assert!(ir.contains(&format!("builtin {builtin}(")), "{new}: {ir}");
+    }
+}
+
 /// I6 to I8 of `compiler::ir`.
 #[test]
 fn slots_that_are_used_wrongly_are_found() {

@@ -419,5 +419,5 @@ fn show() -> Native {
         place: Place::Goal,
         daemon: true,
     };
-    Native { signature, run, process: None, seat: Seat::Home }
+    Native { signature, run, process: None, seat: Seat::Home, walks: false }
 }

@@ -24,7 +24,7 @@ fn native(name: &str, modes: &str, run: runtime::native::Run) -> Native {
         place: Place::Goal,
         daemon: name.starts_with("daemon"),
     };
-    Native { signature, run, process: None, seat: Seat::Any }
+    Native { signature, run, process: None, seat: Seat::Any, walks: false }
 }
 
 fn find(worker: &mut Worker, name: &str, arity: usize) -> PredicateId {

@@ -403,7 +403,33 @@ impl<'a> Planner<'_, 'a> {
         {
             return;
         }
-        self.builtin(id, builtin, arguments);
+        match self.new_object(call, name, &arguments) {
+            Some((id, builtin, arguments)) => self.builtin(id, builtin, arguments),
+            None => self.builtin(id, builtin, arguments),
+        }
+    }
+    /// `generic:new(vector,V,From)` and `generic:new(string,S,From,8)` are `new_vector(V,From)` and
+    /// `new_string(S,From,8)`. Their modes say what they wait for and what they make, where those of `new`, which has
+    /// objects of all classes, do not: so what uses the object may follow at once.
+    fn new_object(
+        &self,
+        call: &syntax::program::Call,
+        name: &[u8],
+        arguments: &[Side<'a>],
+    ) -> Option<(PredicateId, &'a Builtin, Vec<Side<'a>>)> {
+        if name != b"new" || self.atoms.text(call.module?) != b"generic" {
+            return None;
+        }
+        let (Side::Term(Term { kind: TermKind::Atom(class), .. }), made) = arguments.split_first()? else {
+            return None;
+        };
+        let name: &[u8] = match (self.atoms.text(*class), made) {
+            (b"vector", [_, _]) => b"new_vector",
+            (b"string", [_, _, Side::Term(Term { kind: TermKind::Int(8), .. })]) => b"new_string",
+            _ => return None,
+        };
+        let (id, builtin) = self.names.body(self.atoms.lookup(name)?, made.len())?;
+        Some((id, builtin, made.to_vec()))
     }
     /// An update that also gives the old element: reads and writes apart, so that the new one may depend on the old
     /// one.

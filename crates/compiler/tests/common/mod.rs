@@ -31,6 +31,9 @@ pub(crate) fn builtins() -> Vec<Builtin> {
         ("klicio", "klicio", "a", Place::Goal),
         ("builtin", "print", "a", Place::Goal),
         ("functor_table", "=..", "oi", Place::Method),
+        ("generic", "new", "iaa", Place::Body),
+        ("generic", "new", "iaaa", Place::Body),
+        ("string", "new_string", "oii", Place::Body),
     ];
     table
         .iter()

@@ -1,6 +1,8 @@
 //! Structures by position and by name: `functor`, `arg`, `setarg`, `new_functor`, `=..`.
 
-use super::{Row, attempt, body, error, guard, integer, known, list_length, method, out_of_range, wrong};
+use super::{
+    Row, attempt, body, error, guard, integer, known, list_length, method, out_of_range, walker, wrong,
+};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
 use crate::worker::Worker;
@@ -141,7 +143,7 @@ pub(super) const NATIVES: &[Row] = &[
     body(MODULE, "setarg", "iiao", setarg),
     body(MODULE, "setarg", "iioao", setarg),
     body(MODULE, "new_functor", "oii", new_functor),
-    method(MODULE, "=..", "oi", build),
+    walker(method(MODULE, "=..", "oi", build)),
 ];
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ pub(crate) struct Row {
     seat: Seat,
     run: Run,
     process: Option<Process>,
+    walks: bool,
 }
 
 impl Row {
@@ -99,12 +100,13 @@ impl Row {
             run: self.run,
             process: self.process,
             seat: self.seat,
+            walks: self.walks,
         }
     }
 }
 
 const fn row(place: Place, module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
-    Row { module, name, modes, place, daemon: false, seat: Seat::Any, run, process: None }
+    Row { module, name, modes, place, daemon: false, seat: Seat::Any, run, process: None, walks: false }
 }
 /// A guard builtin.
 const fn guard(module: &'static str, name: &'static str, modes: &'static str, run: Run) -> Row {
@@ -142,6 +144,10 @@ const fn process(
     row
 }
 
+/// The same builtin, which follows a list to the end.
+const fn walker(row: Row) -> Row {
+    Row { walks: true, ..row }
+}
 /// The same builtin where the outside world is.
 const fn home(row: Row) -> Row {
     Row { seat: Seat::Home, ..row }
@@ -210,8 +216,24 @@ macro_rules! attempt {
 }
 use attempt;
 
+/// A word's value if it is a small integer, and otherwise a number that is too low for every use.
+#[inline(always)]
+fn small_integer(word: Word) -> i64 {
+    let word = crate::terms::deref(word);
+    if word.tag() == term::word::Tag::Int { word.as_int() } else { i64::MIN }
+}
+
 /// A small integer in a range.
+#[inline(always)]
 pub fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<usize, Outcome> {
+    match usize::try_from(small_integer(word)) {
+        Ok(index) if index < below => Ok(index),
+        _ => other_index(worker, position, word, below),
+    }
+}
+#[cold]
+#[inline(never)]
+fn other_index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<usize, Outcome> {
     let value = integer(worker, position, word)?;
     match usize::try_from(value) {
         Ok(index) if index < below => Ok(index),

@@ -197,6 +197,7 @@ pub(super) fn calls() -> impl Iterator<Item = Native> {
         run: call,
         process: None,
         seat: Seat::Any,
+        walks: false,
     })
 }
 

@@ -1,10 +1,11 @@
 //! Strings: guards, body builtins, and what the generic methods do for class `string`.
 
 use super::{
-    FEW_BYTES, Row, attempt, body, decide, guard, index, integer, known, list_length, out_of_range, vectors,
-    wrong,
+    FEW_BYTES, Row, attempt, body, decide, guard, index, integer, known, list_length, out_of_range,
+    small_integer, vectors, walker, wrong,
 };
 use crate::terms::vectors::STRING_PIECE_BYTES;
+use crate::terms::walk::STEPS;
 use crate::terms::{View, cell, deref};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -21,7 +22,16 @@ fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Out
 }
 
 /// A character code.
+#[inline(always)]
 fn code(worker: &Worker, position: usize, word: Word) -> Result<u8, Outcome> {
+    match u8::try_from(small_integer(word)) {
+        Ok(code) => Ok(code),
+        Err(_) => other_code(worker, position, word),
+    }
+}
+#[cold]
+#[inline(never)]
+fn other_code(worker: &Worker, position: usize, word: Word) -> Result<u8, Outcome> {
     let value = integer(worker, position, word)?;
     u8::try_from(value).map_err(|_| out_of_range(position, "a character code from 0 to 255", value))
 }
@@ -52,7 +62,9 @@ fn of_codes(worker: &mut Worker, position: usize, list: Word) -> Result<Word, Ou
     // A longer one contains itself.
     let most = worker.heap.spaces.bytes_max() / (2 * size_of::<Word>());
     let length = list_length(worker, position, list, most)?;
-    worker.may_go_on(if length > most { usize::MAX } else { 0 })?;
+    if length > STEPS {
+        worker.may_go_on(if length > most { usize::MAX } else { 0 })?;
+    }
     worker.ensure_young(length / 8 + 8)?;
     let mut few = [0; FEW_BYTES];
     let mut many = Vec::new();
@@ -234,7 +246,7 @@ pub(super) const NATIVES: &[Row] = &[
     guard("generic", "element", "iio", generic_guard_element),
     guard("generic", "less_than", "ii", generic_less_than),
     guard("generic", "not_less_than", "ii", generic_not_less_than),
-    body("string", "new_string", "oii", new_string),
+    walker(body("string", "new_string", "oii", new_string)),
     body("string", "string", "ioo", body_size),
     body("string", "string", "iooo", body_size),
     body("string", "string_element", "iio", element),

@@ -1,6 +1,6 @@
 //! Vectors: guards, body builtins, and what the generic methods do for class `vector`.
 
-use super::{Row, attempt, body, decide, guard, index, known, list_items, out_of_range, wrong};
+use super::{Row, attempt, body, decide, guard, index, known, list_items, out_of_range, walker, wrong};
 use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -141,7 +141,7 @@ pub(super) const NATIVES: &[Row] = &[
     guard("guard", "vector_element", "iio", guard_element),
     guard("generic", "vector", "i", is_vector),
     guard("generic", "vector", "io", guard_size),
-    body("vector", "new_vector", "oi", new_vector),
+    walker(body("vector", "new_vector", "oi", new_vector)),
     body("vector", "vector", "ioo", body_size),
     body("vector", "vector_element", "iio", element),
     body("vector", "vector_element", "iioo", element),

@@ -167,6 +167,7 @@ impl Builder {
             run: |_, _, _| Outcome::Done,
             process: None,
             seat: Seat::Any,
+            walks: false,
         };
         let natives = vec![
             native("one", "a", false),

@@ -75,8 +75,13 @@ impl Worker {
     fn reduce_its_goal(&mut self, record: usize, predicate: PredicateId) {
         let arity = goal_arity(record);
         let args = record + 8 * SUSPENSION_ARGS;
-        if !self.reduce_plain(predicate, args, arity, |worker| worker.spend(record, arity)) {
-            self.reduce_any_record(record, predicate);
+        if self.reduce_plain(predicate, args, arity, |worker| worker.spend(record, arity)) {
+            return;
+        }
+        if arity <= FEW_ARGUMENTS {
+            self.reduce_sized::<FEW_ARGUMENTS>(predicate, args, arity, |worker| worker.spend(record, arity));
+        } else {
+            self.reduce_large_record(record, predicate);
         }
     }
     /// Reduces a goal of a builtin that has few arguments and no outputs, and that any worker reduces; false for
@@ -110,7 +115,7 @@ impl Worker {
     }
     #[cold]
     #[inline(never)]
-    fn reduce_any_record(&mut self, record: usize, predicate: PredicateId) {
+    fn reduce_large_record(&mut self, record: usize, predicate: PredicateId) {
         let arity = goal_arity(record);
         let args = record + 8 * SUSPENSION_ARGS;
         self.reduce_sized::<GOAL_ARITY_MAX>(predicate, args, arity, |worker| worker.spend(record, arity));
@@ -156,8 +161,11 @@ impl Worker {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let (run, shape, seat) = (code.run, code.shape, code.seat);
         let mut inputs = [Word(0); N];
-        if shape.outputs == 0 {
-            inputs[..args.len()].copy_from_slice(args);
+        // As most builtins have them: inputs first.
+        if shape.made & ((1 << shape.inputs.min(63)) - 1) == 0 {
+            for (input, &arg) in inputs.iter_mut().zip(args) {
+                *input = arg;
+            }
         } else {
             let mut given = 0;
             for (i, &arg) in args.iter().enumerate() {
@@ -244,12 +252,45 @@ impl Worker {
     }
     /// A goal of a builtin whose errors name its place in the text.
     pub(crate) fn spawn_at_position(&mut self, position: Position, predicate: PredicateId, args: &[Word]) {
+        match self.with_position(position, predicate, args) {
+            Some(placed) => self.spawn(self.system_goals.at_position, &placed),
+            None => self.spawn(predicate, args),
+        }
+    }
+    /// The same for a goal that waits for this variable.
+    pub(crate) fn spawn_waiting_at_position(
+        &mut self,
+        position: Position,
+        predicate: PredicateId,
+        args: &[Word],
+        variable: Word,
+    ) {
+        match self.with_position(position, predicate, args) {
+            Some(placed) => {
+                if !self.hook(self.system_goals.at_position, &placed, variable) {
+                    self.spawn(self.system_goals.at_position, &placed);
+                }
+            }
+            None => {
+                if !self.hook(predicate, args, variable) {
+                    self.spawn(predicate, args);
+                }
+            }
+        }
+    }
+    /// The arguments of the `at_position` goal for a goal; `None` if its errors need no place.
+    #[inline(always)]
+    fn with_position(
+        &mut self,
+        position: Position,
+        predicate: PredicateId,
+        args: &[Word],
+    ) -> Option<[Word; 3]> {
         if position == Position::NONE || self.predicates.get(predicate).daemon {
-            return self.spawn(predicate, args);
+            return None;
         }
         let goal = self.object(STORE, args);
-        let predicate = Word::small(predicate.0.into());
-        self.spawn(self.system_goals.at_position, &[position.word(), predicate, goal]);
+        Some([position.word(), Word::small(predicate.0.into()), goal])
     }
     /// A goal of a builtin has no result. One that had no room tries again after a major collection, as there may be
     /// garbage (but not if it serves the outside world: it may have done a part).

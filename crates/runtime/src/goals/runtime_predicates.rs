@@ -44,6 +44,7 @@ pub(crate) fn native(module: &str, name: &str, modes: &str, run: crate::worker::
         run,
         process: None,
         seat: Seat::Any,
+        walks: false,
     }
 }
 

@@ -89,19 +89,29 @@ impl Worker {
         args: [Word; N],
         variable: Word,
     ) {
-        let content = read(variable.address());
-        if self.waits_here(variable, content) {
-            let record = self.record(N);
-            write(record + 8 * SUSPENSION_NEXT, content);
-            write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
-            write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
-            write_all(record + 8 * SUSPENSION_ARGS, &args);
-            return self.store(variable.address(), Word::pointer(Tag::Var, record));
+        if self.hook(predicate, &args, variable) {
+            return;
         }
         self.spawn(predicate, &args);
         self.abi.pending[0] = variable;
         self.abi.pending_count = 1;
         self.suspend_top();
+    }
+    /// A new goal of the running priority waits for a variable, if goals are hooked on that by nobody else; otherwise
+    /// nothing is done, and the answer is false.
+    #[inline(always)]
+    pub(crate) fn hook(&mut self, predicate: PredicateId, args: &[Word], variable: Word) -> bool {
+        let content = read(variable.address());
+        let waits = self.waits_here(variable, content);
+        if waits {
+            let record = self.record(args.len());
+            write(record + 8 * SUSPENSION_NEXT, content);
+            write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
+            write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
+            write_all(record + 8 * SUSPENSION_ARGS, args);
+            self.store(variable.address(), Word::pointer(Tag::Var, record));
+        }
+        waits
     }
     /// An argument (from 0) of the goal in a record.
     #[inline(always)]

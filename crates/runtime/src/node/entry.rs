@@ -13,7 +13,7 @@ use crate::terms::deref;
 use crate::terms::integers::{self, ArithError};
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Run, Seat};
-use crate::worker::program::{Call, Mode, Shape};
+use crate::worker::program::{Call, Shape};
 use term::Word;
 use term::abi::{
     GUARD_FAILS, Helpers, OPERANDS_MAX, Position, PredicateId, REGISTER_OUTPUTS, Two, WorkerAbi, answer,
@@ -320,6 +320,11 @@ impl Worker {
         let position = if seat == Seat::Home { Position::NONE } else { position };
         match outcome {
             Outcome::Done => {}
+            Outcome::Wait(variable) if self.waits_at_once(predicate, variable) => {
+                self.operands_to_goal(predicate, |worker, args| {
+                    worker.spawn_waiting_at_position(position, predicate, args, variable);
+                });
+            }
             Outcome::Wait(_) | Outcome::No => self.operands_to_goal(predicate, |worker, args| {
                 worker.spawn_at_position(position, predicate, args);
             }),
@@ -352,24 +357,44 @@ impl Worker {
     }
     /// Gives `then` the arguments of a goal for the builtin whose inputs are in `operands`; its outputs are fresh
     /// variables.
+    #[inline(always)]
     fn operands_to_goal(&mut self, predicate: PredicateId, then: impl FnOnce(&mut Worker, &[Word])) {
-        let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
-        let modes = code.modes.clone();
-        let mut inputs = 0;
-        let mut outputs = Vec::new();
-        let mut args = Vec::with_capacity(modes.len());
-        for &mode in &modes {
-            if mode == Mode::Output {
-                let variable = self.new_variable();
-                outputs.push(variable);
-                args.push(variable);
+        let Shape { inputs, outputs, made, .. } =
+            self.predicates.native(predicate).expect("the compiler calls builtins only").shape;
+        let arity = inputs + outputs;
+        let (mut few, mut many) = ([Word(0); FEW_ARGUMENTS], Vec::new());
+        let args = match few.get_mut(..arity) {
+            Some(args) => args,
+            None => {
+                many.resize(arity, Word(0));
+                &mut many[..]
+            }
+        };
+        let mut input = 0;
+        for (i, arg) in args.iter_mut().enumerate() {
+            if i < 64 && made >> i & 1 != 0 {
+                *arg = self.new_variable();
             } else {
-                args.push(self.abi.operands[inputs]);
-                inputs += 1;
+                *arg = self.abi.operands[input];
+                input += 1;
             }
         }
-        self.abi.operands[..outputs.len()].copy_from_slice(&outputs);
-        then(self, &args);
+        let made = args.iter().enumerate().filter(|&(i, _)| i < 64 && made >> i & 1 != 0);
+        for (operand, (_, &variable)) in self.abi.operands.iter_mut().zip(made) {
+            *operand = variable;
+        }
+        then(self, args);
+    }
+    /// Whether a builtin whose inputs are in `operands`, and that misses this variable, becomes a goal that waits for
+    /// it, in place of a ready one. So it is reduced as soon as it can be, and not after all goals of the body, which
+    /// would wait for what it makes. Not if it waits for what is *in* an input: a list that is being made would resume
+    /// it at each element.
+    fn waits_at_once(&self, predicate: PredicateId, variable: Word) -> bool {
+        let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
+        let mut inputs = self.abi.operands.iter().enumerate().take(code.shape.inputs.min(64));
+        self.is_single()
+            && !code.walks
+            && inputs.any(|(i, &input)| code.shape.awaited >> i & 1 != 0 && deref(input) == variable)
     }
 }
 

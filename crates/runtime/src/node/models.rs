@@ -138,6 +138,7 @@ fn native(name: &str, run: crate::worker::native::Run) -> Native {
         run,
         process: None,
         seat: Seat::Any,
+        walks: false,
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Native {
     pub process: Option<Process>,
     /// Where its goals are reduced. Guards are evaluated anywhere.
     pub seat: Seat,
+    /// It follows a list that it waits for to the end.
+    pub walks: bool,
 }
 
 /// Where goals of a builtin are reduced.

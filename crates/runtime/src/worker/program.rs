@@ -48,6 +48,8 @@ pub struct NativeCode {
     pub place: Place,
     /// Where its goals are reduced.
     pub seat: Seat,
+    /// It follows a list that it waits for to the end.
+    pub walks: bool,
 }
 
 /// A builtin's arguments by number.
@@ -111,8 +113,8 @@ impl NativeCode {
         };
         let modes: Box<[Mode]> = native.signature.modes.bytes().map(mode).collect();
         let shape = Shape::of(&modes);
-        let Native { run, process, seat, .. } = *native;
-        NativeCode { run, process, shape, modes, place: native.signature.place, seat }
+        let Native { run, process, seat, walks, .. } = *native;
+        NativeCode { run, process, shape, modes, place: native.signature.place, seat, walks }
     }
 }
 
