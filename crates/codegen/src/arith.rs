@@ -1,18 +1,18 @@
 //! Integer arithmetic and comparison on tagged words.
 //!
-//! INT has tag 0, so `a + b`, `a - b`, `a < b`, `a /\ b` are what they are for the numbers. Operands that are bound
-//! references are followed off the hot path and the operation starts again; whatever is not a small integer then, or
-//! does not fit, is the helper's.
+//! INT has tag 0, so `a + b`, `a - b`, `a < b`, `a /\ b` are what they are for the numbers. What is not a small
+//! integer, or does not fit, is the thunk's (`shortcuts`), which follows references first. In guards there are none:
+//! operands were matched before.
 
 use crate::flow::Exits;
 use crate::lower::{Kind, Lower};
 use crate::range::Range;
 use crate::slots::Bound;
-use crate::stubs::Helper;
+use crate::stubs::{FIRST_OPERAND, Helper, operand};
 use compiler::ir::{At, Op, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I32, types::I64};
-use term::abi::{Cond, GUARD_FAILS, IntOp, answer};
+use term::abi::{Cond, IntOp};
 use term::word::{INT_MAX, INT_MIN, TAG_BITS, Tag};
 
 /// Two operands that start as small integers on the hot path.
@@ -24,96 +24,60 @@ pub(crate) struct Integers {
 }
 
 impl Lower<'_, '_> {
-    /// Begins an operation: in the current block both values are integers; a reference is followed first. `waiting`
-    /// is where an unbound variable goes (with `wait` set), else to `slow`.
-    fn integers(&mut self, a: Operand, b: Operand, waiting: Option<Exits>) -> Integers {
-        let slow = self.cold_block();
-        self.integers_or(a, b, waiting, slow)
+    /// Whether an operand may be a small integer, or a reference to one.
+    fn may_be_small(&self, operand: Operand) -> bool {
+        !matches!(self.kind(operand), Some(Kind::Atom | Kind::Pointer))
+    }
+    fn is_small(&self, operand: Operand) -> bool {
+        matches!(self.kind(operand), Some(Kind::Int(_)))
     }
 
-    /// The same with a given slow path.
-    pub(crate) fn integers_or(
-        &mut self,
-        a: Operand,
-        b: Operand,
-        waiting: Option<Exits>,
-        slow: Block,
-    ) -> Integers {
-        let unknown = |lower: &Self, x: Operand| match x {
-            Operand::Reg(reg) if !matches!(lower.kind(x), Some(Kind::Int(_))) => Some(reg),
-            _ => None,
-        };
-        let (a_reg, b_reg) = (unknown(self, a), unknown(self, b));
-        let (a_value, b_value) = (self.operand(a), self.operand(b));
-        let constant = |x: Operand| matches!(x, Operand::Atom(_) | Operand::Constant(_));
-        if constant(a) || constant(b) {
-            // Not small integers for certain.
-            self.b.ins().jump(slow, &[]);
-            let never = self.b.create_block();
-            self.enter_block(never);
-            return Integers { a: a_value, b: b_value, slow };
+    /// Begins an operation: in the current block both values are integers; all else goes to `slow`. `None`: they never
+    /// are, and all goes there.
+    fn integers(&mut self, a: Operand, b: Operand, slow: Block) -> Option<Integers> {
+        let (x, y) = (self.operand(a), self.operand(b));
+        if !self.may_be_small(a) || !self.may_be_small(b) {
+            return None;
         }
-        let regs: Vec<Reg> = [a_reg, b_reg].into_iter().flatten().collect();
-        if regs.is_empty() {
-            return Integers { a: a_value, b: b_value, slow };
-        }
-        let (start, follow, go) = (self.b.create_block(), self.cold_block(), self.b.create_block());
-        self.b.ins().jump(start, &[]);
-        self.b.switch_to_block(start);
-        let a = a_reg.map_or(a_value, |reg| self.read_raw(reg));
-        let b = b_reg.map_or(b_value, |reg| self.read_raw(reg));
-        let both = match (a_reg, b_reg) {
-            (Some(_), Some(_)) => self.b.ins().bor(a, b),
-            (Some(_), None) => a,
-            _ => b,
+        let unknown = match (self.is_small(a), self.is_small(b)) {
+            (true, true) => None,
+            (false, true) => Some(x),
+            (true, false) => Some(y),
+            (false, false) => Some(self.b.ins().bor(x, y)),
         };
-        let differs = self.tag_differs(both, Tag::Int);
-        self.b.ins().brif(differs, follow, &[], go, &[]);
-        self.enter_block(follow);
-        self.follow_references(&regs, start, slow, waiting);
-        self.b.seal_block(start);
-        self.enter_block(go);
-        Integers { a, b, slow }
+        if let Some(word) = unknown {
+            let differs = self.tag_differs(word, Tag::Int);
+            self.unless(differs, slow);
+        }
+        Some(Integers { a: x, b: y, slow })
+    }
+
+    /// The operand as a small integer; references are followed, all else goes to `slow`.
+    pub(crate) fn integer(&mut self, operand: Operand, slow: Block) -> Value {
+        let value = self.operand(operand);
+        match operand {
+            Operand::Reg(reg) if !self.is_small(operand) => self.tagged(reg, Tag::Int, slow),
+            Operand::Atom(_) | Operand::Constant(_) => self.never(slow),
+            _ => value,
+        }
     }
 
     /// If a register is a bound reference: follows it and goes to `start`; else to `slow`.
-    pub(crate) fn follow_references(
-        &mut self,
-        regs: &[Reg],
-        start: Block,
-        slow: Block,
-        waiting: Option<Exits>,
-    ) {
-        for (index, &reg) in regs.iter().enumerate() {
-            let (reference, bound) = (self.cold_block(), self.cold_block());
-            let next = if index + 1 == regs.len() { slow } else { self.cold_block() };
-            let word = self.read_raw(reg);
-            let differs = self.tag_differs(word, Tag::Ref);
-            self.b.ins().brif(differs, next, &[], reference, &[]);
-            self.enter_block(reference);
-            let content = self.load(word, -(Tag::Ref as i64));
-            let is_value = self.tag_differs(content, Tag::Var);
-            match waiting {
-                None => self.b.ins().brif(is_value, bound, &[], slow, &[]),
-                Some(exits) => {
-                    let unbound = self.cold_block();
-                    self.b.ins().brif(is_value, bound, &[], unbound, &[]);
-                    self.enter_block(unbound);
-                    self.define_wait(exits.wait, word);
-                    let target = self.edge(exits.unbound, &[]);
-                    self.b.ins().jump(target, &[])
-                }
-            };
-            self.enter_block(bound);
-            self.redefine(reg, content);
-            self.b.ins().jump(start, &[]);
-            if next != slow {
-                self.enter_block(next);
-            }
-        }
+    pub(crate) fn follow_reference(&mut self, reg: Reg, start: Block, slow: Block) {
+        let (reference, bound) = (self.cold_block(), self.cold_block());
+        let word = self.read_raw(reg);
+        let differs = self.tag_differs(word, Tag::Ref);
+        self.b.ins().brif(differs, slow, &[], reference, &[]);
+        self.enter_block(reference);
+        let content = self.load(word, -(Tag::Ref as i64));
+        let is_value = self.tag_differs(content, Tag::Var);
+        self.b.ins().brif(is_value, bound, &[], slow, &[]);
+        self.enter_block(bound);
+        self.redefine(reg, content);
+        self.b.ins().jump(start, &[]);
     }
 
-    /// The operands as the slow path sees them: references may have been followed.
+    /// The operands as the slow path sees them.
     fn slow_operands(&mut self, a: Operand, b: Operand) -> [Value; 2] {
         [a, b].map(|operand| match operand {
             Operand::Reg(reg) => self.read_raw(reg),
@@ -161,10 +125,10 @@ impl Lower<'_, '_> {
             // Not later, on one of two ways.
             self.read(bound.var);
         }
-        let integers = self.integers(a, b, None);
-        let result = self.compute(op, a, b, &integers);
-        let (known, done) = (self.b.create_block(), self.b.create_block());
-        let slow = integers.slow;
+        let slow = self.cold_block();
+        let integers = self.integers(a, b, slow);
+        let result = integers.and_then(|integers| self.compute(op, a, b, &integers));
+        let (known, done) = (self.next_block(), self.next_block());
         let facts = (self.facts.clone(), self.lazy.clone());
         match result {
             Some(result) => {
@@ -177,13 +141,14 @@ impl Lower<'_, '_> {
         }
         (self.facts, self.lazy) = facts;
         self.enter_block(slow);
-        let [a, b] = self.slow_operands(a, b);
+        let [x, y] = self.slow_operands(a, b);
         self.store_state();
         let number = self.b.ins().iconst(I64, op as i64);
         let at = self.position(at);
-        let value = self.call_helper(Helper::Arith, &[number, a, b, at]).expect("arithmetic answers");
+        let value = self.call_helper(Helper::Arith, &[number, x, y, at]).expect("arithmetic answers");
         self.reload_heap();
         self.reload_goals();
+        self.take_followed(&[a, b]);
         self.define(dst, value);
         if let Some(bound) = bind {
             // A REF: there is no value yet.
@@ -206,6 +171,18 @@ impl Lower<'_, '_> {
         } else {
             self.b.ins().jump(known, &[]);
             self.enter_block(known);
+        }
+    }
+
+    /// The thunk of arithmetic leaves its operands as it found them behind references.
+    fn take_followed(&mut self, operands: &[Operand]) {
+        for (index, &followed) in operands.iter().enumerate() {
+            if let Operand::Reg(reg) = followed
+                && self.kind(followed).is_none()
+            {
+                let word = self.worker_field(operand(FIRST_OPERAND + index) as i32);
+                self.redefine(reg, word);
+            }
         }
     }
 
@@ -256,9 +233,9 @@ impl Lower<'_, '_> {
             self.b.ins().jump(yes, &[]);
             return;
         }
-        let integers = self.integers(a, b, Some(exits));
-        let result = self.compute(op, a, b, &integers);
-        let slow = integers.slow;
+        let slow = self.cold_block();
+        let integers = self.integers(a, b, slow);
+        let result = integers.and_then(|integers| self.compute(op, a, b, &integers));
         let facts = self.facts.clone();
         match result {
             Some(result) => {
@@ -279,21 +256,21 @@ impl Lower<'_, '_> {
         let value = self.call_helper(Helper::GuardArith, &[number, a, b]).expect("arithmetic answers");
         self.reload_heap();
         // A value is told from the two other answers by its tag: HEADER or REF.
-        let (value_block, other, reference) = (self.cold_block(), self.cold_block(), self.cold_block());
-        let differs = self.tag_differs(value, Tag::Ref);
-        self.b.ins().brif(differs, other, &[], reference, &[]);
-        self.enter_block(other);
         let no = self.edge(exits.no, &[]);
-        let fails = self.is_word(value, GUARD_FAILS);
-        self.b.ins().brif(fails, no, &[], value_block, &[]);
-        self.enter_block(reference);
-        self.define_wait(exits.wait, value);
-        let unbound = self.edge(exits.unbound, &[]);
-        self.b.ins().jump(unbound, &[]);
-        self.enter_block(value_block);
+        if exits.no != exits.unbound {
+            let (other, reference) = (self.cold_block(), self.cold_block());
+            let differs = self.tag_differs(value, Tag::Ref);
+            self.b.ins().brif(differs, other, &[], reference, &[]);
+            self.enter_block(reference);
+            self.define_wait(exits.wait, value);
+            let unbound = self.edge(exits.unbound, &[]);
+            self.b.ins().jump(unbound, &[]);
+            self.enter_block(other);
+        }
+        let none = self.has_tag_of(value, 1 << Tag::Ref as u64 | 1 << Tag::Header as u64);
         self.define_as(dst, value, Kind::Value);
         let yes = self.edge(exits.yes, &[]);
-        self.b.ins().jump(yes, &[]);
+        self.b.ins().brif(none, no, &[], yes, &[]);
     }
 
     /// The result on the hot path (which it may leave for `slow`); `None` if the helper does it always.
@@ -451,17 +428,11 @@ impl Lower<'_, '_> {
 
     pub(crate) fn compare(&mut self, cond: Cond, a: Operand, b: Operand, exits: Exits) {
         self.flush();
-        let integers = self.integers(a, b, Some(exits));
-        let code = match cond {
-            Cond::Lt => IntCC::SignedLessThan,
-            Cond::Le => IntCC::SignedLessThanOrEqual,
-            Cond::Gt => IntCC::SignedGreaterThan,
-            Cond::Ge => IntCC::SignedGreaterThanOrEqual,
-            Cond::Eq => IntCC::Equal,
-            Cond::Ne => IntCC::NotEqual,
-        };
-        let holds = self.b.ins().icmp(code, integers.a, integers.b);
-        if let (Some(Kind::Int(in_a)), Some(Kind::Int(in_b))) = (self.kind(a), self.kind(b)) {
+        let slow = self.cold_block();
+        let integers = self.integers(a, b, slow);
+        if let (Some(Kind::Int(in_a)), Some(Kind::Int(in_b)), Some(integers)) =
+            (self.kind(a), self.kind(b), &integers)
+        {
             let facts = |ranges: (Range, Range)| {
                 let facts = [(a, ranges.0), (b, ranges.1)].into_iter();
                 let facts = facts.filter_map(|(operand, range)| match operand {
@@ -472,20 +443,36 @@ impl Lower<'_, '_> {
             };
             let yes = self.edge(exits.yes, &facts(Range::where_holds(cond, in_a, in_b)));
             let no = self.edge(exits.no, &facts(Range::where_not(cond, in_a, in_b)));
+            let holds = self.b.ins().icmp(signed(cond), integers.a, integers.b);
             self.b.ins().brif(holds, yes, &[], no, &[]);
             return;
         }
         let (yes, no) = (self.edge(exits.yes, &[]), self.edge(exits.no, &[]));
-        self.b.ins().brif(holds, yes, &[], no, &[]);
-        self.enter_block(integers.slow);
+        match integers {
+            Some(integers) => {
+                let holds = self.b.ins().icmp(signed(cond), integers.a, integers.b);
+                self.b.ins().brif(holds, yes, &[], no, &[]);
+            }
+            None => {
+                self.b.ins().jump(slow, &[]);
+            }
+        }
+        self.enter_block(slow);
         let [a, b] = self.slow_operands(a, b);
         let number = self.b.ins().iconst(I64, cond as i64);
         let answer = self.call_helper(Helper::Compare, &[number, a, b]).expect("comparison answers");
-        let other = self.cold_block();
-        let succeeds = self.is_word(answer, answer::YES);
-        self.b.ins().brif(succeeds, yes, &[], other, &[]);
-        self.enter_block(other);
-        self.no_or_wait(answer, answer::NO, exits);
+        self.choose_exit(answer, exits);
+    }
+}
+
+fn signed(cond: Cond) -> IntCC {
+    match cond {
+        Cond::Lt => IntCC::SignedLessThan,
+        Cond::Le => IntCC::SignedLessThanOrEqual,
+        Cond::Gt => IntCC::SignedGreaterThan,
+        Cond::Ge => IntCC::SignedGreaterThanOrEqual,
+        Cond::Eq => IntCC::Equal,
+        Cond::Ne => IntCC::NotEqual,
     }
 }
 

@@ -202,7 +202,7 @@ impl Lower<'_, '_> {
                 Some(Held::Int(word)) => word,
                 // Of a float it is that itself, most often; rare, and the helper's.
                 Some(Held::Float(_)) => self.never(slow),
-                None => self.integers_or(inputs[0], Operand::Int(0), None, slow).a,
+                None => self.integer(inputs[0], slow),
             };
             let number = self.b.ins().sshr_imm_u(word, i64::from(TAG_BITS));
             return Held::Float(self.b.ins().fcvt_from_sint(F64, number));
@@ -258,7 +258,7 @@ impl Lower<'_, '_> {
         }
     }
     /// Goes to `slow`, always; answers a word for the code behind, which is never reached.
-    fn never(&mut self, slow: Block) -> Value {
+    pub(crate) fn never(&mut self, slow: Block) -> Value {
         self.b.ins().jump(slow, &[]);
         let never = self.cold_block();
         self.enter_block(never);

@@ -7,7 +7,7 @@ use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
 use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES, answer};
-use term::word::{IMMEDIATE_TAGS, TAG_MASK, Tag};
+use term::word::{IMMEDIATE_TAGS, Tag};
 
 /// Where a guard goes on.
 #[derive(Clone, Copy)]
@@ -201,10 +201,7 @@ impl Lower<'_, '_> {
             let equal = self.b.ins().icmp(IntCC::Equal, a, b);
             self.b.ins().brif(equal, same, &[], different, &[]);
             self.enter_block(same);
-            let immediate = self.b.ins().iconst(I64, IMMEDIATE_TAGS as i64);
-            let tag = self.b.ins().band_imm_s(a, TAG_MASK as i64);
-            let immediate = self.b.ins().ushr(immediate, tag);
-            let immediate = self.b.ins().band_imm_s(immediate, 1);
+            let immediate = self.has_tag_of(a, IMMEDIATE_TAGS);
             self.b.ins().brif(immediate, yes, &[], other, &[]);
             self.enter_block(different);
             let either = self.b.ins().bor(a, b);
@@ -214,12 +211,7 @@ impl Lower<'_, '_> {
         }
         self.store_state();
         let answer = self.call_helper(Helper::Equal, &[a, b]).expect("guards answer");
-        let other = self.b.create_block();
-        let succeeds = self.is_word(answer, answer::YES);
-        let yes = self.edge(exits.yes, &[]);
-        self.b.ins().brif(succeeds, yes, &[], other, &[]);
-        self.enter_block(other);
-        self.no_or_wait(answer, answer::NO, exits);
+        self.choose_exit(answer, exits);
     }
 
     /// The helper on a cold path, whatever the guard is. The offsets are flushed.
@@ -248,14 +240,34 @@ impl Lower<'_, '_> {
         let target = self.edge(exits.yes, &[]);
         self.b.ins().jump(target, &[]);
         self.enter_block(other);
-        self.no_or_wait(answer, answer::NO, exits);
+        self.no_or_wait(answer, exits);
     }
 
-    /// Ends the block: to `no` if the answer is that word, else to `unbound` with the answer as the variable.
-    pub(crate) fn no_or_wait(&mut self, answer: Value, no: term::Word, exits: Exits) {
-        let fails = self.is_word(answer, no);
+    /// Ends the block by the answer of a guard without outputs.
+    pub(crate) fn choose_exit(&mut self, answer: Value, exits: Exits) {
+        let succeeds = self.is_word(answer, answer::YES);
+        let yes = self.edge(exits.yes, &[]);
+        if exits.no == exits.unbound {
+            let no = self.edge(exits.no, &[]);
+            self.b.ins().brif(succeeds, yes, &[], no, &[]);
+            return;
+        }
+        let other = self.next_block();
+        self.b.ins().brif(succeeds, yes, &[], other, &[]);
+        self.enter_block(other);
+        self.no_or_wait(answer, exits);
+    }
+
+    /// Ends the block: to `no` if that is the answer, else to `unbound` with the answer as the variable.
+    fn no_or_wait(&mut self, answer: Value, exits: Exits) {
+        let no = self.edge(exits.no, &[]);
+        if exits.no == exits.unbound {
+            self.b.ins().jump(no, &[]);
+            return;
+        }
+        let fails = self.is_word(answer, answer::NO);
         let wait = self.cold_block();
-        let (no, unbound) = (self.edge(exits.no, &[]), self.edge(exits.unbound, &[]));
+        let unbound = self.edge(exits.unbound, &[]);
         self.b.ins().brif(fails, no, &[], wait, &[]);
         self.enter_block(wait);
         self.define_wait(exits.wait, answer);

@@ -176,7 +176,7 @@ impl Lower<'_, '_> {
                 if outputs == 3 { vec![name, arity, structure] } else { vec![name, arity] }
             }
             Intrinsic::Argument => {
-                let position = self.integers_or(inputs[0], Operand::Int(0), None, slow).a;
+                let position = self.integer(inputs[0], slow);
                 let (structure, header) = self.structure_and_header(inputs[1], slow);
                 let arity = self.arity(header);
                 let before = self.b.ins().iadd_imm_s(position, -(Word::small(1).0 as i64));
@@ -214,7 +214,13 @@ impl Lower<'_, '_> {
         (structure, self.load(structure, -(Tag::Struct as i64)))
     }
     /// The register as a word with this tag; references are followed, all else goes to `slow`.
-    fn tagged(&mut self, reg: Reg, tag: Tag, slow: Block) -> Value {
+    pub(crate) fn tagged(&mut self, reg: Reg, tag: Tag, slow: Block) -> Value {
+        if self.kind(Operand::Reg(reg)).is_some() {
+            let word = self.read_raw(reg);
+            let differs = self.tag_differs(word, tag);
+            self.unless(differs, slow);
+            return word;
+        }
         let (start, follow, go) = (self.b.create_block(), self.cold_block(), self.b.create_block());
         self.b.ins().jump(start, &[]);
         self.b.switch_to_block(start);
@@ -222,7 +228,7 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(word, tag);
         self.b.ins().brif(differs, follow, &[], go, &[]);
         self.enter_block(follow);
-        self.follow_references(&[reg], start, slow, None);
+        self.follow_reference(reg, start, slow);
         self.b.seal_block(start);
         self.enter_block(go);
         word
@@ -266,8 +272,7 @@ impl Lower<'_, '_> {
     /// Inputs object and index, tested.
     fn element(&mut self, inputs: &[Operand], class: ClassId, slow: Block) -> Element {
         let object = self.handle(inputs[0], class, slow);
-        let integers = self.integers_or(inputs[1], Operand::Int(0), None, slow);
-        let index = integers.a;
+        let index = self.integer(inputs[1], slow);
         let version = self.newest(object, slow);
         let length = self.load(object, at(HANDLE_VALUE));
         let store = self.load(object, at(HANDLE_STORE));
@@ -343,7 +348,7 @@ impl Lower<'_, '_> {
 
     /// The operand as a tagged character code; all else goes to `slow`.
     fn character(&mut self, operand: Operand, slow: Block) -> Value {
-        let code = self.integers_or(operand, Operand::Int(0), None, slow).a;
+        let code = self.integer(operand, slow);
         let large = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, code, Word::small(255).0 as i64);
         self.unless(large, slow);
         code

@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::offset_of;
 use term::abi::{Builtin, PredicateId, WorkerAbi};
 use term::constant::Constant;
-use term::word::{Tag, Word};
+use term::word::{TAG_MASK, Tag, Word};
 
 /// What code generation knows of the world outside a component.
 pub(crate) struct Environment<'a> {
@@ -461,6 +461,14 @@ impl Lower<'_, '_> {
         let shifted = self.offset(word, -(tag as i64));
         let low = self.b.ins().ireduce(ir::types::I32, shifted);
         self.b.ins().band_imm_s(low, 7)
+    }
+
+    /// 1 if the word's tag is one of `tags` (a bit for each), else 0.
+    pub(crate) fn has_tag_of(&mut self, word: Value, tags: u64) -> Value {
+        let tags = self.b.ins().iconst(I64, tags as i64);
+        let tag = self.b.ins().band_imm_s(word, TAG_MASK as i64);
+        let bit = self.b.ins().ushr(tags, tag);
+        self.b.ins().band_imm_s(bit, 1)
     }
 
     // ---- calls ---------------------------------------------------------------------------------

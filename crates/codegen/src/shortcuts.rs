@@ -1,9 +1,9 @@
 //! Hand-written beginnings of thunks: what a helper is not needed for. They stand once in an image, so that generated
 //! code has the usual case alone at each place, and one block for all others.
 
-use crate::stubs::{Assembler, CELL, operand};
+use crate::stubs::{ANSWER, Assembler, CELL, FIRST_OPERAND, operand};
 use std::mem::offset_of;
-use term::abi::{PRIVATE_BYTES, WorkerAbi};
+use term::abi::{IntOp, PRIVATE_BYTES, WorkerAbi};
 use term::layout::{GENERATOR, HOOK, SUSPENSION};
 use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
 
@@ -93,6 +93,54 @@ impl Assembler {
         self.put(&[0x48, 0x8b, 0x40, CELL]); // mov rax, [rax+CELL]
         self.jump_back(&[0xe9], again); // jmp
         [public, both_public]
+    }
+
+    /// Follows the references that the operands of arithmetic are (also in memory), and adds, subtracts or multiplies
+    /// if there are small integers behind them and the result is one; goes on where the helper is needed. `rax`, `rcx`
+    /// and `rdx` are saved (`thunk`).
+    pub(crate) fn compute_here(&mut self) {
+        let (first, second) = (operand(FIRST_OPERAND), operand(FIRST_OPERAND + 1));
+        self.put_field(&[0x48, 0x8b, 0x87], first); // mov rax, [rdi+a]
+        self.follow_rax();
+        self.put_field(&[0x48, 0x89, 0x87], first); // mov [rdi+a], rax
+        self.put(&[0x48, 0x89, 0xc1]); // mov rcx, rax
+        self.put_field(&[0x48, 0x8b, 0x87], second); // mov rax, [rdi+b]
+        self.follow_rax();
+        self.put_field(&[0x48, 0x89, 0x87], second); // mov [rdi+b], rax
+        self.put(&[0x48, 0x91]); // xchg rax, rcx
+        self.put(&[0x89, 0xc2, 0x09, 0xca, 0xf6, 0xc2, 7]); // mov edx, eax; or edx, ecx; test dl, 7
+        let mut helper = vec![self.jump_ahead(&[0x0f, 0x85])]; // jnz
+        self.put_field(&[0x8b, 0x97], operand(0)); // mov edx, [rdi+operation]
+        let operations = [
+            (IntOp::Add, &[0x48, 0x01, 0xc8][..]), // add rax, rcx
+            (IntOp::Sub, &[0x48, 0x29, 0xc8]),     // sub rax, rcx
+            (IntOp::Mul, &[0x48, 0xc1, 0xf8, TAG_BITS as u8, 0x48, 0x0f, 0xaf, 0xc1]), // sar rax, TAG_BITS; imul rax, rcx
+        ];
+        for (op, code) in operations {
+            self.put(&[0x83, 0xfa, op as u8]); // cmp edx, op
+            let other = self.jump_ahead(&[0x0f, 0x85]); // jne
+            self.put(code);
+            helper.push(self.jump_ahead(&[0x0f, 0x80])); // jo
+            self.put_field(&[0x48, 0x89, 0x87], ANSWER); // mov [rdi+answer], rax
+            self.put(&[0x5a, 0x59, 0x58, 0xc3]); // pop rdx rcx rax; ret
+            self.land(other);
+        }
+        helper.into_iter().for_each(|jump| self.land(jump));
+    }
+
+    /// Follows the REF in `rax`, if it is one, up to a value or an unbound variable.
+    fn follow_rax(&mut self) {
+        let again = self.place();
+        let reference = self.reference_in_rax();
+        let value = self.jump_ahead(&[0xe9]); // jmp
+        self.land(reference);
+        let bound = self.bound_in_rax();
+        let unbound = self.jump_ahead(&[0xe9]); // jmp
+        self.land(bound);
+        self.put(&[0x48, 0x8b, 0x40, CELL]); // mov rax, [rax+CELL]
+        self.jump_back(&[0xe9], again); // jmp
+        self.land(value);
+        self.land(unbound);
     }
 
     /// A jump that is taken if the register holds a REF.

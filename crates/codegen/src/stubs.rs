@@ -32,6 +32,8 @@ const HELPERS: usize = offset_of!(WorkerAbi, helpers);
 pub(crate) const fn operand(index: usize) -> usize {
     offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1 - index)
 }
+/// Of arithmetic the number of the first operand of the two: before it comes the operation's.
+pub(crate) const FIRST_OPERAND: usize = 1;
 /// Where a thunk leaves a helper's answer.
 pub(crate) const ANSWER: usize = operand(0);
 /// Where a settling routine takes the arguments that may lead to slots: a bit for each, the lowest for the first.
@@ -234,8 +236,10 @@ impl Assembler {
             return start;
         }
         self.put(&[0x50, 0x51, 0x52]); // push rax rcx rdx
-        if helper == Helper::Unify {
-            self.unify_here();
+        match helper {
+            Helper::Unify => self.unify_here(),
+            Helper::Arith => self.compute_here(),
+            _ => {}
         }
         self.put(&[0x56, 0x57]); // push rsi rdi
         self.put(&[0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53]); // push r8 r9 r10 r11

@@ -1,5 +1,6 @@
 //! Generated code, run on a worker without a runtime.
 
+mod arithmetic;
 mod attend;
 mod calls;
 mod intrinsics;
