@@ -1,10 +1,10 @@
 //! Copying: what takes the place of a live word (F1, F2, F6).
 
-use super::{BUSY, Collector, forwarding, forwarding_cell, forwards_all, target};
+use super::{BUSY, Collector, NURSERY_AT, forwarding, forwarding_cell, forwards_all, target};
 use crate::goals::suspend::{HOOK_HEADER, RESUMED};
 use crate::memory::ranges::{Range, compare_exchange, copy, read, write};
 use crate::memory::spaces::mark_large;
-use crate::memory::tuning::{BLACK_BYTES_MIN, NURSERY_RANGE, SHARED_WORDS, SLICE_WORDS, SURVIVOR_RANGE};
+use crate::memory::tuning::{BLACK_BYTES_MIN, LANE_BYTES, SHARED_WORDS, SLICE_WORDS, SURVIVOR_RANGE};
 use term::Word;
 use term::layout::{self, HANDLE_SIZE, HOOK_SUSPENSION, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
 use term::word::{self, TAG_MASK, Tag, UNBOUND};
@@ -75,12 +75,13 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn room(&mut self, from: usize, words: usize) -> usize {
         self.room_unless_old(from, words, self.young_from)
     }
-    /// The same; it stays young from that quarter of a lane on.
+    /// The same; it stays young from that place in a lane on.
     #[inline(always)]
     fn room_unless_old(&mut self, from: usize, words: usize, young_from: usize) -> usize {
         debug_assert!(self.in_from(from));
         // A minor collection evacuates nothing but lanes.
-        if (!MAJOR || self.is_young(from)) && self.young_offset(from) / NURSERY_RANGE % 4 >= young_from {
+        let place = self.young_offset(from) % LANE_BYTES;
+        if place >= young_from && (!MAJOR || self.is_young(from)) {
             let address = self.survivor_top;
             if address + 8 * words <= self.survivor_end {
                 self.survivor_top = address + 8 * words;
@@ -88,6 +89,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
         }
         self.old_words += words;
+        self.again += if place < NURSERY_AT { words } else { 0 };
         if self.old.start + 8 * words > self.old.end {
             self.next_block(8 * words);
         }
@@ -249,6 +251,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         } else {
             self.old.start = last + 16;
             self.old_words += (last - first) / 8;
+            let again = self.young_offset(source.start) % LANE_BYTES < NURSERY_AT;
+            self.again += if again { (last - first) / 8 } else { 0 };
             &mut self.old_scan
         };
         // F3: all but the last lead to the next one only, and so need no scan.
@@ -282,9 +286,16 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         let address = cdr.address();
         if self.is_young(address) {
-            let start = address - self.young_offset(address) % SURVIVOR_RANGE;
+            let place = self.young_offset(address) % LANE_BYTES;
+            let (start, stays) = (address - place % SURVIVOR_RANGE, place >= self.young_from);
+            let border = address - place + self.young_from;
             let part = Range { start, end: start + SURVIVOR_RANGE };
-            return Some((part, self.young_offset(address) / NURSERY_RANGE % 4 >= self.young_from));
+            let part = if stays {
+                Range { start: part.start.max(border), ..part }
+            } else {
+                Range { end: part.end.min(border), ..part }
+            };
+            return Some((part, stays));
         }
         Some((self.common.from_blocks.block(address), false))
     }
@@ -333,7 +344,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         } else {
             let words = word::header_size(header);
             // An old version of a vector leads to all newer ones: if it became old and was garbage, they would live.
-            let young_from = if is_handle(header) { self.young_from.min(2) } else { self.young_from };
+            let young_from =
+                if is_handle(header) { self.young_from.min(NURSERY_AT) } else { self.young_from };
             let to = self.room_unless_old(from, 1 + words, young_from);
             copy(from + 8, to + 8, words);
             to

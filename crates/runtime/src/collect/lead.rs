@@ -2,7 +2,7 @@
 //! The rules are in `state`.
 
 use crate::collect::room::InUse;
-use crate::collect::state::{Plan, sharers};
+use crate::collect::state::{Plan, older, sharers};
 use crate::collect::{Collection, Part};
 use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::lock;
@@ -32,7 +32,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         major |= std::mem::take(&mut policy.major_wanted) && spaces.old_bytes() < MAJOR_MIN;
         (policy.nursery, (policy.copied, policy.took))
     };
-    let (mut kept, mut survivors, mut reused) = (0, 0, 0);
+    let (mut kept, mut survivors, mut reused, mut least) = (0, 0, 0, 0);
     crew.each(|worker| {
         let bytes = worker.nursery_used();
         worker.statistics.words_allocated += bytes as u64 / 8;
@@ -40,7 +40,10 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         reused += worker.abi.reused as usize;
         kept += worker.kept_words();
         survivors += worker.heap.survivor_words();
-        busy += usize::from(bytes >= nursery / IDLE_NURSERY_PART);
+        if bytes >= nursery / IDLE_NURSERY_PART {
+            busy += 1;
+            least = if busy == 1 { bytes } else { bytes.min(least) };
+        }
         major |= worker.wanted.begin_collection();
     });
     let in_use = crew.with(me, |worker| worker.heap_bytes());
@@ -54,7 +57,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let checked = crew.with(me, |worker| worker.options.check_heap);
     let ages = lock(&shared.policy).ageing.next(major, little, checked);
     let before = (old_words(shared), in_use);
-    let plan = Plan { major, ages, nursery_bytes: nursery };
+    let older = if major { 0 } else { older(nursery, least, checked) };
+    let plan = Plan { major, ages, nursery_bytes: nursery, older };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
         Some(sharers) if crew.len() > 1 && !(major && crew.with(0, |worker| worker.abroad.has_order())) => {
@@ -102,8 +106,8 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
             };
             let most = share(policy.most.max(spaces.old_bytes() / 2));
             let largest = share(NURSERIES_PAYING_MAX).max(most);
-            let old_words = parts.iter().map(|part| part.old_words).sum();
-            policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, old_words));
+            let again = parts.iter().map(|part| part.again).sum();
+            policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, again));
             // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old
             // lives. One worker gains by larger ones.
             let grown_for = if crew.len() > 1 { work } else { used };
@@ -296,6 +300,35 @@ mod tests {
         assert!(old(&mut builder) > EARLY_MAJOR_MIN, "minor collections keep it");
         lock(&builder.node.worker().shared.policy).allocated = EARLY_MAJOR_WORK * EARLY_MAJOR_MAX;
         assert!(old(&mut builder) < EARLY_MAJOR_MIN / 2);
+    }
+
+    #[test]
+    fn what_lives_is_old_at_once_if_half_a_nursery_was_filled_behind_it() {
+        let mut builder = Builder::with(1, None);
+        let worker = builder.node.worker();
+        worker.options.check_heap = false;
+        let mut lists = Vec::new();
+        let mut collected = |builder: &mut Builder, conses: usize| {
+            let worker = builder.node.worker();
+            let list = worker.list(&vec![Word::NIL; conses], Word::NIL);
+            lists.push(worker.root(list));
+            builder.node.collect(0);
+            let worker = builder.node.worker();
+            (old_words(&worker.shared), worker.heap.survivor_words())
+        };
+        // Nothing is old while little is young.
+        let conses = NURSERY_MIN / 16;
+        assert_eq!(collected(&mut builder, conses / 10), (0, conses / 10 * 2));
+        let (old, young) = collected(&mut builder, conses / 4 * 3);
+        let (first, late) = (old - conses / 10 * 2, conses / 4 * 2);
+        assert!(
+            first >= late - conses / 20 && first <= late + conses / 20,
+            "{first} of {conses} conses' words"
+        );
+        assert_eq!(first + young, conses / 4 * 6);
+        // With less than half of it filled, nothing is.
+        let (older, younger) = collected(&mut builder, conses / 4);
+        assert_eq!((older, younger), (old + young, conses / 4 * 2));
     }
 
     /// What is made in each round is kept for this number of rounds: words made, and copied by minor collections.

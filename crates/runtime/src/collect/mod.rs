@@ -60,7 +60,7 @@ use crate::goals::state::Registry;
 use crate::memory::classes::TaggedWords;
 use crate::memory::ranges::{LARGE_PAGE, Range, read};
 use crate::memory::spaces::{Blocks, Spaces};
-use crate::memory::tuning::{LARGE_WORDS, SURVIVOR_RANGE, SURVIVORS_KEPT_BYTES, YOUNG_CELL_PART};
+use crate::memory::tuning::{LANE_BYTES, LARGE_WORDS, SURVIVOR_RANGE, SURVIVORS_KEPT_BYTES, YOUNG_CELL_PART};
 use crate::reports::statistics::Share;
 use crate::worker::all::Crew;
 use crate::worker::program::Predicates;
@@ -71,6 +71,9 @@ use std::time::{Duration, Instant};
 use term::Word;
 use term::layout::SUSPENSION_PREDICATE;
 use term::word::{Tag, UNBOUND};
+
+/// Where in a lane its nursery begins.
+const NURSERY_AT: usize = 2 * SURVIVOR_RANGE;
 
 /// In a forwarding word: it forwards this cell alone, not the cons that begins here (F1).
 const CELL: u64 = 1 << 62;
@@ -107,6 +110,8 @@ pub(crate) struct Collection {
     to_area: usize,
     from_blocks: Blocks,
     variables_to_keep: usize,
+    /// Bytes at the beginning of each nursery that become old as survivors do.
+    older: usize,
     predicates: Arc<Predicates>,
     /// What each worker had left of its block of old space.
     old_blocks: Vec<Range>,
@@ -125,8 +130,8 @@ pub(crate) struct Part {
     /// Words that it copied, and (if several took part) grey words that it scanned.
     pub(crate) words: usize,
     pub(crate) scanned: usize,
-    /// Words that it copied to old space.
-    pub(crate) old_words: usize,
+    /// Words that it copied from survivor areas to old space.
+    pub(crate) again: usize,
     /// The records that it has seen and that still wait, and whose they are.
     records: Vec<(usize, Registry)>,
     survivor_top: usize,
@@ -144,7 +149,7 @@ impl Part {
 impl Collection {
     /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so
     /// large.
-    pub(crate) fn new(crew: &Crew, Plan { major, ages, nursery_bytes }: Plan, shared: bool) -> Self {
+    pub(crate) fn new(crew: &Crew, Plan { major, ages, nursery_bytes, older }: Plan, shared: bool) -> Self {
         let mut old_blocks = Vec::new();
         crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
         crew.with(0, |worker| {
@@ -157,6 +162,7 @@ impl Collection {
                 to_area: 1 - spaces.area(),
                 from_blocks: if major { spaces.old.used_blocks() } else { Blocks::default() },
                 variables_to_keep: nursery_bytes / 8 / YOUNG_CELL_PART,
+                older,
                 predicates: worker.predicates.clone(),
                 old_blocks,
                 taken: (0..crew.len()).map(|_| AtomicBool::new(false)).collect(),
@@ -249,7 +255,7 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     survivor_top: usize,
     survivor_end: usize,
     variables_to_keep: usize,
-    /// The first quarter of a lane of which what survives stays young: 2 is the nursery, 0 is all of it, 4 is nothing.
+    /// What survives stays young from this place in a lane on.
     young_from: usize,
     /// What is left of the block of old space that is copied to, and its first grey word.
     old: Range,
@@ -257,8 +263,9 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     /// Further grey ranges.
     grey: Vec<Range>,
     remembered: Vec<usize>,
-    /// Words copied to old space, and to survivor areas.
+    /// Words copied to old space, and those of them that came from survivor areas.
     old_words: usize,
+    again: usize,
     survivor_base: usize,
     scanned: usize,
     /// Records of the workers whose roots it took, and those of any worker that it has seen and that still wait.
@@ -284,8 +291,8 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             survivor_end: survivor_base + SURVIVOR_RANGE,
             variables_to_keep: common.variables_to_keep,
             young_from: match common.ages {
-                Ages::First => 4,
-                Ages::Second => 2,
+                Ages::First => LANE_BYTES,
+                Ages::Second => NURSERY_AT + common.older,
                 Ages::Never => 0,
             },
             old_scan: old.start,
@@ -293,6 +300,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             grey: Vec::new(),
             remembered: Vec::new(),
             old_words: 0,
+            again: 0,
             survivor_base,
             scanned: 0,
             records: Vec::new(),
@@ -317,7 +325,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             collector: me,
             words,
             scanned: self.scanned,
-            old_words: self.old_words,
+            again: self.again,
             records,
             survivor_top: self.survivor_top,
             old: self.old,

@@ -77,7 +77,7 @@ fn collected(build: impl FnOnce(&mut Builder)) -> [[(usize, usize); 2]; 2] {
 fn collect(builder: &mut Builder, major: bool) -> Vec<Part> {
     let shared = builder.node.shared();
     let crew = shared.crew();
-    let plan = Plan { major, ages: crate::collect::Ages::Second, nursery_bytes: NURSERY_MIN };
+    let plan = Plan { major, ages: crate::collect::Ages::Second, nursery_bytes: NURSERY_MIN, older: 0 };
     let collection = Collection::new(crew, plan, true);
     collection.pool.step.begin(2);
     std::thread::scope(|scope| {

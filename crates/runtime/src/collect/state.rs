@@ -6,7 +6,7 @@
 //! | it doubles | while much of it survives: a larger one gives objects more time to die |
 //! | it halves | when little has survived for long |
 //! | nurseries together | twice what one worker would have, or half of what is live |
-//! | what survives twice | goes to old space, unless little is young |
+//! | what survives twice, or with half a nursery filled behind it | goes to old space, unless little is young |
 //! | nearly all of it survives again | survivors go to old space at once ([`Ageing`]) |
 //! | much of it has died by then | nurseries go on growing ([`Ageing`]) |
 //! | a major collection | when old and large objects have doubled, or tripled if the last one found nearly all alive |
@@ -20,7 +20,7 @@ use crate::coordination::team::Sharers;
 use crate::memory::tuning::{
     AGAIN_PERCENT, AT_ONCE_COLLECTIONS, EARLY_MAJOR_MAX, EARLY_MAJOR_MIN, EARLY_MAJOR_WORK, GROW_PERCENT,
     LASTING_PERCENT, NURSERY_MAX, NURSERY_MIN, SHARED_FROM_WORDS, SHARED_FROM_WORDS_IN_TURNS, SHRINK_AFTER,
-    SHRINK_PERCENT, WOKEN_FROM_TIME,
+    SHRINK_PERCENT, WOKEN_FROM_TIME, YOUNGER_PERCENT,
 };
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use std::time::Duration;
 pub(crate) enum Ages {
     /// Its first one.
     First,
-    /// Its second one.
+    /// Its second one, or the first if it is old for a nursery ([`older`]).
     Second,
     /// Not after this one.
     Never,
@@ -43,6 +43,16 @@ pub(crate) struct Plan {
     pub(crate) ages: Ages,
     /// A nursery is so large.
     pub(crate) nursery_bytes: usize,
+    /// Bytes at the beginning of each nursery: what survives there goes to old space where what survives twice does.
+    pub(crate) older: usize,
+}
+
+/// Bytes at the beginning of a nursery of `nursery` bytes, of which `used` are filled, that have had time to die: what
+/// survives there is not copied to a survivor area first. So what stays is copied once, mostly, and what is made
+/// shortly before a collection still gets its time. When the heap is checked, small nurseries have such a part, too.
+pub(super) fn older(nursery: usize, used: usize, checked: bool) -> usize {
+    let younger = if checked { used.min(nursery) } else { nursery } / 100 * YOUNGER_PERCENT;
+    used.saturating_sub(younger) & !7
 }
 
 /// When what survives goes to old space. Where a large structure is made, nearly all survives: there it goes at once,
@@ -79,14 +89,21 @@ impl Ageing {
         self.last
     }
     /// After a minor collection. Words before it: `used` of nurseries, `survivors` of what had survived. Words after
-    /// it: `copied`, of which `old` went to old space. `full`: nurseries have no more room to grow.
-    pub(super) fn seen(&mut self, full: bool, used: usize, survivors: usize, (copied, old): (usize, usize)) {
+    /// it: `copied`, and `again`, those of survivors that went to old space. `full`: nurseries have no more room to
+    /// grow.
+    pub(super) fn seen(
+        &mut self,
+        full: bool,
+        used: usize,
+        survivors: usize,
+        (copied, again): (usize, usize),
+    ) {
         let much = |words: usize| words * 100 >= used * GROW_PERCENT;
         match self.last {
             Ages::First if much(copied) => self.at_once = self.at_once.saturating_sub(1),
             Ages::First => self.at_once = 0,
             Ages::Second if full && much(survivors) => {
-                self.dies_later = old * 100 < survivors * AGAIN_PERCENT;
+                self.dies_later = again * 100 < survivors * AGAIN_PERCENT;
                 self.at_once = if self.lasting && !self.dies_later { AT_ONCE_COLLECTIONS } else { 0 };
             }
             _ => {}

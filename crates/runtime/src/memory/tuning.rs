@@ -87,6 +87,10 @@ pub(crate) const IDLE_NURSERY_PART: usize = 8;
 /// what was allocated: to copy it each time costs nothing, and a stream of which one cons is old keeps all later ones
 /// alive until a major collection.
 pub(crate) const STAYS_YOUNG_PART: usize = 32;
+/// Percent of a nursery, those that are filled last, of which what survives stays young where what survives twice
+/// becomes old. With all of it, what stays is copied twice, and survivor areas take more memory (`benches/primes.kl1`,
+/// `benches/life.kl1`); with less, what would soon die becomes old (`benches/kl1cmp.kl1`).
+pub(crate) const YOUNGER_PERCENT: usize = 50;
 /// Unbound cells of which a collection lets one for this number of words of a nursery stay young: they are bound
 /// soon, and then nobody has to remember them.
 pub(crate) const YOUNG_CELL_PART: usize = 32;
