@@ -12,7 +12,10 @@ use term::Word;
 use term::abi::PredicateId;
 
 pub(crate) fn node() -> Node {
-    let options = Options { heap_bytes_max: Some(256 << 20), ..Options::alone(1) };
+    node_with(1)
+}
+fn node_with(workers: usize) -> Node {
+    let options = Options { heap_bytes_max: Some(256 << 20), ..Options::alone(workers) };
     let mut node = Node::new(options, Arc::default(), natives()).expect("address space");
     let outside = super::io::events::Outside::of(node.worker());
     node.set_events(Box::new(outside));
@@ -139,6 +142,37 @@ fn builtins_that_were_resumed_are_reduced_at_once_and_what_they_resume_comes_nex
     assert!(worker.attend_to_resumed() && worker.abi.goals == goals && !worker.has_resumed());
     // What came by way of `inner` was sent before, and arrives before.
     assert!(text(&mut node, out).starts_with("[1,2|"));
+}
+
+#[test]
+fn of_several_workers_each_reduces_builtins_at_once_too_and_puts_off_whom_they_resume() {
+    for (below, order) in [(false, [3, 2, 1]), (true, [2, 3, 1])] {
+        let mut node = node_with(2);
+        let worker = node.worker();
+        // The next one counts as compiled.
+        let reader = PredicateId(worker.system_goals.merge.0 + 1);
+        (worker.abi.first_compiled, worker.abi.more_wanted) = (reader.goal_word(), false);
+        if below {
+            worker.goals.go_the_other_way();
+        }
+        let [input, out, tail] = [(); 3].map(|()| worker.new_variable());
+        let merge = predicate(worker, "gcmerge:merge", 2);
+        worker.call_or_spawn(merge, &[input, out]);
+        let spawn = |worker: &mut Worker, number| {
+            let args = vec![Word::small(number); worker.predicates.arity(reader)];
+            worker.spawn(reader, &args);
+        };
+        spawn(worker, 3);
+        (worker.abi.pending[0], worker.abi.pending_count) = (out, 1);
+        worker.suspend_top();
+        spawn(worker, 1);
+        // A goal sends a message, and makes a goal.
+        let messages = worker.cons(Word::small(0), tail);
+        worker.unify(input, messages);
+        spawn(worker, 2);
+        assert!(worker.attend_to_resumed() && !worker.has_resumed());
+        assert_eq!(order.map(|_| worker.pop_goal()[0].as_int()), order);
+    }
 }
 
 // ---- random numbers --------------------------------------------------------------------------------

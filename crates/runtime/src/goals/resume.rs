@@ -60,15 +60,6 @@ impl Worker {
         }
         true
     }
-    /// The same if it is one goal, of the running priority, as it most often is; otherwise false.
-    #[inline(always)]
-    pub(crate) fn push_one_resumed(&mut self) -> bool {
-        let Some((record, goal)) = self.take_one_resumed() else { return false };
-        let arity = goal_arity(record);
-        self.push_words(goal, record + 8 * SUSPENSION_ARGS, arity);
-        self.spend(record, arity);
-        true
-    }
     /// The record of the goal that was resumed, and its goal word, if it is only one, of the running priority, and
     /// the stack has room for it.
     #[inline(always)]
@@ -114,18 +105,24 @@ impl Worker {
     /// The same where several goals were resumed.
     #[inline(never)]
     fn reduce_first_or_push(&mut self) -> bool {
+        if self.reduce_first() { false } else { self.push_resumed() }
+    }
+    /// Reduces the goal that the first binding resumed, if it is a builtin's, and only one, of the running priority,
+    /// and there are few others. What it resumes comes before these.
+    #[inline(always)]
+    pub(crate) fn reduce_first(&mut self) -> bool {
         let record = self.abi.resumed;
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
         let later = self.waiting.resumed_later.len();
-        if later > LATER_FEW || !self.is_builtin(record) || !self.is_first(record, goal) {
-            return self.push_resumed();
+        let reduces = later <= LATER_FEW && self.is_builtin(record) && self.is_first(record, goal);
+        if reduces {
+            self.take_first(record);
+            self.reduce_record(record, PredicateId::of_goal_word(goal));
+            if later != 0 {
+                self.resume_after_builtin(later);
+            }
         }
-        self.take_first(record);
-        self.reduce_record(record, PredicateId::of_goal_word(goal));
-        if later != 0 {
-            self.resume_after_builtin(later);
-        }
-        false
+        reduces
     }
     /// Whether a list's newest goal is a builtin's, and waited for one variable.
     #[inline(always)]

@@ -11,9 +11,9 @@
 //! - P6 A resumed goal of the running priority is put *below* what the goal has made that resumed it, above all that
 //!   was there before. It runs as soon as that goal is done or waits, and before anything older. Of several that one
 //!   reduction resumed, the oldest runs first.
-//! - P7 A goal for another priority than the running one takes no turn (P1). A builtin comes on top of the stack: it
-//!   does little, and a merger is to see what arrives in the order in which it does. A goal that it resumes goes
-//!   where the builtin would have gone.
+//! - P7 A goal for another priority than the running one takes no turn (P1). A builtin is reduced at once, or, if it is
+//!   one of several, comes on top of the stack: it does little, and a merger is to see what arrives in the order in
+//!   which it does. A goal that it resumes goes where the builtin would have gone.
 //! - P8 When [`TURN_BYTES`] were allocated since then, those that were put below the oldest goals come on top of the
 //!   stack. So of two goals that make and read an endless list, neither gets far ahead.
 //! - P9 Both ways are tried in turn. Goals go below if fewer are resumed there for what is allocated meanwhile, and
@@ -34,21 +34,41 @@ const MADE_MAX: usize = 16;
 const PLACES_MAX: usize = 64;
 
 impl Worker {
-    /// Goals were resumed, perhaps (H3): they run after what is being done. Answers true.
-    #[inline(always)]
-    pub(crate) fn put_resumed_off(&mut self) -> bool {
-        if !self.has_resumed() {
-            return true;
+    /// Goals were resumed, perhaps (H3): they run after what is being done.
+    pub(crate) fn put_resumed_off(&mut self) {
+        if self.has_resumed() {
+            if self.goes_below() {
+                self.put_below();
+            } else {
+                self.push_resumed();
+            }
         }
+    }
+    /// Goals were resumed. A builtin that would come on top of the stack is reduced at once: false, and there may be
+    /// more of them then. Other goals run after what is being done: true.
+    #[inline(never)]
+    pub(crate) fn reduce_or_put_off(&mut self) -> bool {
+        if !self.goes_below() {
+            return self.reduce_or_push_resumed();
+        }
+        // P7.
+        let level = self.abi.resumed_at;
+        let reduced = self.reduce_first();
+        if reduced {
+            self.abi.resumed_at = level;
+        } else {
+            self.put_below();
+        }
+        !reduced
+    }
+    /// P9: whether what was resumed goes below.
+    #[inline(always)]
+    fn goes_below(&mut self) -> bool {
         if self.abi.turn_left <= 0 {
             self.choose();
         }
         self.abi.turn_left -= 1;
-        if self.goals.turns.choice.below {
-            self.put_below()
-        } else {
-            self.push_one_resumed() || self.push_resumed()
-        }
+        self.goals.turns.choice.below
     }
     #[cold]
     fn choose(&mut self) {
@@ -57,16 +77,15 @@ impl Worker {
         self.abi.turn_left = self.goals.turns.choice.left.into();
         self.abi.limit_after = 0;
     }
-    /// P6. Answers true.
+    /// P6.
     #[inline(never)]
-    fn put_below(&mut self) -> bool {
+    fn put_below(&mut self) {
         let builtins = std::mem::replace(&mut self.goals.turns.builtins.start, usize::MAX);
         let level = self.abi.resumed_at;
         let level = self.level(if level >= builtins { self.goals.turns.builtins.end } else { level });
         if let Some((record, goal)) = self.take_one_resumed() {
             self.put_off(record, goal, level, level);
-            self.spend(record, goal_arity(record));
-            return true;
+            return self.spend(record, goal_arity(record));
         }
         let first = std::mem::take(&mut self.abi.resumed);
         self.put_list_off(first, level);
@@ -75,7 +94,6 @@ impl Worker {
                 self.put_list_off(list, level);
             }
         }
-        true
     }
     /// This address, if it is the end of one of the goals near the top of the stack, or else the top.
     #[inline(always)]

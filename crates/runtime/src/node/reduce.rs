@@ -416,11 +416,8 @@ impl Worker {
             self.abi.want_attention();
             return Some(false);
         }
-        if self.is_single() {
-            self.reduce_or_push_resumed().then_some(true)
-        } else {
-            Some(self.put_resumed_off())
-        }
+        let ready = if self.is_single() { self.reduce_or_push_resumed() } else { self.reduce_or_put_off() };
+        ready.then_some(true)
     }
     /// The goal on top of the stack has no code of its own. True if it was reduced, or resumed goals came on top: then
     /// the goal that is on top now is next. False: the scheduler is to look.
