@@ -185,7 +185,7 @@ fn prepare(
             .iter()
             .map(|clause| passive::passive(&mut context, clause, &mut table))
             .collect();
-        check::shadowed(predicate, &passive, diagnostics);
+        check::shadowed(predicate, &table, &passive, diagnostics);
         all.push(wanted.then_some(Prepared { table, passive }));
     }
     all

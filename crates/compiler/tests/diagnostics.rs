@@ -101,13 +101,41 @@ fn spellings_of_other_languages_are_explained() {
 }
 
 #[test]
+fn a_clause_that_fits_while_one_before_it_waits_is_found() {
+    check(
+        "p(_,[],V) :- V = none.\np(K,[K=X|_],V) :- V = X.\np(K,[_|L],V) :- p(K,L,V).\n\
+         q([stop|_]).\nq([_|S]) :- q(S).\n\
+         r([],_).\nr([a|_],X) :- X > 1 | true.\nr([a|_],_).",
+        expect![[r#"
+            3 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+            5 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+            8 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+        "#]],
+    );
+}
+
+/// Behind a separator, with tests of its own, or where the one before has nothing more to wait for.
+#[test]
+fn a_clause_that_fits_later_or_at_once_is_none_of_these() {
+    check(
+        "p([stop|_]).\notherwise.\np([_|S]) :- p(S).\n\
+         q(X,a) :- X > 1 | true.\nq(X,b) :- X =< 1 | true.\n\
+         r(X) :- integer(X), X > 1 | true.\nr(X) :- integer(X) | true.\n\
+         s([stop|_]).\nalternatively.\ns([_|S]) :- s(S).\n\
+         t([A|_],_) :- wait(A) | true.\nt(_,[B|_]) :- wait(B) | true.\n\
+         u({_,_}).\nu(V) :- vector(V) | true.",
+        expect![[""]],
+    );
+}
+
+#[test]
 fn clauses_that_are_never_chosen() {
     check(
         "p(a,_).\np(X,_) :- wait(X) | true.\np(a,_).\nq(_).\nq(a).\nr([],X) :- X = 1.\nr(_,X) :- X = 2.",
         expect![[r#"
             3 shadowed-clause: this clause is never chosen
             5 shadowed-clause: this clause is never chosen
-            7 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard]
+            7 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
         "#]],
     );
 }
