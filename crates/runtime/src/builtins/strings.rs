@@ -11,11 +11,20 @@ use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use std::cmp::Ordering;
 use term::Word;
-use term::layout::BIGINT;
+use term::layout::{BIGINT, STRING};
 
 const ELEMENT_BITS: Word = Word::small(8);
 
+#[inline(always)]
 fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+    match worker.newest_length(word, STRING) {
+        Some(length) => Ok(length),
+        None => other_length(worker, position, word),
+    }
+}
+#[cold]
+#[inline(never)]
+fn other_length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
     worker.settle(word);
     let word = known(word)?;
     worker.string_length(word).ok_or_else(|| wrong(worker, position, "a string", word))
@@ -88,10 +97,19 @@ fn new_string(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Out
     Outcome::Done
 }
 
+/// A string's length; `None` for anything else.
+#[inline(always)]
+fn guard_length(worker: &mut Worker, word: Word) -> Option<usize> {
+    let newest = worker.newest_length(word, STRING);
+    newest.or_else(|| {
+        worker.settle(word);
+        worker.string_length(word)
+    })
+}
+
 /// `string(S,N)` and `string(S,N,B)` in guards.
 fn guard_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    worker.settle(inputs[0]);
-    let Some(length) = worker.string_length(inputs[0]) else { return Outcome::No };
+    let Some(length) = guard_length(worker, inputs[0]) else { return Outcome::No };
     outputs[0] = Word::small(length as i64);
     if let Some(bits) = outputs.get_mut(1) {
         *bits = ELEMENT_BITS;
@@ -100,8 +118,7 @@ fn guard_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Out
 }
 
 fn guard_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    worker.settle(inputs[0]);
-    let (Some(length), Some(index)) = (worker.string_length(inputs[0]), worker.small(inputs[1])) else {
+    let (Some(length), Some(index)) = (guard_length(worker, inputs[0]), worker.small(inputs[1])) else {
         return Outcome::No;
     };
     match usize::try_from(index) {

@@ -5,12 +5,21 @@ use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use term::Word;
-use term::layout::BIGINT;
+use term::layout::{BIGINT, VECTOR};
 
 /// Largest number of elements: 2^32, far above any heap limit that fits a machine.
 pub(super) const LENGTH_MAX: i64 = 1 << 32;
 
+#[inline(always)]
 pub(super) fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+    match worker.newest_length(word, VECTOR) {
+        Some(length) => Ok(length),
+        None => other_length(worker, position, word),
+    }
+}
+#[cold]
+#[inline(never)]
+fn other_length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
     worker.settle(word);
     let word = known(word)?;
     worker.vector_length(word).ok_or_else(|| wrong(worker, position, "a vector", word))

@@ -46,12 +46,17 @@ impl Worker {
         }
     }
     /// Runs the builtin whose goal is on top of the stack.
+    #[inline(always)]
     fn run_native(&mut self, predicate: PredicateId) {
         let arity = self.predicates.arity(predicate);
         let base = self.abi.goals as usize - 8 * (arity + 1);
-        if self.reduce_plain(predicate, base, arity, |worker| worker.abi.goals = at(base)) {
-            return;
+        if !self.reduce_few(predicate, base, arity, |worker| worker.abi.goals = at(base)) {
+            self.run_other(predicate, base, arity);
         }
+    }
+    #[cold]
+    #[inline(never)]
+    fn run_other(&mut self, predicate: PredicateId, base: usize, arity: usize) {
         self.abi.goals = at(base);
         if arity <= FEW_ARGUMENTS {
             self.reduce_sized::<FEW_ARGUMENTS>(predicate, base, arity, |_| ())
@@ -75,50 +80,92 @@ impl Worker {
     fn reduce_its_goal(&mut self, record: usize, predicate: PredicateId) {
         let arity = goal_arity(record);
         let args = record + 8 * SUSPENSION_ARGS;
-        if self.reduce_plain(predicate, args, arity, |worker| worker.spend(record, arity)) {
-            return;
+        if !self.reduce_few(predicate, args, arity, |worker| worker.spend(record, arity)) {
+            self.reduce_other_record(record, predicate);
         }
+    }
+    #[cold]
+    #[inline(never)]
+    fn reduce_other_record(&mut self, record: usize, predicate: PredicateId) {
+        let arity = goal_arity(record);
+        let args = record + 8 * SUSPENSION_ARGS;
         if arity <= FEW_ARGUMENTS {
             self.reduce_sized::<FEW_ARGUMENTS>(predicate, args, arity, |worker| worker.spend(record, arity));
         } else {
-            self.reduce_large_record(record, predicate);
+            self.reduce_sized::<GOAL_ARITY_MAX>(predicate, args, arity, |worker| worker.spend(record, arity));
         }
     }
-    /// Reduces a goal of a builtin that has few arguments and no outputs, and that any worker reduces; false for
-    /// others. Its arguments are at this address; `taken` is called once they were read.
+    /// Reduces a goal as most of builtins are: see [`Worker::call_few`]; false for others. Its arguments are at this
+    /// address; `taken` is called once they were read.
     #[inline(always)]
-    fn reduce_plain(
+    fn reduce_few(
         &mut self,
         predicate: PredicateId,
         from: usize,
         arity: usize,
         taken: impl FnOnce(&mut Worker),
     ) -> bool {
-        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
-        let (run, shape) = (code.run, code.shape);
-        if arity > FEW_ARGUMENTS || shape.outputs != 0 || code.seat != Seat::Any {
+        if arity > FEW_ARGUMENTS || !self.is_plain(predicate) {
             return false;
         }
         let mut args = [Word(0); FEW_ARGUMENTS];
-        for (i, arg) in args[..arity].iter_mut().enumerate() {
+        for (i, arg) in args.iter_mut().enumerate() {
+            if i == arity {
+                break;
+            }
             *arg = read(from + 8 * i);
         }
         taken(self);
-        let missing = missing(&mut args, shape.awaited);
-        let args = &args[..arity];
-        let outcome = missing.map_or_else(|| run(self, args, &mut []), Outcome::Wait);
-        if !matches!(outcome, Outcome::Done) {
-            let waits = self.end_call(outcome, predicate, args, Position::NONE);
-            self.wait_for(waits, predicate, args);
-        }
+        let waits = self.call_plain(predicate, &mut args, arity, Position::NONE);
+        self.wait_for(waits, predicate, &args[..arity]);
         true
     }
-    #[cold]
-    #[inline(never)]
-    fn reduce_large_record(&mut self, record: usize, predicate: PredicateId) {
-        let arity = goal_arity(record);
-        let args = record + 8 * SUSPENSION_ARGS;
-        self.reduce_sized::<GOAL_ARITY_MAX>(predicate, args, arity, |worker| worker.spend(record, arity));
+    /// Whether a builtin's outputs come last, and any worker reduces its goals.
+    #[inline(always)]
+    fn is_plain(&self, predicate: PredicateId) -> bool {
+        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
+        code.shape.outputs_last && code.seat == Seat::Any
+    }
+    /// Calls a builtin that has few arguments, all of which are given: `Some` is the variable it waits for.
+    #[inline(always)]
+    pub(crate) fn call_few(
+        &mut self,
+        predicate: PredicateId,
+        args: &mut [Word; FEW_ARGUMENTS],
+        arity: usize,
+        position: Position,
+    ) -> Option<Word> {
+        if self.is_plain(predicate) {
+            self.call_plain(predicate, args, arity, position)
+        } else {
+            self.call::<FEW_ARGUMENTS>(predicate, &args[..arity], position)
+        }
+    }
+    /// The same for one that is plain. The arguments that it waits for are dereferenced in their places.
+    #[inline(always)]
+    fn call_plain(
+        &mut self,
+        predicate: PredicateId,
+        args: &mut [Word; FEW_ARGUMENTS],
+        arity: usize,
+        position: Position,
+    ) -> Option<Word> {
+        let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
+        let (run, shape) = (code.run, code.shape);
+        if let Some(variable) = missing(args, shape.awaited) {
+            return Some(variable);
+        }
+        let (given, made) = args.split_at(shape.inputs.min(FEW_ARGUMENTS));
+        let mut outputs = [Word(0); FEW_ARGUMENTS];
+        let outputs = &mut outputs[..shape.outputs.min(FEW_ARGUMENTS)];
+        let outcome = run(self, given, outputs);
+        if matches!(outcome, Outcome::Done) {
+            for (&argument, &output) in made.iter().zip(&*outputs) {
+                self.unify_at(argument, output, position);
+            }
+            return None;
+        }
+        self.end_call(outcome, predicate, &args[..arity], position)
     }
     #[inline(always)]
     fn reduce_sized<const N: usize>(
@@ -161,11 +208,8 @@ impl Worker {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let (run, shape, seat) = (code.run, code.shape, code.seat);
         let mut inputs = [Word(0); N];
-        // As most builtins have them: inputs first.
-        if shape.made & ((1 << shape.inputs.min(63)) - 1) == 0 {
-            for (input, &arg) in inputs.iter_mut().zip(args) {
-                *input = arg;
-            }
+        if shape.outputs == 0 {
+            inputs[..args.len()].copy_from_slice(args);
         } else {
             let mut given = 0;
             for (i, &arg) in args.iter().enumerate() {

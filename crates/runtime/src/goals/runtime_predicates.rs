@@ -125,12 +125,13 @@ fn at_position(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome 
     let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
     let position = Position::of_word(position);
     let mut few = [Word(0); FEW_ARGUMENTS];
-    let waits = match few.get_mut(..worker.object_size(goal)) {
+    let arity = worker.object_size(goal);
+    let waits = match few.get_mut(..arity) {
         Some(args) => {
             for (i, arg) in args.iter_mut().enumerate() {
                 *arg = worker.object_word(goal, i);
             }
-            worker.call::<FEW_ARGUMENTS>(PredicateId::of_goal_word(predicate), args, position)
+            worker.call_few(PredicateId::of_goal_word(predicate), &mut few, arity, position)
         }
         None => call_stored(worker, predicate, goal, position),
     };

@@ -6,6 +6,7 @@
 use crate::memory::ranges::read;
 use crate::reports::outcome::ProgramError;
 use crate::terms::pairs::{Pair, Pairs, next_piece};
+use crate::terms::{deref, value_at};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use std::cmp::Ordering;
@@ -39,6 +40,14 @@ fn sign(ordering: Ordering) -> i64 {
     ordering as i64
 }
 
+/// What `compare` answers for two strings, from their order and the number of bytes that they have in common.
+fn string_order((ordering, same): (Ordering, usize)) -> i64 {
+    sign(ordering) * (same as i64 + 1)
+}
+
+/// Structures of more arguments are compared by a walk, which counts its steps.
+const NEAR_ARGUMENTS: usize = 64;
+
 impl Worker {
     /// Equality of two terms, as a guard sees it: `No` as soon as parts differ, even behind variables; else the first
     /// variable is waited for.
@@ -68,7 +77,53 @@ impl Worker {
     /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the
     /// position (from 1) of the first difference, for vectors that differ in length only the longer one's length
     /// and 1. `Err` is a variable to wait for, or an error.
+    #[inline(always)]
     pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
+        match self.compare_near(a, b) {
+            Some(order) => Ok(order),
+            None => self.compare_far(a, b),
+        }
+    }
+    /// The same if integers, atoms or strings tell it: both terms, or arguments of theirs, as those of most keys.
+    #[inline(always)]
+    fn compare_near(&self, a: Word, b: Word) -> Option<i64> {
+        let (a, b) = (deref(a), deref(b));
+        if a.tag() != Tag::Struct || b.tag() != Tag::Struct {
+            return self.compare_simple(a, b);
+        }
+        let (a, b) = (a.address(), b.address());
+        let header = read(a);
+        let arity = word::header_arity(header);
+        if header != read(b) || arity > NEAR_ARGUMENTS {
+            return None;
+        }
+        for i in 1..=arity {
+            let order = self.compare_simple(value_at(a + 8 * i), value_at(b + 8 * i))?;
+            if order != 0 {
+                return Some(order);
+            }
+        }
+        Some(0)
+    }
+    #[inline(always)]
+    fn compare_simple(&self, a: Word, b: Word) -> Option<i64> {
+        match (a.tag(), b.tag()) {
+            (Tag::Int, Tag::Int) => Some(sign(a.as_int().cmp(&b.as_int()))),
+            (Tag::Atom, Tag::Atom) => Some(sign(self.compare_atoms(a.as_atom(), b.as_atom()))),
+            (Tag::Object, Tag::Object) => self.compare_near_strings(a, b),
+            _ => None,
+        }
+    }
+    #[inline(never)]
+    fn compare_near_strings(&self, a: Word, b: Word) -> Option<i64> {
+        let string = |word: Word| word::header_class(read(word.address())) == layout::STRING;
+        if !string(a) || !string(b) {
+            return None;
+        }
+        self.compare_newest(a, b).map(string_order)
+    }
+    #[inline(never)]
+    fn compare_far(&self, a: Word, b: Word) -> Result<i64, Outcome> {
         let mut pairs = Pairs::<false>::new();
         let mut next = pairs.start(self, a, b);
         while let Some(pair) = next? {
@@ -165,9 +220,9 @@ impl Worker {
     /// Two objects of one class.
     fn compare_objects(&self, a: Word, b: Word, class: ClassId) -> Top {
         match class {
-            layout::STRING => match self.compare_strings(a, b).expect("two strings") {
-                (Ordering::Equal, _) => Top::Equal,
-                (ordering, same) => Top::Differ(sign(ordering) * (same as i64 + 1)),
+            layout::STRING => match string_order(self.compare_strings(a, b).expect("two strings")) {
+                0 => Top::Equal,
+                order => Top::Differ(order),
             },
             layout::VECTOR => Top::Vectors,
             layout::FLOAT => {
@@ -212,5 +267,47 @@ mod tests {
                 assert_eq!(equal, a == b, "{a:?} {b:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_order_is_the_same_with_and_without_a_walk() {
+        let worker = worker();
+        let (key, other) = (worker.intern("key"), worker.intern("other"));
+        let bound = worker.new_variable();
+        worker.unify(bound, Word::small(7));
+        let mut terms =
+            vec![Word::small(-3), Word::small(7), bound, Word::NIL, Word::atom(key), Word::atom(other)];
+        terms.extend([&b"abc"[..], b"abc", b"abd", b"ab", b""].map(|text| worker.string(text)));
+        terms.extend([1.5, 2.5].map(|value| worker.float(value)));
+        terms.push(worker.integer(&(1i128 << 70).into()));
+        let old = worker.string(b"abcd");
+        terms.push(worker.string_update(old, 1, b'x').expect("there is room"));
+        terms.push(old);
+        terms.push(worker.vector(&[Word::small(1)]));
+        terms.push(worker.new_variable());
+        for (i, &term) in terms.clone().iter().enumerate() {
+            let next = terms[(i + 1) % terms.len()];
+            terms.push(worker.structure(key, &[Word::small(1), term]));
+            terms.push(worker.structure(other, &[term, next]));
+            terms.push(worker.cons(term, next));
+        }
+        let many = vec![Word::small(1); NEAR_ARGUMENTS + 1];
+        terms.extend([0, 0, 1].map(|less| worker.structure(key, &many[less..])));
+        let mut near = 0;
+        for &a in &terms {
+            for &b in &terms {
+                if let Some(order) = worker.compare_near(a, b) {
+                    assert_eq!(
+                        worker.compare_far(a, b).ok(),
+                        Some(order),
+                        "{} {}",
+                        worker.term_text(a),
+                        worker.term_text(b)
+                    );
+                    near += 1;
+                }
+            }
+        }
+        assert!(near > terms.len(), "{near}");
     }
 }

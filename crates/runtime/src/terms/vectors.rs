@@ -35,6 +35,16 @@ impl Worker {
     pub fn string_length(&self, word: Word) -> Option<usize> {
         self.handle_length(word, layout::STRING)
     }
+    /// The length of a string or vector (which one `class` says) that is the newest version: nothing is to be settled.
+    #[inline(always)]
+    pub(crate) fn newest_length(&self, word: Word, class: ClassId) -> Option<usize> {
+        let word = deref(word);
+        if word.tag() != Tag::Object || word::header_class(read(word.address())) != class {
+            return None;
+        }
+        let version = look(word.address());
+        (version.index < 0).then_some(version.value.as_int() as usize)
+    }
     fn handle_length(&self, word: Word, class: ClassId) -> Option<usize> {
         let word = deref(word);
         (self.class_of(word)? == class).then(|| distance(word.address()).1)
@@ -167,16 +177,19 @@ impl Worker {
         then(&self.string_part(word, range))
     }
     /// The words of a string's handle if it is the newest version. Panics if it is not a string, or is shorter.
+    #[inline(always)]
     fn newest_string(&self, word: Word, length: usize) -> Option<Version> {
+        let word = deref(word);
         assert!(self.class_of(word) == Some(layout::STRING), "not a string");
-        let version = look(deref(word).address());
+        let version = look(word.address());
         let newest = version.index < 0;
         assert!(!newest || length <= version.value.as_int() as usize, "string part out of range");
         newest.then_some(version)
     }
     /// A string of parts of strings, one behind the other. Panics if they are none, or too short.
     pub(crate) fn string_of_parts(&mut self, parts: &[(Word, Range<usize>)]) -> Word {
-        if parts.iter().all(|(word, range)| self.newest_string(*word, range.end).is_some()) {
+        let newest = |(word, _): &(Word, Range<usize>)| self.newest_length(*word, layout::STRING).is_some();
+        if parts.iter().all(newest) {
             let length = parts.iter().map(|(_, range)| range.len()).sum::<usize>();
             let words = length.div_ceil(8);
             let store = self.allocate(1 + words);

@@ -40,9 +40,7 @@ pub struct NativeCode {
     pub run: Run,
     /// What its goals do that were resumed.
     pub process: Option<Process>,
-    /// One per argument.
-    pub modes: Box<[Mode]>,
-    /// What the modes say in short.
+    /// What its arguments' modes say.
     pub(crate) shape: Shape,
     /// Where it may be called.
     pub place: Place,
@@ -61,6 +59,8 @@ pub(crate) struct Shape {
     pub(crate) awaited: u64,
     /// The arguments (a bit each) that are outputs: none after the first 64.
     pub(crate) made: u64,
+    /// They come after all inputs.
+    pub(crate) outputs_last: bool,
 }
 
 impl Shape {
@@ -75,6 +75,7 @@ impl Shape {
             outputs: modes.iter().filter(|&&mode| mode == Mode::Output).count(),
             awaited: awaited.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Input) << i),
             made: made.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Output) << i),
+            outputs_last: modes.is_sorted_by_key(|&mode| mode == Mode::Output),
         }
     }
 }
@@ -111,10 +112,10 @@ impl NativeCode {
             b'o' => Mode::Output,
             _ => Mode::Any,
         };
-        let modes: Box<[Mode]> = native.signature.modes.bytes().map(mode).collect();
+        let modes: Vec<Mode> = native.signature.modes.bytes().map(mode).collect();
         let shape = Shape::of(&modes);
         let Native { run, process, seat, walks, .. } = *native;
-        NativeCode { run, process, shape, modes, place: native.signature.place, seat, walks }
+        NativeCode { run, process, shape, place: native.signature.place, seat, walks }
     }
 }
 
