@@ -4,6 +4,7 @@
 //! It may know: every room.
 //! It never: knows the compiler, other nodes, or the terminal.
 
+mod attend;
 pub(crate) mod entry;
 #[cfg(all(test, models))]
 pub(crate) mod models;

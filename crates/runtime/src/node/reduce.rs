@@ -1,28 +1,25 @@
 //! The scheduler of one worker: reduces goals until it must wait for others.
 //!
 //! The loop enters the goal on top of the goal stack; generated code then goes from goal to goal by itself and comes
-//! back when something needs attention. Between two reductions (and only there) the worker *attends*: it ends the
-//! program if it must, makes resumed goals ready, handles outside events and mail, gives goals away, lets a
+//! back when something needs attention. Between two reductions (and only there) the worker *attends* (`attend`): it
+//! ends the program if it must, makes resumed goals ready, handles outside events and mail, gives goals away, lets a
 //! collection happen, and switches to the highest priority.
 
 use crate::collect::lead;
-use crate::coordination::schedule::{Leaves, now, since, step, step_bytes};
+use crate::coordination::schedule::{Leaves, now, since};
 use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{Ticker, Waker};
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::trace::What;
-use crate::sharing::tuning::{
-    APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, LOOK_AGAIN_BYTES, MUCH_WORK, PATIENCE_MIN, POLL,
-};
+use crate::sharing::tuning::{APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, MUCH_WORK, PATIENCE_MIN, POLL};
 use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::events::Events;
-use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
-use term::abi::{BOTTOM, PredicateId, SLACK_WORDS, Status, WorkerAbi};
+use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
 
 /// What only worker 0 has: the outside world.
 #[derive(Default)]
@@ -33,7 +30,7 @@ pub(crate) struct Home {
 
 /// What a worker waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pause {
+pub(super) enum Pause {
     /// Goals.
     Rest,
     /// What other workers make.
@@ -61,9 +58,6 @@ pub enum Turn {
 
 /// How long worker 0 rests until it looks for messages of other processes, which do not wake it.
 const MESSAGES_REST: Duration = Duration::from_micros(200);
-
-/// Bytes that worker 0 of a node among several allocates until it looks for messages again: about 30 µs of work.
-const MESSAGES_BYTES: usize = 64 << 10;
 
 /// The shortest time to wait for events.
 const MOMENT: Duration = Duration::from_nanos(1);
@@ -193,7 +187,7 @@ impl Home {
     /// Somebody woke the worker (whoever starts waiting for an event wakes it too): polls the events, and keeps
     /// ticking while some may come.
     #[cold]
-    fn look_outside(&mut self, worker: &mut Worker) {
+    pub(super) fn look_outside(&mut self, worker: &mut Worker) {
         if worker.waker().is_interrupted() {
             worker.ending.fail(interrupted());
             return;
@@ -432,151 +426,8 @@ impl Worker {
         self.run_top_native();
         true
     }
-
-    /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
-    fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
-        step();
-        self.abi.set_limit(self.attention.limit());
-        self.abi.more_wanted = false;
-        let crowd = !self.is_single();
-        let mut poked = false;
-        if crowd {
-            poked = self.shared.team.wants(self.index);
-            if poked {
-                self.shared.team.look(self.index);
-                // What is looked at now may not be older than that.
-                fence(Ordering::SeqCst);
-            }
-        }
-        let mut look = false;
-        if let Some(home) = home
-            && self.woken()
-        {
-            look = self.is_one_of_several_nodes();
-            home.look_outside(self);
-        }
-        if self.terms.has_put_off() {
-            self.unify_now();
-        }
-        if crowd {
-            self.put_resumed_off();
-        } else {
-            self.push_resumed();
-        }
-        self.wanted.need_words(std::mem::take(&mut self.abi.need));
-        if self.ending.is_wanted() {
-            self.finish_run();
-            return Some(Pause::Over);
-        }
-        if crowd {
-            if self.shared.team.over() {
-                return Some(Pause::Over);
-            }
-            if self.shared.team.stop_wanted() {
-                return Some(Pause::Stopped);
-            }
-        }
-        if self.abi.heap as usize + self.wanted.words() * 8 > self.attention.limit() || self.wanted.is_soon()
-        {
-            return Some(Pause::Collect);
-        }
-        // C3: there is room, so the poll of that clause goes on even if this worker is to look again soon.
-        let need = 8 * self.wanted.take_words();
-        let needed = (self.abi.heap as usize + need).saturating_sub(8 * SLACK_WORDS);
-        let collected = self.attention.take_collected();
-        let due = self.abi.heap as usize >= self.attention.soon() || collected;
-        if due {
-            self.attention.looks();
-            self.sharing.looks();
-            self.take_turn(collected);
-        }
-        if self.is_one_of_several_nodes() {
-            if self.sharing.is_shaken() {
-                self.scatter();
-            }
-            if self.index == 0 {
-                if self.has_outward() {
-                    // Y11 of `abroad`: nothing waits for more any longer.
-                    self.attention.looks();
-                }
-                self.attention.look_at(self.abi.heap as usize + MESSAGES_BYTES);
-                look |= due || self.abi.reductions >= self.abi.reductions_limit;
-            }
-        }
-        if crowd {
-            self.look_at_others();
-            self.report_outward();
-            let mail = self.open_mail();
-            if self.sharing.take_too_many_sums() {
-                self.leave_sums();
-            }
-            if collected {
-                self.judge();
-                self.look_ahead();
-            }
-            if collected && self.later_is_now() {
-                self.swap_top_goals();
-            }
-            if self.goals.has_polled() && !self.poll_variables() {
-                return Some(Pause::Poll);
-            }
-            let fenced = self.show_lowest(due || mail);
-            let asked = self.is_asked(poked);
-            if asked {
-                self.feed();
-            }
-            // B8: a worker that was poked once might be poked all the time.
-            if asked || poked || self.goes_up() {
-                self.attention.look_at(self.abi.heap as usize + LOOK_AGAIN_BYTES);
-            }
-            if self.sharing.is_shaken() {
-                self.shake();
-            }
-            if let Some(bytes) = step_bytes() {
-                self.attention.look_at(self.abi.heap as usize + bytes);
-            }
-            self.attention.look_at(self.goals.turn_due());
-            self.show_looks();
-            let looks = self.attention.soon() < self.abi.limit();
-            if looks {
-                self.abi.set_limit(self.attention.soon().max(needed));
-            }
-            // T7: one fence, which waits for all stores that go on, has to do for all that is restored and shown here.
-            if looks || !fenced {
-                fence(Ordering::SeqCst);
-            }
-            if self.shared.team.wants(self.index) {
-                self.abi.want_attention();
-            }
-        } else {
-            self.abi.set_limit(self.abi.limit().min(self.attention.soon().max(needed)));
-        }
-        self.switch_priority();
-        look |= self.index == 0 && self.has_outward();
-        look.then_some(Pause::Look)
-    }
     /// Whether the program has other nodes.
     pub(crate) fn is_one_of_several_nodes(&self) -> bool {
         self.options.nodes > 1
-    }
-    /// Somebody asks for goals or reduces at a lower priority, and this worker is not going to look soon anyway, or
-    /// has not for a while (B8).
-    #[inline(always)]
-    fn is_asked(&mut self, poked: bool) -> bool {
-        let (team, looks) = (&self.shared.team, self.attention.looks_soon());
-        (poked || !looks)
-            && (team.hungry() != 0 || team.lower(self.sharing.shown()).next().is_some())
-            && (!looks || self.is_time_to_look())
-    }
-    /// The program failed or wants to exit.
-    fn finish_run(&mut self) {
-        if let Some(mut error) = self.ending.take_error() {
-            if matches!(error.kind, ErrorKind::HeapLimit | ErrorKind::Interrupted) && error.goal.is_empty() {
-                self.name_next_goal(&mut error);
-            }
-            self.shared.finish(RunOutcome::Failed(error));
-        } else if let Some(status) = self.ending.take_exit() {
-            self.shared.finish(RunOutcome::Exit(status));
-        }
     }
 }
