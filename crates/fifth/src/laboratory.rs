@@ -118,6 +118,9 @@ fn write_reports(reports: &[Report], folder: &Path) -> anyhow::Result<()> {
 }
 
 fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() && !folder.is_dir() {
+        bail!("cannot make the folder {}: there is a file of that name", folder.display());
+    }
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 

@@ -361,9 +361,12 @@ impl Node {
     pub fn stuck(&mut self) -> RunOutcome {
         reduce::stuck(&self.shared)
     }
-    /// Between runs: from now on there are no other nodes, whatever [`Options`] said.
+    /// Between runs: from now on there are no other nodes, whatever [`Options`] said, and no turn ends for their sake.
     pub fn leave_others(&mut self) {
-        self.workers.iter_mut().for_each(|worker| worker.options.nodes = 1);
+        self.workers.iter_mut().for_each(|worker| {
+            worker.options.nodes = 1;
+            worker.abi.reductions_limit = u64::MAX;
+        });
     }
     /// Ends the run, with this outcome unless it has one. Goals that are left are forgotten.
     pub fn end(&mut self, outcome: Option<RunOutcome>) -> RunOutcome {
