@@ -17,7 +17,7 @@ const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 /// A benchmark, what is written differently in its text, and its arguments.
 type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const SIZES: [Size; 30] = [
+const SIZES: [Size; 32] = [
     ("atoms", &[("1000000", "20000")], &[]),
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
@@ -28,6 +28,7 @@ const SIZES: [Size; 30] = [
     ("gates", &[("25000,", "300,"), (",25000)", ",300)")], &[]),
     ("kl1cmp", &[], &["40"]),
     ("life", &[("100,200", "12,20")], &[]),
+    ("lines", &[("300000", "5000")], &[]),
     ("livedata", &[("tree(20,", "tree(14,"), ("1000000", "50000")], &[]),
     ("loop", &[("1500000000", "100000000")], &[]),
     ("merge", &[("1000000", "50000")], &[]),
@@ -43,6 +44,7 @@ const SIZES: [Size; 30] = [
     ("puzzle3d", &[], &["soma"]),
     ("queens", &[("ints(13,", "ints(10,")], &[]),
     ("quicksort", &[("1000000", "100000")], &[]),
+    ("records", &[("300000", "5000"), ("3000", "300")], &[]),
     ("ring", &[("50000000", "1000000")], &[]),
     ("strings", &[("1000000", "10000"), ("20000", "1000")], &[]),
     ("terms", &[("1000000", "20000")], &[]),

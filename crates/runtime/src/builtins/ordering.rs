@@ -71,7 +71,8 @@ fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
                 stack.extend(elements.into_iter().rev().map(|element| (element, depth - 1)));
             }
             View::Object(STRING) => {
-                let length = worker.string_length(term).unwrap_or(0);
+                let newest = worker.newest_length(term, STRING);
+                let length = newest.or_else(|| worker.string_length(term)).unwrap_or(0);
                 worker.with_string_piece(term, 0..length, |bytes| Some(bytes).hash(&mut hasher));
             }
             View::Object(FLOAT) => worker.float_value(term).map(f64::to_bits).hash(&mut hasher),

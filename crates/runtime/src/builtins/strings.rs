@@ -140,11 +140,20 @@ fn body_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outc
     Outcome::Done
 }
 
+#[inline(never)]
+fn other_element(worker: &mut Worker, inputs: &[Word]) -> Result<u8, Outcome> {
+    let length = length(worker, 1, inputs[0])?;
+    let index = index(worker, 2, inputs[1], length)?;
+    Ok(worker.string_byte(inputs[0], index))
+}
+
 /// `string_element(S,I,C)`, and with the string again.
 pub(super) fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let length = attempt!(length(worker, 1, inputs[0]));
-    let index = attempt!(index(worker, 2, inputs[1], length));
-    outputs[0] = Word::small(worker.string_byte(inputs[0], index).into());
+    let byte = match worker.newest_byte(inputs[0], small_integer(inputs[1])) {
+        Some(byte) => byte,
+        None => attempt!(other_element(worker, inputs)),
+    };
+    outputs[0] = Word::small(byte.into());
     if let Some(again) = outputs.get_mut(1) {
         *again = inputs[0];
     }

@@ -1,6 +1,8 @@
 //! Vectors: guards, body builtins, and what the generic methods do for class `vector`.
 
-use super::{Row, attempt, body, decide, guard, index, known, list_items, out_of_range, walker, wrong};
+use super::{
+    Row, attempt, body, decide, guard, index, known, list_items, out_of_range, small_integer, walker, wrong,
+};
 use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -91,11 +93,19 @@ fn body_size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outc
     Outcome::Done
 }
 
+#[inline(never)]
+fn other_element(worker: &mut Worker, inputs: &[Word]) -> Result<Word, Outcome> {
+    let length = length(worker, 1, inputs[0])?;
+    let index = index(worker, 2, inputs[1], length)?;
+    Ok(worker.vector_element(inputs[0], index))
+}
+
 /// `vector_element(V,I,E)`, and with the vector again.
 pub(super) fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let length = attempt!(length(worker, 1, inputs[0]));
-    let index = attempt!(index(worker, 2, inputs[1], length));
-    outputs[0] = worker.vector_element(inputs[0], index);
+    outputs[0] = match worker.newest_element(inputs[0], small_integer(inputs[1])) {
+        Some(element) => element,
+        None => attempt!(other_element(worker, inputs)),
+    };
     if let Some(again) = outputs.get_mut(1) {
         *again = inputs[0];
     }

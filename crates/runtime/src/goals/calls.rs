@@ -18,6 +18,19 @@ pub(crate) const FEW_ARGUMENTS: usize = 8;
 
 const NO_CODE: &str = "no code is loaded for this goal";
 
+/// This number of words, at an address, and zeros.
+#[inline(always)]
+pub(crate) fn few_words(from: usize, words: usize) -> [Word; FEW_ARGUMENTS] {
+    let mut few = [Word(0); FEW_ARGUMENTS];
+    for (i, word) in few.iter_mut().enumerate() {
+        if i == words {
+            break;
+        }
+        *word = read(from + 8 * i);
+    }
+    few
+}
+
 /// The first variable among the inputs (a bit each) that are waited for; those that have values are dereferenced.
 #[inline(always)]
 pub(crate) fn missing<const N: usize>(inputs: &mut [Word; N], mut awaited: u64) -> Option<Word> {
@@ -108,13 +121,7 @@ impl Worker {
         if arity > FEW_ARGUMENTS || !self.is_plain(predicate) {
             return false;
         }
-        let mut args = [Word(0); FEW_ARGUMENTS];
-        for (i, arg) in args.iter_mut().enumerate() {
-            if i == arity {
-                break;
-            }
-            *arg = read(from + 8 * i);
-        }
+        let mut args = few_words(from, arity);
         taken(self);
         let waits = self.call_plain(predicate, &mut args, arity, Position::NONE);
         self.wait_for(waits, predicate, &args[..arity]);

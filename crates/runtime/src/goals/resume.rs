@@ -133,6 +133,11 @@ impl Worker {
     /// come first: what several inputs have for one reader, it then gets at once.
     fn resume_after_builtin(&mut self, later: usize) {
         let first = std::mem::take(&mut self.abi.resumed);
+        if first == 0 && self.waiting.resumed_later.len() == 1 {
+            // As two streams of one goal are resumed.
+            self.abi.resumed = self.waiting.resumed_later.pop().unwrap_or(0);
+            return;
+        }
         if self.waiting.resumed_later.len() > later {
             self.waiting.resumed_later.rotate_left(later);
         }

@@ -1,6 +1,7 @@
 //! Predicates of the runtime's own, of which helpers make goals.
 
-use crate::goals::calls::FEW_ARGUMENTS;
+use crate::goals::calls::{FEW_ARGUMENTS, few_words};
+use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::worker::native::{Native, Outcome, Seat};
@@ -9,7 +10,7 @@ use term::Word;
 use term::abi::{Builtin, Place, Position, PredicateId};
 use term::layout::GOAL_ARITY_MAX;
 use term::symbol::ANY;
-use term::word::Tag;
+use term::word::{Tag, header_size};
 
 /// How many there are.
 pub(crate) const COUNT: usize = 8;
@@ -124,16 +125,13 @@ fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 fn at_position(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let [position, predicate, goal] = *inputs else { unreachable!("three inputs") };
     let position = Position::of_word(position);
-    let mut few = [Word(0); FEW_ARGUMENTS];
-    let arity = worker.object_size(goal);
-    let waits = match few.get_mut(..arity) {
-        Some(args) => {
-            for (i, arg) in args.iter_mut().enumerate() {
-                *arg = worker.object_word(goal, i);
-            }
-            worker.call_few(PredicateId::of_goal_word(predicate), &mut few, arity, position)
-        }
-        None => call_stored(worker, predicate, goal, position),
+    let stored = deref(goal).address();
+    let arity = header_size(read(stored));
+    let waits = if arity <= FEW_ARGUMENTS {
+        let mut args = few_words(stored + 8, arity);
+        worker.call_few(PredicateId::of_goal_word(predicate), &mut args, arity, position)
+    } else {
+        call_stored(worker, predicate, goal, position)
     };
     waits.map_or(Outcome::Done, Outcome::Wait)
 }

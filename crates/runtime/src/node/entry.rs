@@ -359,31 +359,46 @@ impl Worker {
     /// variables.
     #[inline(always)]
     fn operands_to_goal(&mut self, predicate: PredicateId, then: impl FnOnce(&mut Worker, &[Word])) {
-        let Shape { inputs, outputs, made, .. } =
-            self.predicates.native(predicate).expect("the compiler calls builtins only").shape;
-        let arity = inputs + outputs;
-        let (mut few, mut many) = ([Word(0); FEW_ARGUMENTS], Vec::new());
-        let args = match few.get_mut(..arity) {
-            Some(args) => args,
-            None => {
-                many.resize(arity, Word(0));
-                &mut many[..]
+        let shape = self.predicates.native(predicate).expect("the compiler calls builtins only").shape;
+        if shape.outputs_last && shape.inputs + shape.outputs <= FEW_ARGUMENTS {
+            self.few_operands_to_goal(shape, then);
+        } else {
+            self.any_operands_to_goal(shape, then);
+        }
+    }
+    /// The same for a goal of few arguments, of which the outputs come last.
+    #[inline(always)]
+    fn few_operands_to_goal(&mut self, shape: Shape, then: impl FnOnce(&mut Worker, &[Word])) {
+        let (inputs, arity) = (shape.inputs, shape.inputs + shape.outputs);
+        let mut args = [Word(0); FEW_ARGUMENTS];
+        for (i, (arg, &input)) in args.iter_mut().zip(&self.abi.operands).enumerate() {
+            if i < inputs {
+                *arg = input;
             }
-        };
+        }
+        for (operand, i) in (inputs..arity.min(FEW_ARGUMENTS)).enumerate() {
+            args[i] = self.new_variable();
+            self.abi.operands[operand] = args[i];
+        }
+        then(self, &args[..arity.min(FEW_ARGUMENTS)]);
+    }
+    #[inline(never)]
+    fn any_operands_to_goal(&mut self, shape: Shape, then: impl FnOnce(&mut Worker, &[Word])) {
+        let made = |i: usize| i < 64 && shape.made >> i & 1 != 0;
+        let (mut args, mut outputs) = (Vec::new(), Vec::new());
         let mut input = 0;
-        for (i, arg) in args.iter_mut().enumerate() {
-            if i < 64 && made >> i & 1 != 0 {
-                *arg = self.new_variable();
+        for i in 0..shape.inputs + shape.outputs {
+            if made(i) {
+                let variable = self.new_variable();
+                outputs.push(variable);
+                args.push(variable);
             } else {
-                *arg = self.abi.operands[input];
+                args.push(self.abi.operands[input]);
                 input += 1;
             }
         }
-        let made = args.iter().enumerate().filter(|&(i, _)| i < 64 && made >> i & 1 != 0);
-        for (operand, (_, &variable)) in self.abi.operands.iter_mut().zip(made) {
-            *operand = variable;
-        }
-        then(self, args);
+        self.abi.operands[..outputs.len()].copy_from_slice(&outputs);
+        then(self, &args);
     }
     /// Whether a builtin whose inputs are in `operands`, and that misses this variable, becomes a goal that waits for
     /// it, in place of a ready one. So it is reduced as soon as it can be, and not after all goals of the body, which
@@ -391,10 +406,17 @@ impl Worker {
     /// it at each element.
     fn waits_at_once(&self, predicate: PredicateId, variable: Word) -> bool {
         let code = self.predicates.native(predicate).expect("the compiler calls builtins only");
-        let mut inputs = self.abi.operands.iter().enumerate().take(code.shape.inputs.min(64));
-        self.is_single()
-            && !code.walks
-            && inputs.any(|(i, &input)| code.shape.awaited >> i & 1 != 0 && deref(input) == variable)
+        if code.walks || !self.is_single() {
+            return false;
+        }
+        let mut awaited = code.shape.awaited;
+        while awaited != 0 {
+            if deref(self.abi.operands[awaited.trailing_zeros() as usize]) == variable {
+                return true;
+            }
+            awaited &= awaited - 1;
+        }
+        false
     }
 }
 

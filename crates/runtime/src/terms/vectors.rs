@@ -25,6 +25,8 @@ const FAR_SHARE: usize = 64;
 
 /// The longest part of a string that is looked at without memory of its own.
 pub(crate) const STRING_PIECE_BYTES: usize = 256;
+/// Words of strings that are short, as names and keys are: less is cleared for them.
+const SHORT_WORDS: usize = 4;
 
 impl Worker {
     /// Number of elements of a vector; `None` for anything else.
@@ -44,6 +46,35 @@ impl Worker {
         }
         let version = look(word.address());
         (version.index < 0).then_some(version.value.as_int() as usize)
+    }
+    /// Element `index` of a vector that is the newest version and has one; `None` for anything else.
+    #[inline(always)]
+    pub(crate) fn newest_element(&self, word: Word, index: i64) -> Option<Word> {
+        self.in_newest(word, layout::VECTOR, index, |store, index| read(store + 8 + 8 * index))
+    }
+    /// Byte `index` of a string that is the newest version and has one; `None` for anything else.
+    #[inline(always)]
+    pub(crate) fn newest_byte(&self, word: Word, index: i64) -> Option<u8> {
+        self.in_newest(word, layout::STRING, index, byte)
+    }
+    #[inline(always)]
+    fn in_newest<T>(
+        &self,
+        word: Word,
+        class: ClassId,
+        index: i64,
+        stored: impl FnOnce(usize, usize) -> T,
+    ) -> Option<T> {
+        let word = deref(word);
+        if word.tag() != Tag::Object || word::header_class(read(word.address())) != class {
+            return None;
+        }
+        let version = look(word.address());
+        if version.index >= 0 || index as u64 >= version.value.as_int() as u64 {
+            return None;
+        }
+        let element = stored(version.link, index as usize);
+        is_still(word.address(), Word::small(version.index)).then_some(element)
     }
     fn handle_length(&self, word: Word, class: ClassId) -> Option<usize> {
         let word = deref(word);
@@ -159,9 +190,23 @@ impl Worker {
         range: Range<usize>,
         then: impl FnOnce(&[u8]) -> R,
     ) -> R {
+        if range.end.div_ceil(8) - range.start / 8 <= SHORT_WORDS {
+            self.with_string_words::<SHORT_WORDS, R>(word, range, then)
+        } else {
+            self.with_string_words::<{ STRING_PIECE_BYTES / 8 + 1 }, R>(word, range, then)
+        }
+    }
+    /// The same for a part that takes memory if it is in more words.
+    #[inline(always)]
+    fn with_string_words<const WORDS: usize, R>(
+        &self,
+        word: Word,
+        range: Range<usize>,
+        then: impl FnOnce(&[u8]) -> R,
+    ) -> R {
         let handle = deref(word).address();
         let first = range.start / 8;
-        let mut few = [[0; 8]; STRING_PIECE_BYTES / 8 + 1];
+        let mut few = [[0; 8]; WORDS];
         let Some(words) = few.get_mut(..range.end.div_ceil(8) - first) else {
             return then(&self.string_part(word, range));
         };
@@ -511,5 +556,20 @@ mod tests {
         worker.string_update(text, 0, b'x').expect("there is room");
         assert!(!worker.append_string(text, 10, &mut out));
         assert_eq!(out, b"ab0123456789");
+    }
+
+    #[test]
+    fn the_newest_version_tells_its_elements_and_no_others() {
+        let worker = worker();
+        let (vector, string) = (worker.vector(&[Word::small(1), Word::small(2)]), worker.string(b"ab"));
+        let vectors = [vector, worker.vector_update(vector, 1, Word::NIL).expect("there is room"), string];
+        let strings = [string, worker.string_update(string, 1, b'x').expect("there is room"), vector];
+        let elements = |index| vectors.map(|word| worker.newest_element(word, index));
+        assert_eq!(elements(1), [None, Some(Word::NIL), None]);
+        assert_eq!([2, -1, i64::MIN].map(elements), [[None; 3]; 3]);
+        let bytes = |index| strings.map(|word| worker.newest_byte(word, index));
+        assert_eq!(bytes(1), [None, Some(b'x'), None]);
+        assert_eq!([2, -1, i64::MIN].map(bytes), [[None; 3]; 3]);
+        assert_eq!(vectors.map(|word| worker.newest_length(word, layout::VECTOR)), [None, Some(2), None]);
     }
 }

@@ -372,7 +372,10 @@ impl Worker {
     ) -> Option<R> {
         let mut streams = self.streams.kept.take()?;
         let result = then(self, &mut *streams);
-        self.streams.kept = Some(streams);
+        let other = self.streams.kept.replace(streams);
+        debug_assert!(other.is_none(), "streams were made twice");
+        // There is nothing to drop, and so nothing to keep for that.
+        std::mem::forget(other);
         Some(result)
     }
     /// Keeps a word alive (and up to date) across collections until [`Worker::take_root`].
