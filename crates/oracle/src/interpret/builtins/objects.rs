@@ -1,6 +1,6 @@
 //! Predicate and module objects.
 
-use super::super::scheduler::Machine;
+use super::super::scheduler::{Code, Machine};
 use super::super::terms::{Id, Value};
 use super::{Native, Step, done, native, test, type_error, vectors};
 use term::abi::Place;
@@ -65,7 +65,10 @@ fn new_predicate(machine: &mut Machine, inputs: &[Id]) -> Step {
     };
     let (module, name) = (*module, *name);
     match usize::try_from(*arity) {
-        Ok(arity) => done(machine.store.value(Value::Predicate(module, name, arity))),
+        Ok(arity) => match machine.predicate_code(module, name, arity) {
+            Code::Wrong(..) => Step::Error("there is no such predicate".into()),
+            _ => done(machine.store.value(Value::Predicate(module, name, arity))),
+        },
         Err(_) => type_error("an arity is not negative"),
     }
 }
