@@ -60,7 +60,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let older = if major { 0 } else { older(nursery, least, checked) };
     let plan = Plan { major, ages, nursery_bytes: nursery, older };
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
-    let collection = match sharers(major, expected, crew.len() <= shared.processors).filter(anybody) {
+    let collection = match sharers(major, expected, busy, crew.len() <= shared.processors).filter(anybody) {
         Some(sharers) if crew.len() > 1 && !(major && crew.with(0, |worker| worker.abroad.has_order())) => {
             let collection = Arc::new(Collection::new(crew, plan, true));
             *lock(&shared.work) = Some(collection.clone());

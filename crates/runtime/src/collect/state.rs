@@ -20,7 +20,7 @@ use crate::coordination::team::Sharers;
 use crate::memory::tuning::{
     AGAIN_PERCENT, AT_ONCE_COLLECTIONS, EARLY_MAJOR_MAX, EARLY_MAJOR_MIN, EARLY_MAJOR_WORK, GROW_PERCENT,
     LASTING_PERCENT, NURSERY_MAX, NURSERY_MIN, SHARED_FROM_WORDS, SHARED_FROM_WORDS_IN_TURNS, SHRINK_AFTER,
-    SHRINK_PERCENT, WOKEN_FROM_TIME, YOUNGER_PERCENT,
+    SHRINK_PERCENT, WOKEN_FOR_ONE_FROM_TIME, WOKEN_FROM_TIME, YOUNGER_PERCENT,
 };
 use std::time::Duration;
 
@@ -173,17 +173,20 @@ impl Policy {
 }
 
 /// The workers that take part in a collection beside its leader. What is copied faster than others can be told of it
-/// is copied by one, and those that rest are woken for long work only.
+/// is copied by one, and those that rest are woken for long work only. If one worker made all that is young, it is in
+/// that one's caches, and only for longer work do others save more time than they take to fetch it.
 pub(super) fn sharers(
     major: bool,
     (words, time): (usize, Duration),
+    makers: usize,
     processor_each: bool,
 ) -> Option<Sharers> {
     let shared_from = if processor_each { SHARED_FROM_WORDS } else { SHARED_FROM_WORDS_IN_TURNS };
-    if major || time >= WOKEN_FROM_TIME {
+    let woken_from = if makers > 1 { WOKEN_FROM_TIME } else { WOKEN_FOR_ONE_FROM_TIME };
+    if major || time >= woken_from {
         Some(Sharers::Everybody)
     } else {
-        (words >= shared_from).then_some(Sharers::Stopped)
+        (makers > 1 && words >= shared_from).then_some(Sharers::Stopped)
     }
 }
 
@@ -279,6 +282,18 @@ mod tests {
             majors += usize::from(std::mem::take(&mut policy.major_wanted));
         }
         (policy.nursery, majors)
+    }
+    #[test]
+    fn what_one_worker_made_is_copied_by_one_unless_that_takes_long() {
+        let sharers = |makers, words, time| sharers(false, (words, time), makers, true);
+        let (little, much) = (SHARED_FROM_WORDS - 1, SHARED_FROM_WORDS);
+        let (short, long, longer) = (Duration::ZERO, WOKEN_FROM_TIME, WOKEN_FOR_ONE_FROM_TIME);
+        assert_eq!(sharers(2, little, short), None);
+        assert_eq!(sharers(2, much, short), Some(Sharers::Stopped));
+        assert_eq!(sharers(2, much, long), Some(Sharers::Everybody));
+        assert_eq!(sharers(1, much, long), None);
+        assert_eq!(sharers(1, much, longer), Some(Sharers::Everybody));
+        assert_eq!(super::sharers(true, (0, short), 1, true), Some(Sharers::Everybody));
     }
     #[test]
     fn an_early_major_collection_comes_after_much_work_while_little_is_old() {

@@ -150,6 +150,10 @@ pub(crate) const SHARED_FROM_WORDS_IN_TURNS: usize = 16384;
 /// Time of one collector from which on resting workers are woken to help. By time, because a long list is copied five
 /// times as fast as small objects here and there.
 pub(crate) const WOKEN_FROM_TIME: Duration = Duration::from_micros(400);
+/// The same if one worker has filled its nursery and the others have made next to nothing: then all of it is in one
+/// processor's cache. Two collectors take longer than one for 0.8 ms (`benches/gates.kl1`: 1.1 ms), and less for 2 ms
+/// and more (`benches/compiler`, `benches/life.kl1`: 0.6 of the time).
+pub(crate) const WOKEN_FOR_ONE_FROM_TIME: Duration = Duration::from_millis(2);
 /// Words scanned, or conses of one list copied, after which a collector looks for somebody to give work to.
 pub(crate) const SHARED_WORDS: usize = 1024;
 /// The same for records and remembered slots, each of which may lead to much.
