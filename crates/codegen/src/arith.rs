@@ -117,7 +117,9 @@ impl Lower<'_, '_> {
         if let Some((result, range)) = self.compute_small(op, a, b) {
             self.define_as(dst, result, Kind::Int(range));
             if let Some(bound) = bind {
-                self.bind_result(bound, dst);
+                let done = self.next_block();
+                self.bind_result(bound, dst, done);
+                self.enter_block(done);
             }
             return;
         }
@@ -164,9 +166,8 @@ impl Lower<'_, '_> {
             self.b.ins().jump(done, &[]);
             self.enter_block(known);
             self.facts.insert(dst, Kind::Value);
-            self.bind_result(bound, dst);
+            self.bind_result(bound, dst, done);
             self.facts.remove(&dst);
-            self.b.ins().jump(done, &[]);
             self.enter_block(done);
         } else {
             self.b.ins().jump(known, &[]);
@@ -186,11 +187,11 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn bind_result(&mut self, Bound { var, at, slot }: Bound, result: Reg) {
+    fn bind_result(&mut self, Bound { var, at, slot }: Bound, result: Reg, done: Block) {
         if slot {
-            self.fill_or_unify(var, Operand::Reg(result), at);
+            self.fill_or_unify_to(var, Operand::Reg(result), at, done);
         } else {
-            self.unify_variable(var, Operand::Reg(result), at);
+            self.unify_variable(var, Operand::Reg(result), at, done);
         }
     }
 

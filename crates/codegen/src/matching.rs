@@ -89,13 +89,21 @@ impl Lower<'_, '_> {
         self.b.switch_to_block(tests);
         let word = self.read_raw(reg);
         let only_objects = self.test_groups(reg, word, &groups, default);
+        // Nothing is left to test but whether it is a reference.
+        let last = lazy.is_none() && (only_objects || groups.objects.is_empty());
         if lazy.is_some() || self.kind(Operand::Reg(reg)).is_none() {
             let cell = lazy.filter(|_| !groups.ints.is_empty());
-            self.follow(reg, word, tests, unbound, |lower, content| {
+            let other = if last { self.edge(default, &[]) } else { self.cold_block() };
+            self.follow(reg, word, tests, unbound, other, |lower, content| {
                 if let Some(cell) = cell {
                     lower.shorten(cell, content);
                 }
             });
+            if last {
+                self.b.seal_block(tests);
+                return self.drop_state();
+            }
+            self.enter_block(other);
         }
         if !only_objects {
             self.test_pointed(reg, word, Tag::Object, &groups.objects, default);
@@ -208,17 +216,18 @@ impl Lower<'_, '_> {
     }
 
     /// A reference is followed, back to `tests`; an unbound cell goes to `unbound`. `then` gets the content of one that
-    /// is bound. Goes on where there was none.
+    /// is bound. All that is no reference goes to `other`.
     pub(crate) fn follow(
         &mut self,
         reg: Reg,
         word: Value,
         tests: Block,
         unbound: BlockId,
+        other: Block,
         then: impl FnOnce(&mut Self, Value),
     ) {
         let unbound = self.edge(unbound, &[]);
-        let (reference, other, bound) = (self.cold_block(), self.cold_block(), self.cold_block());
+        let (reference, bound) = (self.cold_block(), self.cold_block());
         let differs = self.tag_differs(word, Tag::Ref);
         self.b.ins().brif(differs, other, &[], reference, &[]);
         self.enter_block(reference);
@@ -229,7 +238,6 @@ impl Lower<'_, '_> {
         then(self, content);
         self.redefine(reg, content);
         self.b.ins().jump(tests, &[]);
-        self.enter_block(other);
     }
 
     /// C6 of `term::abi`: the cell that the word came from gets what it led to, if that is an integer. So that is found

@@ -196,13 +196,21 @@ impl Lower<'_, '_> {
     // ---- unification ---------------------------------------------------------------------------
 
     pub(crate) fn unify(&mut self, a: Operand, b: Operand, at: At) {
+        let done = self.b.create_block();
+        self.unify_to(a, b, at, done);
+        self.enter_block(done);
+    }
+
+    /// Unifies and goes to `done`.
+    pub(crate) fn unify_to(&mut self, a: Operand, b: Operand, at: At, done: Block) {
         let is_variable = |lower: &Self, x: Operand| matches!(x, Operand::Reg(_)) && lower.kind(x).is_none();
         let (a, b) = if is_variable(self, a) { (a, b) } else { (b, a) };
         match a {
-            Operand::Reg(var) if is_variable(self, a) => self.unify_variable(var, b, at),
+            Operand::Reg(var) if is_variable(self, a) => self.unify_variable(var, b, at, done),
             _ => {
                 let (a, b) = (self.operand(a), self.operand(b));
                 self.call_unify(a, b, at);
+                self.b.ins().jump(done, &[]);
             }
         }
     }
@@ -228,11 +236,11 @@ impl Lower<'_, '_> {
 
     /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a
     /// store does it. So it is done here, too, when goals wait for a list or structure: a message. All else is the
-    /// thunk's (`shortcuts`), because there are many such places.
-    pub(crate) fn unify_variable(&mut self, var: Reg, other: Operand, at: At) {
+    /// thunk's (`shortcuts`), because there are many such places. Goes to `done`.
+    pub(crate) fn unify_variable(&mut self, var: Reg, other: Operand, at: At, done: Block) {
         let kind = self.kind(other);
         let (cell, value) = (self.read(var), self.operand(other));
-        let (slow, done) = (self.cold_block(), self.b.create_block());
+        let slow = self.cold_block();
         let message = (kind == Some(Kind::Pointer)).then(|| self.cold_block());
         self.unless_private_reference(cell, slow);
         let content = self.load(cell, -(Tag::Ref as i64));
@@ -254,7 +262,6 @@ impl Lower<'_, '_> {
         self.enter_block(slow);
         self.call_unify(cell, value, at);
         self.b.ins().jump(done, &[]);
-        self.enter_block(done);
     }
 
     /// A plain store if the register is a reference to a private unbound cell, whose goals are resumed; then the block

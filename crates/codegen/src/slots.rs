@@ -40,13 +40,17 @@ impl Lower<'_, '_> {
 
     /// Stores the value if the register leads to a slot; else unifies it.
     pub(crate) fn fill_or_unify(&mut self, var: Reg, value: Operand, at: At) {
-        let word = self.operand(value);
         let done = self.b.create_block();
+        self.fill_or_unify_to(var, value, at, done);
+        self.enter_block(done);
+    }
+
+    /// The same, and goes to `done`.
+    pub(crate) fn fill_or_unify_to(&mut self, var: Reg, value: Operand, at: At, done: ir::Block) {
+        let word = self.operand(value);
         self.read(var);
         self.store_in_slot(var, word, done);
-        self.unify(Operand::Reg(var), value, at);
-        self.b.ins().jump(done, &[]);
-        self.enter_block(done);
+        self.unify_to(Operand::Reg(var), value, at, done);
     }
 
     pub(crate) fn put_in_slot(&mut self, slot: Reg, value: Operand) {

@@ -43,7 +43,9 @@ impl Lower<'_, '_> {
         self.b.switch_to_block(start);
         let word = self.read_raw(key);
         if self.kind(Operand::Reg(key)).is_none() {
-            self.follow(key, word, start, unbound, |_, _| {});
+            let other = self.cold_block();
+            self.follow(key, word, start, unbound, other, |_, _| {});
+            self.enter_block(other);
         }
         self.b.seal_block(start);
         let no = self.edge(no, &[]);
