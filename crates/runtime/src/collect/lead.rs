@@ -9,8 +9,7 @@ use crate::coordination::sync::lock;
 use crate::coordination::team::Sharers;
 use crate::memory::ranges::at;
 use crate::memory::tuning::{
-    IDLE_NURSERY_PART, MAJOR_MIN, NURSERIES_PAYING_MAX, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE,
-    RECORD_BYTES, STAYS_YOUNG_PART,
+    IDLE_NURSERY_PART, MAJOR_MIN, NURSERY_MAX, NURSERY_MIN, NURSERY_RANGE, RECORD_BYTES, STAYS_YOUNG_PART,
 };
 use crate::reports::statistics::{self as noted, Collected, Share};
 use crate::reports::trace::What;
@@ -104,8 +103,9 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
             let share = |bytes: usize| {
                 (bytes.min(spaces.bytes_max() / 8) / busy.max(1)).clamp(NURSERY_MIN, NURSERY_RANGE)
             };
-            let most = share(policy.most.max(spaces.old_bytes() / 2));
-            let largest = share(NURSERIES_PAYING_MAX).max(most);
+            let old = spaces.old_bytes();
+            let most = share(policy.most.max(old.saturating_sub(MAJOR_MIN).min(old / 2)));
+            let largest = share(policy.paying).max(most);
             let again = parts.iter().map(|part| part.again).sum();
             policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, again));
             // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old

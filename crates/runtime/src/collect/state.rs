@@ -5,10 +5,10 @@
 //! | the first nursery | half a core's second-level cache; twice that with several workers |
 //! | it doubles | while much of it survives: a larger one gives objects more time to die |
 //! | it halves | when little has survived for long |
-//! | nurseries together | twice what one worker would have, or half of what is live |
+//! | nurseries together | twice what one worker would have, or what is old beyond 64 MB |
 //! | what survives twice, or with half a nursery filled behind it | goes to old space, unless little is young |
 //! | nearly all of it survives again | survivors go to old space at once ([`Ageing`]) |
-//! | much of it has died by then | nurseries go on growing ([`Ageing`]) |
+//! | much of it has died by then | nurseries of several workers go on growing ([`Ageing`]) |
 //! | a major collection | when old and large objects have doubled, or tripled if the last one found nearly all alive |
 //! | an early one | when they are few and have doubled, and 64 times as many bytes were allocated since the last one |
 //!
@@ -19,8 +19,9 @@
 use crate::coordination::team::Sharers;
 use crate::memory::tuning::{
     AGAIN_PERCENT, AT_ONCE_COLLECTIONS, EARLY_MAJOR_MAX, EARLY_MAJOR_MIN, EARLY_MAJOR_WORK, GROW_PERCENT,
-    LASTING_PERCENT, NURSERY_MAX, NURSERY_MIN, SHARED_FROM_WORDS, SHARED_FROM_WORDS_IN_TURNS, SHRINK_AFTER,
-    SHRINK_PERCENT, WOKEN_FOR_ONE_FROM_TIME, WOKEN_FROM_TIME, YOUNGER_PERCENT,
+    LASTING_PERCENT, NURSERIES_PAYING_MAX, NURSERY_MAX, NURSERY_MIN, SHARED_FROM_WORDS,
+    SHARED_FROM_WORDS_IN_TURNS, SHRINK_AFTER, SHRINK_PERCENT, WOKEN_FOR_ONE_FROM_TIME, WOKEN_FROM_TIME,
+    YOUNGER_PERCENT,
 };
 use std::time::Duration;
 
@@ -122,8 +123,11 @@ pub(crate) struct Policy {
     /// Bytes of the nursery of a worker that fills it: at least, and now.
     pub(super) least: usize,
     pub(super) nursery: usize,
-    /// Bytes of all nurseries together otherwise, unless half of what is old is more.
+    /// Bytes of all nurseries together otherwise, unless what is old beyond `MAJOR_MIN` is more.
     pub(super) most: usize,
+    /// The same as long as larger ones are seen to pay. For one worker they do not: to stop costs it nothing, and
+    /// what lives for a while becomes old after half a nursery.
+    pub(super) paying: usize,
     /// Collections in a row after which little was left.
     quiet_collections: u32,
     /// Nurseries begin to grow beyond `most`. What became old before may be dead, and keep alive what follows it: the
@@ -142,12 +146,16 @@ pub(crate) struct Policy {
 impl Policy {
     pub(crate) fn new(workers: usize) -> Policy {
         // To stop several workers, and to fetch what others made, costs more than to miss the cache now and then.
-        let (least, most) =
-            if workers > 1 { (2 * NURSERY_MIN, NURSERY_MAX) } else { (NURSERY_MIN, NURSERY_MAX / 2) };
+        let (least, most, paying) = if workers > 1 {
+            (2 * NURSERY_MIN, NURSERY_MAX, NURSERIES_PAYING_MAX)
+        } else {
+            (NURSERY_MIN, NURSERY_MAX / 2, NURSERY_MAX / 2)
+        };
         Policy {
             least,
             nursery: least,
             most,
+            paying,
             quiet_collections: 0,
             major_wanted: false,
             ageing: Ageing::NEW,

@@ -63,14 +63,15 @@ pub(crate) const LARGE_WORDS: usize = 1024;
 
 // How large nurseries are (`collect::state`).
 
-/// Bytes of the nurseries of several workers together, unless half of what is old is more, or larger ones are seen to
-/// pay; one worker alone has half of it. Beyond that the third-level cache is too small.
+/// Bytes of the nurseries of several workers together, unless what is old beyond [`MAJOR_MIN`] is more (but at most
+/// half of what is old), or larger ones are seen to pay; one worker alone has half of it. Beyond that the third-level
+/// cache is too small (`benches/quicksort.kl1`), until so much is old that collections should come seldom
+/// (`benches/paths.kl1`).
 pub(crate) use sizes::NURSERY_MAX;
 /// Bytes of the nursery of one worker at first, and at least: half of a core's second-level cache. Of several workers
 /// each has twice as much, as a stop of all costs more than some misses (`benches/gates.kl1`).
 pub(crate) use sizes::NURSERY_MIN;
-/// Bytes of all nurseries together as long as larger ones are seen to pay, unless half of what is old is more
-/// (`benches/life.kl1`).
+/// Bytes of the nurseries of several workers together as long as larger ones are seen to pay (`benches/bintree.kl1`).
 pub(crate) const NURSERIES_PAYING_MAX: usize = 2 * NURSERY_RANGE;
 /// Survival, in percent of the nursery, above which it doubles: a larger one gives objects more time to die.
 pub(crate) const GROW_PERCENT: usize = 20;
