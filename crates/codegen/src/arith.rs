@@ -466,7 +466,8 @@ impl Lower<'_, '_> {
     }
 }
 
-fn signed(cond: Cond) -> IntCC {
+/// The comparison of two tagged integers.
+pub(crate) fn signed(cond: Cond) -> IntCC {
     match cond {
         Cond::Lt => IntCC::SignedLessThan,
         Cond::Le => IntCC::SignedLessThanOrEqual,

@@ -28,15 +28,29 @@ impl Lower<'_, '_> {
             Tag::Ref => self.define(reg, value),
             _ => self.define_as(reg, value, Kind::Pointer),
         }
-        if self.long {
-            let base = self.b.use_var(self.heap);
-            self.young.insert(reg, (base, self.heap_offset + offset + tag as i64));
-        }
+        let base = self.b.use_var(self.heap);
+        self.young.insert(reg, (base, self.heap_offset + offset + tag as i64));
     }
     /// An operand that is only stored (L4).
     pub(crate) fn stored(&mut self, operand: Operand) -> Value {
         match operand {
-            Operand::Reg(reg) if let Some(&(base, offset)) = self.young.get(&reg) => {
+            Operand::Reg(reg)
+                if self.long
+                    && let Some(&(base, offset)) = self.young.get(&reg) =>
+            {
+                self.b.ins().iadd_imm_s(base, offset)
+            }
+            _ => self.operand(operand),
+        }
+    }
+    /// An operand that becomes another register at the end of a block (L4).
+    pub(crate) fn moved(&mut self, operand: Operand) -> Value {
+        let heap = self.b.use_var(self.heap);
+        match operand {
+            Operand::Reg(reg)
+                if let Some(&(base, offset)) = self.young.get(&reg)
+                    && base == heap =>
+            {
                 self.b.ins().iadd_imm_s(base, offset)
             }
             _ => self.operand(operand),

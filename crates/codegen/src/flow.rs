@@ -70,7 +70,7 @@ impl Lower<'_, '_> {
             .iter()
             .map(|&(reg, source)| match &head {
                 Some((head, lazy)) if head.reg == reg => (lazy.raw, None),
-                _ => (self.operand(source), self.kind(source)),
+                _ => (self.moved(source), self.kind(source)),
             })
             .collect();
         self.flush();

@@ -11,9 +11,10 @@
 //!   loop's head that polls and then matches it does both itself (`shape::Head`).
 //! - L3 `facts` holds what is known of registers in this block: what is known on all edges to it, if all predecessors
 //!   come before it (`shape::Order`).
-//! - L4 In a long block `young` holds what was made in it as a distance from an earlier allocation pointer: what is
-//!   only stored is computed again each time, because thousands of live registers take the code generator quadratic
-//!   time.
+//! - L4 `young` holds what was made in this block as a distance from an earlier allocation pointer. In a long block
+//!   what is only stored is computed again each time, because thousands of live registers take the code generator
+//!   quadratic time. What becomes a register of the next block is computed at the end of this one: so a loop that
+//!   builds a list has the new tail where the old one was, which has been bound by then.
 
 use crate::floats::Floats;
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
@@ -141,6 +142,10 @@ pub(crate) struct Lower<'a, 'f> {
     blocks: Vec<ir::Block>,
     /// Blocks that a later one leads to.
     loops: Vec<bool>,
+    /// Blocks and entries that lead to each block.
+    pub(crate) predecessors: Vec<u32>,
+    /// Blocks whose work was done where it led to them: nothing leads there any more.
+    pub(crate) merged: Vec<bool>,
     /// Facts of the edges to a block until now (L3).
     facts_in: Vec<Option<BTreeMap<Reg, Kind>>>,
     tail_signature: SigRef,
@@ -199,6 +204,8 @@ pub(crate) fn component(
         regs,
         blocks,
         loops,
+        predecessors,
+        merged: vec![false; component.blocks.len()],
         facts_in,
         tail_signature,
         helpers: [None; Helper::ALL.len()],
@@ -208,7 +215,9 @@ pub(crate) fn component(
     lower.look_for_floats();
     lower.dispatch(&entries, params.get(3).copied());
     for id in order {
-        lower.block(id);
+        if !lower.merged[id.0 as usize] {
+            lower.block(id);
+        }
     }
     lower.b.seal_all_blocks();
     lower.b.finalize(config);
@@ -406,6 +415,7 @@ impl Lower<'_, '_> {
     }
     /// Like `define`, when only the representation changes (facts stay).
     pub(crate) fn redefine(&mut self, reg: Reg, value: Value) {
+        self.young.remove(&reg);
         self.b.def_var(self.regs[reg.0 as usize], value);
     }
     pub(crate) fn define_as(&mut self, reg: Reg, value: Value, kind: Kind) {

@@ -7,12 +7,19 @@
 //! Order of tests: cons, structures, integers and atoms, references, objects (before references if there is nothing
 //! else). Each accepts a different tag, so the cases' order only matters within one tag, where a case after one that
 //! accepts the whole tag is never reached.
+//!
+//! `count(0, ..)` and `count(N, ..) :- N > 0` are one comparison while the loop goes on: where the block for all other
+//! integers does nothing but compare the word with a constant, and no integer that has a case of its own passes, the
+//! comparison comes first (`Shortcut`).
 
+use crate::arith::signed;
 use crate::lower::{Kind, Lazy, Lower};
-use compiler::ir::{BlockId, Operand, Pattern, Reg};
+use crate::range::Range;
+use compiler::ir::{BlockId, End, Operand, Pattern, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
+use term::abi::Cond;
 use term::word::{Tag, Word, functor_header};
 
 /// Immediates (and structures, and classes) that are compared one by one; more are searched.
@@ -41,6 +48,14 @@ impl Group {
     }
 }
 
+/// The only thing that the block for any integer does: a comparison of the integer with a constant.
+struct Shortcut {
+    cond: Cond,
+    constant: i64,
+    yes: BlockId,
+    no: BlockId,
+}
+
 /// All cases, by tag.
 #[derive(Default)]
 struct Groups {
@@ -49,12 +64,17 @@ struct Groups {
     ints: Group,
     atoms: Group,
     objects: Group,
+    /// Where other words than integers lead, too.
+    others: Vec<BlockId>,
 }
 
 impl Groups {
-    fn new(cases: &[(Pattern, BlockId)]) -> Groups {
-        let mut groups = Groups::default();
+    fn new(cases: &[(Pattern, BlockId)], unbound: BlockId, default: BlockId) -> Groups {
+        let mut groups = Groups { others: vec![unbound, default], ..Groups::default() };
         for &(pattern, block) in cases {
+            if pattern != Pattern::AnyInt {
+                groups.others.push(block);
+            }
             match pattern {
                 Pattern::Cons => {
                     groups.cons.get_or_insert(block);
@@ -83,7 +103,7 @@ impl Lower<'_, '_> {
     ) {
         let lazy = self.lazy.iter().position(|lazy| lazy.reg == reg).map(|at| self.lazy.swap_remove(at));
         self.flush();
-        let groups = Groups::new(cases);
+        let groups = Groups::new(cases, unbound, default);
         let tests = self.b.create_block();
         self.b.ins().jump(tests, &[]);
         self.b.switch_to_block(tests);
@@ -124,7 +144,10 @@ impl Lower<'_, '_> {
             self.enter_block(next);
         }
         self.test_pointed(reg, word, Tag::Struct, &groups.structures, default);
-        self.test_immediates(reg, word, Tag::Int, &groups.ints, default);
+        match self.shortcut(reg, groups) {
+            Some(shortcut) => self.compare_first(reg, word, &groups.ints, shortcut),
+            None => self.test_immediates(reg, word, Tag::Int, &groups.ints, default),
+        }
         self.test_immediates(reg, word, Tag::Atom, &groups.atoms, default);
         let others = groups.structures.is_empty() && groups.ints.is_empty() && groups.atoms.is_empty();
         let only_objects = groups.cons.is_none() && others;
@@ -187,6 +210,48 @@ impl Lower<'_, '_> {
         let number = self.b.ins().ushr_imm_u(word, 3);
         let some: Vec<_> = group.some.iter().map(|&(key, block)| (Word(key.0 >> 3), block)).collect();
         self.choose(reg, kind, number, &some, otherwise);
+        self.enter_block(next);
+    }
+
+    /// What the block for all integers but a few does, if it does nothing else, none of these passes there, and only
+    /// this match leads to it.
+    fn shortcut(&self, reg: Reg, groups: &Groups) -> Option<Shortcut> {
+        let group = &groups.ints;
+        let any = group.any.filter(|_| !group.some.is_empty() && group.some.len() <= COMPARED_MAX)?;
+        let block = &self.component.blocks[any.0 as usize];
+        let End::Compare { cond, a: Operand::Reg(compared), b: Operand::Int(constant), yes, no, .. } =
+            block.end
+        else {
+            return None;
+        };
+        let passes = |&(word, _): &(Word, BlockId)| {
+            Range::may_hold(cond, Range::one(word.as_int()), Range::one(constant))
+        };
+        let only = self.predecessors[any.0 as usize] == 1 && !groups.others.contains(&any);
+        let fits = only && compared == reg && block.ops.is_empty() && !group.some.iter().any(passes);
+        fits.then_some(Shortcut { cond, constant, yes, no })
+    }
+
+    /// The tests of an integer, the comparison before those of single ones; goes on where it is none. The block of the
+    /// comparison is not lowered for itself.
+    fn compare_first(&mut self, reg: Reg, word: Value, group: &Group, shortcut: Shortcut) {
+        let Shortcut { cond, constant, yes, no } = shortcut;
+        if let Some(merged) = group.any {
+            self.merged[merged.0 as usize] = true;
+        }
+        let (this, rest, next) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let differs = self.tag_differs(word, Tag::Int);
+        self.b.ins().brif(differs, next, &[], this, &[]);
+        self.enter_block(this);
+        let limit = self.word(Word::small(constant));
+        let holds = self.b.ins().icmp(signed(cond), word, limit);
+        let passed = Range::where_holds(cond, Range::ALL, Range::one(constant)).0;
+        let failed = Range::where_not(cond, Range::ALL, Range::one(constant)).0;
+        let yes = self.edge(yes, &[(reg, Kind::Int(passed))]);
+        self.b.ins().brif(holds, yes, &[], rest, &[]);
+        self.enter_block(rest);
+        let otherwise = self.edge(no, &[(reg, Kind::Int(failed))]);
+        self.choose(reg, Kind::INT, word, &group.some, otherwise);
         self.enter_block(next);
     }
 

@@ -52,6 +52,11 @@ impl Range {
             Cond::Ne => (a, b),
         }
     }
+    /// False if it holds for no two of them.
+    pub(crate) fn may_hold(cond: Cond, a: Range, b: Range) -> bool {
+        let (a, b) = Range::where_holds(cond, a, b);
+        a.least <= a.most && b.least <= b.most
+    }
     /// The same, if it does not hold.
     pub(crate) fn where_not(cond: Cond, a: Range, b: Range) -> (Range, Range) {
         let opposite = match cond {

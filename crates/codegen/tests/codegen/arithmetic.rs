@@ -43,7 +43,7 @@ const OPS: [IntOp; 12] = [
     IntOp::Neg,
     IntOp::Not,
 ];
-const NUMBERS: [i64; 22] = [
+pub(crate) const NUMBERS: [i64; 22] = [
     0,
     1,
     -1,

@@ -7,4 +7,5 @@ mod intrinsics;
 mod machine;
 mod ops;
 mod programs;
+mod shapes;
 mod slots;

@@ -14,7 +14,7 @@ const APPEND: u32 = FIRST;
 const NREV: u32 = FIRST + 1;
 
 /// `append([],Y,Z) :- Z=Y.  append([H|T],Y,Z) :- Z=[H|Z1], append(T,Y,Z1).`
-fn append() -> Component {
+pub(crate) fn append() -> Component {
     let call = goal(APPEND, &[v(0), v(1), v(2)]);
     Component {
         entries: vec![entry(APPEND, 3, 0)],
