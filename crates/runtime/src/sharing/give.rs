@@ -40,7 +40,7 @@ use crate::sharing::tuning::{
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
-use std::time::Duration;
+use std::time::Instant;
 use term::Word;
 use term::abi::PredicateId;
 use term::word::Tag;
@@ -206,7 +206,7 @@ impl Worker {
         let soon = before.is_some_and(|before| now.saturating_duration_since(before) < LOOK_AGAIN_TIME);
         let descents = std::mem::take(&mut self.sharing.descents) * usize::from(soon);
         let mut hungry = shared.team.hungry() & !(1 << self.index);
-        if hungry != 0 && self.talks(thread_time()) {
+        if self.talks(now) {
             hungry = 0;
         }
         if hungry != 0 && self.sharing.looks_left_out > 0 {
@@ -241,15 +241,16 @@ impl Worker {
             self.give(worker, surplus, false);
         }
     }
-    /// B11: whether its goals have talked to each other since the last look; `now` is the time of its thread.
-    fn talks(&mut self, now: Duration) -> bool {
+    /// B11: whether its goals have talked to each other since the last look.
+    fn talks(&mut self, now: Instant) -> bool {
         let (resumed, newest) = (self.resumptions(), self.abi.suspensions);
         let before = std::mem::replace(&mut self.sharing.talked, (resumed, newest, Some(now)));
         // A record that is used again was resumed before.
         let new = self.new_suspensions().take_while(|&record| record != before.1);
         let waited = new.take(TALKED_MAX).count() as u64;
         let talked = waited.max(resumed - before.0);
-        let often = |then| now.saturating_sub(then) < TALKING * u32::try_from(talked).unwrap_or(u32::MAX);
+        let often =
+            |then| now.saturating_duration_since(then) < TALKING * u32::try_from(talked).unwrap_or(u32::MAX);
         talked > TALKED && before.2.is_none_or(often)
     }
     /// Gives goals to a worker. `trial`: and remembers them (B7).
@@ -330,7 +331,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
-    use std::time::Instant;
+    use std::time::Duration;
 
     /// Priorities of the goals that worker 0 gives to worker 1, which shows that it reduces at this one.
     fn given(worker: &mut Worker, lowest: i64) -> Vec<i64> {
@@ -346,7 +347,7 @@ mod tests {
         let mut builder = Builder::with(2, None);
         let goal = builder.goal[0];
         let worker = builder.node.worker();
-        let (start, seldom) = (Duration::from_secs(1), 100 * TALKING);
+        let (start, seldom) = (Instant::now(), 100 * TALKING);
         let wait = |worker: &mut Worker, count| {
             for _ in 0..count {
                 let variable = worker.new_variable();

@@ -32,9 +32,9 @@ pub(crate) struct Sharing {
     pub(super) polling: Polling,
     /// B7 of `feedback`: the last gift.
     pub(super) trial: Option<Trial>,
-    /// B11 of `give`: at the last look, the goals that had been resumed, the newest record of one that waited, and the
-    /// time of its thread.
-    pub(super) talked: (u64, usize, Option<Duration>),
+    /// B11 of `give`: at the last look, the goals that had been resumed, the newest record of one that waited, and when
+    /// that was.
+    pub(super) talked: (u64, usize, Option<Instant>),
     /// B9 of `feedback`: how many goals had waited, and been resumed, at the last collection.
     pub(super) at_collection: (u64, u64),
     /// B10 of `feedback`.
