@@ -51,6 +51,19 @@ fn goals_with_slots_are_given_away() {
     assert!(output.status.code() == Some(7) && told.contains("\ngifts of goals        1\n"), "{told}");
 }
 
+/// So is a goal below others that talk to each other all the time. One worker would never come to it.
+#[test]
+fn goals_below_a_client_and_its_server_are_given_away() {
+    let talk = ":- module main.\n\
+        main :- client(0, S), server(S, 0), stop.\n\
+        client(N, S) :- S = [add(N,X)|S1], next(X, S1).\n\
+        next(X, S) :- integer(X) | client(X, S).\n\
+        server([add(N,X)|S], T) :- X := (T + N + 1) mod 1000, server(S, X).\n\
+        stop :- unix:exit(7).\n";
+    let output = end(Text::new("talk", talk.as_bytes()).start(&["run", "-w", "2"]));
+    assert_eq!(output.status.code(), Some(7), "{}", error(&output));
+}
+
 /// What one goal sends to several inputs of a merger reaches the reader at once: it is resumed once, and not once for
 /// each input.
 #[test]

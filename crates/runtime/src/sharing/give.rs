@@ -21,10 +21,6 @@
 //!   [`LOOK_AGAIN_BYTES`](crate::sharing::tuning::LOOK_AGAIN_BYTES), or at a poke after it has run for
 //!   [`LOOK_AGAIN_TIME`]. So any number of pokes makes few looks, and goals that allocate nothing are shared, too. A
 //!   poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
-//! - B11 A worker gives nothing to one that asks if more than [`TALKED`] of its goals waited or were resumed since its
-//!   last look, and one at least every [`TALKING`]. These goals make a network of processes, or send to each other; the
-//!   rest of them is soon done with, or becomes part of it. One that runs elsewhere is no longer resumed when the one
-//!   before it has something for it, and what is sent meanwhile becomes a long list.
 
 use crate::coordination::schedule::{now, since, thread_time};
 use crate::coordination::team::{AT_REST, Mail};
@@ -35,12 +31,10 @@ use crate::sharing::choose::Surplus;
 use crate::sharing::state::Polling;
 use crate::sharing::tuning::{
     LEFT_OUT_MAX, LITTLE_POLLED, LITTLE_WORK, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN,
-    TALKED, TALKED_MAX, TALKING,
 };
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
-use std::time::Instant;
 use term::Word;
 use term::abi::PredicateId;
 use term::word::Tag;
@@ -206,9 +200,6 @@ impl Worker {
         let soon = before.is_some_and(|before| now.saturating_duration_since(before) < LOOK_AGAIN_TIME);
         let descents = std::mem::take(&mut self.sharing.descents) * usize::from(soon);
         let mut hungry = shared.team.hungry() & !(1 << self.index);
-        if self.talks(now) {
-            hungry = 0;
-        }
         if hungry != 0 && self.sharing.looks_left_out > 0 {
             self.sharing.looks_left_out -= 1;
             hungry = 0;
@@ -240,18 +231,6 @@ impl Worker {
             }
             self.give(worker, surplus, false);
         }
-    }
-    /// B11: whether its goals have talked to each other since the last look.
-    fn talks(&mut self, now: Instant) -> bool {
-        let (resumed, newest) = (self.resumptions(), self.abi.suspensions);
-        let before = std::mem::replace(&mut self.sharing.talked, (resumed, newest, Some(now)));
-        // A record that is used again was resumed before.
-        let new = self.new_suspensions().take_while(|&record| record != before.1);
-        let waited = new.take(TALKED_MAX).count() as u64;
-        let talked = waited.max(resumed - before.0);
-        let often =
-            |then| now.saturating_duration_since(then) < TALKING * u32::try_from(talked).unwrap_or(u32::MAX);
-        talked > TALKED && before.2.is_none_or(often)
     }
     /// Gives goals to a worker. `trial`: and remembers them (B7).
     pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, trial: bool) {
@@ -331,7 +310,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// Priorities of the goals that worker 0 gives to worker 1, which shows that it reduces at this one.
     fn given(worker: &mut Worker, lowest: i64) -> Vec<i64> {
@@ -342,32 +321,6 @@ mod tests {
         team.team.take_mail(1).iter().map(|mail| mail.priority).collect()
     }
 
-    #[test]
-    fn goals_that_wait_or_are_resumed_often_are_kept() {
-        let mut builder = Builder::with(2, None);
-        let goal = builder.goal[0];
-        let worker = builder.node.worker();
-        let (start, seldom) = (Instant::now(), 100 * TALKING);
-        let wait = |worker: &mut Worker, count| {
-            for _ in 0..count {
-                let variable = worker.new_variable();
-                worker.spawn(goal, &[Word::NIL]);
-                (worker.abi.pending[0], worker.abi.pending_count) = (variable, 1);
-                worker.suspend_top();
-            }
-        };
-        wait(worker, TALKED + 1);
-        assert!(worker.talks(start), "it is not known how long that took");
-        wait(worker, TALKED);
-        assert!(!worker.talks(start));
-        wait(worker, TALKED + 1);
-        assert!(worker.talks(start));
-        assert!(!worker.talks(start), "they were counted");
-        worker.statistics.resumptions += TALKED + 1;
-        assert!(worker.talks(start));
-        wait(worker, TALKED + 1);
-        assert!(!worker.talks(start + seldom));
-    }
     #[test]
     fn who_reduces_at_a_lower_priority_gets_every_other_goal_of_the_higher_ones() {
         let mut builder = Builder::with(2, None);

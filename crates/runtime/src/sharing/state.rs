@@ -32,9 +32,6 @@ pub(crate) struct Sharing {
     pub(super) polling: Polling,
     /// B7 of `feedback`: the last gift.
     pub(super) trial: Option<Trial>,
-    /// B11 of `give`: at the last look, the goals that had been resumed, the newest record of one that waited, and when
-    /// that was.
-    pub(super) talked: (u64, usize, Option<Instant>),
     /// B9 of `feedback`: how many goals had waited, and been resumed, at the last collection.
     pub(super) at_collection: (u64, u64),
     /// B10 of `feedback`.
@@ -62,7 +59,6 @@ impl Sharing {
             shown_looks: false,
             polling: Polling::NEW,
             trial: None,
-            talked: (0, 0, None),
             at_collection: (0, 0),
             sums: Sums::NONE,
             fed_by: None,
@@ -74,7 +70,7 @@ impl Sharing {
     /// After a run: nothing is shown to others, and what was seen of its goals is no longer true.
     pub(crate) fn end_run(&mut self) {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
-        (self.trial, self.talked.2) = (None, None);
+        self.trial = None;
         self.seen = Seen::default();
     }
     /// B6: the priority that others were shown.

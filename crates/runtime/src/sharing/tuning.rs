@@ -1,6 +1,6 @@
 //! All numbers of the load balance: unit, meaning, and the reason where it is known.
 //!
-//! A rule is named by its letter (B1 to B11, in `give`, `choose` and `feedback`). Whether a number is right is seen
+//! A rule is named by its letter (B1 to B10, in `give`, `choose` and `feedback`). Whether a number is right is seen
 //! by running `cargo xtask bench` with two workers before and after a change of it. The numbers of the order of
 //! resumed goals are in `goals::resumed_order`.
 
@@ -32,14 +32,6 @@ pub(crate) const LOOK_AGAIN_TIME: Duration = Duration::from_micros(100);
 pub(crate) const LOOKS_IN_VAIN: u32 = 4;
 /// Doublings of the looks that are left out, at most: 2 to this power, less one, in a row.
 pub(crate) const LEFT_OUT_MAX: u32 = 6;
-/// Time between two goals that wait or are resumed below which goals talk (B11). `benches/kl1cmp.kl1` and the searches
-/// give goals away while hardly any wait; where goals are processes that send to each other
-/// (`benches/compiler`, `benches/life.kl1`), one waits or is resumed at least every microsecond.
-pub(crate) const TALKING: Duration = Duration::from_micros(2);
-/// Goals that waited or were resumed between two looks, up to which their number says nothing (B11).
-pub(crate) const TALKED: u64 = 32;
-/// Records of goals that waited that are counted in a look, at most (B11).
-pub(crate) const TALKED_MAX: usize = 1024;
 /// Goals that workers which reduce at lower priorities get in one look, at most, all together (B6).
 pub(crate) const LOWER_GET: usize = 32;
 /// Time below which a gift was too small: its receiver asks for more goals next time, and a goal that waits so soon
