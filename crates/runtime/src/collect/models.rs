@@ -26,6 +26,7 @@ fn model(
             major,
             ages: crate::collect::Ages::Second,
             nursery_bytes: crate::memory::tuning::NURSERY_MIN,
+            older: 0,
         };
         let collection = Arc::new(Collection::new(pair.shared.crew(), plan, true));
         let collectors = [0, 1].map(|me| {
