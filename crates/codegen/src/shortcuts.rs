@@ -114,7 +114,8 @@ impl Assembler {
         let operations = [
             (IntOp::Add, &[0x48, 0x01, 0xc8][..]), // add rax, rcx
             (IntOp::Sub, &[0x48, 0x29, 0xc8]),     // sub rax, rcx
-            (IntOp::Mul, &[0x48, 0xc1, 0xf8, TAG_BITS as u8, 0x48, 0x0f, 0xaf, 0xc1]), // sar rax, TAG_BITS; imul rax, rcx
+            // sar rax, TAG_BITS; imul rax, rcx
+            (IntOp::Mul, &[0x48, 0xc1, 0xf8, TAG_BITS as u8, 0x48, 0x0f, 0xaf, 0xc1]),
         ];
         for (op, code) in operations {
             self.put(&[0x83, 0xfa, op as u8]); // cmp edx, op

@@ -65,7 +65,7 @@ pub(crate) const LARGE_WORDS: usize = 1024;
 
 /// Bytes of the nurseries of several workers together, unless what is old beyond [`MAJOR_MIN`] is more (but at most
 /// half of what is old), or larger ones are seen to pay; one worker alone has half of it. Beyond that the third-level
-/// cache is too small (`benches/quicksort.kl1`), until so much is old that collections should come seldom
+/// cache is too small (`benches/quicksort.kl1`). With more than [`MAJOR_MIN`] old, collections should come seldom
 /// (`benches/paths.kl1`).
 pub(crate) use sizes::NURSERY_MAX;
 /// Bytes of the nursery of one worker at first, and at least: half of a core's second-level cache. Of several workers
