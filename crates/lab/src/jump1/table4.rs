@@ -35,6 +35,27 @@ const PUBLISHED: [(Tell, &str, Option<[f64; 4]>); 3] = [
     (Tell::Each, "a message to each", Some([92.0, 172.0, 92.0, 175.0])),
     (Tell::Levels, "multicast, a map a level", None),
 ];
+/// Heads of the table of packets.
+const HEADS: [&str; 18] = [
+    "a cluster computes",
+    "bytes of an element",
+    "at the begin",
+    "invalidations by",
+    "invalidations sent",
+    "published",
+    "others sent",
+    "published",
+    "acknowledgements received",
+    "published",
+    "others received",
+    "published",
+    "sent",
+    "published",
+    "received",
+    "published",
+    "interrupts",
+    "cycles",
+];
 
 fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
     let network = simulated::Config::jump1(4, SEED);
@@ -71,32 +92,12 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
         let [sent, received] = published;
         ratios.push(which().into_iter().chain([ratio(0), sent, ratio(1), received]).collect());
     }
-    let heads = [
-        "a cluster computes",
-        "bytes of an element",
-        "at the begin",
-        "invalidations by",
-        "invalidations sent",
-        "published",
-        "others sent",
-        "published",
-        "acknowledgements received",
-        "published",
-        "others received",
-        "published",
-        "sent",
-        "published",
-        "received",
-        "published",
-        "interrupts",
-        "cycles",
-    ];
     let note = "Packets of cluster 0 over the network; those of barriers are left out. Others: lines that are asked \
                 for, sent, recalled and given back. Published: invalidations and reads, of the home cluster; the \
                 sums are of these. Interrupts are those of all clusters, cycles the simulation's until the last \
                 cluster has ended (published: 2,640,023 and 3,750,258, of a program whose work is not printed, so \
                 there is nothing to compare).";
-    let table = Table::new("packets", "Packets of the home cluster", note, &heads, rows);
+    let table = Table::new("packets", "Packets of the home cluster", note, &HEADS, rows);
     let heads = [
         "a cluster computes",
         "bytes of an element",

@@ -18,49 +18,146 @@ use crate::worker::all::{Shared, SharedWork};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// What the workers have in use when a collection begins.
+struct Before {
+    /// It must be a major one: a worker asked for it, or old space has reached its threshold.
+    major: bool,
+    /// Bytes that each nursery may have.
+    nursery: usize,
+    /// Words that the last collection copied, and time that it took.
+    expected: (usize, Duration),
+    /// Bytes of all nurseries in use.
+    used: usize,
+    /// Workers that filled a part of their nursery that is worth to be counted.
+    busy: usize,
+    /// Bytes that the one of them that filled least has in use.
+    least: usize,
+    /// Words of survivor areas.
+    survivors: usize,
+    /// Bytes of allocation and of records that were used again since the last collection.
+    work: usize,
+    /// Few words are young already.
+    little: bool,
+    /// Words of old space and large objects, and bytes of the heap.
+    old: (usize, usize),
+}
+
+impl Before {
+    fn look(shared: &Shared, me: usize) -> Before {
+        let (crew, spaces) = (shared.crew(), &shared.spaces);
+        let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
+        let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
+        let (nursery, expected) = {
+            let mut policy = lock(&shared.policy);
+            // It costs little while little is old.
+            major |= std::mem::take(&mut policy.major_wanted) && spaces.old_bytes() < MAJOR_MIN;
+            (policy.nursery, (policy.copied, policy.took))
+        };
+        let (mut kept, mut survivors, mut reused, mut least) = (0, 0, 0, 0);
+        crew.each(|worker| {
+            let bytes = worker.nursery_used();
+            worker.statistics.words_allocated += bytes as u64 / 8;
+            used += bytes;
+            reused += worker.abi.reused as usize;
+            kept += worker.kept_words();
+            survivors += worker.heap.survivor_words();
+            if bytes >= nursery / IDLE_NURSERY_PART {
+                busy += 1;
+                least = if busy == 1 { bytes } else { bytes.min(least) };
+            }
+            major |= worker.wanted.begin_collection();
+        });
+        let in_use = crew.with(me, |worker| worker.heap_bytes());
+        major |= lock(&shared.policy).early_major_is_due(used, in_use);
+        major |= InUse::now(shared, used).is_tight(spaces.bytes_max());
+        // What is young is copied each time, which is compared with the work done meanwhile; records that were used
+        // again are part of that.
+        let work = used + reused * RECORD_BYTES;
+        let little = kept <= work / 8 / STAYS_YOUNG_PART;
+        let old = (old_words(shared), in_use);
+        Before { major, nursery, expected, used, busy, least, survivors, work, little, old }
+    }
+    fn plan(&self, shared: &Shared, checked: bool) -> Plan {
+        let ages = lock(&shared.policy).ageing.next(self.major, self.little, checked);
+        let older = if self.major { 0 } else { older(self.nursery, self.least, checked) };
+        Plan { major: self.major, ages, nursery_bytes: self.nursery, older }
+    }
+    /// Tells the policy what the collection did. Answers the bytes that a nursery gets now.
+    fn next_nursery(&self, shared: &Shared, me: usize, done: &Done) -> usize {
+        let (crew, spaces) = (shared.crew(), &shared.spaces);
+        if self.major {
+            let live = crew.with(me, |worker| worker.heap_bytes());
+            spaces.set_limits(Some((self.old.1, live)));
+            let mut policy = lock(&shared.policy);
+            policy.all_collected(live);
+            policy.ageing.all_seen(self.old.0, old_words(shared));
+            return self.nursery;
+        }
+        spaces.set_limits(None);
+        let mut policy = lock(&shared.policy);
+        let share = |bytes: usize| {
+            (bytes.min(spaces.bytes_max() / 8) / self.busy.max(1)).clamp(NURSERY_MIN, NURSERY_RANGE)
+        };
+        let old = spaces.old_bytes();
+        let most = share(policy.most.max(old.saturating_sub(MAJOR_MIN).min(old / 2)));
+        let largest = share(policy.paying).max(most);
+        let again = done.parts.iter().map(|part| part.again).sum();
+        policy.ageing.seen(self.nursery >= most, self.used / 8, self.survivors, (done.copied, again));
+        // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives.
+        // One worker gains by larger ones.
+        let grown_for = if crew.len() > 1 { self.work } else { self.used };
+        policy.collected((done.copied, done.took), grown_for, (most, largest))
+    }
+}
+
+/// What a collection did.
+struct Done {
+    parts: Vec<Part>,
+    /// Words that all workers copied.
+    copied: usize,
+    /// Time that they took, added.
+    took: Duration,
+}
+
 /// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it
 /// needs. The worker has waited for the others since `wanted`.
 pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
-    let (crew, spaces) = (shared.crew(), &shared.spaces);
+    let crew = shared.crew();
     let start = now();
-    let due = |worker: &mut Worker| worker.heap_bytes() > spaces.major_threshold() || worker.room() == 0;
-    let (mut used, mut busy, mut major) = (0, 0, crew.with(me, due));
-    let (nursery, expected) = {
-        let mut policy = lock(&shared.policy);
-        // It costs little while little is old.
-        major |= std::mem::take(&mut policy.major_wanted) && spaces.old_bytes() < MAJOR_MIN;
-        (policy.nursery, (policy.copied, policy.took))
-    };
-    let (mut kept, mut survivors, mut reused, mut least) = (0, 0, 0, 0);
-    crew.each(|worker| {
-        let bytes = worker.nursery_used();
-        worker.statistics.words_allocated += bytes as u64 / 8;
-        used += bytes;
-        reused += worker.abi.reused as usize;
-        kept += worker.kept_words();
-        survivors += worker.heap.survivor_words();
-        if bytes >= nursery / IDLE_NURSERY_PART {
-            busy += 1;
-            least = if busy == 1 { bytes } else { bytes.min(least) };
-        }
-        major |= worker.wanted.begin_collection();
-    });
-    let in_use = crew.with(me, |worker| worker.heap_bytes());
-    major |= lock(&shared.policy).early_major_is_due(used, in_use);
-    let limit = spaces.bytes_max();
-    major |= InUse::now(shared, used).is_tight(limit);
-    // What is young is copied each time, which is compared with the work done meanwhile; records that were used again
-    // are part of that.
-    let work = used + reused * RECORD_BYTES;
-    let little = kept <= work / 8 / STAYS_YOUNG_PART;
+    let before = Before::look(shared, me);
     let checked = crew.with(me, |worker| worker.options.check_heap);
-    let ages = lock(&shared.policy).ageing.next(major, little, checked);
-    let before = (old_words(shared), in_use);
-    let older = if major { 0 } else { older(nursery, least, checked) };
-    let plan = Plan { major, ages, nursery_bytes: nursery, older };
+    let done = carry_out(shared, me, before.plan(shared, checked), &before);
+    let (pause, stop) = (since(start), start - wanted);
+    let nursery = before.next_nursery(shared, me, &done);
+    let kind = if before.major { Collected::Everything } else { Collected::Young };
+    for part in &done.parts {
+        let counters = (part.words, part.scanned);
+        crew.with(part.collector, |worker| worker.statistics.copied(kind, counters));
+    }
+    crew.with(me, |worker| {
+        let stop = (crew.len() > 1).then_some(stop);
+        worker.statistics.collected(kind, pause, stop);
+        worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(shared.spaces.old_bytes());
+    });
+    shared.note_collection(me, start, before.major, done.copied);
+    begin_again(shared, me, nursery, before.major);
+    if crew.with(0, |worker| worker.collections.is_some()) {
+        note(shared, kind, &done.parts, pause, stop);
+    }
+    if checked {
+        crew.with(me, |worker| crate::collect::check::check_heap(crew, worker));
+    }
+}
+
+/// Carries `plan` out, alone or with the workers that are worth to be told of it.
+fn carry_out(shared: &Shared, me: usize, plan: Plan, before: &Before) -> Done {
+    let crew = shared.crew();
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
-    let collection = match sharers(major, expected, busy, crew.len() <= shared.processors).filter(anybody) {
-        Some(sharers) if crew.len() > 1 && !(major && crew.with(0, |worker| worker.abroad.has_order())) => {
+    let sharers = sharers(before.major, before.expected, before.busy, crew.len() <= shared.processors);
+    let collection = match sharers.filter(anybody) {
+        Some(sharers)
+            if crew.len() > 1 && !(before.major && crew.with(0, |worker| worker.abroad.has_order())) =>
+        {
             let collection = Arc::new(Collection::new(crew, plan, true));
             *lock(&shared.work) = Some(collection.clone());
             shared.team.open_share(me, sharers, shared.processors - 1);
@@ -76,49 +173,19 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         }
     };
     let parts = collection.end(crew);
-    let copied: usize = parts.iter().map(|part| part.words).sum();
+    let copied = parts.iter().map(|part| part.words).sum();
     let took = parts.iter().map(|part| part.busy).sum();
-    let pause = since(start);
-    let live = major.then(|| crew.with(me, |worker| worker.heap_bytes()));
-    spaces.set_limits(live.map(|live| (before.1, live)));
-    let kind = if major { Collected::Everything } else { Collected::Young };
-    for part in &parts {
-        let counters = (part.words, part.scanned);
-        crew.with(part.collector, |worker| worker.statistics.copied(kind, counters));
-    }
-    let stop = start - wanted;
-    crew.with(me, |worker| {
-        let stop = (crew.len() > 1).then_some(stop);
-        worker.statistics.collected(kind, pause, stop);
-        worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(spaces.old_bytes());
-    });
-    shared.note_collection(me, start, major, copied);
-    let nursery = {
-        let mut policy = lock(&shared.policy);
-        if let Some(live) = live {
-            policy.all_collected(live);
-            policy.ageing.all_seen(before.0, old_words(shared));
-            nursery
-        } else {
-            let share = |bytes: usize| {
-                (bytes.min(spaces.bytes_max() / 8) / busy.max(1)).clamp(NURSERY_MIN, NURSERY_RANGE)
-            };
-            let old = spaces.old_bytes();
-            let most = share(policy.most.max(old.saturating_sub(MAJOR_MIN).min(old / 2)));
-            let largest = share(policy.paying).max(most);
-            let again = parts.iter().map(|part| part.again).sum();
-            policy.ageing.seen(nursery >= most, used / 8, survivors, (copied, again));
-            // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old
-            // lives. One worker gains by larger ones.
-            let grown_for = if crew.len() > 1 { work } else { used };
-            policy.collected((copied, took), grown_for, (most, largest))
-        }
-    };
+    Done { parts, copied, took }
+}
+
+/// Gives every worker an empty nursery: the leader, worker `me`, one of `nursery` bytes.
+fn begin_again(shared: &Shared, me: usize, nursery: usize, major: bool) {
+    let (crew, spaces) = (shared.crew(), &shared.spaces);
     if major {
         crew.each(Worker::give_goals_back);
     }
     let in_use = InUse::now(shared, 0);
-    let share = in_use.share(limit, crew.len());
+    let share = in_use.share(spaces.bytes_max(), crew.len());
     if major {
         crew.with(me, |worker| worker.check_heap_limit(in_use));
         if share < NURSERY_RANGE {
@@ -131,14 +198,6 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         let enough = if worker.index == me { nursery } else { worker.nursery_used() * IDLE_NURSERY_PART };
         worker.empty_nursery(enough.clamp(NURSERY_MIN, nursery).min(share), share);
         worker.heap.give_survivors_back(share);
-    });
-    if crew.with(0, |worker| worker.collections.is_some()) {
-        note(shared, kind, &parts, pause, stop);
-    }
-    crew.with(me, |worker| {
-        if worker.options.check_heap {
-            crate::collect::check::check_heap(crew, worker);
-        }
     });
 }
 
