@@ -12,7 +12,11 @@
 //!   remains runs leftmost first, depth first ([`bodies`]).
 //! - O3 Goals resumed by a reduction run before its remaining goals, in the order they had suspended ([`scheduler`]).
 //!
-//! Absent on purpose: sockets, other processes, timers, signals, other nodes, a garbage collector.
+//! - O4 A reduction takes a microsecond of virtual time, and time passes at once where nothing is left to reduce
+//!   before a timer's end. So a goal that waits for a time by looking at the clock, or by working on, comes to its end.
+//!   Timers are looked at every so many reductions ([`builtins`]), so that those without pause leave room for others.
+//!
+//! Absent on purpose: sockets, other processes, signals, other nodes, a garbage collector.
 
 mod bodies;
 mod builtins;
@@ -96,7 +100,7 @@ pub enum Outcome {
     },
     /// The step limit was reached.
     StepLimit,
-    /// The program asks for something that the oracle does not have (sockets, timers, processes).
+    /// The program asks for something that the oracle does not have (sockets, processes).
     Unsupported {
         /// What it was.
         what: String,

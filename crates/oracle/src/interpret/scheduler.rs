@@ -71,9 +71,10 @@ pub(super) struct Machine<'p> {
     /// By the number in their handle.
     pub(super) mergers: Vec<builtins::Merger>,
     pub(super) streams: Vec<builtins::io::Stream>,
-    /// Variables that get `[]` at a time (microseconds).
-    pub(super) timers: BTreeMap<(i64, usize), Id>,
-    /// The time.
+    /// Variables that get `[]` at a time (microseconds); timers of one time in the order in which they were set.
+    pub(super) timers: BTreeMap<(i64, u64), Id>,
+    pub(super) timers_set: u64,
+    /// The time in microseconds.
     pub(super) now: i64,
     /// What runs after a failure or deadlock.
     pub(super) postmortem: Option<(Code, Vec<Id>)>,
@@ -110,6 +111,7 @@ impl<'p> Machine<'p> {
             mergers: Vec::new(),
             streams: Vec::new(),
             timers: BTreeMap::new(),
+            timers_set: 0,
             now: 0,
             postmortem: None,
             stop: None,
@@ -149,6 +151,8 @@ impl<'p> Machine<'p> {
             };
             self.count_step();
             self.reduce(goal);
+            self.push_resumed();
+            builtins::timer::tick(self);
             self.push_resumed();
         }
     }

@@ -326,3 +326,27 @@ fn a_stream_waits_for_what_it_is_to_write() {
     let report = execute_with_files("main :- io:outstream([print(f(_))]).", Options::bare(100_000));
     assert!(matches!(report.outcome, Outcome::Deadlock { .. }), "{:?}", report.outcome);
 }
+
+#[test]
+fn time_passes_while_goals_are_reduced_and_while_none_is() {
+    let clauses =
+        "main :- timer:get_time_of_day(T), timer:add(T,time(0,1000),E), poll(E,P), pr(P,_), next(P).
+        poll(E,P) :- timer:get_time_of_day(T), timer:compare(T,E,R), polled(R,E,P).
+        polled(<,E,P) :- poll(E,P).
+        otherwise.
+        polled(_,_,P) :- P = polled.
+        next(P) :- wait(P) | timer:instantiate_after(time(0,2000),S), work(0,S,W), pr(W,_), last(W).
+        work(_,S,W) :- wait(S) | W = worked.
+        alternatively.
+        work(N,S,W) :- N1 := N+1, work(N1,S,W).
+        last(W) :- wait(W) | timer:instantiate_after(time(9,0,0),S), pr(S,_).\n";
+    check(&format!("{clauses}{PRINT}"), &["polled", "worked", "[]"]);
+}
+
+#[test]
+fn timers_of_one_time_are_all_kept() {
+    let clauses = "main :- timer:instantiate_after(time(0,10),A), timer:instantiate_after(time(0,10),B),
+            again(A,C), pr(B,_), pr(C,_).
+        again(A,C) :- wait(A) | timer:instantiate_after(time(0,0),C).\n";
+    check(&format!("{clauses}{PRINT}"), &["[]", "[]"]);
+}

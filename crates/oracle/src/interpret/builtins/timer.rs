@@ -1,4 +1,4 @@
-//! Module `timer`, in virtual time: the clock moves only when nothing else is left to do, to the next event.
+//! Module `timer`, in virtual time (O4).
 
 use super::super::scheduler::Machine;
 use super::super::terms::{Id, Value};
@@ -9,6 +9,8 @@ use term::symbol;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
+/// Microseconds after which it is seen whether a timer is over, while goals are ready.
+const LOOK_MICROS: i64 = 64;
 
 pub(super) fn natives() -> Vec<Native> {
     vec![
@@ -91,12 +93,22 @@ fn compare(machine: &mut Machine, inputs: &[Id]) -> Step {
 fn bind_at(machine: &mut Machine, inputs: &[Id], base: i64) -> Step {
     match micros(machine, inputs[0]).map(|micros| base.checked_add(micros)) {
         Ok(Some(at)) => {
-            let number = machine.timers.len();
-            machine.timers.insert((at, number), inputs[1]);
+            machine.timers_set += 1;
+            machine.timers.insert((at, machine.timers_set), inputs[1]);
             Step::Done(Vec::new())
         }
         Ok(None) => too_large(),
         Err(step) => step,
+    }
+}
+
+/// O4: after a reduction. A timer that is over binds its variable.
+pub(in super::super) fn tick(machine: &mut Machine) {
+    machine.now += 1;
+    if machine.now % LOOK_MICROS == 0
+        && machine.timers.first_key_value().is_some_and(|((at, _), _)| *at <= machine.now)
+    {
+        advance(machine);
     }
 }
 
