@@ -33,6 +33,19 @@ fn names_that_mean_nothing() {
 }
 
 #[test]
+fn what_beginners_know_from_prolog_has_its_place_here() {
+    check(
+        "p(X) :- X is 1, write(X), nl, !.",
+        expect![[r#"
+            1 undefined-predicate: there is no predicate main:is/2 [`X := 1 + Y` computes integers, `X $:= 1.5 * Y` floats]
+            1 undefined-predicate: there is no predicate main:write/1 [what is written goes by a stream: `io:outstream([print(X), nl])`]
+            1 undefined-predicate: there is no predicate main:nl/0 [what is written goes by a stream: `io:outstream([print(X), nl])`]
+            1 undefined-predicate: there is no predicate main:!/0 [there is no cut: a guard chooses the clause for good, `p(X) :- X > 0 | ..`]
+        "#]],
+    );
+}
+
+#[test]
 fn what_is_nowhere_is_to_be_written() {
     check(
         "p(X) :- reverse(X).",

@@ -118,6 +118,8 @@ impl Checker<'_, '_> {
         if bare && in_guards {
             diagnostic =
                 diagnostic.help(format!("{what} is a test: it stands in a guard, before `|` or `->`"));
+        } else if let Some(help) = in_prolog(atoms.text(name), arity).filter(|_| bare) {
+            diagnostic = diagnostic.help(help);
         } else if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {
             let prefix = if bare { String::new() } else { format!("{module_name}:") };
             diagnostic = diagnostic.help(format!("did you mean {prefix}{}?", shown(atoms, near, near_arity)));
@@ -131,6 +133,18 @@ impl Checker<'_, '_> {
             diagnostic = diagnostic.help(help);
         }
         self.diagnostics.push(diagnostic);
+    }
+}
+
+/// What stands here for predicates that Prolog has, and that beginners therefore write.
+fn in_prolog(name: &[u8], arity: usize) -> Option<&'static str> {
+    match (name, arity) {
+        (b"is", 2) => Some("`X := 1 + Y` computes integers, `X $:= 1.5 * Y` floats"),
+        (b"write" | b"writeln" | b"print" | b"nl" | b"put_char" | b"format", 0..=2) => {
+            Some("what is written goes by a stream: `io:outstream([print(X), nl])`")
+        }
+        (b"!", 0) => Some("there is no cut: a guard chooses the clause for good, `p(X) :- X > 0 | ..`"),
+        _ => None,
     }
 }
 
