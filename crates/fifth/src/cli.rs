@@ -1,6 +1,7 @@
 //! The command line: what may be said, and the help that teaches it.
 
-use crate::nodes::Nodes;
+use crate::nodes::{NODES_MAX, Nodes};
+use crate::number;
 use crate::simulated::Simulate;
 use crate::workers::Workers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -29,6 +30,7 @@ Exit codes:
     2    wrong usage, a file that cannot be read or written, or errors in the program text
     101  a bug in Fifth itself (please report it)
     130  interrupted (Ctrl-C or SIGTERM)
+    141  whoever read the output has gone, as `| head -1` does; nothing is said
     255  the program failed: reduction or unification failure, error, heap limit, memory that the system \
 refuses, or perpetual suspension (deadlock)
 
@@ -151,6 +153,9 @@ pub(crate) struct Run {
     /// Prints this stage of the compilation instead of running.
     #[arg(long, value_enum, value_name = "STAGE")]
     pub(crate) dump: Option<Stage>,
+    /// Ends when the process that has started it does (`fifth lab`).
+    #[arg(long, hide = true)]
+    pub(crate) end_with_parent: bool,
     /// Arguments for the program (unix:argv).
     #[arg(last = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<OsString>,
@@ -287,6 +292,7 @@ DIR gets report.html (everything, with charts), and a folder for each experiment
 Exit codes:
     0    all experiments ran
     2    wrong usage, or DIR cannot be written
+    141  whoever read the output has gone
     255  an experiment failed: a wrong answer, or a program that could not run; the others ran
     Others, of an MPI job: its launcher's, if a process failed.
 
@@ -314,10 +320,12 @@ pub(crate) struct LabRun {
     pub(crate) workers: Vec<u32>,
     /// Numbers of nodes of this host, separated by commas, that multipsi experiments measure beside the simulated
     /// machine: threads, and processes if fifth was built with MPI.
-    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=1024))]
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    #[arg(value_parser = number::within("the number of nodes", 2..=NODES_MAX))]
     pub(crate) nodes: Vec<u32>,
     /// Runs of each program with each number of workers, and of each measurement of nodes of this host.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = number::within("the number of runs", 1..=u32::MAX))]
     pub(crate) runs: u32,
     /// Size of the problems.
     #[arg(long, value_enum, default_value_t = Scale::Full)]
@@ -341,9 +349,11 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         Some('g') => (&lower[..lower.len() - 1], 30),
         _ => (lower.as_str(), 0),
     };
-    let number: u64 =
-        digits.parse().map_err(|_| format!("`{text}` is not a size; write 64m, 2g or a number of bytes"))?;
-    let size = number.checked_shl(shift).filter(|size| size >> shift == number);
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(format!("`{text}` is not a size; write 64m, 2g or a number of bytes"));
+    }
+    let shifted = |number: u64| number.checked_shl(shift).filter(|size| size >> shift == number);
+    let size = digits.parse().ok().and_then(shifted);
     let size = size.ok_or_else(|| format!("`{text}` is out of range: less than 17179869184g"))?;
     if size < 1 << 20 { Err(format!("`{text}` is out of range: at least 1m")) } else { Ok(size) }
 }
@@ -362,6 +372,8 @@ mod tests {
         }
         let least = size("1k").err();
         assert_eq!(least.as_deref(), Some("`1k` is out of range: at least 1m"));
+        let most = size("99999999999999999999999999").err();
+        assert!(most.is_some_and(|told| told.ends_with("is out of range: less than 17179869184g")));
         let most = size("17179869184g").err();
         assert_eq!(most.as_deref(), Some("`17179869184g` is out of range: less than 17179869184g"));
     }

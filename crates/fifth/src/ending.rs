@@ -1,12 +1,12 @@
 //! How a run ends: exit codes, and what is said about a program that failed.
 
-use crate::callers::{Callers, Calls, arguments};
+use crate::callers::{Callers, Calls, Site, arguments};
 use crate::cli::Engine;
 use crate::destination::Destination;
 use crate::driver::Machine;
 use crate::recording::Recording;
 use crate::report::{displayable, harmless};
-use crate::{library, sources, timeline};
+use crate::{library, served, sources, timeline};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 const FAILED: u8 = 255;
 /// Somebody ended it.
 pub(crate) const INTERRUPTED: u8 = 130;
+/// Whoever read the output has gone: what a shell says of a process that SIGPIPE has ended.
+pub(crate) const READER_GONE: u8 = 141;
 /// Characters of a source line that are shown at most.
 const LINE_CHARS_MAX: usize = 120;
 
@@ -136,6 +138,7 @@ fn exit_code(outcome: &RunOutcome) -> u8 {
         RunOutcome::Success => 0,
         RunOutcome::Exit(status) => (*status & 255) as u8,
         RunOutcome::Failed(error) if error.kind == ErrorKind::Interrupted => INTERRUPTED,
+        RunOutcome::Failed(error) if error.kind == ErrorKind::ReaderGone => READER_GONE,
         RunOutcome::Failed(_) | RunOutcome::Deadlock { .. } => FAILED,
     }
 }
@@ -178,10 +181,11 @@ pub(crate) fn nth_line(text: &[u8], line: u32) -> Option<String> {
     (!cut.trim().is_empty()).then(|| if cut.len() < shown.len() { cut + ".." } else { cut })
 }
 
-/// Says how a run ended, unless it ended well.
+/// Says how a run ended, unless it ended well or nobody wants to know.
 pub(crate) fn report(outcome: &RunOutcome, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
     match outcome {
         RunOutcome::Success | RunOutcome::Exit(_) => Ok(()),
+        RunOutcome::Failed(error) if error.kind == ErrorKind::ReaderGone => Ok(()),
         RunOutcome::Failed(error) => failure(error, texts, out),
         RunOutcome::Deadlock { goals, count } => deadlock(goals, *count, texts, out),
     }
@@ -203,16 +207,34 @@ fn place(file: &str, line: u32, lines: Lines<'_>, out: &mut impl Write) -> std::
 /// Sites that are shown of a goal at most.
 const SITES_MAX: usize = 3;
 
-/// The user's goals that lead to a goal of the library or of a builtin.
-fn led_by(goal: &str, file: &str, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
-    let Some(callers) = texts.callers.filter(|_| file.is_empty() || file.starts_with("library/")) else {
-        return Ok(());
-    };
-    let sites = callers.of(goal);
-    let word = if sites.len() > 1 { "one of" } else { "from" };
-    for site in sites.iter().take(SITES_MAX) {
-        writeln!(out, "   {word}: {}", nth_line(site.text.as_bytes(), 1).unwrap_or_default())?;
-        place(&site.file, site.line, texts.lines, out)?;
+/// Whether goals of this file are the library's or a builtin's.
+fn is_library(file: &str) -> bool {
+    file.is_empty() || file.starts_with("library/")
+}
+
+/// The user's goals that lead to a goal of the library or of a builtin, those that call its module first.
+fn leading(goal: &str, file: &str, texts: Texts<'_>) -> Vec<Site> {
+    let Some(callers) = texts.callers.filter(|_| is_library(file)) else { return Vec::new() };
+    let mut sites = callers.of(goal);
+    if let Some(message) = served::message(goal) {
+        sites = served::narrowed(sites, message, callers.atoms);
+    }
+    let module = goal.split_once(':').map_or("", |(module, _)| module);
+    let calls = |site: &Site| site.text.strip_prefix(module).is_some_and(|rest| rest.starts_with(':'));
+    sites.sort_by_key(|site| !calls(site));
+    sites
+}
+
+/// Names the goals that [`leading`] has found.
+fn led_by(sites: &[Site], texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    let text = |site: &Site| nth_line(site.text.as_bytes(), 1).unwrap_or_default();
+    if let [site] = sites {
+        writeln!(out, "   from: {}", text(site))?;
+        return place(&site.file, site.line, texts.lines, out);
+    }
+    for (at, site) in sites.iter().take(SITES_MAX).enumerate() {
+        let word = if at == 0 { "one of:" } else { "       " };
+        writeln!(out, "   {word} {}:{}: {}", harmless(&site.file), site.line, text(site))?;
     }
     if sites.len() > SITES_MAX {
         writeln!(out, "   and {} more that lead to it", sites.len() - SITES_MAX)?;
@@ -233,10 +255,17 @@ fn failure(error: &ProgramError, texts: Texts<'_>, out: &mut impl Write) -> std:
         let word = if next { "NEXT" } else { "FAIL" };
         writeln!(out, "   {word}: {}", harmless(&error.goal))?;
         place(&error.file, error.line, texts.lines, out)?;
-        led_by(&error.goal, &error.file, texts, out)?;
+        led_by(&leading(&error.goal, &error.file, texts), texts, out)?;
     }
     error.details.iter().try_for_each(|line| writeln!(out, "   {}", harmless(line)))?;
-    match help(error) {
+    let computed = arguments(&error.goal).into_iter().find(|argument| is_uncomputed(argument));
+    let help = match computed
+        .filter(|_| matches!(error.kind, ErrorKind::ReductionFailure | ErrorKind::ArgumentType))
+    {
+        Some(text) => Some(format!("{} is a structure: `=` computes nothing, `:=` does", harmless(text))),
+        None => help(error).map(str::to_string),
+    };
+    match help {
         Some(help) => writeln!(out, "   Help: {help}"),
         None => Ok(()),
     }
@@ -244,6 +273,15 @@ fn failure(error: &ProgramError, texts: Texts<'_>, out: &mut impl Write) -> std:
 
 fn lost_output(error: &ProgramError) -> bool {
     error.kind == ErrorKind::Other && error.message.starts_with("cannot write to stdout")
+}
+
+/// Whether an argument, as it is shown, is a sum or the like of two integers: `-(5,1)`.
+fn is_uncomputed(argument: &str) -> bool {
+    let operator = argument.split('(').next().unwrap_or_default();
+    let operands = arguments(argument);
+    ["+", "-", "*", "/", "mod"].contains(&operator)
+        && operands.len() == 2
+        && operands.iter().all(|operand| operand.parse::<i64>().is_ok())
 }
 
 /// What to do about an error of this kind.
@@ -261,8 +299,16 @@ fn help(error: &ProgramError) -> Option<&'static str> {
             "`--heap-limit SIZE` allows more (and `ulimit -v` less); a stream that is made faster than it is read \
              grows without end",
         ),
+        ErrorKind::ArgumentType if error.message.contains("must be a float, not the integer") => {
+            Some("`float(N)` makes a float of an integer, as in `F $:= float(N) * 2.0`")
+        }
+        ErrorKind::ArgumentType
+            if error.message.contains("must be an integer, not an object of class float") =>
+        {
+            Some("`$:=` computes floats; in `:=` `int(F)` makes an integer of one")
+        }
         ErrorKind::ZeroDivision => Some("test the divisor in a guard: `D =\\= 0`"),
-        _ if lost_output(error) => Some("whoever read the output has gone, or there is no room for it"),
+        _ if lost_output(error) => Some("there is no room for the output, or it was closed"),
         _ => None,
     }
 }
@@ -298,20 +344,24 @@ fn deadlock(
         "fifth: perpetual suspension (deadlock): {what} for variables that nothing can bind any more"
     )?;
     for goal in goals {
-        writeln!(out, "   PSUS: {}", harmless(&goal.goal))?;
+        writeln!(out, "   PSUS: {}", harmless(&served::name(&goal.goal)))?;
         if let Some(node) = goal.node {
             writeln!(out, "         at node {node}")?;
         }
         if !goal.waits_for.is_empty() {
             write!(out, "         waits for {}", harmless(&goal.waits_for.join(", ")))?;
             match goal.holder.and_then(|index| goals.get(index)) {
-                Some(holder) => writeln!(out, ", which {} holds", harmless(&holder.goal))?,
+                Some(holder) => writeln!(out, ", which {} holds", harmless(&served::name(&holder.goal)))?,
                 None => writeln!(out)?,
             }
         }
-        place(&goal.file, goal.line, texts.lines, out)?;
+        let sites = leading(&goal.goal, &goal.file, texts);
+        // How the library waits is no news.
+        if sites.is_empty() || !goal.file.starts_with("library/") {
+            place(&goal.file, goal.line, texts.lines, out)?;
+        }
         called(goal, texts, out)?;
-        led_by(&goal.goal, &goal.file, texts, out)?;
+        led_by(&sites, texts, out)?;
     }
     if goals.len() < count {
         writeln!(out, "   and {} more that these lead to", count - goals.len())?;

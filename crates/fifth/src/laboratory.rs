@@ -153,7 +153,10 @@ impl Processes {
                 (command.context("fifth was built without MPI")?, None)
             }
         };
-        command.arg("run").args(option.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
+        // A launcher is to end its processes itself.
+        let is_child = !matches!(job.place, Place::Processes(_));
+        command.arg("run").args(is_child.then_some("--end-with-parent"));
+        command.args(option.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
         if matches!(job.place, Place::Simulated { identities: true, .. }) {
             command.arg("--structure-ids");
         }

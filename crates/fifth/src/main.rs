@@ -14,11 +14,13 @@ mod job;
 mod laboratory;
 mod library;
 mod nodes;
+mod number;
 mod output;
 mod recording;
 mod repl;
 mod report;
 mod section;
+mod served;
 mod simulated;
 mod sources;
 mod standalone;
@@ -66,7 +68,7 @@ fn main() -> ExitCode {
         Command::Lab { command } => laboratory::run(command),
     };
     match (result, cli.command.message_format()) {
-        (Err(error), MessageFormat::Json) if !error.is::<job::Untold>() => {
+        (Err(error), MessageFormat::Json) if is_news(&error) => {
             report::json_error(&error);
             ExitCode::from(USAGE)
         }
@@ -86,12 +88,18 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            if !error.is::<job::Untold>() {
+            if is_news(&error) {
                 output::error(&error);
             }
-            ExitCode::from(USAGE)
+            let gone = error.is::<output::ReaderGone>();
+            ExitCode::from(if gone { ending::READER_GONE } else { USAGE })
         }
     }
+}
+
+/// Whether this process is to tell an error.
+fn is_news(error: &anyhow::Error) -> bool {
+    !error.is::<job::Untold>() && !error.is::<output::ReaderGone>()
 }
 
 /// Help and version go to standard output; what is wrong with the command line to standard error.
@@ -161,6 +169,10 @@ fn read(machine: &mut Machine, options: &cli::Sources) -> anyhow::Result<Read> {
 }
 
 fn run(options: &cli::Run) -> anyhow::Result<u8> {
+    if options.end_with_parent {
+        // Without that it ends when its work is done.
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    }
     let mut machine = Machine::under_launcher(&options.engine)?;
     let result = run_in(&mut machine, options);
     if machine.job.is_some() {

@@ -1,9 +1,10 @@
 //! How many nodes a program runs on, each with a heap of its own.
 
+use crate::number;
 use clap::{Args, ValueEnum};
 
 /// Most nodes of one process: more would share too little address space.
-const NODES_MAX: u32 = 1024;
+pub(crate) const NODES_MAX: u32 = 1024;
 
 /// The options.
 #[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub(crate) struct Nodes {
     /// more than one, each has as many workers as `--workers` says, one if it says nothing; `--heap-limit` holds for
     /// each, and the first has the terminal, files and timers.
     #[arg(long = "nodes", value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    #[arg(value_parser = number::within("the number of nodes", 1..=NODES_MAX))]
     pub(crate) count: u32,
     /// Lets ready goals move to nodes that have none, without `@node(any)`. Of predicates that are placed with
     /// `@node(N)` none moves. Answers are the same; of one node it changes nothing. See docs/balance.md.

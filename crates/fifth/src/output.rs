@@ -1,7 +1,21 @@
-//! Standard output, for everything but the program's own writing: a closed pipe or a full disk is an error like others.
+//! Standard output, for everything but the program's own writing: a full disk is an error like others; a reader that
+//! has gone ends the command without a word.
 
 use anyhow::{Context, bail};
-use std::io::Write;
+use std::fmt;
+use std::io::{ErrorKind, Write};
+
+/// Nobody reads standard output any more.
+#[derive(Debug)]
+pub(crate) struct ReaderGone;
+
+impl fmt::Display for ReaderGone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads standard output any more")
+    }
+}
+
+impl std::error::Error for ReaderGone {}
 
 /// Writes a text to standard output.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
@@ -9,7 +23,10 @@ pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     if !runtime::builtins::io::has_output() {
         bail!("cannot write to standard output: it is closed");
     }
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+        written => written.context("cannot write to standard output"),
+    }
 }
 
 /// The same with a newline behind it.

@@ -377,7 +377,14 @@ fn run_query(
     let calls = Calls::of(&read.program, &read.sources);
     let atoms = machine.node.worker().atoms.clone();
     let texts = ending::Texts { lines: &lines, callers: Some(Callers { calls: &calls, atoms: &atoms }) };
-    if let Err(error) = runtime::builtins::io::flush(machine.node.worker()) {
+    let flushed = runtime::builtins::io::flush(machine.node.worker());
+    let gone = |error: &ProgramError| error.kind == ErrorKind::ReaderGone;
+    if flushed.as_ref().is_err_and(|error| gone(error))
+        || matches!(&outcome, RunOutcome::Failed(e) if gone(e))
+    {
+        return Ok(Some(ending::READER_GONE));
+    }
+    if let Err(error) = flushed {
         let _ = ending::report(&RunOutcome::Failed(error), texts, &mut std::io::stderr());
     }
     let worker = machine.node.worker();
@@ -407,7 +414,9 @@ fn show() -> Native {
             return Outcome::Error(error);
         }
         if let Err(error) = output::line(&format!("{name} = {text}")) {
-            return Outcome::Error(ProgramError::new(ErrorKind::Other, format!("{error:#}")));
+            let gone = error.is::<output::ReaderGone>();
+            let kind = if gone { ErrorKind::ReaderGone } else { ErrorKind::Other };
+            return Outcome::Error(ProgramError::new(kind, format!("{error:#}")));
         }
         worker.state::<Shown>().0.push((name, text));
         Outcome::Done

@@ -44,8 +44,8 @@ impl Simulate {
     fn set(&mut self, setting: &str) -> Result<(), String> {
         let unknown = || {
             format!(
-                "`{setting}` is no setting; write reduction=41us (or ns), depth=off, depth=level, depth=adaptive, \
-                 tables=white or tables=black"
+                "`{setting}` is no setting; write reduction=41us (1ns to 1000000us), depth=off, depth=level, \
+                 depth=adaptive, tables=white or tables=black"
             )
         };
         let (name, value) = setting.split_once('=').ok_or_else(unknown)?;
@@ -85,12 +85,12 @@ impl FromStr for Simulate {
             "pim" => Family::Pim,
             _ => return Err(unknown()),
         };
-        let nodes = nodes.parse().map_err(|_| unknown())?;
-        let mut simulate = Simulate { family, nodes, reduction: None, depth: None, black: None };
+        let square =
+            || format!("`{nodes}` nodes: they make a square, so 4, 9, 16, 25 or any other up to 1600");
+        let count = nodes.parse().map_err(|_| square())?;
+        let mut simulate = Simulate { family, nodes: count, reduction: None, depth: None, black: None };
         if simulate.model().is_none() {
-            return Err(format!(
-                "`{nodes}` nodes: they make a square, so 4, 9, 16, 25 or any other up to 1600"
-            ));
+            return Err(square());
         }
         parts.try_for_each(|setting| simulate.set(setting))?;
         Ok(simulate)

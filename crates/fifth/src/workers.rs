@@ -40,8 +40,7 @@ impl Workers {
 
 /// A number of workers.
 pub(crate) fn parse(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (1..=WORKERS_MAX as u32).contains(number));
-    number.ok_or_else(|| format!("the number of workers is from 1 to {WORKERS_MAX}"))
+    crate::number::within("the number of workers", 1..=WORKERS_MAX as u32)(text)
 }
 
 #[cfg(test)]

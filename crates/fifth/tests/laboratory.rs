@@ -3,9 +3,12 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
 
+use rustix::process::Signal;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use support::execute;
+use support::process::{Running, end, handles_interrupts, send};
 
 /// Program, argument, answer, and whether it is small enough for a collection at every reduction.
 const PROGRAMS: &[(&str, &str, &str, bool)] = &[
@@ -173,6 +176,36 @@ fn what_was_measured_is_not_lost_if_something_fails() {
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.starts_with("error: cannot write ") && stderr.contains("report.html"), "{stderr}");
     assert!(stdout.starts_with("jmachine/fig4: "), "{stdout}");
+}
+
+#[test]
+fn a_program_ends_with_the_laboratory_that_runs_it() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    command.args(["lab", "run", "tr448", "--workers", "1"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let laboratory = Running::start(&mut command);
+    let start = Instant::now();
+    let is_late = || start.elapsed() > Duration::from_secs(60);
+    let children = format!("/proc/{0}/task/{0}/children", laboratory.id());
+    let program = loop {
+        let child = std::fs::read_to_string(&children).expect("it runs").trim().parse::<u32>().ok();
+        if let Some(child) = child.filter(|&child| handles_interrupts(child) == Some(true)) {
+            break child;
+        }
+        assert!(!is_late(), "no program begins");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    send(&laboratory, Signal::KILL);
+    assert_eq!(end(laboratory).status.code(), None);
+    // It may stay as a process that nobody waits for.
+    let runs = || {
+        let stat = std::fs::read_to_string(format!("/proc/{program}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    };
+    while runs() {
+        assert!(!is_late(), "the program goes on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -202,17 +202,50 @@ fn builtins_that_work_on_an_infinite_term_are_interrupted() {
     }
 }
 
-#[test]
-fn a_closed_pipe_ends_the_program_with_a_message() {
-    let text = Text::new("pipe", WRITER.as_bytes());
-    let mut child = text.start(&["run"]);
-    let mut first = [0; 2];
+/// Whoever reads the output goes after the first two bytes: the exit code, and what was said.
+fn read_and_go(mut command: Command) -> (Option<i32>, String) {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Running::start(&mut command);
     let mut out = child.stdout.take().expect("piped");
-    out.read_exact(&mut first).expect("some output");
+    out.read_exact(&mut [0; 2]).expect("some output");
     drop(out);
     let output = end(child);
-    assert_eq!((&first, output.status.code()), (b"0\n", Some(255)), "{}", error(&output));
-    assert!(error(&output).contains("cannot write to stdout"));
+    (output.status.code(), error(&output))
+}
+
+#[test]
+fn a_reader_that_goes_ends_the_program_without_a_word() {
+    let endless = "main :- io:outstream(S), loop(S).\nloop(S) :- S = [print(1), nl|T], loop(T).\n";
+    // `fflush` has an answer for all other errors.
+    let flushing = "main :- klicio:klicio([stdout(normal(S))]), loop(0, S).\n\
+        loop(R, S) :- wait(R) | S = [fwrite(\"1\\n\"), fflush(R1)|T], loop(R1, T).\n";
+    let to_stderr = "main :- unix:unix([stdout(normal(O)), stderr(normal(E))]), O = [fwrite(\"1\\n\"), fflush(R)], loop(R, E).\n\
+        loop(R, S) :- wait(R) | S = [fwrite(\"1\\n\"), sync(R1)|T], loop(R1, T).\n";
+    for (name, body) in [("endless", endless), ("flushing", flushing), ("errors", to_stderr)] {
+        let text = Text::new(name, format!(":- module main.\n{body}").as_bytes());
+        for workers in ["1", "2"] {
+            let mut command = text.command(&["run", "--workers", workers]);
+            if name == "errors" {
+                let path = text.0.clone();
+                command = Command::new("/bin/sh");
+                command.arg("-c").arg("exec \"$0\" run --workers $2 \"$1\" 2>&1");
+                command.arg(env!("CARGO_BIN_EXE_fifth")).arg(path).arg(workers);
+            }
+            assert_eq!(read_and_go(command), (Some(141), String::new()), "{name} with {workers} workers");
+        }
+        let executable = text.0.with_extension("exe");
+        let built = text.command(&["build", "-o", executable.to_str().expect("plain")]).status();
+        assert!(built.expect("it starts").success());
+        if name != "errors" {
+            assert_eq!(read_and_go(Command::new(&executable)), (Some(141), String::new()), "{name} built");
+        }
+        // What cannot be removed is only litter.
+        let _ = std::fs::remove_file(executable);
+    }
+    let mut dump = Command::new(env!("CARGO_BIN_EXE_fifth"));
+    dump.args(["run", "--dump", "asm"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pentomino.kl1"));
+    assert_eq!(read_and_go(dump), (Some(141), String::new()));
 }
 
 #[test]

@@ -95,16 +95,18 @@ pub(crate) fn send(child: &Child, signal: Signal) {
 /// Waits until an interrupt would not end it before it has begun, or it has ended.
 pub(crate) fn wait_for_handler(child: &Child) {
     let start = Instant::now();
-    let is_ready = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it is there");
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).expect(name).trim();
-        let caught = u64::from_str_radix(field("SigCgt:"), 16).expect("a number");
-        caught & 1 << (Signal::INT.as_raw() - 1) != 0 || field("State:").starts_with('Z')
-    };
-    while !is_ready() {
+    while !handles_interrupts(child.id()).expect("it is there") {
         assert!(start.elapsed() < Duration::from_secs(60), "it does not begin");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether an interrupt would end this process in its own way, or it has ended; `None` if it is gone.
+pub(crate) fn handles_interrupts(process: u32) -> Option<bool> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).expect(name).trim();
+    let caught = u64::from_str_radix(field("SigCgt:"), 16).expect("a number");
+    Some(caught & 1 << (Signal::INT.as_raw() - 1) != 0 || field("State:").starts_with('Z'))
 }
 
 /// Waits until its standard output takes no more.

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     HeapLimit,
     /// Somebody outside ended the run (Ctrl-C); the goal is the one that was next.
     Interrupted,
+    /// Whoever read standard output, or standard error, has gone: no fault of the program's.
+    ReaderGone,
     /// Anything else; the message says it.
     Other,
 }

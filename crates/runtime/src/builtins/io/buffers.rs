@@ -365,11 +365,14 @@ impl File {
                 Err(Errno::AGAIN) => break Ok(Ready::Later(fd.clone(), Direction::Write)),
                 Err(error) => {
                     done = output.bytes.len();
-                    if breaks(error) && matches!(fd, Fd::Owned(_)) {
-                        self.broken = Some(error);
-                        break Ok(Ready::Now(()));
-                    }
-                    break Err(IoError::new("cannot write to", &self.name, error));
+                    break match fd {
+                        Fd::Owned(_) if breaks(error) => {
+                            self.broken = Some(error);
+                            Ok(Ready::Now(()))
+                        }
+                        Fd::Owned(_) => Err(IoError::new("cannot write to", &self.name, error)),
+                        Fd::Standard(_) => Err(IoError::of_standard(&self.name, error)),
+                    };
                 }
             }
         };

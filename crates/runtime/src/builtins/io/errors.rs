@@ -21,11 +21,17 @@ const BROKEN: [Errno; 10] = [
 pub(crate) struct IoError {
     /// `cannot write to out.txt: No space left on device`
     pub(crate) message: String,
+    /// Nobody reads standard output, or standard error, any more.
+    pub(crate) reader_gone: bool,
 }
 
 impl IoError {
     pub(crate) fn new(what: &str, name: &str, error: Errno) -> IoError {
-        IoError { message: format!("{what} {name}: {}", reason(error)) }
+        IoError { message: format!("{what} {name}: {}", reason(error)), reader_gone: false }
+    }
+    /// What was written to one of the streams that the process was born with did not get there.
+    pub(crate) fn of_standard(name: &str, error: Errno) -> IoError {
+        IoError { reader_gone: error == Errno::PIPE, ..IoError::new("cannot write to", name, error) }
     }
 }
 

@@ -180,7 +180,8 @@ impl Worker {
 impl IoError {
     /// The program ends with this error.
     pub(crate) fn program_error(self) -> Box<ProgramError> {
-        ProgramError::new(ErrorKind::Other, self.message)
+        let kind = if self.reader_gone { ErrorKind::ReaderGone } else { ErrorKind::Other };
+        ProgramError::new(kind, self.message)
     }
 }
 

@@ -4,7 +4,7 @@ use super::buffers::{File, Ready};
 use super::errors::IoError;
 use super::{Io, events, read};
 use crate::builtins::{integer, list_items, with_bytes};
-use crate::reports::outcome::ProgramError;
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::walk::Stack;
 use crate::terms::{View, deref};
 use crate::worker::Worker;
@@ -81,6 +81,17 @@ pub(super) enum Step {
     Unknown,
     /// The program ends.
     Error(Outcome),
+}
+
+impl Step {
+    /// An error that the message's own answer tells; one that ends the program all the same is none.
+    fn is_answered(&self) -> bool {
+        match self {
+            Step::Error(Outcome::Error(error)) => error.kind != ErrorKind::ReaderGone,
+            Step::Error(_) => true,
+            _ => false,
+        }
+    }
 }
 
 impl From<Outcome> for Step {
@@ -300,7 +311,7 @@ fn write_counted(worker: &mut Worker, place: usize, text: Word, count: Word) -> 
     match step {
         Step::Done if broken(worker, place).is_some() => give(worker, count, Word::small(0)),
         Step::Done => give(worker, count, Word::small(length as i64)),
-        Step::Error(_) => give(worker, count, Word::small(0)),
+        step if step.is_answered() => give(worker, count, Word::small(0)),
         other => other,
     }
 }
@@ -315,7 +326,7 @@ fn flush_answering(worker: &mut Worker, place: usize, answer: Word) -> Step {
     match flush(worker, place) {
         Step::Done if broken(worker, place).is_some() => give(worker, answer, Word::small(-1)),
         Step::Done => give(worker, answer, Word::small(0)),
-        Step::Error(_) => give(worker, answer, Word::small(-1)),
+        step if step.is_answered() => give(worker, answer, Word::small(-1)),
         other => other,
     }
 }
@@ -442,7 +453,7 @@ fn close_file(worker: &mut Worker, place: usize, answer: Word) -> Step {
     let result = match flush(worker, place) {
         Step::Done if broken(worker, place).is_some() => -1,
         Step::Done => 0,
-        Step::Error(_) => -1,
+        step if step.is_answered() => -1,
         other => return other,
     };
     let io = worker.io();
