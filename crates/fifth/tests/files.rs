@@ -233,3 +233,15 @@ fn a_closed_standard_output_is_an_error_if_there_is_output() {
     assert!(error(&output).contains("cannot write to standard output: it is closed"), "{}", error(&output));
     assert_eq!(folder.shell("exec >/dev/null", "run p.kl1").status.code(), Some(0));
 }
+
+#[test]
+fn an_error_is_reported_after_what_was_written_before_it() {
+    let folder = Folder::new("order");
+    let text = ":- module main.\nmain :- klicio:klicio([stdout(normal(S))]), write(100,S).\n\
+        write(0,S) :- true | S = [nl|S1], wrong(1,S1).\n\
+        write(N,S) :- N > 0 | S = [putc(120)|S1], M := N-1, write(M,S1).\nwrong(2,_) :- true | true.\n";
+    fs::write(folder.path("p.kl1"), text).expect("a temporary file");
+    let output = folder.shell("exec 2>&1", "run --workers 1 p.kl1");
+    let written = String::from_utf8_lossy(&output.stdout);
+    assert!(written.starts_with(&format!("{}\nfifth: reduction failure", "x".repeat(100))), "{written}");
+}

@@ -15,6 +15,10 @@ use crate::terms::print::plain;
 struct Measure(Option<Instant>);
 
 fn write(worker: &mut Worker, bytes: &[u8]) -> Outcome {
+    io::batches::serve(worker, Some(io::STDOUT));
+    write_now(worker, bytes)
+}
+fn write_now(worker: &mut Worker, bytes: &[u8]) -> Outcome {
     match io::print(worker, bytes) {
         Ok(()) => Outcome::Done,
         Err(error) => Outcome::Error(error.program_error()),
@@ -22,11 +26,14 @@ fn write(worker: &mut Worker, bytes: &[u8]) -> Outcome {
 }
 
 /// The same in a guard. Where the console is not, or the term is not all there, it becomes a goal.
-fn print_in_guard(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn print_in_guard(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let first = worker.index == 0;
     let abroad = first && (worker.options.node != 0 || worker.look_abroad(inputs[0], true).is_some());
     if first && !abroad {
-        return print_line(worker, inputs, outputs);
+        if worker.has_batches() {
+            io::batches::serve_quickly(worker);
+        }
+        return line_now(worker, inputs[0]);
     }
     let print = predicates::library(worker, "builtin", "print", 1);
     if abroad {
@@ -42,9 +49,13 @@ fn print_line(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     if let Some(answer) = worker.look_abroad(inputs[0], true) {
         return Outcome::Wait(answer);
     }
-    let mut text = attempt!(plain(worker, inputs[0]));
+    io::batches::serve(worker, Some(io::STDOUT));
+    line_now(worker, inputs[0])
+}
+fn line_now(worker: &mut Worker, term: Word) -> Outcome {
+    let mut text = attempt!(plain(worker, term));
     text.push(b'\n');
-    write(worker, &text)
+    write_now(worker, &text)
 }
 
 /// `print(X,Ok)`: without newline.

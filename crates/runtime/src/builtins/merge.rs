@@ -13,7 +13,7 @@ use crate::terms::walk::Stack;
 use crate::terms::{cell, deref, value_at};
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Record};
-use term::word::{Tag, UNBOUND, header_class};
+use term::word::{Tag, UNBOUND, header_class, object_header};
 use term::{Word, layout};
 
 /// Messages that are forwarded at once: a merger whose output is its own input has no end, and other goals and the
@@ -24,6 +24,7 @@ const BATCH: usize = 4096;
 const TAIL: usize = 8;
 const OPEN: usize = 16;
 const BUSY: Word = Word::small(-1);
+const MERGER: Word = object_header(layout::MERGER, 2);
 
 /// A new cons whose cdr is a new variable: the cons and that variable.
 pub(super) fn open_cons(worker: &mut Worker, car: Word) -> (Word, Word) {
@@ -69,8 +70,44 @@ fn release(worker: &mut Worker, merger: usize, tail: Word, open: Word) {
     write(merger + OPEN, open);
 }
 
-/// A process was resumed: the usual case is a list of messages that has no end yet.
+/// A process was resumed: the usual case is a list of messages that has no end yet, most often of one.
 fn resumed(worker: &mut Worker, record: Record) -> bool {
+    forward_one(worker, record) || forward_few(worker, record)
+}
+
+/// Forwards one message, where nothing stands in the way; false if nothing was done.
+#[inline(always)]
+fn forward_one(worker: &mut Worker, record: Record) -> bool {
+    let Some(message) = worker.only_message(record) else { return false };
+    let merger = worker.record_argument(record, 1);
+    let place = merger.address();
+    if merger.tag() != Tag::Object || read(place) != MERGER || read(place + OPEN) == BUSY {
+        return false;
+    }
+    let end = read(place + TAIL);
+    if end.tag() != Tag::Ref || !worker.is_alone() || !worker.is_private(end.address()) {
+        return false;
+    }
+    let waiting = read(end.address());
+    if waiting.tag() != Tag::Var || worker.has_generator(waiting) {
+        return false;
+    }
+    // Its output may be its input.
+    if end.address() == message + 8 {
+        return false;
+    }
+    let (cons, tail) = open_cons(worker, cell(message));
+    write(end.address(), cons);
+    if waiting != UNBOUND {
+        worker.resume(waiting);
+    }
+    worker.store(place + TAIL, tail);
+    worker.wait_behind(record, worker.system_goals.merge, message);
+    true
+}
+
+#[inline(never)]
+fn forward_few(worker: &mut Worker, record: Record) -> bool {
     let merger = deref(worker.record_argument(record, 1));
     let place = merger.address();
     if merger.tag() != Tag::Object || header_class(read(place)) != layout::MERGER {

@@ -118,6 +118,11 @@ impl Worker {
     pub(crate) fn record_argument(&self, record: Record, index: usize) -> Word {
         read(record.0 + 8 * (SUSPENSION_ARGS + index))
     }
+    /// The goal of a private record was resumed, and has another first argument now.
+    #[inline(always)]
+    pub(crate) fn replace_argument(&mut self, record: Record, argument: Word) {
+        write(record.0 + 8 * SUSPENSION_ARGS, argument);
+    }
     /// The goal of a private record was resumed, and has another first argument now. True if that is a variable for
     /// which it waits again.
     #[inline(always)]
@@ -136,6 +141,29 @@ impl Worker {
             self.store(argument.address(), Word::pointer(Tag::Var, record));
         }
         waits
+    }
+    /// The goal of a private record was resumed by a list, its first argument, that has one element so far: the address
+    /// of that cons. `None` if it is another list, or its rest is not private, or known to others that wait for it.
+    #[inline(always)]
+    pub(crate) fn only_message(&self, record: Record) -> Option<usize> {
+        let argument = self.record_argument(record, 0);
+        if argument.tag() != Tag::Ref {
+            return None;
+        }
+        let list = read(argument.address());
+        let cons = list.address();
+        (list.tag() == Tag::Cons && read(cons + 8) == UNBOUND && self.is_private(cons + 8)).then_some(cons)
+    }
+    /// That goal waits for the rest behind this cons, which is still so.
+    #[inline(always)]
+    pub(crate) fn wait_behind(&mut self, record: Record, predicate: PredicateId, cons: usize) {
+        let (Record(record), rest) = (record, cons + 8);
+        debug_assert!(read(rest) == UNBOUND && self.is_private(rest));
+        self.abi.reused += 1;
+        write(record + 8 * SUSPENSION_ARGS, Word::pointer(Tag::Ref, rest));
+        write(record + 8 * SUSPENSION_NEXT, UNBOUND);
+        write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
+        write(rest, Word::pointer(Tag::Var, record));
     }
     /// Whether goals that wait for the variable with this content are hooked on it by nobody else (H5).
     #[inline(always)]

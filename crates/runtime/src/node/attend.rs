@@ -3,6 +3,7 @@
 //! Events and resumed goals come first, since they may end the program. Next are the end of the run, stops of all
 //! workers and collections: after each of these the worker attends again. What moves goals comes last.
 
+use crate::builtins::io::batches;
 use crate::coordination::schedule::{step, step_bytes};
 use crate::node::reduce::{Home, Pause};
 use crate::reports::outcome::{ErrorKind, RunOutcome};
@@ -35,6 +36,9 @@ impl Worker {
             self.attention.looks();
             self.sharing.looks();
             self.take_turn(collected);
+        }
+        if self.has_batches() {
+            self.attention.look_at(self.abi.heap as usize + batches::LOOK_BYTES);
         }
         let messages = self.is_one_of_several_nodes() && self.look_for_messages(due);
         if crowd {
@@ -71,6 +75,9 @@ impl Worker {
         {
             look = self.is_one_of_several_nodes();
             home.look_outside(self);
+        }
+        if self.has_batches() {
+            batches::serve(self, None);
         }
         if self.terms.has_put_off() {
             self.unify_now();

@@ -381,6 +381,7 @@ impl Node {
         self.home.tick(self.workers.get(0), false);
         self.workers.iter_mut().for_each(|worker| {
             worker.note_figures(true);
+            crate::builtins::io::batches::forget(worker);
             worker.clear_goals();
             worker.sharing.end_run();
             worker.visibility.end_run();

@@ -5,6 +5,7 @@
 //! ends the program if it must, makes resumed goals ready, handles outside events and mail, gives goals away, lets a
 //! collection happen, and switches to the highest priority.
 
+use crate::builtins::io::batches;
 use crate::collect::lead;
 use crate::coordination::schedule::{Leaves, now, since};
 use crate::coordination::sync::lock;
@@ -333,6 +334,9 @@ impl Worker {
             let goal = read(self.abi.goals as usize - 8);
             let predicate = PredicateId::of_goal_word(goal);
             if predicate == BOTTOM {
+                if self.has_batches() && batches::serve(self, None) {
+                    continue;
+                }
                 if !self.next_segment() {
                     if self.has_outward() && !self.is_single() {
                         // Y8 of `abroad`: what resumed daemons have to tell does not wait for the end of a rest.

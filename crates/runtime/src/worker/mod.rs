@@ -364,6 +364,22 @@ impl Worker {
         assert!(!self.streams.made, "nobody asks for streams that are in use");
         self.streams = KeptStreams { kept: Some(Box::<T>::default()), made: true };
     }
+    /// The next byte of one of these streams, if it is at hand.
+    #[inline(always)]
+    pub(crate) fn next_byte(&mut self, place: usize) -> Option<u8> {
+        self.streams.kept.as_mut()?.next_byte(place)
+    }
+    /// Whether some of these streams are served in batches.
+    #[inline(always)]
+    pub(crate) fn has_batches(&self) -> bool {
+        self.streams.kept.as_ref().is_some_and(|streams| streams.has_batches())
+    }
+    /// The worker attends when it has allocated this number of bytes, at the latest.
+    pub(crate) fn look_within(&mut self, bytes: usize) {
+        self.attention.look_at(self.abi.heap as usize + bytes);
+        self.abi.limit_after = 0;
+        self.abi.set_limit(self.abi.limit().min(self.attention.soon()));
+    }
     /// Runs `then` with it, which may not ask for it; `None` if there is none.
     #[inline(always)]
     pub(crate) fn with_streams<R>(

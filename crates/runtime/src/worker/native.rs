@@ -74,6 +74,12 @@ pub(crate) trait Streams: Any + Send {
     fn quick(&mut self, worker: &mut Worker, place: usize, messages: Word, left: &mut usize) -> Word;
     /// The process of a stream was resumed, most often by a quick message. True if it waits again.
     fn resumed(&mut self, worker: &mut Worker, record: Record) -> bool;
+    /// Takes the next byte that a stream has at hand, if nothing else is to be done.
+    fn next_byte(&mut self, place: usize) -> Option<u8>;
+    /// Whether there are streams whose processes do not wait: see `builtins::io::batches`.
+    fn has_batches(&self) -> bool;
+    /// Handles the messages that one of those begins with as long as they are quick and only write: the rest.
+    fn only_write(&mut self, worker: &mut Worker, place: usize, messages: Word) -> Word;
 }
 
 /// Where a worker keeps it.

@@ -8,6 +8,7 @@
 //! - F1 Files 0, 1 and 2 are the standard ones and stay; all streams on standard output share one buffer.
 //! - F2 A stream's number is used again only after the stream was closed; so is a file's after its last stream.
 
+pub(crate) mod batches;
 pub(crate) mod buffers;
 mod closed;
 mod errors;
@@ -96,6 +97,8 @@ pub(crate) struct Io {
     pub(crate) streams: Table<streams::Stream>,
     listeners: Table<sockets::Listener>,
     connecting: Table<sockets::Connecting>,
+    /// Streams that are served in batches.
+    batches: Vec<batches::Batch>,
     /// What `putenv` changed.
     environment: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Program arguments.
@@ -109,6 +112,7 @@ impl Default for Io {
             streams: Table::default(),
             listeners: Table::default(),
             connecting: Table::default(),
+            batches: Vec::new(),
             environment: BTreeMap::new(),
             arguments: Vec::new(),
         };
@@ -198,6 +202,7 @@ pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
 
 /// Writes to standard error at once, after what was written to standard output, waiting as long as it takes.
 pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoError> {
+    batches::serve(worker, Some(STDOUT));
     let io = worker.io();
     io.file(STDOUT).expect("F1").flush_waiting()?;
     let file = io.file(STDERR).expect("F1");
@@ -207,6 +212,7 @@ pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoErro
 
 /// Writes a prompt to standard error, after what was written to standard output. Must be tried again if it has to wait.
 pub(crate) fn prompt(worker: &mut Worker, text: &[u8]) -> Result<(), Outcome> {
+    batches::serve(worker, Some(STDOUT));
     match worker.io().file(STDOUT).expect("F1").flush() {
         Ok(Ready::Now(())) => {}
         Ok(Ready::Later(fd, direction)) => {

@@ -4,15 +4,16 @@
 //! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a
 //! terminal, a closed file, an argument without a value) is left to `streams`, which then does all of it.
 
+use super::batches::CALM;
 use super::streams::{Kind, Stream};
 use super::{Io, STDERR, Shared, Table, serve};
-use crate::memory::ranges::read;
+use crate::memory::ranges::{read, write as write_word};
 use crate::terms::{deref, value_at};
 use crate::worker::Worker;
 use crate::worker::native::{Record, Streams};
 use syntax::format::write_atom;
 use term::symbol::{FWRITE, GETC, NEWLINE, PRINT, PUTC, PUTS, PUTT, PUTTQ};
-use term::word::{Tag, functor_header};
+use term::word::{Tag, UNBOUND, functor_header};
 use term::{Atom, Word};
 
 /// Digits of an integer that a word holds, and its sign.
@@ -36,16 +37,91 @@ impl Worker {
         let messages = deref(messages);
         self.with_streams(|worker, io| io.quick(worker, place, messages, left)).unwrap_or(messages)
     }
+    /// The same for those that only write, and all of them.
+    pub(super) fn only_write(&mut self, place: usize, messages: Word) -> Word {
+        self.with_streams(|worker, io| io.only_write(worker, place, messages)).unwrap_or(messages)
+    }
+}
+
+impl Worker {
+    /// The process of a stream was resumed by one message: if that is `getc`, and nothing else is to be done, answers
+    /// it. False if nothing was done.
+    #[inline(always)]
+    pub(super) fn get_at_once(&mut self, record: Record) -> bool {
+        let Some(cons) = self.only_message(record) else { return false };
+        let Some(answer) = self.answer_cell(read(cons)).filter(|&answer| answer != cons + 8) else {
+            return false;
+        };
+        let handle = self.record_argument(record, 1);
+        if handle.tag() != Tag::Int {
+            return false;
+        }
+        let Some(byte) = self.next_byte(handle.as_int() as usize) else { return false };
+        write_word(answer, Word::small(byte.into()));
+        self.wait_behind(record, self.system_goals.stream, cons);
+        true
+    }
+    /// Where the answer to a `getc` goes, if that is a private variable for which nobody waits.
+    #[inline(always)]
+    fn answer_cell(&self, message: Word) -> Option<usize> {
+        if !is_get(message) {
+            return None;
+        }
+        let argument = read(message.address() + 8);
+        let cell = match argument.tag() {
+            Tag::Ref => argument.address(),
+            _ => message.address() + 8,
+        };
+        (read(cell) == UNBOUND && self.is_private(cell)).then_some(cell)
+    }
 }
 
 impl Streams for Io {
+    fn next_byte(&mut self, place: usize) -> Option<u8> {
+        if !self.batches.is_empty() && self.waits_for_batch(place) {
+            return None;
+        }
+        let stream = self.streams.get_mut(place)?;
+        if stream.is_closed() || stream.interactive {
+            return None;
+        }
+        stream.calm = 0;
+        let next = self.files.get_mut(stream.input)?.file.next_at_hand()?;
+        let byte = next.byte;
+        next.take();
+        Some(byte)
+    }
     fn quick(&mut self, worker: &mut Worker, place: usize, messages: Word, left: &mut usize) -> Word {
         self.handle_quick(worker, place, messages, left)
     }
     fn resumed(&mut self, worker: &mut Worker, record: Record) -> bool {
         let [messages, handle] = [0, 1].map(|index| worker.record_argument(record, index));
-        let rest = self.handle_quick(worker, serve::place(handle), deref(messages), &mut { serve::BATCH });
-        worker.wait_again(record, worker.system_goals.stream, rest)
+        let place = serve::place(handle);
+        if !self.batches.is_empty() && self.waits_for_batch(place) {
+            return false;
+        }
+        let rest = self.handle_quick(worker, place, deref(messages), &mut { serve::BATCH });
+        let calm = self.streams.get_mut(place).is_some_and(|stream| stream.calm >= CALM);
+        if calm {
+            // It becomes one, perhaps.
+            worker.replace_argument(record, rest);
+        }
+        !calm && worker.wait_again(record, worker.system_goals.stream, rest)
+    }
+    fn has_batches(&self) -> bool {
+        !self.batches.is_empty()
+    }
+    fn only_write(&mut self, worker: &mut Worker, place: usize, messages: Word) -> Word {
+        let Some(stream) = self.streams.get_mut(place) else { return messages };
+        let mut rest = messages;
+        while rest.tag() == Tag::Cons {
+            let message = value_at(rest.address());
+            if is_get(message) || !handle(&mut self.files, stream, worker, message) {
+                break;
+            }
+            rest = value_at(rest.address() + 8);
+        }
+        rest
     }
 }
 
@@ -56,7 +132,7 @@ impl Io {
         if stream.is_closed() {
             return messages;
         }
-        let mut rest = messages;
+        let (mut rest, before) = (messages, *left);
         while *left > 0
             && rest.tag() == Tag::Cons
             && handle(&mut self.files, stream, worker, value_at(rest.address()))
@@ -64,19 +140,32 @@ impl Io {
             rest = value_at(rest.address() + 8);
             *left -= 1;
         }
+        stream.calm = stream.calm.saturating_add((before - *left) as u32);
         if stream.interactive && rest.tag() == Tag::Ref {
             let output = stream.output;
             self.idle(output);
         }
         rest
     }
+    /// O2 of `batches`.
+    #[inline(always)]
+    fn waits_for_batch(&mut self, place: usize) -> bool {
+        let Some(stream) = self.streams.get_mut(place) else { return false };
+        let output = stream.output;
+        self.has_batch_before(output)
+    }
 }
 
 type Files = Table<Shared>;
 
+#[inline(always)]
+fn is_get(message: Word) -> bool {
+    message.tag() == Tag::Struct && read(message.address()) == GET
+}
+
 /// Handles a message; false if nothing was done.
 #[inline(always)]
-fn handle(files: &mut Files, stream: &Stream, worker: &mut Worker, message: Word) -> bool {
+fn handle(files: &mut Files, stream: &mut Stream, worker: &mut Worker, message: Word) -> bool {
     match message.tag() {
         Tag::Struct => {
             let argument = value_at(message.address() + 8);
@@ -97,10 +186,11 @@ fn handle(files: &mut Files, stream: &Stream, worker: &mut Worker, message: Word
 }
 
 #[inline(always)]
-fn get(files: &mut Files, stream: &Stream, worker: &mut Worker, answer: Word) -> bool {
+fn get(files: &mut Files, stream: &mut Stream, worker: &mut Worker, answer: Word) -> bool {
     let Some(next) = files.get_mut(stream.input).and_then(|shared| shared.file.next_at_hand()) else {
         return false;
     };
+    stream.calm = 0;
     let answered = worker.bind_at_once(answer, Word::small(next.byte.into()));
     if answered {
         next.take();

@@ -18,7 +18,7 @@ use super::buffers::{Fd, File};
 use super::errors::IoError;
 use super::sockets::Wanted;
 use super::streams::Kind;
-use super::{STDERR, STDIN, STDOUT, events, processes, sockets};
+use super::{STDERR, STDIN, STDOUT, batches, events, processes, sockets};
 use crate::builtins::{Row, attempt, bytes, error, goal, home, integer, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
@@ -75,6 +75,8 @@ fn open_path(worker: &mut Worker, path: &[u8], mode: &[u8]) -> Result<Word, Errn
 }
 
 fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    // O2 of `batches`: what it makes may read or write the same files.
+    batches::serve(worker, None);
     let (name, args) = match worker.view(inputs[0]) {
         View::Atom(name) => (name, Vec::new()),
         View::Struct(name, arity) => (name, (0..arity).map(|i| worker.arg(inputs[0], i)).collect()),

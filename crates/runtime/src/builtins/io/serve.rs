@@ -15,8 +15,8 @@
 //! Invariant S1: a message has its whole effect or none before `serve` answers `busy` with it in front.
 
 use super::buffers::Ready;
-use super::streams::{Kind, Step, handle_message, state, write_when_ground};
-use super::{Io, events, read};
+use super::streams::{Kind, Step, handle_message, only_writes, state, write_when_ground};
+use super::{Io, batches, events, read};
 use crate::builtins::{Row, describe, error, goal, home, method, process};
 use crate::memory::ranges::write;
 use crate::reports::outcome::ErrorKind;
@@ -29,7 +29,7 @@ use term::symbol::{NIL, OPEN};
 use term::word::{Tag, functor_header};
 
 /// Messages that one call of `serve` handles at most: other goals get their turn.
-pub(super) const BATCH: usize = 1000;
+pub(super) const BATCH: usize = 4096;
 
 /// How far the messages of a stream were served.
 enum Served {
@@ -49,7 +49,7 @@ fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
     outputs[0] = match serve_messages(worker, messages, handle) {
         Served::Open(rest) if rest.tag() == Tag::Ref => {
             let state = worker.new_variable();
-            worker.spawn_waiting(worker.system_goals.stream, [rest, handle, state], rest);
+            wait(worker, [rest, handle, state]);
             state
         }
         Served::Open(rest) => open(worker, rest),
@@ -67,9 +67,7 @@ fn stream_process(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outco
         return Outcome::Done;
     }
     match serve_messages(worker, messages, handle) {
-        Served::Open(rest) if rest.tag() == Tag::Ref => {
-            worker.spawn_waiting(process, [rest, handle, state], rest);
-        }
+        Served::Open(rest) if rest.tag() == Tag::Ref => wait(worker, [rest, handle, state]),
         Served::Open(rest) => worker.spawn(process, &[rest, handle, state]),
         Served::Ended(ended) => worker.unify(state, ended),
         Served::Stop(outcome) => return named(worker, outcome, inputs),
@@ -77,9 +75,33 @@ fn stream_process(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outco
     Outcome::Done
 }
 
+/// The process waits for its next message, or is one of a batch.
+fn wait(worker: &mut Worker, [rest, handle, state]: [Word; 3]) {
+    if !batches::begin(worker, place(handle), rest, state) {
+        worker.spawn_waiting(worker.system_goals.stream, [rest, handle, state], rest);
+    }
+}
+
 /// It was resumed: most often what has come is quick.
 fn resumed(worker: &mut Worker, record: Record) -> bool {
-    worker.is_home() && worker.with_streams(|worker, io| io.resumed(worker, record)).unwrap_or(false)
+    worker.is_home() && (worker.get_at_once(record) || other_resumed(worker, record))
+}
+#[inline(never)]
+fn other_resumed(worker: &mut Worker, record: Record) -> bool {
+    worker.with_streams(|worker, io| io.resumed(worker, record)).unwrap_or(false)
+        || becomes_batch(worker, record)
+}
+#[cold]
+fn becomes_batch(worker: &mut Worker, record: Record) -> bool {
+    let [rest, handle, state] = [0, 1, 2].map(|index| deref(worker.record_argument(record, index)));
+    if rest.tag() != Tag::Ref {
+        return false;
+    }
+    let begins = batches::begin(worker, place(handle), rest, state);
+    if begins {
+        worker.spend(record.0, PROCESS.2);
+    }
+    begins || worker.wait_again(record, worker.system_goals.stream, rest)
 }
 
 /// An error of a stream shows the goal that the library calls.
@@ -111,7 +133,7 @@ pub(super) fn place(handle: Word) -> usize {
 fn serve_messages(worker: &mut Worker, messages: Word, handle: Word) -> Served {
     let place = place(handle);
     let (mut rest, mut left) = (messages, BATCH);
-    if worker.io().streams.get_mut(place).is_none() {
+    if !begin(worker, place) {
         return Served::Stop(error(ErrorKind::Other, "this stream was closed"));
     }
     loop {
@@ -131,14 +153,33 @@ fn serve_messages(worker: &mut Worker, messages: Word, handle: Word) -> Served {
         if let Some(end) = finish(worker, place, message, rest, step) {
             return end;
         }
+        count(worker, place, message);
         (rest, left) = (next, left - 1);
+    }
+}
+
+/// A stream is about to be served: what was sent before to the same file goes first. False if there is no such stream.
+fn begin(worker: &mut Worker, place: usize) -> bool {
+    let io = worker.io();
+    let Some(output) = io.streams.get_mut(place).map(|stream| stream.output) else { return false };
+    if io.has_batch_before(output) {
+        batches::serve(worker, Some(output));
+    }
+    true
+}
+
+/// A message was handled: the stream is calm as long as they only write.
+fn count(worker: &mut Worker, place: usize, message: Word) {
+    let writes = only_writes(worker, message);
+    if let Some(stream) = worker.io().streams.get_mut(place) {
+        stream.calm = if writes { stream.calm.saturating_add(1) } else { 0 };
     }
 }
 
 /// `resume(V,Work,S,H,State)`: V is bound; goes on looking for variables in a term that is to be written.
 fn resume(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let [seen, work, rest, handle] = *inputs else { return Outcome::No };
-    let Some(place) = stream(worker, handle) else {
+    let Some(place) = stream(worker, handle).filter(|&place| begin(worker, place)) else {
         return error(ErrorKind::Other, "this stream was closed");
     };
     let View::Cons(message, next) = worker.view(rest) else { return Outcome::No };

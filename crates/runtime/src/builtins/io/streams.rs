@@ -35,6 +35,8 @@ pub(crate) struct Stream {
     kind: Kind,
     /// The program closed the file (`fclose`), the stream goes on.
     closed: bool,
+    /// Messages in a row that only wrote: see `batches`.
+    pub(super) calm: u32,
     /// Own operators, once changed.
     pub(super) ops: Option<Box<OpTable>>,
     /// `on_error(N)`, N < 0: a syntax error ends the program with this status.
@@ -62,6 +64,7 @@ impl Stream {
             interactive,
             kind,
             closed: false,
+            calm: 0,
             ops: None,
             on_error: 0,
             scanner: TermScanner::new(),
@@ -160,6 +163,17 @@ fn parts(worker: &Worker, message: Word) -> Option<(Atom, [Word; ARGUMENTS_MAX],
             Some((name, args, arity))
         }
         _ => None,
+    }
+}
+
+/// Whether a message has no answer.
+pub(super) fn only_writes(worker: &Worker, message: Word) -> bool {
+    use symbol::{FWRITE, NEWLINE, PRINT, PUTC, PUTS, PUTT, PUTTQ, PUTWT, PUTWTQ};
+    match worker.view(message) {
+        View::Int(_) => true,
+        View::Atom(name) => name == NEWLINE,
+        View::Struct(name, 1) => [PUTC, PUTT, PUTTQ, PUTWT, PUTWTQ, PRINT, PUTS, FWRITE].contains(&name),
+        _ => false,
     }
 }
 

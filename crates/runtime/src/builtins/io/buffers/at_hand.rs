@@ -39,6 +39,11 @@ impl File {
             kept.add(output.bytes.capacity() - before);
         }
     }
+    /// Whether nobody outside sees sooner or later what is written here when a worker puts it off until it has nothing
+    /// else to do: a file, a string, or standard output that is no terminal.
+    pub(crate) fn takes_batches(&self) -> bool {
+        self.input.is_none() && self.output.as_ref().is_some_and(|output| !output.lines && !output.closed)
+    }
     /// The output buffer, if nothing else is to be done when something is put there, and how many bytes may be.
     #[inline(always)]
     pub(crate) fn buffer_at_hand(&mut self) -> Option<(&mut Vec<u8>, usize)> {
