@@ -3,6 +3,7 @@
 //! Invariants:
 //! - J1 The mapping is writable only before it is executable, and belongs to one `LoadedCode` until that is dropped.
 //! - J2 An image's `enter` offset lies inside its code, where `generate` put a function of this type.
+//! - J3 [`Pages`] are pages that nothing else shares, and are never written.
 
 use crate::image::Image;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
@@ -51,6 +52,27 @@ pub fn load(image: &Image) -> io::Result<LoadedCode> {
     // SAFETY: J1 - the range is the mapping just made; nothing holds a reference into it.
     unsafe { mprotect(base, size, MprotectFlags::READ | MprotectFlags::EXEC)? };
     Ok(loaded)
+}
+
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
+
+/// The code of an image as a part of the executable: pages that the system reads when they are touched. `N` is a
+/// multiple of [`PAGE`].
+#[repr(C, align(4096))]
+#[derive(Debug)]
+pub struct Pages<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> Pages<N> {
+    /// Makes it executable where it lies, and gives its address; the image's offsets count from there. Running it is as
+    /// trustworthy as where it came from.
+    pub fn make_executable(&'static self) -> io::Result<usize> {
+        const { assert!(N.is_multiple_of(PAGE) && N > 0 && align_of::<Self>() == PAGE) };
+        let base = ptr::from_ref(self).cast::<c_void>().cast_mut();
+        // SAFETY: J3 - by its alignment and size the range is whole pages of this value alone; they stay readable.
+        unsafe { mprotect(base, N, MprotectFlags::READ | MprotectFlags::EXEC)? };
+        Ok(base as usize)
+    }
 }
 
 impl LoadedCode {

@@ -2,7 +2,8 @@
 //!
 //! [`generate`] makes one position-independent blob of machine code, the [`Image`], from a program's components. The
 //! blob refers to nothing but itself and the worker whose address every function gets, so the same bytes run wherever
-//! they are put: `fifth run` maps them with [`load`], `fifth build` appends them to an executable.
+//! they are put: `fifth run` maps them with [`load`], `fifth build` appends them to an executable, and [`Pages`] of the
+//! library's code are a part of `fifth`.
 //!
 //! ```text
 //! Image::code   [shared routines][entry stubs][component][component]..
@@ -38,5 +39,5 @@ mod stubs;
 mod tables;
 
 pub use image::{BadImage, Image};
-pub use jit::{Enter, LoadedCode, load};
+pub use jit::{Enter, LoadedCode, PAGE, Pages, load};
 pub use program::{Dump, GenerateError, Options, Reductions, Workers, dump, generate};

@@ -21,6 +21,7 @@ mod program;
 mod tree;
 
 pub use ir::{text, verify};
+pub use program::names::Earlier;
 
 use emit::body::{self, Surroundings};
 use emit::computing::Computing;
@@ -38,7 +39,7 @@ use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Module, Program, Separator};
 use syntax::source::{SourceMap, Span};
-use term::abi::{Builtin, Position, PredicateId};
+use term::abi::{Builtin, Position};
 use term::{Atom, AtomTable};
 use tree::Candidate;
 use tree::code::{Code, Registers};
@@ -53,7 +54,7 @@ pub struct Known<'a> {
     /// All builtins of the runtime; the one with index `i` is predicate `1 + i`.
     pub builtins: &'a [Builtin],
     /// Predicates compiled earlier.
-    pub predicates: &'a FxHashMap<PredicateKey, PredicateId>,
+    pub predicates: &'a FxHashMap<PredicateKey, Earlier>,
 }
 
 /// How to compile.
@@ -104,8 +105,11 @@ pub fn compile(
         result.predicates.push(predicate);
         result.components.push(component);
     }
-    for (predicate, mask) in awaits::awaits(&result.components, options.known.builtins) {
-        result.predicates[(predicate.0 - options.first_predicate) as usize].awaits = mask;
+    let earlier = options.known.predicates.values().map(|earlier| (earlier.id, earlier.awaits));
+    for (predicate, mask) in awaits::awaits(&result.components, options.known.builtins, earlier) {
+        if let Some(at) = predicate.0.checked_sub(options.first_predicate) {
+            result.predicates[at as usize].awaits = mask;
+        }
     }
     slots::give_slots(&mut result.components);
     result.constants = compilation.pool.into_constants();

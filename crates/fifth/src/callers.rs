@@ -1,5 +1,6 @@
 //! Where a program calls what failed or waits: the user's goals that lead to it, through the library if need be.
 
+use crate::sources::{self, Read};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use syntax::program::{Goal, GoalKind, Predicate, Program, TermKind};
@@ -42,20 +43,29 @@ pub(crate) struct Callers<'a> {
 }
 
 impl Calls {
-    /// Those of a text.
-    pub(crate) fn of(program: &Program, sources: &SourceMap) -> Calls {
-        let mut all = Vec::new();
+    /// Those of a program, and of the library's code that it uses.
+    pub(crate) fn of(read: &Read, atoms: &AtomTable) -> Calls {
+        let mut calls = Calls::default();
+        calls.add(&read.program, &read.sources);
+        if !read.library.is_empty() {
+            let (program, sources) = sources::of_library(read.library, atoms);
+            calls.add(&program, &sources);
+        }
+        calls
+    }
+
+    /// Adds those of a text.
+    fn add(&mut self, program: &Program, sources: &SourceMap) {
         for module in &program.modules {
             for predicate in &module.predicates {
                 let is_library = sources.file(predicate.span.file).name.starts_with("library/");
                 for goal in goals(predicate) {
                     let (caller, (of, name)) = ((module.name.0, predicate.name.0), callee(module.name, goal));
                     let site = (!is_library).then(|| site(sources, predicate, goal));
-                    all.push(Call { caller, callee: (of.0, name.0), site });
+                    self.all.push(Call { caller, callee: (of.0, name.0), site });
                 }
             }
         }
-        Calls { all }
     }
 }
 
@@ -167,7 +177,8 @@ mod tests {
         let files =
             [sources.add("u.kl1".into(), user.into()), sources.add("library/io.kl1".into(), library.into())];
         let (program, _) = syntax::read_program(&sources, &files, &atoms);
-        let calls = Calls::of(&program, &sources);
+        let mut calls = Calls::default();
+        calls.add(&program, &sources);
         let callers = Callers { calls: &calls, atoms: &atoms };
         let shown = |goal| -> Vec<String> {
             callers

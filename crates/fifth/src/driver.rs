@@ -8,6 +8,7 @@ use crate::simulated::Simulate;
 use crate::sources::Read;
 use anyhow::Context;
 use arrays::Arrays;
+use compiler::Earlier;
 use lab::record::{self, Sample};
 use runtime::native::Native;
 use runtime::node::Node;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use syntax::diagnostic::Diagnostic;
 use term::AtomTable;
-use term::abi::{Builtin, Place, PredicateId};
+use term::abi::{Builtin, PredicateId};
 
 /// A program as code, with all that a node needs to know of it: what `fifth build` stores.
 pub(crate) struct Compiled {
@@ -32,6 +33,10 @@ pub(crate) struct Compiled {
     pub(crate) program: compiler::ir::Program,
     /// Machine code.
     pub(crate) image: codegen::Image,
+    /// What it is like.
+    pub(crate) code: codegen::Options,
+    /// The modules of the library whose code it uses.
+    pub(crate) library: library::Used,
 }
 
 /// A node and what it knows, as the compiler wants to hear it.
@@ -47,6 +52,8 @@ pub(crate) struct Machine {
     pub(crate) job: Option<Job>,
     /// Of a job: atoms that all nodes have under the same numbers.
     atoms_in_common: u32,
+    /// It can run the library's code.
+    pub(crate) has_library: bool,
     /// What the nodes of other processes did, after a run.
     elsewhere: Vec<Told>,
     /// Nodes on other hosts have clocks of their own.
@@ -217,13 +224,16 @@ impl Machine {
         let mut nodes = if job.is_some() { nodes.inspect_err(output::error)? } else { nodes? };
         nodes.iter_mut().zip(arrays.iter().cycle()).for_each(|(node, arrays)| arrays.give(node));
         let others = nodes.split_off(1);
-        let node = nodes.pop().expect("there is at least one");
+        let mut node = nodes.pop().expect("there is at least one");
         let (counters, beside, elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         let (builtins, code, atoms_in_common) = (Rc::default(), Vec::new(), u32::MAX);
         let (model, simulated) = (engine.simulate.and_then(Simulate::model), None);
+        let worker = node.worker();
+        let has_library = library::join(&worker.atoms, worker.predicates.len());
         Ok(Machine {
             node,
             others,
+            has_library,
             counters,
             beside,
             job,
@@ -261,7 +271,9 @@ impl Machine {
     pub(crate) fn modules(&mut self) -> std::collections::BTreeSet<String> {
         let worker = self.node.worker();
         (0..worker.predicates.len())
-            .map(|n| worker.predicates.get(PredicateId(n as u32)).module)
+            .map(|n| worker.predicates.get(PredicateId(n as u32)))
+            .filter(|info| !info.is_absent())
+            .map(|info| info.module)
             .map(|module| worker.atoms.name(module).into_owned())
             .collect()
     }
@@ -271,23 +283,7 @@ impl Machine {
         if !self.builtins.is_empty() {
             return self.builtins.clone();
         }
-        let given: BTreeMap<PredicateId, Builtin> = self.node.builtins().iter().cloned().collect();
-        let worker = self.node.worker();
-        let first_program = given.keys().last().map_or(1, |id| id.0 + 1);
-        self.builtins = (1..first_program.min(worker.predicates.len() as u32))
-            .map(|n| {
-                given.get(&PredicateId(n)).cloned().unwrap_or_else(|| {
-                    let info = worker.predicates.get(PredicateId(n));
-                    Builtin {
-                        module: worker.atoms.name(info.module).into_owned(),
-                        name: worker.atoms.name(info.name).into_owned(),
-                        modes: "a".repeat(info.arity as usize),
-                        place: Place::Goal,
-                        daemon: info.daemon,
-                    }
-                })
-            })
-            .collect();
+        self.builtins = self.node.callable().into();
         self.builtins.clone()
     }
 
@@ -298,13 +294,19 @@ impl Machine {
         roots: Option<Vec<compiler::PredicateKey>>,
     ) -> (Option<compiler::ir::Program>, Vec<Diagnostic>) {
         let builtins = self.builtins();
-        let predicates = self.earlier(builtins.len() as u32 + 1);
-        let options = compiler::Options {
-            known: compiler::Known { builtins: &builtins, predicates: &predicates },
-            first_predicate: self.node.worker().predicates.len() as u32,
-            first_constant: self.node.constant_count() as u32,
-            roots,
-        };
+        let mut predicates = self.earlier(builtins.len() as u32 + 1);
+        let mut first_predicate = self.node.worker().predicates.len() as u32;
+        let mut first_constant = self.node.constant_count() as u32;
+        if !read.library.is_empty() {
+            (first_predicate, first_constant) = (library::END, library::CONSTANTS);
+            predicates.extend(
+                of_library(read.library)
+                    .filter(|predicate| predicate.text.is_some())
+                    .map(|p| ((p.module, p.name, p.arity as usize), Earlier { id: p.id, awaits: p.awaits })),
+            );
+        }
+        let known = compiler::Known { builtins: &builtins, predicates: &predicates };
+        let options = compiler::Options { known, first_predicate, first_constant, roots };
         let (program, diagnostics) =
             compiler::compile(&read.program, &read.sources, &self.node.worker().atoms, &options);
         let errors = diagnostics.iter().any(|d| d.severity == syntax::diagnostic::Severity::Error);
@@ -312,11 +314,11 @@ impl Machine {
     }
 
     /// Predicates of programs loaded before.
-    fn earlier(&mut self, first: u32) -> FxHashMap<compiler::PredicateKey, PredicateId> {
+    fn earlier(&mut self, first: u32) -> FxHashMap<compiler::PredicateKey, Earlier> {
         let predicates = &self.node.worker().predicates;
         (first..predicates.len() as u32)
             .map(|n| (predicates.get(PredicateId(n)), PredicateId(n)))
-            .map(|(info, id)| ((info.module, info.name, info.arity as usize), id))
+            .map(|(p, id)| ((p.module, p.name, p.arity as usize), Earlier { id, awaits: p.awaits }))
             .collect()
     }
 
@@ -332,14 +334,15 @@ impl Machine {
         codegen::Options { reductions, workers, ..codegen::Options::default() }
     }
 
-    /// IR to machine code.
+    /// IR to machine code, of a program that uses these modules of the library.
     pub(crate) fn generate(
         &mut self,
         program: compiler::ir::Program,
         options: &codegen::Options,
+        library: library::Used,
     ) -> anyhow::Result<Compiled> {
         let image = codegen::generate(&program, &self.builtins(), options)?;
-        Ok(Compiled { program, image })
+        Ok(Compiled { program, image, code: *options, library })
     }
 
     /// A stage of the compilation as text: of the code that would run.
@@ -361,12 +364,18 @@ impl Machine {
 
     /// Adds code to the node.
     pub(crate) fn load(&mut self, compiled: &Compiled) -> anyhow::Result<()> {
-        let code = codegen::load(&compiled.image).context("the system refuses memory for code")?;
+        let refused = "the system refuses memory for code";
+        let code = codegen::load(&compiled.image).context(refused)?;
         for node in std::iter::once(&mut self.node).chain(&mut self.others) {
-            let predicates = compiled.program.predicates.iter().map(predicate_info).collect();
-            let constants = compiled.program.constants.clone();
+            let mut load = Load::default();
+            if !compiled.library.is_empty() {
+                add_library(&mut load, compiled).context(refused)?;
+            }
+            load.predicates.extend(compiled.program.predicates.iter().map(predicate_info));
+            load.entries.extend(code.entries());
+            load.constants.extend(compiled.program.constants.iter().cloned());
             node.set_code(code.enter(), code.native_entry());
-            node.load(Load { predicates, entries: code.entries().collect(), constants });
+            node.load(load);
         }
         self.code.push(code);
         Ok(())
@@ -428,6 +437,38 @@ impl Machine {
     }
 }
 
+/// The predicates of these modules, and those that all code of the library has in common.
+fn of_library(used: library::Used) -> impl Iterator<Item = library::Predicate> {
+    library::predicates().filter(move |predicate| predicate.text.is_none_or(|module| used.has(module)))
+}
+
+/// Adds the modules of the library that a program uses.
+fn add_library(load: &mut Load, compiled: &Compiled) -> std::io::Result<()> {
+    let files: Vec<Arc<str>> = library::modules().map(|name| format!("library/{name}.kl1").into()).collect();
+    let none: Arc<str> = "".into();
+    let entries = library::run(&compiled.code)?;
+    for (predicate, entry) in library::predicates().zip(entries) {
+        if predicate.text.is_some_and(|module| !compiled.library.has(module)) {
+            load.predicates.push(PredicateInfo::absent(none.clone()));
+            continue;
+        }
+        load.entries.push((predicate.id, entry));
+        load.predicates.push(PredicateInfo {
+            module: predicate.module,
+            name: predicate.name,
+            arity: predicate.arity,
+            file: predicate.text.map_or(&none, |module| &files[module]).clone(),
+            line: predicate.line,
+            daemon: predicate.daemon,
+            auxiliary: predicate.auxiliary,
+            awaits: predicate.awaits,
+            native: None,
+        });
+    }
+    load.constants = library::constants();
+    Ok(())
+}
+
 fn predicate_info(predicate: &compiler::ir::Predicate) -> PredicateInfo {
     PredicateInfo {
         module: predicate.module,
@@ -439,5 +480,19 @@ fn predicate_info(predicate: &compiler::ir::Predicate) -> PredicateInfo {
         auxiliary: predicate.auxiliary,
         awaits: predicate.awaits,
         native: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_use_the_code_of_the_library_unless_they_have_builtins_of_their_own() {
+        let mut machine = Machine::new(&Engine::PLAIN).expect("a node");
+        assert!(machine.has_library);
+        assert_eq!(machine.builtins().len() as u32 + 1, machine.node.worker().predicates.len() as u32);
+        let own = runtime::builtins::natives().pop().expect("there are builtins");
+        assert!(!Machine::with_natives(&Engine::PLAIN, &[own]).expect("a node").has_library);
     }
 }

@@ -6,7 +6,7 @@ use crate::destination::Destination;
 use crate::driver::Machine;
 use crate::recording::Recording;
 use crate::report::{displayable, harmless};
-use crate::{library, served, sources, timeline};
+use crate::{served, sources, timeline};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;

@@ -12,7 +12,6 @@ mod excerpt;
 mod input;
 mod job;
 mod laboratory;
-mod library;
 mod nodes;
 mod number;
 mod output;
@@ -163,9 +162,10 @@ fn roots(machine: &mut Machine, read: &Read) -> Vec<compiler::PredicateKey> {
     roots
 }
 
-fn read(machine: &mut Machine, options: &cli::Sources) -> anyhow::Result<Read> {
-    let known = machine.modules();
-    sources::read(&options.files, machine.atoms(), &|module| known.contains(module))
+/// Reads a program. `code`: the library's modules are wanted as code, not as clauses.
+fn read(machine: &mut Machine, options: &cli::Sources, code: bool) -> anyhow::Result<Read> {
+    let (known, code) = (machine.modules(), code && machine.has_library);
+    sources::read(&options.files, machine.atoms(), &|module| known.contains(module), code)
 }
 
 fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -184,7 +184,7 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
 
 fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
     let (compiled, read) = if machine.follows() {
-        (standalone::received(machine)?, None)
+        (standalone::received(machine, &options.engine)?, None)
     } else {
         let prepared = prepare(machine, options);
         let compiled = prepared.as_ref().ok().and_then(|prepared| prepared.as_ref().ok());
@@ -197,8 +197,9 @@ fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
     let Some(compiled) = compiled else { return Ok(0) };
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
+    let atoms = machine.node.worker().atoms.clone();
     let calls = || match &read {
-        Some(read) => callers::Calls::of(&read.program, &read.sources),
+        Some(read) => callers::Calls::of(read, &atoms),
         None => callers::Calls::default(),
     };
     ending::run_main(machine, &options.engine, &sources::inputs(read.as_ref()), &calls)
@@ -206,7 +207,7 @@ fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
 
 /// The program as code, with its text; or the exit code if it is not to be run.
 fn prepare(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<Result<(Compiled, Read), u8>> {
-    let mut read = read(machine, &options.sources)?;
+    let mut read = read(machine, &options.sources, options.dump.is_none())?;
     if let Some(stage @ (Stage::Tokens | Stage::Clauses)) = options.dump {
         let errors = report::diagnostics(&read.diagnostics, &read.sources, options.sources.message_format);
         output::write(&dump_text(machine, &read, stage))?;
@@ -219,7 +220,7 @@ fn prepare(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<Result<(
     if let Some(stage) = options.dump {
         return output::write(&machine.dump(&program, stage, &code)?).map(|()| Err(0));
     }
-    Ok(Ok((machine.generate(program, &code)?, read)))
+    Ok(Ok((machine.generate(program, &code, read.library)?, read)))
 }
 
 fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
@@ -234,24 +235,22 @@ fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
 
 fn check(options: &cli::Check) -> anyhow::Result<u8> {
     let mut machine = Machine::new(&Engine::PLAIN)?;
-    let mut read = read(&mut machine, &options.sources)?;
+    let mut read = read(&mut machine, &options.sources, true)?;
     Ok(if compile(&mut machine, &mut read, options.sources.message_format).is_some() { 0 } else { USAGE })
 }
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let mut machine = Machine::new(&Engine::PLAIN)?;
-    let mut read = read(&mut machine, &options.sources)?;
+    let mut read = read(&mut machine, &options.sources, true)?;
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
         return Ok(USAGE);
     };
     let output = destination::Destination::new(&options.output, &sources::inputs(Some(&read)))?;
-    // Its user says how many workers run it.
-    let code = codegen::Options { workers: codegen::Workers::Several, ..codegen::Options::default() };
-    let compiled = machine.generate(program, &code)?;
+    let compiled = machine.generate(program, &standalone::CODE, read.library)?;
     let waker = machine.node.worker().waker();
     // An interrupt must leave neither half an executable nor its parts.
     waker.hold_interrupts();
-    let calls = callers::Calls::of(&read.program, &read.sources);
+    let calls = callers::Calls::of(&read, machine.atoms());
     let written = standalone::write(&mut machine, &compiled, &calls, output);
     let interrupted = waker.release_interrupts();
     written?;

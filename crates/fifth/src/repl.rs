@@ -88,7 +88,7 @@ fn names(definitions: &Definitions, machine: &Machine) -> Vec<String> {
     let mut names: Vec<String> = COMMANDS.map(|command| format!(":{command}")).into();
     names.extend(definitions.predicates.iter().map(|((name, _), _)| name.clone()));
     names.extend(builtins.map(|builtin| format!("{}:{}", builtin.module, builtin.name)));
-    names.extend(crate::library::modules().map(|module| format!("{module}:")));
+    names.extend(library::modules().map(|module| format!("{module}:")));
     names.retain(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':'));
     names.sort_unstable();
     names.dedup();
@@ -122,7 +122,7 @@ fn obey(command: &str, definitions: &mut Definitions, machine: &mut Machine) -> 
 
 /// Adds the clauses of a file, whatever its module is called.
 fn load(definitions: &mut Definitions, machine: &mut Machine, file: &Path) -> anyhow::Result<()> {
-    let read = sources::read(&[file.into()], machine.atoms(), &|_| true)?;
+    let read = sources::read(&[file.into()], machine.atoms(), &|_| true, false)?;
     if report::diagnostics(&read.diagnostics, &read.sources, MessageFormat::Human) {
         return Ok(());
     }
@@ -227,7 +227,7 @@ fn read(text: String, machine: &mut Machine) -> anyhow::Result<sources::Read> {
     let mut map = SourceMap::default();
     let file = map.add(MODULE.into(), text.into_bytes());
     let (program, diagnostics) = syntax::read_program(&map, &[file], machine.atoms());
-    Ok(sources::Read { program, sources: map, diagnostics, given: vec![file], paths: Vec::new() })
+    Ok(sources::Read::of(program, map, diagnostics, vec![file], Vec::new()))
 }
 
 fn complete(read: &mut sources::Read, machine: &mut Machine) -> anyhow::Result<()> {
@@ -299,7 +299,7 @@ fn query(
     let errors = Typed { text: entry, place, skip }.report(&read.diagnostics, &read.sources, read.given[0]);
     let Some(program) = program.filter(|_| !errors) else { return Ok(None) };
     let code = machine.code_options(&Engine::PLAIN);
-    let compiled = machine.generate(program, &code)?;
+    let compiled = machine.generate(program, &code, read.library)?;
     machine.load(&compiled)?;
     run_query(machine, key, &variables, &read)
 }
@@ -374,7 +374,7 @@ fn run_query(
         let known = read.sources.files().iter().find(|known| known.name == file);
         known.map_or_else(|| ending::file_line(file, line), |known| ending::nth_line(&known.text, line))
     };
-    let calls = Calls::of(&read.program, &read.sources);
+    let calls = Calls::of(read, machine.atoms());
     let atoms = machine.node.worker().atoms.clone();
     let texts = ending::Texts { lines: &lines, callers: Some(Callers { calls: &calls, atoms: &atoms }) };
     let flushed = runtime::builtins::io::flush(machine.node.worker());

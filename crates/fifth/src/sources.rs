@@ -1,7 +1,8 @@
 //! From file names to a program: reads files, and finds the modules that they call.
 
-use crate::{library, output, section};
+use crate::{output, section};
 use anyhow::{Context, bail};
+use library::Used;
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,21 @@ pub(crate) struct Read {
     pub(crate) given: Vec<FileId>,
     /// All files that were read.
     pub(crate) paths: Vec<PathBuf>,
+    /// The library's modules whose code is used; the program has the clauses of others.
+    pub(crate) library: Used,
+}
+
+impl Read {
+    /// A program without code of the library.
+    pub(crate) fn of(
+        program: Program,
+        sources: SourceMap,
+        diagnostics: Vec<Diagnostic>,
+        given: Vec<FileId>,
+        paths: Vec<PathBuf>,
+    ) -> Read {
+        Read { program, sources, diagnostics, given, paths, library: Used::default() }
+    }
 }
 
 /// The files that were read, and this executable: what must not be written over.
@@ -51,11 +67,13 @@ impl std::fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 /// Reads the files and then, again and again, the modules that are called and not there: from a file beside the first
-/// one, or from the library. `known` says which modules need no text (builtins, earlier REPL input).
+/// one, or from the library. `known` says which modules need no text (builtins, earlier REPL input); `code`, that the
+/// library's code is wanted and not its text.
 pub(crate) fn read(
     files: &[PathBuf],
     atoms: &AtomTable,
     known: &dyn Fn(&str) -> bool,
+    code: bool,
 ) -> anyhow::Result<Read> {
     let mut sources = SourceMap::default();
     let mut given = Vec::new();
@@ -70,13 +88,62 @@ pub(crate) fn read(
         given.push(sources.add(path.display().to_string(), text));
     }
     let (program, diagnostics) = syntax::read_program(&sources, &given, atoms);
-    let mut read = Read { program, sources, diagnostics, given, paths: files.to_vec() };
+    let mut read = Read::of(program, sources, diagnostics, given, files.to_vec());
     let beside = files.first().and_then(|path| path.parent()).map(Path::to_path_buf);
-    complete(&mut read, beside.as_deref(), atoms, known)?;
+    if !(code && use_library(&mut read, beside.as_deref(), atoms)?) {
+        complete(&mut read, beside.as_deref(), atoms, known)?;
+    }
     Ok(read)
 }
 
-/// Adds the modules that the program calls and that are neither in it nor known.
+/// Adds the modules that the program calls and that are not in it: those beside it as text, those of the library as
+/// code. False if that is not possible, because the program has a module itself that the library would call.
+fn use_library(read: &mut Read, beside: Option<&Path>, atoms: &AtomTable) -> anyhow::Result<bool> {
+    let mut tried = BTreeSet::new();
+    let mut used = Used::default();
+    loop {
+        let called = compiler::modules_needed(&read.program);
+        let called = called.into_iter().map(|(module, _)| atoms.name(module).into_owned());
+        let called: Vec<String> = called.chain(used.needs().map(String::from)).collect();
+        let has = |read: &Read, name: &str| {
+            let atom = atoms.lookup(name.as_bytes());
+            read.program.modules.iter().any(|module| Some(module.name) == atom)
+        };
+        let before = tried.len();
+        for name in called {
+            if tried.contains(&name) {
+                continue;
+            }
+            if !has(read, &name) && !add_beside(read, beside, &name, atoms)? {
+                used.add(&name);
+            }
+            tried.insert(name);
+        }
+        if tried.len() == before {
+            let possible = !used.needs().any(|name| has(read, name));
+            if possible {
+                read.library = used;
+            }
+            return Ok(possible);
+        }
+    }
+}
+
+/// The clauses of modules of the library.
+pub(crate) fn of_library(used: Used, atoms: &AtomTable) -> (Program, SourceMap) {
+    let mut sources = SourceMap::default();
+    let files: Vec<FileId> = used.names().filter_map(|name| add_text(&mut sources, name)).collect();
+    let (program, _) = syntax::read_program(&sources, &files, atoms);
+    (program, sources)
+}
+
+/// Adds the text of a library module, if there is one of this name.
+fn add_text(sources: &mut SourceMap, module: &str) -> Option<FileId> {
+    let text = library::text(module)?;
+    Some(sources.add(format!("library/{module}.kl1"), text.as_bytes().to_vec()))
+}
+
+/// Adds the modules that the program calls and that are neither in it nor known, as text.
 pub(crate) fn complete(
     read: &mut Read,
     beside: Option<&Path>,
@@ -97,8 +164,7 @@ pub(crate) fn complete(
         }
         for name in missing {
             if !add_beside(read, beside, &name, atoms)? {
-                if let Some(text) = library::text(&name) {
-                    let file = read.sources.add(format!("library/{name}.kl1"), text.as_bytes().to_vec());
+                if let Some(file) = add_text(&mut read.sources, &name) {
                     let (program, diagnostics) = syntax::read_program(&read.sources, &[file], atoms);
                     read.program.modules.extend(program.modules);
                     read.diagnostics.extend(diagnostics);
@@ -159,4 +225,54 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
         text.drain(.."\u{feff}".len());
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is made of a program, with files beside it.
+    fn read_with(program: &str, beside: &[(&str, &str)], code: bool) -> (Read, AtomTable) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("it can be written");
+            path
+        };
+        beside.iter().for_each(|(name, text)| drop(file(name, text)));
+        let atoms = AtomTable::new();
+        let read = read(&[file("main.kl1", program)], &atoms, &|_| false, code);
+        (read.expect("it can be read"), atoms)
+    }
+
+    fn modules((read, atoms): &(Read, AtomTable)) -> (Vec<String>, Vec<&'static str>) {
+        let here = read.program.modules.iter().map(|module| atoms.name(module.name).into_owned()).collect();
+        (here, read.library.names().collect())
+    }
+
+    const BAG: &str = ":- module main.\nmain :- bag:create([put(1)]).\n";
+
+    #[test]
+    fn modules_of_the_library_are_used_as_code_with_those_that_they_call() {
+        let called = vec!["bag", "sorted_bag", "splay_tree"];
+        assert_eq!(modules(&read_with(BAG, &[], true)), (vec!["main".to_string()], called.clone()));
+        let text = modules(&read_with(BAG, &[], false));
+        assert_eq!((text.0.len(), text.1), (4, vec![]));
+        let plain = ":- module main.\nmain :- true.\n";
+        assert_eq!(modules(&read_with(plain, &[], true)), (vec!["main".to_string()], vec![]));
+        let (program, _) = of_library(read_with(BAG, &[], true).0.library, &AtomTable::new());
+        assert_eq!(program.modules.len(), called.len());
+    }
+
+    #[test]
+    fn a_module_of_the_program_is_called_by_the_library() {
+        let own = ":- module sorted_bag.\ncreate(_) :- true | true.\n";
+        let expected = (["main", "sorted_bag", "bag"].map(String::from).to_vec(), vec![]);
+        assert_eq!(modules(&read_with(&format!("{BAG}{own}"), &[], true)), expected);
+        let beside = modules(&read_with(BAG, &[("sorted_bag.kl1", own)], true));
+        assert_eq!((beside.0.len(), beside.1), (3, vec![]));
+        // Another one, which `bag` does not call, is nothing to it.
+        let other = format!("{BAG}:- module queue.\ncreate(_) :- true | true.\n");
+        assert_eq!(modules(&read_with(&other, &[], true)).1, ["bag", "sorted_bag", "splay_tree"]);
+    }
 }

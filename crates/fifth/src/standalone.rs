@@ -4,7 +4,7 @@
 //! builtins and their atoms are the same; the bundle has the atoms of the program, in order, and they are checked.
 
 use crate::callers::Calls;
-use crate::cli::Executable;
+use crate::cli::{Engine, Executable};
 use crate::destination::Destination;
 use crate::driver::{Compiled, Machine};
 use crate::{ending, output, section, sources};
@@ -16,12 +16,21 @@ use std::io::Write;
 use term::Atom;
 use term::abi::PredicateId;
 
+/// What code of executables is like: their users say how many workers run it.
+pub(crate) const CODE: codegen::Options = codegen::Options {
+    reductions: codegen::Reductions::Uncounted,
+    workers: codegen::Workers::Several,
+    portable: false,
+};
+
 /// What the program is stored as. Its texts and code lie in the stored bytes as they are, and are read there in place.
 #[derive(Serialize, Deserialize)]
 struct Bundle<'a> {
     /// All atoms of the node that compiled the program, by number.
     #[serde(borrow)]
     atoms: Vec<Bytes<'a>>,
+    /// The modules of the library that it uses ([`library::Used::bits`]).
+    library: u64,
     /// Number of the first predicate.
     first_predicate: u32,
     predicates: Vec<Predicate<'a>>,
@@ -103,7 +112,7 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
 
 fn start_in(machine: &mut Machine, bytes: &[u8], options: Executable) -> anyhow::Result<u8> {
     let damaged = "the program in this executable is damaged";
-    let compiled = unbundle(machine, bytes).context(damaged)?;
+    let compiled = unbundle(machine, bytes, CODE).context(damaged)?;
     machine.load(&compiled)?;
     runtime::builtins::io::set_arguments(machine.node.worker(), crate::bytes(options.arguments));
     let calls = || {
@@ -130,13 +139,14 @@ pub(crate) fn give(machine: &mut Machine, compiled: Option<&Compiled>) -> anyhow
 }
 
 /// What another process gets; `None`: the job is over.
-pub(crate) fn received(machine: &mut Machine) -> anyhow::Result<Option<Compiled>> {
+pub(crate) fn received(machine: &mut Machine, engine: &Engine) -> anyhow::Result<Option<Compiled>> {
     let bytes = machine.job.as_mut().map_or(Ok(Vec::new()), |job| job.broadcast(Vec::new()))?;
     if bytes.is_empty() {
         machine.leave_job();
         return Ok(None);
     }
-    unbundle(machine, &bytes)
+    let code = machine.code_options(engine);
+    unbundle(machine, &bytes, code)
         .context("the first process runs another fifth: its program does not fit")
         .map(Some)
 }
@@ -147,6 +157,7 @@ fn stored(machine: &mut Machine, compiled: &Compiled, calls: &[u8]) -> anyhow::R
     let image = compiled.image.to_bytes();
     let bundle = Bundle {
         atoms: (0..atoms.len() as u32).map(|n| Bytes(atoms.text(Atom(n)))).collect(),
+        library: compiled.library.bits(),
         first_predicate: compiled.program.predicates.first().map_or(0, |predicate| predicate.id.0),
         predicates: compiled.program.predicates.iter().map(from_predicate).collect(),
         constants: compiled.program.constants.iter().map(from_constant).collect(),
@@ -156,7 +167,7 @@ fn stored(machine: &mut Machine, compiled: &Compiled, calls: &[u8]) -> anyhow::R
     postcard::to_stdvec(&bundle).context("cannot store the program")
 }
 
-fn unbundle(machine: &mut Machine, bytes: &[u8]) -> anyhow::Result<Compiled> {
+fn unbundle(machine: &mut Machine, bytes: &[u8], code: codegen::Options) -> anyhow::Result<Compiled> {
     let bundle: Bundle<'_> = postcard::from_bytes(bytes)?;
     for (number, Bytes(text)) in bundle.atoms.iter().enumerate() {
         if machine.atoms().intern(text).0 as usize != number {
@@ -167,7 +178,9 @@ fn unbundle(machine: &mut Machine, bytes: &[u8]) -> anyhow::Result<Compiled> {
     let image = codegen::Image::from_bytes(bundle.image.0)?;
     let predicates = (bundle.first_predicate..).zip(bundle.predicates).map(to_predicate).collect();
     let constants = bundle.constants.into_iter().map(to_constant).collect();
-    Ok(Compiled { program: ir::Program { predicates, constants, ..Default::default() }, image })
+    let library = library::Used::from_bits(bundle.library).context("it has modules that there are not")?;
+    let program = ir::Program { predicates, constants, ..Default::default() };
+    Ok(Compiled { program, image, library, code })
 }
 
 fn from_predicate(predicate: &ir::Predicate) -> Predicate<'_> {

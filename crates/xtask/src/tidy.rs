@@ -35,6 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dsm", &["fabric", "machine"]),
     ("fifth_dsm", &["dsm", "fabric"]),
     ("arrays", &["term", "runtime", "fabric", "distribution", "dsm"]),
+    ("library", &["term", "syntax", "compiler", "codegen", "runtime", "arrays"]),
     (
         "lab",
         &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "machine", "distribution", "dsm"],
@@ -52,6 +53,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "distribution",
             "arrays",
             "lab",
+            "library",
         ],
     ),
     ("xtask", &[]),
@@ -138,14 +140,14 @@ fn dependencies(root: &Path, findings: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Names of workspace crates under `[dependencies]` (tests may use more: they look at the outside).
+/// Names of workspace crates that a crate or its build script uses (tests may use more: they look at the outside).
 fn workspace_dependencies(manifest: &str) -> Vec<String> {
     let mut section = "";
     let mut used = Vec::new();
     for line in manifest.lines() {
         if line.starts_with('[') {
             section = line.trim();
-        } else if section == "[dependencies]" {
+        } else if matches!(section, "[dependencies]" | "[build-dependencies]") {
             let name = line.split(['.', '=', ' ']).next().unwrap_or_default();
             if ALLOWED.iter().any(|(krate, _)| *krate == name) {
                 used.push(name.to_string());

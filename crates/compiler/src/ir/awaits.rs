@@ -19,9 +19,13 @@ use term::abi::{Builtin, PredicateId};
 const ROUNDS: usize = 8;
 
 /// For the predicates of these components, the arguments (a bit each, of the first 64) without whose values they do
-/// not do much.
-pub(crate) fn awaits(components: &[Component], builtins: &[Builtin]) -> FxHashMap<PredicateId, u64> {
-    let mut all: FxHashMap<PredicateId, u64> = FxHashMap::default();
+/// not do much. `earlier` says it of others, and what it says is in the answer, too.
+pub(crate) fn awaits(
+    components: &[Component],
+    builtins: &[Builtin],
+    earlier: impl Iterator<Item = (PredicateId, u64)>,
+) -> FxHashMap<PredicateId, u64> {
+    let mut all: FxHashMap<PredicateId, u64> = earlier.collect();
     for _ in 0..ROUNDS {
         let mut changed = false;
         for component in components {
@@ -216,7 +220,8 @@ mod tests {
         );
         let program = text::parse(&text, &AtomTable::new()).expect("the text is right");
         let component = &program.components[0];
-        super::awaits(std::slice::from_ref(component), &[])[&component.entries[0].predicate]
+        super::awaits(std::slice::from_ref(component), &[], std::iter::empty())
+            [&component.entries[0].predicate]
     }
 
     #[test]
@@ -293,7 +298,7 @@ mod tests {
             place: Place::Body,
             daemon: false,
         };
-        let all = super::awaits(&program.components, &[builtin]);
+        let all = super::awaits(&program.components, &[builtin], std::iter::empty());
         assert_eq!([all[&PredicateId(2)], all[&PredicateId(3)]], [0b001, 0b010]);
     }
 
@@ -304,8 +309,12 @@ mod tests {
              component 1\nentry 2 (r0) b0\nb0:\n  poll 2(r0) need 0\n  match r0 { cons -> b1 } unbound b2 default b3\n\
              b1:\n  proceed\nb2:\n  suspend 2(r0) on (r0)\nb3:\n  fail 2(r0)\n";
         let program = text::parse(text, &AtomTable::new()).expect("the text is right");
-        let all = super::awaits(&program.components, &[]);
+        let all = super::awaits(&program.components, &[], std::iter::empty());
         let masks: Vec<u64> = program.components.iter().map(|c| all[&c.entries[0].predicate]).collect();
         assert_eq!(masks, [0b10, 0b1]);
+        // The second was compiled earlier.
+        let earlier = std::iter::once((PredicateId(2), 0b1));
+        let all = super::awaits(&program.components[..1], &[], earlier);
+        assert_eq!(all[&PredicateId(1)], 0b10);
     }
 }

@@ -24,6 +24,15 @@ pub(crate) enum Callee<'a> {
 
 type Key = (Atom, Atom, usize);
 
+/// A predicate that has code already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// Its number.
+    pub id: PredicateId,
+    /// As [`Predicate::awaits`](crate::ir::Predicate::awaits) says.
+    pub awaits: u64,
+}
+
 /// All names of a compilation.
 pub(crate) struct Names<'a> {
     /// Bare names of body builtins.
@@ -31,7 +40,7 @@ pub(crate) struct Names<'a> {
     guard: FxHashMap<(Atom, usize), (PredicateId, &'a Builtin)>,
     qualified: FxHashMap<Key, (PredicateId, &'a Builtin)>,
     qualified_guard: FxHashMap<Key, (PredicateId, &'a Builtin)>,
-    earlier: &'a FxHashMap<Key, PredicateId>,
+    earlier: &'a FxHashMap<Key, Earlier>,
     /// Predicates of the program, with their modules.
     pub(crate) predicates: Vec<(&'a Module, &'a Predicate)>,
     defined: FxHashMap<Key, Index>,
@@ -131,8 +140,8 @@ impl<'a> Names<'a> {
         if let Some(&index) = self.defined.get(&key) {
             return Some(Callee::User(index));
         }
-        if let Some(&id) = self.earlier.get(&key) {
-            return Some(Callee::Other(id));
+        if let Some(earlier) = self.earlier.get(&key) {
+            return Some(Callee::Other(earlier.id));
         }
         let &(id, builtin) = self.qualified.get(&key)?;
         Some(match builtin.place {
@@ -257,6 +266,7 @@ impl Predicates for Names<'_> {
             // Of a predicate that is not compiled only messages are wanted, never code.
             return Some(self.numbers[index.0 as usize].unwrap_or(term::abi::BOTTOM));
         }
-        self.earlier.get(&key).copied().or_else(|| self.qualified.get(&key).map(|found| found.0))
+        let earlier = self.earlier.get(&key).map(|earlier| earlier.id);
+        earlier.or_else(|| self.qualified.get(&key).map(|found| found.0))
     }
 }

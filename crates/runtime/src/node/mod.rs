@@ -34,7 +34,7 @@ use crate::worker::program::{Code, Constant, Enter, Load, NativeCode, PredicateI
 use crate::worker::{Options, PRIORITY_START, Tracer, Worker};
 use std::sync::Arc;
 use term::Word;
-use term::abi::{BOTTOM, Builtin, PredicateId};
+use term::abi::{BOTTOM, Builtin, Place, PredicateId};
 use term::symbol::AtomTable;
 
 /// One node: a program, its terms and goals, and the workers that reduce them.
@@ -177,6 +177,26 @@ impl Node {
     /// The builtins given to `new`, with their numbers.
     pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
         &self.builtins
+    }
+    /// All that code of the node may call before a program is loaded, in the order of the predicates' numbers from 1:
+    /// what the runtime itself needs, and the builtins.
+    pub fn callable(&mut self) -> Vec<Builtin> {
+        let Some(last) = self.builtins.last().map(|(id, _)| id.0) else { return Vec::new() };
+        let worker = self.workers.get(0);
+        let needed = (1..self.builtins[0].0.0).map(|number| {
+            let info = worker.predicates.get(PredicateId(number));
+            Builtin {
+                module: worker.atoms.name(info.module).into_owned(),
+                name: worker.atoms.name(info.name).into_owned(),
+                modes: "a".repeat(info.arity as usize),
+                place: Place::Goal,
+                daemon: info.daemon,
+            }
+        });
+        let callable: Vec<Builtin> =
+            needed.chain(self.builtins.iter().map(|(_, builtin)| builtin.clone())).collect();
+        debug_assert_eq!(callable.len(), last as usize, "builtins have consecutive numbers");
+        callable
     }
     /// How many workers it has.
     pub fn worker_count(&self) -> usize {

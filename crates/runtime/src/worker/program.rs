@@ -142,6 +142,30 @@ pub struct PredicateInfo {
     pub native: Option<NativeCode>,
 }
 
+impl PredicateInfo {
+    /// What stands at a number whose predicate is not there: no name leads to it, and no goal has it.
+    pub fn absent(file: Arc<str>) -> PredicateInfo {
+        PredicateInfo {
+            module: ABSENT,
+            name: ABSENT,
+            arity: 0,
+            file,
+            line: 0,
+            daemon: false,
+            auxiliary: true,
+            awaits: 0,
+            native: None,
+        }
+    }
+    /// Whether the predicate is not there.
+    pub fn is_absent(&self) -> bool {
+        self.name == ABSENT
+    }
+}
+
+/// No table has so many atoms.
+const ABSENT: Atom = Atom(u32::MAX);
+
 /// What a compiled program (or an increment of one) adds to a node.
 #[derive(Debug, Default)]
 pub struct Load {
@@ -167,7 +191,9 @@ impl Predicates {
     pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
         let id = PredicateId(u32::try_from(self.infos.len()).expect("2^32 predicates exceed memory"));
         self.arities.push(u8::try_from(info.arity).expect("GOAL_ARITY_MAX is 255"));
-        self.by_name.insert((info.module, info.name, info.arity), id);
+        if !info.is_absent() {
+            self.by_name.insert((info.module, info.name, info.arity), id);
+        }
         self.infos.push(info);
         id
     }
