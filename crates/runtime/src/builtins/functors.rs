@@ -112,6 +112,12 @@ fn build(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
         outputs[0] = structure;
         return Outcome::Done;
     }
+    build_any(worker, inputs, outputs)
+}
+
+#[cold]
+#[inline(never)]
+fn build_any(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let count = attempt!(list_length(worker, 2, inputs[0], 1 + STRUCT_ARITY_MAX as usize));
     let View::Cons(first, args) = worker.view(inputs[0]) else {
         return error(ErrorKind::ArgumentType, "argument 2 must be a list with a name in front, not []");

@@ -71,7 +71,8 @@ fn release(worker: &mut Worker, merger: usize, tail: Word, open: Word) {
 }
 
 /// A process was resumed: the usual case is a list of messages that has no end yet, most often of one.
-fn resumed(worker: &mut Worker, record: Record) -> bool {
+#[inline(always)]
+pub(crate) fn resumed(worker: &mut Worker, record: Record) -> bool {
     forward_one(worker, record) || forward_few(worker, record)
 }
 

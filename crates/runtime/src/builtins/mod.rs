@@ -32,8 +32,8 @@ mod timers;
 mod variables;
 mod vectors;
 
-pub(crate) use io::serve::PROCESS as STREAM_PROCESS;
-pub(crate) use merge::PROCESS as MERGE_PROCESS;
+pub(crate) use io::serve::{PROCESS as STREAM_PROCESS, resumed as stream_resumed};
+pub(crate) use merge::{PROCESS as MERGE_PROCESS, resumed as merge_resumed};
 
 pub use system::take_postmortem;
 

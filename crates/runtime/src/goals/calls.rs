@@ -89,8 +89,9 @@ impl Worker {
         }
         self.reduce_its_goal(record, predicate);
     }
+    /// The same if it is no process, or one that does not wait again.
     #[inline(never)]
-    fn reduce_its_goal(&mut self, record: usize, predicate: PredicateId) {
+    pub(crate) fn reduce_its_goal(&mut self, record: usize, predicate: PredicateId) {
         let arity = goal_arity(record);
         let args = record + 8 * SUSPENSION_ARGS;
         if !self.reduce_few(predicate, args, arity, |worker| worker.spend(record, arity)) {

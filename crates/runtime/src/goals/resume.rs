@@ -81,6 +81,25 @@ impl Worker {
             && goal != RESUMED
             && self.abi.goals as usize <= self.abi.goals_limit
     }
+    /// The record and goal word of the process (a stream's or a merger's) that the first binding resumed, if it is the
+    /// only goal, its record is private, and `is_first` says so; and there are few others.
+    #[inline(always)]
+    pub(crate) fn first_process(&self) -> Option<(usize, Word)> {
+        let record = self.abi.resumed;
+        if record == 0 {
+            return None;
+        }
+        let (goal, system) = (read(record + 8 * SUSPENSION_PREDICATE), &self.system_goals);
+        let process = goal == system.stream.goal_word() || goal == system.merge.goal_word();
+        let few = self.waiting.resumed_later.len() <= LATER_FEW;
+        (process && few && self.is_first(record, goal) && self.is_private(record)).then_some((record, goal))
+    }
+    /// That record is taken. Answers how many other lists there are.
+    #[inline(always)]
+    pub(crate) fn take_first_of(&mut self, record: usize) -> usize {
+        self.take_first(record);
+        self.waiting.resumed_later.len()
+    }
     #[inline(always)]
     fn take_first(&mut self, record: usize) {
         self.abi.resumed = 0;
@@ -131,7 +150,7 @@ impl Worker {
     }
     /// What a builtin has resumed comes before the `later` lists that were there when it began, but other builtins
     /// come first: what several inputs have for one reader, it then gets at once.
-    fn resume_after_builtin(&mut self, later: usize) {
+    pub(crate) fn resume_after_builtin(&mut self, later: usize) {
         let first = std::mem::take(&mut self.abi.resumed);
         if first == 0 && self.waiting.resumed_later.len() == 1 {
             // As two streams of one goal are resumed.

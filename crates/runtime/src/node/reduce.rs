@@ -6,6 +6,7 @@
 //! collection happen, and switches to the highest priority.
 
 use crate::builtins::io::batches;
+use crate::builtins::{merge_resumed, stream_resumed};
 use crate::collect::lead;
 use crate::coordination::schedule::{Leaves, now, since};
 use crate::coordination::sync::lock;
@@ -19,7 +20,9 @@ use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::events::Events;
+use crate::worker::native::Record;
 use std::time::{Duration, Instant};
+use term::Word;
 use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
 
 /// What only worker 0 has: the outside world.
@@ -59,6 +62,9 @@ pub enum Turn {
 
 /// How long worker 0 rests until it looks for messages of other processes, which do not wake it.
 const MESSAGES_REST: Duration = Duration::from_micros(200);
+
+/// Processes that are reduced at one attention: few enough for the room that there always is above the limit (C3).
+const PROCESSES_MAX: usize = 16;
 
 /// The shortest time to wait for events.
 const MOMENT: Duration = Duration::from_nanos(1);
@@ -343,6 +349,9 @@ impl Worker {
                         self.abi.want_attention();
                         continue;
                     }
+                    if !self.is_single() && batches::end(self) {
+                        continue;
+                    }
                     return Pause::Rest;
                 } else if !self.is_single() {
                     self.go_down();
@@ -371,11 +380,63 @@ impl Worker {
     /// wanted.
     #[inline(always)]
     pub(crate) fn attend_in_code(&mut self) -> bool {
-        let answer = self.attend_to_resumed();
+        let answer = match self.attend_to_process() {
+            Some(answer) => answer,
+            None => self.attend_to_resumed(),
+        };
         if answer && self.abi.limit_after == 0 {
             self.let_code_attend();
         }
         answer
+    }
+    /// The same for one worker, if the first of those goals is a stream's or a merger's process: it is reduced, and
+    /// so is what comes next while that is such a process. `None` if nothing has happened but that the limit was
+    /// restored.
+    #[inline(always)]
+    fn attend_to_process(&mut self) -> Option<bool> {
+        if !self.abi.poked.is_null() {
+            return None;
+        }
+        let (mut record, mut goal) = self.first_process()?;
+        let limit = self.attention.first();
+        self.abi.set_limit(limit);
+        // K2.
+        let other = self.is_woken()
+            || self.abi.heap as usize > limit
+            || self.abi.need != 0
+            || self.abi.more_wanted
+            || self.wants_other_priority();
+        if other {
+            return None;
+        }
+        for _ in 0..PROCESSES_MAX {
+            self.reduce_process(record, goal);
+            if !self.has_resumed() {
+                // It may have ended the program.
+                return Some(self.abi.heap as usize <= self.abi.limit());
+            }
+            match self.first_process() {
+                Some(next) if !self.abi.more_wanted => (record, goal) = next,
+                _ => break,
+            }
+        }
+        Some(self.attend_after_builtin())
+    }
+    #[inline(always)]
+    fn reduce_process(&mut self, record: usize, goal: Word) {
+        let later = self.take_first_of(record);
+        let process = Record(record);
+        let waits = if goal == self.system_goals.stream.goal_word() {
+            stream_resumed(self, process)
+        } else {
+            merge_resumed(self, process)
+        };
+        if !waits {
+            self.reduce_its_goal(record, PredicateId::of_goal_word(goal));
+        }
+        if later != 0 {
+            self.resume_after_builtin(later);
+        }
     }
     /// Attention in the usual case: goals were resumed, and nothing else is wanted. Otherwise false: `attend` is to
     /// look.

@@ -218,14 +218,15 @@ impl Worker {
         if list.tag() != Tag::Cons {
             return None;
         }
-        let name = deref(cell(list.address()));
+        let name = value_at(list.address());
         let address = self.abi.heap as usize;
         let end = self.heap.nursery_end().min(address + 8 * FEW);
-        let (mut slot, mut rest) = (address + 8, deref(cell(list.address() + 8)));
+        let (mut slot, mut rest) = (address + 8, value_at(list.address() + 8));
         while rest.tag() == Tag::Cons && slot < end {
-            write(slot, cell(rest.address()));
+            let cons = rest.address_behind(Tag::Cons);
+            write(slot, cell(cons));
             slot += 8;
-            rest = deref(cell(rest.address() + 8));
+            rest = value_at(cons + 8);
         }
         let arity = (slot - address) / 8 - 1;
         if name.tag() != Tag::Atom || rest != Word::NIL || arity == 0 || slot > end {

@@ -15,7 +15,7 @@ use crate::worker::Worker;
 use std::cmp::Ordering;
 use std::ops::Range;
 use term::Word;
-use term::layout::{self, CHANGING, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE, NEWEST};
+use term::layout::{self, CHANGING, ClassId, HANDLE_INDEX, HANDLE_STORE, HANDLE_VALUE, LITERAL, NEWEST};
 use term::word::{self, Tag};
 
 /// A version is far from the newest when this many updates lie between them,
@@ -305,23 +305,26 @@ impl Worker {
         if header != read(b) || word::header_class(header) != layout::STRING {
             return None;
         }
-        let (newest, other) = (look(a), look(b));
-        if newest.index >= 0 || other.index >= 0 {
+        // V2: what is read while both indices stay so is of these versions.
+        // NEWEST and LITERAL are the two greatest words.
+        let newest = |handle: usize| read(handle + 8 * HANDLE_INDEX).0 >= LITERAL.0;
+        let value = |handle: usize| read(handle + 8 * HANDLE_VALUE);
+        if !newest(a) || !newest(b) {
             return None;
         }
-        let length = newest.value.as_int() as usize;
-        let mut different = u64::from(newest.value != other.value);
-        let (mut i, mut left) = (8, if different == 0 { length } else { 0 });
-        while left >= 8 && different == 0 {
-            different = read(newest.link + i).0 ^ read(other.link + i).0;
-            (i, left) = (i + 8, left - 8);
+        let [store_a, store_b] = [a, b].map(|handle| read(handle + 8 * HANDLE_STORE).address());
+        let length = value(a);
+        let mut equal = length == value(b);
+        if equal {
+            let (mut at, mut left) = (8, length.as_int());
+            while left > 0 && equal {
+                let different = read(store_a + at).0 ^ read(store_b + at).0;
+                // Bytes behind the end mean nothing.
+                equal = if left < 8 { different << (64 - 8 * left) == 0 } else { different == 0 };
+                (at, left) = (at + 8, left - 8);
+            }
         }
-        if left > 0 && different == 0 {
-            // Bytes behind the end mean nothing.
-            different = (read(newest.link + i).0 ^ read(other.link + i).0) << (64 - 8 * left);
-        }
-        let still = is_still(a, Word::small(newest.index)) && is_still(b, Word::small(other.index));
-        still.then_some(different == 0)
+        (newest(a) && newest(b)).then_some(equal)
     }
     /// The order of two strings, as [`Worker::compare_strings`] has it, if both are the newest versions.
     pub(crate) fn compare_newest(&self, a: Word, b: Word) -> Option<(Ordering, usize)> {

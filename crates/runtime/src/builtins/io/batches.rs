@@ -14,10 +14,11 @@
 //! - O4 So the list of a writer without an end is as long as [`LOOK_BYTES`] allow.
 //! - O5 At the end of a run, by an error, a signal or `exit`, too, all that was sent before is written.
 //! - O6 A batch waits for nobody: at the end of a run it is forgotten, as a daemon is.
+//! - O7 A worker that rests while others do not has no batches: whoever binds a stream's variable then resumes its
+//!   process.
 //!
-//! Only one worker alone has batches: with several, or several nodes, a stream's variable may be bound elsewhere while
-//! this worker rests. None is a stream on a terminal, on standard error, or on a pipe or socket that somebody may be
-//! waiting at: see [`File::takes_batches`](super::buffers::File::takes_batches).
+//! Of several nodes none has batches: messages come from elsewhere, too. None is a stream on a terminal, on standard
+//! error, or on a pipe or socket that somebody may be waiting at (`File::takes_batches`).
 
 use super::{Io, STDERR};
 use crate::memory::ranges::read;
@@ -62,16 +63,40 @@ impl Io {
     }
 }
 
+impl Batch {
+    /// Its stream is to be calm anew before it becomes one again.
+    fn disturb(&self, worker: &mut Worker) {
+        if let Some(stream) = worker.io().streams.get_mut(self.place) {
+            stream.calm = 0;
+        }
+    }
+    /// The process waits for these messages, or serves them.
+    fn end(self, worker: &mut Worker, messages: Word) {
+        let state = worker.take_root(self.state);
+        worker.take_root(self.messages);
+        let process = worker.system_goals.stream;
+        let arguments = [messages, Word::small(self.place as i64), state];
+        if messages.tag() == Tag::Ref {
+            let running = std::mem::replace(&mut worker.abi.priority, self.priority);
+            worker.spawn_waiting(process, arguments, messages);
+            worker.abi.priority = running;
+        } else if self.priority == worker.abi.priority {
+            worker.call_or_spawn(process, &arguments);
+        } else {
+            worker.spawn_at(self.priority, process, &arguments);
+        }
+    }
+}
+
 /// The process of a stream would wait for this variable, its messages' rest. True if it is a batch from now on.
 pub(super) fn begin(worker: &mut Worker, place: usize, messages: Word, state: Word) -> bool {
-    let alone = worker.is_single() && !worker.is_one_of_several_nodes();
-    let generated = worker.has_generator(read(messages.address()));
+    let refused = worker.is_one_of_several_nodes() || worker.has_generator(read(messages.address()));
     let io = worker.io();
     match io.streams.get_mut(place) {
         Some(stream) if stream.calm >= CALM => stream.calm = 0,
         _ => return false,
     }
-    let Some(output) = io.may_begin(place).filter(|_| alone && !generated) else { return false };
+    let Some(output) = io.may_begin(place).filter(|_| !refused) else { return false };
     if let Some(stream) = io.streams.get_mut(place) {
         // As long as it only writes, it goes on as a batch after it was served.
         stream.calm = CALM;
@@ -81,6 +106,18 @@ pub(super) fn begin(worker: &mut Worker, place: usize, messages: Word, state: Wo
     worker.io().batches.push(Batch { place, output, priority, idle_looks: 0, messages, state });
     worker.look_within(LOOK_BYTES);
     true
+}
+
+/// O7: a worker has no goal. True if there were batches, which have ended: it may have some now.
+pub(crate) fn end(worker: &mut Worker) -> bool {
+    let ended = worker.has_batches();
+    while worker.has_batches() {
+        let batch = worker.io().batches.remove(0);
+        let messages = deref(worker.root_word(&batch.messages));
+        batch.disturb(worker);
+        batch.end(worker, messages);
+    }
+    ended
 }
 
 /// Serves the batches that have got something: all, or (O2) those that write this file. True if there were any.
@@ -103,21 +140,9 @@ pub(crate) fn serve(worker: &mut Worker, before: Option<usize>) -> bool {
         served |= !idle;
         if idle || before.is_some() {
             // Somebody else writes there in between, or nobody writes.
-            worker.io().streams.get_mut(batch.place).iter_mut().for_each(|stream| stream.calm = 0);
+            batch.disturb(worker);
         }
-        let state = worker.take_root(batch.state);
-        worker.take_root(batch.messages);
-        let (process, arguments) =
-            (worker.system_goals.stream, [messages, Word::small(batch.place as i64), state]);
-        if idle {
-            let running = std::mem::replace(&mut worker.abi.priority, batch.priority);
-            worker.spawn_waiting(process, arguments, messages);
-            worker.abi.priority = running;
-        } else if batch.priority == worker.abi.priority {
-            worker.call_or_spawn(process, &arguments);
-        } else {
-            worker.spawn_at(batch.priority, process, &arguments);
-        }
+        batch.end(worker, messages);
     }
     served
 }
@@ -239,6 +264,22 @@ mod tests {
         assert!(!worker.has_batches());
         let record = read(rest.address()).address();
         assert_eq!(read(record + 8 * term::layout::SUSPENSION_PRIORITY), Word::small(priority));
+    }
+
+    #[test]
+    fn a_worker_that_is_about_to_rest_ends_its_batches() {
+        let worker = worker();
+        let (place, rest, _) = written(worker, CALM);
+        let message = put(worker);
+        let (rest, _) = one_more(worker, rest, message);
+        let (other, idle, _) = written(worker, CALM);
+        assert!(end(worker) && !worker.has_batches() && !end(worker));
+        assert_eq!([place, other].map(|place| length(worker, place)), [CALM as usize + 1, CALM as usize]);
+        for rest in [rest, idle] {
+            let message = put(worker);
+            assert!(one_more(worker, rest, message).1);
+            worker.push_resumed();
+        }
     }
 
     #[test]

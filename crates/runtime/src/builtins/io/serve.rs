@@ -83,7 +83,8 @@ fn wait(worker: &mut Worker, [rest, handle, state]: [Word; 3]) {
 }
 
 /// It was resumed: most often what has come is quick.
-fn resumed(worker: &mut Worker, record: Record) -> bool {
+#[inline(always)]
+pub(crate) fn resumed(worker: &mut Worker, record: Record) -> bool {
     worker.is_home() && (worker.get_at_once(record) || other_resumed(worker, record))
 }
 #[inline(never)]
