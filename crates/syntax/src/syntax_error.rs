@@ -60,8 +60,8 @@ impl SyntaxError {
     }
 
     /// What is said of it on standard error while a program runs: the lines, what is wrong, the text before the place
-    /// and the text behind it, [`REPORT_BYTES`] of each. `text` is what was read; the input had `lines` line ends up
-    /// to its end.
+    /// and the text behind it, [`REPORT_BYTES`] of each, with `?` for control characters. `text` is what was read; the
+    /// input had `lines` line ends up to its end.
     pub fn report(&self, text: &[u8], lines: i64) -> Vec<u8> {
         let ends = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
         let layout = text.len() - text.trim_ascii_start().len();
@@ -77,7 +77,9 @@ impl SyntaxError {
         report.extend(b"\n** here **\n");
         report.extend(&after[..after.len().min(REPORT_BYTES)]);
         report.extend(if after.len() > REPORT_BYTES { &b" ..\n"[..] } else { b"\n" });
-        report
+        // Input may be anything; on a terminal it must not move the cursor.
+        let is_harmless = |byte: u8| byte == b'\n' || byte == b'\t' || !byte.is_ascii_control();
+        report.into_iter().map(|byte| if is_harmless(byte) { byte } else { b'?' }).collect()
     }
 
     /// A token that is none.

@@ -164,6 +164,17 @@ fn errors_of_gett_are_reported_with_their_place() {
 }
 
 #[test]
+fn a_report_of_gett_does_not_move_a_terminals_cursor() {
+    let atoms = AtomTable::new();
+    let ops = OpTable::default_table(&atoms);
+    let text = b"f(\x1b[2J\ta b\r\x07\x7f, \xc3\xa4).";
+    let report = parse_term(text, &ops, &atoms).unwrap_err().report(text, 0);
+    assert!(report.iter().all(|&byte| byte == b'\n' || byte == b'\t' || !byte.is_ascii_control()));
+    let report = String::from_utf8_lossy(&report).into_owned();
+    assert!(report.contains("f(?") && report.ends_with("\u{e4}).\n"), "{report}");
+}
+
+#[test]
 fn operators_can_be_changed() {
     let atoms = AtomTable::new();
     let mut ops = OpTable::default_table(&atoms);
