@@ -46,6 +46,16 @@ fn what_beginners_know_from_prolog_has_its_place_here() {
 }
 
 #[test]
+fn what_takes_the_place_of_a_shoen_is_written_down() {
+    check(
+        "p(X) :- shoen:execute(X,a,b).",
+        expect![[r#"
+            1 undefined-module: there is no module shoen, so no shoen:execute/3 [of PIMOS it is missing; docs/library.md says how its uses are written]
+        "#]],
+    );
+}
+
+#[test]
 fn what_is_nowhere_is_to_be_written() {
     check(
         "p(X) :- reverse(X).",

@@ -94,8 +94,12 @@ impl Checker<'_, '_> {
                 span,
                 format!("there is no module {module_name}, so no {module_name}:{what}"),
             );
-            let help =
-                format!("name the file that has it, too, or put it beside the first as {module_name}.kl1");
+            let help = match atoms.text(module) {
+                b"shoen" => "of PIMOS it is missing; docs/library.md says how its uses are written".into(),
+                _ => {
+                    format!("name the file that has it, too, or put it beside the first as {module_name}.kl1")
+                }
+            };
             self.diagnostics.push(diagnostic.label("called here").help(help));
             return;
         }
