@@ -301,6 +301,7 @@ Examples:
     fifth lab run tr448 --runs 1 --scale small
     fifth lab run tr448 --workers 1,2,4
     fifth lab run multipsi/table1 --nodes 2,4
+    fifth lab run jmachine --scale small
     fifth lab run all --out results
     mpirun -n 2 fifth lab run jmachine/table1 jmachine/table3
 
@@ -308,7 +309,7 @@ The last one measures between processes, too: fifth must have been built with it
 
 #[derive(Args, Debug)]
 pub(crate) struct LabRun {
-    /// Names of experiments, or `all`.
+    /// Names of experiments, or of groups (`jmachine`), or `all`.
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Writes tables, charts and a page with everything to this folder, and makes it if necessary.

@@ -1,5 +1,6 @@
 //! Files that a command writes: whole or not at all, and never over what it reads.
 
+use crate::output::ReaderGone;
 use anyhow::{Context, anyhow, bail};
 use std::fs::{File, Metadata, Permissions};
 use std::io::{BufWriter, ErrorKind, Write};
@@ -61,7 +62,8 @@ impl Destination {
         Ok(Destination { name: path.to_path_buf(), path: file, open: None })
     }
 
-    /// Writes the file. It appears under its name when it is complete; until then what was there stays.
+    /// Writes the file. It appears under its name when it is complete; until then what was there stays. A pipe without
+    /// a reader is [`ReaderGone`].
     pub(crate) fn write(
         self,
         mode: u32,
@@ -82,7 +84,10 @@ impl Destination {
             out.flush()
         };
         if let Some(file) = &self.open {
-            return Ok(fill(file)?);
+            return match fill(file) {
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+                filled => Ok(filled?),
+            };
         }
         let draft = draft(&self.path, Permissions::from_mode(mode))?;
         fill(draft.as_file())?;

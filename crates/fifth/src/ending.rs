@@ -11,7 +11,7 @@ use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -204,6 +204,9 @@ fn place(file: &str, line: u32, lines: Lines<'_>, out: &mut impl Write) -> std::
     Ok(())
 }
 
+/// Goals of one predicate that are shown of a deadlock at most.
+const ALIKE_MAX: usize = 5;
+
 /// Sites that are shown of a goal at most.
 const SITES_MAX: usize = 3;
 
@@ -343,7 +346,15 @@ fn deadlock(
         out,
         "fifth: perpetual suspension (deadlock): {what} for variables that nothing can bind any more"
     )?;
+    let (mut alike, mut left_out) = (BTreeMap::new(), 0);
     for goal in goals {
+        let predicate = goal.goal.split('(').next().unwrap_or_default();
+        let seen = alike.entry((predicate, &goal.file, goal.line)).or_insert(0);
+        *seen += 1;
+        if *seen > ALIKE_MAX {
+            left_out += 1;
+            continue;
+        }
         writeln!(out, "   PSUS: {}", harmless(&served::name(&goal.goal)))?;
         if let Some(node) = goal.node {
             writeln!(out, "         at node {node}")?;
@@ -362,6 +373,9 @@ fn deadlock(
         }
         called(goal, texts, out)?;
         led_by(&sites, texts, out)?;
+    }
+    if left_out > 0 {
+        writeln!(out, "   and {left_out} more of the same predicates")?;
     }
     if goals.len() < count {
         writeln!(out, "   and {} more that these lead to", count - goals.len())?;

@@ -92,7 +92,9 @@ impl Input {
     }
     /// Takes a complete entry off what was read.
     fn take(&mut self) -> Option<String> {
-        let blank = self.rest.len() - self.rest.trim_start().len();
+        // Some editors begin a file with a byte order mark; it may have been given as standard input.
+        let is_blank = |c: char| c.is_whitespace() || c == '\u{feff}';
+        let blank = self.rest.len() - self.rest.trim_start_matches(is_blank).len();
         self.rest.drain(..blank);
         match Entry::first(&self.rest) {
             Entry::Whole(end) => Some(self.rest.drain(..end).collect()),

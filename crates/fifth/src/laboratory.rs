@@ -5,6 +5,7 @@ use crate::{counting, job, output};
 use anyhow::{Context, bail};
 use lab::report::Report;
 use lab::{Config, EXPERIMENTS, Experiment, Finished, Host, Job, Place, Scale};
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -90,12 +91,18 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
             experiments = EXPERIMENTS.iter().collect();
             break;
         }
-        let found = lab::find(name)
-            .with_context(|| format!("no experiment is called {name}; `fifth lab list` lists them"))?;
-        if !experiments.iter().any(|experiment| experiment.name == found.name) {
-            experiments.push(found);
+        let is_meant = |experiment: &&Experiment| {
+            let group = experiment.name.split_once('/').map(|(group, _)| group);
+            experiment.name == name || group == Some(name)
+        };
+        let found: Vec<_> = EXPERIMENTS.iter().filter(is_meant).collect();
+        if found.is_empty() {
+            bail!("no experiment is called {name}; `fifth lab list` lists them");
         }
+        experiments.extend(found);
     }
+    let mut seen = BTreeSet::new();
+    experiments.retain(|experiment| seen.insert(experiment.name));
     Ok(experiments)
 }
 
@@ -211,7 +218,23 @@ impl Host for Processes {
 
 #[cfg(test)]
 mod tests {
-    use super::up_to;
+    use super::{chosen, up_to};
+
+    #[test]
+    fn a_name_stands_for_an_experiment_or_a_group() {
+        let names = |given: &[&str]| -> Result<Vec<&str>, String> {
+            let given: Vec<String> = given.iter().map(|name| name.to_string()).collect();
+            let chosen = chosen(&given).map_err(|error| error.to_string())?;
+            Ok(chosen.iter().map(|experiment| experiment.name).collect())
+        };
+        let multipsi = names(&["multipsi/fig4", "multipsi", "multipsi/fig5"]);
+        assert_eq!(multipsi, Ok(vec!["multipsi/fig4", "multipsi/table1", "multipsi/fig5"]));
+        assert_eq!(names(&["tr448", "tr448"]), Ok(vec!["tr448"]));
+        assert!(names(&["all"]).is_ok_and(|all| all.len() == lab::EXPERIMENTS.len()));
+        for wrong in ["multi", "multipsi/", "fig4", "TR448", ""] {
+            assert!(names(&[wrong]).is_err_and(|told| told.contains("fifth lab list")), "{wrong}");
+        }
+    }
 
     #[test]
     fn workers_go_up_to_the_processors() {

@@ -246,6 +246,16 @@ fn a_reader_that_goes_ends_the_program_without_a_word() {
     dump.args(["run", "--dump", "asm"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pentomino.kl1"));
     assert_eq!(read_and_go(dump), (Some(141), String::new()));
+    // The reader has gone long before there is something to read.
+    let late =
+        ":- module main.\nmain :- timer:instantiate_after(time(0, 100000), T), wait_for(T).\nwait_for([]).\n";
+    let text = Text::new("late", late.as_bytes());
+    for option in ["--stats-file", "--trace"] {
+        let mut child = text.start(&["run", option, "/dev/stdout"]);
+        drop(child.stdout.take());
+        let output = end(child);
+        assert_eq!((output.status.code(), error(&output)), (Some(141), String::new()), "{option}");
+    }
 }
 
 #[test]
