@@ -98,6 +98,16 @@ fn guards_that_are_none() {
 }
 
 #[test]
+fn otherwise_in_a_guard_is_told_its_place() {
+    check(
+        "p(X) :- X = 1 | true.\np(_) :- otherwise | true.",
+        expect![[r#"
+            2 unknown-guard: otherwise/0 is not a guard builtin [`otherwise.` stands on a line of its own before the clause, in a conditional `; otherwise ; true -> ..`]
+        "#]],
+    );
+}
+
+#[test]
 fn clauses_that_never_commit() {
     check(
         "p(X) :- X < a | true.\np(X) :- a = b | q(X).\np(X) :- Y > 1, X = 2 | q(Y).\np(X) :- 1 > 2 | q(X).\np(X) :- X > X | true.\nq(_).",

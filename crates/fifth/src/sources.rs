@@ -214,6 +214,9 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();
     let file = std::fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).with_context(|| format!("cannot read {shown}"))?;
+    if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
+        bail!("cannot read {shown}: it is UTF-16; save it as UTF-8");
+    }
     if text.contains(&0) {
         bail!("cannot read {shown}: it holds zero bytes, so it is no program text");
     }

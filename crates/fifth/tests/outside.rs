@@ -34,6 +34,18 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 }
 
 #[test]
+fn a_text_in_another_encoding_is_told_so() {
+    let wide = |order: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        "\u{feff}:- module main.\nmain.\n".encode_utf16().flat_map(order).collect()
+    };
+    for (name, bytes) in [("little", wide(u16::to_le_bytes)), ("big", wide(u16::to_be_bytes))] {
+        let output = end(Text::new(name, &bytes).start(&["run"]));
+        assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+        assert!(error(&output).contains("it is UTF-16; save it as UTF-8"), "{}", error(&output));
+    }
+}
+
+#[test]
 fn signals_end_a_run_and_its_output_is_kept() {
     let program = format!("{STARTED}go_on(S) :- wait(S) | loop(0).\nloop(N) :- N1 := N + 1, loop(N1).\n");
     let text = Text::new("loop", program.as_bytes());

@@ -4,6 +4,7 @@ use crate::source::Span;
 
 /// All codes. docs/diagnostics.md describes each of them.
 pub const CODES: &[&str] = &[
+    "assigned-to-itself",
     "clause-never-commits",
     "clause-too-large",
     "clauses-not-together",

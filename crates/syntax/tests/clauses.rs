@@ -59,6 +59,7 @@ fn plain_clauses() {
             fact :- true | true.
             % fact/5
             fact(1,-2,1.5,"s",{a,B,B}) :- true | true.
+            6:42 warning[assigned-to-itself] a variable cannot get a new value from its old one (the same variable on both sides) at `N := 1 + 2*N`
         "#]],
     );
 }
@@ -346,6 +347,7 @@ a = b :- true.
             11:38 warning[trailing-separator] no branches on both sides of this separator (has no effect) at `alternatively`
             12:26 error[illegal-pragma] a pragma's argument must be an integer of 61 bits or a variable (neither) at `f`
             12:43 error[illegal-pragma] a goal cannot have this pragma twice (the second one) at `node(2)`
+            12:52 warning[assigned-to-itself] a variable cannot get a new value from its old one (the same variable on both sides) at `X := min(X,1)`
             12:57 warning[unknown-expression] this is no integer expression (the term itself is used as the value) at `min(X,1)`
             12:73 error[unknown-expression] this is no float (cannot be computed with) at `"a"`
             13:9 error[illegal-guard] a predicate cannot be called in a guard (guards have builtin tests only) at `q:r(X)`

@@ -166,6 +166,11 @@ pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: us
         candidates.iter().filter(|c| c.0 == name).map(|c| shown(atoms, c.0, c.1)).collect();
     if *atoms.text(name) == *b"==" {
         diagnostic = diagnostic.help(EQUALITIES);
+    } else if arity == 0 && matches!(atoms.text(name), b"otherwise" | b"alternatively") {
+        let name = atoms.name(name);
+        diagnostic = diagnostic.help(format!(
+            "`{name}.` stands on a line of its own before the clause, in a conditional `; {name} ; true -> ..`"
+        ));
     } else if !arities.is_empty() {
         diagnostic = diagnostic.help(format!("there is {}", arities.join(", ")));
     } else if let Some((near, near_arity)) = nearest(atoms, name, arity, &candidates) {

@@ -130,12 +130,14 @@ impl Expander<'_, '_, '_> {
     ) -> bool {
         let operation = match key {
             Key::IntAssign => {
+                self.warn_of_change(left, right, span);
                 let target = self.term(scope, left);
                 let value = self.int_expression(scope, right);
                 self.emit_assignment(scope, target, value, span);
                 return true;
             }
             Key::FloatAssign => {
+                self.warn_of_change(left, right, span);
                 let target = self.term(scope, left);
                 let value = self.float_expression(scope, right);
                 self.emit_assignment(scope, target, value, span);
@@ -171,6 +173,29 @@ impl Expander<'_, '_, '_> {
         };
         self.update_goal(scope, (key, operation), (variable, self.span(state)), other, span);
         true
+    }
+
+    /// `I := I + 1`, from other languages: it waits for ever, or compares two different numbers.
+    fn warn_of_change(&mut self, left: NodeId, right: NodeId, span: Span) {
+        let Some(variable) = self.variable_of(left).filter(|_| self.variable_of(right).is_none()) else {
+            return;
+        };
+        let mut rest = vec![right];
+        while let Some(id) = rest.pop() {
+            match self.tree.node(id).kind {
+                NodeKind::Var(other) if other == variable => {
+                    let message = "a variable cannot get a new value from its old one";
+                    let help = "give the new value a name of its own, as in `I1 := I + 1`, and use that from there on";
+                    let warning = Diagnostic::warning("assigned-to-itself", span, message);
+                    self.report(warning.label("the same variable on both sides").help(help));
+                    return;
+                }
+                NodeKind::Struct(_, range) | NodeKind::List(range) | NodeKind::Vector(range) => {
+                    rest.extend(self.tree.children(range));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// An update goal: its key with the operation of `+=` and the like, the state variable and its place,
