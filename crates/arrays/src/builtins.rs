@@ -32,7 +32,7 @@ pub fn natives(have_copies: bool) -> Vec<Native> {
         ("phases", "io", Place::Method, phases),
         ("part", "iiiio", Place::Goal, part),
     ];
-    let native = |(name, modes, place, run): (&str, &str, Place, Run)| Native {
+    let native = |(name, modes, place, run): (&'static str, &'static str, Place, Run)| Native {
         signature: Builtin {
             module: NAME.into(),
             name: name.into(),

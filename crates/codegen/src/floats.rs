@@ -85,12 +85,12 @@ impl Lower<'_, '_> {
     fn float_op(&self, op: &Op) -> Option<FloatOp> {
         let Op::Builtin { predicate, .. } = op else { return None };
         let builtin = self.env.builtin(*predicate)?;
-        let name = match builtin.module.as_str() {
-            "generic" => builtin.name.as_str(),
+        let name = match &*builtin.module {
+            "generic" => &*builtin.name,
             "floating_arithmetics" => builtin.name.strip_prefix("floating_point_").unwrap_or(&builtin.name),
             _ => return None,
         };
-        Some(match (name, builtin.modes.as_str()) {
+        Some(match (name, &*builtin.modes) {
             ("add", "iio") => FloatOp::Add,
             ("subtract", "iio") => FloatOp::Sub,
             ("multiply", "iio") => FloatOp::Mul,
@@ -105,12 +105,12 @@ impl Lower<'_, '_> {
     /// A guard that compares floats.
     fn float_comparison(&self, predicate: PredicateId) -> Option<FloatCC> {
         let builtin = self.env.builtin(predicate)?;
-        let name = match builtin.module.as_str() {
-            "generic" => builtin.name.as_str(),
+        let name = match &*builtin.module {
+            "generic" => &*builtin.name,
             "guard" => builtin.name.strip_prefix("floating_point_").unwrap_or(&builtin.name),
             _ => return None,
         };
-        Some(match (name, builtin.modes.as_str()) {
+        Some(match (name, &*builtin.modes) {
             ("$<" | "less_than", "ii") => FloatCC::LessThan,
             ("$=<" | "$<=" | "not_greater_than", "ii") => FloatCC::LessThanOrEqual,
             ("$>" | "greater_than", "ii") => FloatCC::GreaterThan,

@@ -50,7 +50,7 @@ struct Element {
 impl Lower<'_, '_> {
     fn intrinsic(&self, predicate: PredicateId) -> Option<Intrinsic> {
         let builtin = self.env.builtin(predicate)?;
-        Some(match (builtin.name.as_str(), builtin.modes.as_str()) {
+        Some(match (&*builtin.name, &*builtin.modes) {
             ("vector_element", "iio" | "iioo") => Intrinsic::Element(VECTOR),
             ("string_element", "iio" | "iioo") => Intrinsic::Element(STRING),
             ("set_vector_element", "iiao" | "iioao") => Intrinsic::SetElement(VECTOR),

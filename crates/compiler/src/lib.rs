@@ -78,13 +78,13 @@ pub fn compile(
     options: &Options<'_>,
 ) -> (ir::Program, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
-    let split = {
-        let names = Names::new(program, options, atoms);
-        let built = structures::named_in_the_text(program, &names, atoms);
-        split::split(built.as_ref().unwrap_or(program), &names, atoms, &mut diagnostics).or(built)
+    let first = Names::new(program, options, atoms);
+    let built = structures::named_in_the_text(program, &first, atoms);
+    let split = split::split(built.as_ref().unwrap_or(program), &first, atoms, &mut diagnostics).or(built);
+    let (program, mut names) = match &split {
+        Some(other) => (other, Names::new(other, options, atoms)),
+        None => (program, first),
     };
-    let program = split.as_ref().unwrap_or(program);
-    let mut names = Names::new(program, options, atoms);
     check::names(&names, atoms, &mut diagnostics);
     missing_roots(program, &names, atoms, options, &mut diagnostics);
     let compiled = names.number(options.roots.as_deref(), options.first_predicate);

@@ -262,20 +262,24 @@ impl Machine {
         self.job.take().into_iter().for_each(Job::leave);
     }
 
+    /// The process is about to end. The system takes memory back at once, so it is not freed piece by piece, unless
+    /// threads use it or others wait for it.
+    pub(crate) fn end(self) {
+        if self.job.is_none() && self.others.is_empty() && self.node.worker_count() == 1 {
+            std::mem::forget(self);
+        }
+    }
+
     /// The node's atoms, for reading program texts.
     pub(crate) fn atoms(&mut self) -> &AtomTable {
         &self.node.worker().atoms
     }
 
-    /// Modules that need no text.
-    pub(crate) fn modules(&mut self) -> std::collections::BTreeSet<String> {
+    /// Whether a module needs no text.
+    pub(crate) fn known_modules(&mut self) -> impl Fn(&str) -> bool + use<> {
         let worker = self.node.worker();
-        (0..worker.predicates.len())
-            .map(|n| worker.predicates.get(PredicateId(n as u32)))
-            .filter(|info| !info.is_absent())
-            .map(|info| info.module)
-            .map(|module| worker.atoms.name(module).into_owned())
-            .collect()
+        let (atoms, predicates) = (worker.atoms.clone(), worker.predicates.clone());
+        move |module| atoms.lookup(module.as_bytes()).is_some_and(|module| predicates.has_module(module))
     }
 
     /// Everything the node can call, in the order of predicate numbers from 1.

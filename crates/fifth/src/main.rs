@@ -164,8 +164,9 @@ fn roots(machine: &mut Machine, read: &Read) -> Vec<compiler::PredicateKey> {
 
 /// Reads a program. `code`: the library's modules are wanted as code, not as clauses.
 fn read(machine: &mut Machine, options: &cli::Sources, code: bool) -> anyhow::Result<Read> {
-    let (known, code) = (machine.modules(), code && machine.has_library);
-    sources::read(&options.files, machine.atoms(), &|module| known.contains(module), code)
+    let code = code && machine.has_library;
+    let known = machine.known_modules();
+    sources::read(&options.files, machine.atoms(), &known, code)
 }
 
 fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -179,6 +180,7 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
         // It ends with the machine, and with it all processes.
         let _ = result.as_ref().inspect_err(|error| output::error(error));
     }
+    machine.end();
     result
 }
 
@@ -236,7 +238,9 @@ fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
 fn check(options: &cli::Check) -> anyhow::Result<u8> {
     let mut machine = Machine::new(&Engine::PLAIN)?;
     let mut read = read(&mut machine, &options.sources, true)?;
-    Ok(if compile(&mut machine, &mut read, options.sources.message_format).is_some() { 0 } else { USAGE })
+    let right = compile(&mut machine, &mut read, options.sources.message_format).is_some();
+    machine.end();
+    Ok(if right { 0 } else { USAGE })
 }
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {

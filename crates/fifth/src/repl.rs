@@ -231,8 +231,8 @@ fn read(text: String, machine: &mut Machine) -> anyhow::Result<sources::Read> {
 }
 
 fn complete(read: &mut sources::Read, machine: &mut Machine) -> anyhow::Result<()> {
-    let known = machine.modules();
-    sources::complete(read, Some(Path::new("")), machine.atoms(), &|module| known.contains(module))
+    let known = machine.known_modules();
+    sources::complete(read, Some(Path::new("")), machine.atoms(), &known)
 }
 
 /// Adds a clause (Q1).

@@ -107,6 +107,7 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
         // It ends with the machine, and with it all processes.
         let _ = result.as_ref().inspect_err(|error| output::error(error));
     }
+    machine.end();
     result
 }
 

@@ -16,7 +16,7 @@ const OPTIONS: Options = Options { collect: Collect::Always, check_heap: true, .
 #[derive(Default)]
 struct Trace(Vec<i64>);
 
-fn native(name: &str, modes: &str, run: runtime::native::Run) -> Native {
+fn native(name: &'static str, modes: &'static str, run: runtime::native::Run) -> Native {
     let signature = Builtin {
         module: "main".into(),
         name: name.into(),

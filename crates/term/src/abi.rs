@@ -43,6 +43,7 @@
 //!   wanted or goals of a second variable were resumed, `limit_after` is 0, so that no heap is below it.
 
 use crate::word::{TAG_BITS, Tag, Word};
+use std::borrow::Cow;
 use std::marker::PhantomPinned;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -186,11 +187,11 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Builtin {
     /// The module through which it may be called (and under which messages show it).
-    pub module: String,
+    pub module: Cow<'static, str>,
     /// Its name.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// One letter per argument: `i` waited for (bound, not what is in it), `o` output, `a` any (not waited for).
-    pub modes: String,
+    pub modes: Cow<'static, str>,
     /// Where it may be called.
     pub place: Place,
     /// Its goals may stay suspended at the end without being reported (stream servers, mergers).

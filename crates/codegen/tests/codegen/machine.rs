@@ -198,7 +198,7 @@ pub(crate) unsafe fn deref(mut word: Word) -> Word {
 }
 
 pub(crate) fn builtins() -> Vec<Builtin> {
-    let builtin = |name: &str, modes: &str, place| Builtin {
+    let builtin = |name: &'static str, modes: &'static str, place| Builtin {
         module: "builtin".into(),
         name: name.into(),
         modes: modes.into(),

@@ -38,9 +38,9 @@ pub(crate) fn builtins() -> Vec<Builtin> {
     table
         .iter()
         .map(|(module, name, modes, place)| Builtin {
-            module: module.to_string(),
-            name: name.to_string(),
-            modes: modes.to_string(),
+            module: (*module).into(),
+            name: (*name).into(),
+            modes: (*modes).into(),
             place: *place,
             daemon: false,
         })

@@ -190,7 +190,7 @@ pub(super) fn calls() -> impl Iterator<Item = Native> {
         signature: Builtin {
             module: "generic".into(),
             name: "call".into(),
-            modes: format!("i{}", "a".repeat(count)),
+            modes: format!("i{}", "a".repeat(count)).into(),
             place: Place::Body,
             daemon: false,
         },

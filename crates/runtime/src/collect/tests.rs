@@ -156,7 +156,7 @@ impl Builder {
         Builder::with(1, None)
     }
     pub(crate) fn with(workers: usize, heap_bytes_max: Option<usize>) -> Builder {
-        let native = |name: &str, modes: &str, daemon| Native {
+        let native = |name: &'static str, modes: &'static str, daemon| Native {
             signature: Builtin {
                 module: "main".into(),
                 name: name.into(),

@@ -38,8 +38,13 @@ pub(crate) fn target_priority(current: i64, kind: u64, amount: i64) -> i64 {
     priority.clamp(0, PRIORITY_MAX)
 }
 
-pub(crate) fn native(module: &str, name: &str, modes: &str, run: crate::worker::native::Run) -> Native {
-    let (module, name, modes) = (module.to_owned(), name.to_owned(), modes.to_owned());
+pub(crate) fn native(
+    module: &'static str,
+    name: &'static str,
+    modes: &'static str,
+    run: crate::worker::native::Run,
+) -> Native {
+    let (module, name, modes) = (module.into(), name.into(), modes.into());
     Native {
         signature: Builtin { module, name, modes, place: Place::Goal, daemon: false },
         run,
@@ -50,7 +55,7 @@ pub(crate) fn native(module: &str, name: &str, modes: &str, run: crate::worker::
 }
 
 /// A daemon whose goals become news for other nodes in place of being reduced: see `abroad`.
-fn outward(name: &str) -> Native {
+fn outward(name: &'static str) -> Native {
     let mut native = native("fifth", name, "aa", |_, _, _| Outcome::Done);
     native.signature.daemon = true;
     native

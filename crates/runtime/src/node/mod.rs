@@ -113,7 +113,8 @@ impl Node {
         let (spaces, goals) = reserved.ok_or(Refused::AddressSpace(options.workers))?;
         let shared = Arc::new(Shared::new(&options, atoms, spaces));
         let mut predicates = Predicates::default();
-        let mut add = |native: Native| predicates.add(info(&native, &shared.atoms));
+        let no_file: Arc<str> = "".into();
+        let mut add = |native: Native| predicates.add(info(&native, &shared.atoms, no_file.clone()));
         let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
         let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
@@ -186,9 +187,9 @@ impl Node {
         let needed = (1..self.builtins[0].0.0).map(|number| {
             let info = worker.predicates.get(PredicateId(number));
             Builtin {
-                module: worker.atoms.name(info.module).into_owned(),
-                name: worker.atoms.name(info.name).into_owned(),
-                modes: "a".repeat(info.arity as usize),
+                module: worker.atoms.name(info.module).into_owned().into(),
+                name: worker.atoms.name(info.name).into_owned().into(),
+                modes: "a".repeat(info.arity as usize).into(),
                 place: Place::Goal,
                 daemon: info.daemon,
             }
@@ -423,13 +424,13 @@ fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
     Some((spaces, stacks?))
 }
 
-fn info(native: &Native, atoms: &AtomTable) -> PredicateInfo {
+fn info(native: &Native, atoms: &AtomTable, file: Arc<str>) -> PredicateInfo {
     let signature = &native.signature;
     PredicateInfo {
         module: atoms.intern(signature.module.as_bytes()),
         name: atoms.intern(signature.name.as_bytes()),
         arity: signature.modes.len() as u32,
-        file: "".into(),
+        file,
         line: 0,
         daemon: signature.daemon,
         auxiliary: false,

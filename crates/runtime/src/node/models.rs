@@ -131,7 +131,7 @@ pub(crate) fn on_large_stack(run: impl FnOnce() + Send + 'static) -> thread::Joi
     thread::Builder::new().stack_size(STACK_WORDS).spawn(run).expect("loom has threads")
 }
 
-fn native(name: &str, run: crate::worker::native::Run) -> Native {
+fn native(name: &'static str, run: crate::worker::native::Run) -> Native {
     let (module, name, modes) = ("main".into(), name.into(), "a".into());
     Native {
         signature: Builtin { module, name, modes, place: Place::Goal, daemon: false },

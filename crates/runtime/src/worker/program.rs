@@ -64,18 +64,18 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn of(modes: &[Mode]) -> Shape {
-        let inputs = modes.iter().filter(|&&mode| mode != Mode::Output);
-        debug_assert!(inputs.clone().skip(64).all(|&mode| mode == Mode::Any));
-        debug_assert!(modes.iter().skip(64).all(|&mode| mode != Mode::Output));
-        let made = modes.iter().take(64).enumerate();
+    fn of(modes: impl Iterator<Item = Mode> + Clone) -> Shape {
+        let inputs = modes.clone().filter(|&mode| mode != Mode::Output);
+        debug_assert!(inputs.clone().skip(64).all(|mode| mode == Mode::Any));
+        debug_assert!(modes.clone().skip(64).all(|mode| mode != Mode::Output));
+        let made = modes.clone().take(64).enumerate();
         let awaited = inputs.clone().take(64).enumerate();
         Shape {
             inputs: inputs.clone().count(),
-            outputs: modes.iter().filter(|&&mode| mode == Mode::Output).count(),
-            awaited: awaited.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Input) << i),
-            made: made.fold(0, |bits, (i, &mode)| bits | u64::from(mode == Mode::Output) << i),
-            outputs_last: modes.is_sorted_by_key(|&mode| mode == Mode::Output),
+            outputs: modes.clone().filter(|&mode| mode == Mode::Output).count(),
+            awaited: awaited.fold(0, |bits, (i, mode)| bits | u64::from(mode == Mode::Input) << i),
+            made: made.fold(0, |bits, (i, mode)| bits | u64::from(mode == Mode::Output) << i),
+            outputs_last: modes.is_sorted_by_key(|mode| mode == Mode::Output),
         }
     }
 }
@@ -112,8 +112,7 @@ impl NativeCode {
             b'o' => Mode::Output,
             _ => Mode::Any,
         };
-        let modes: Vec<Mode> = native.signature.modes.bytes().map(mode).collect();
-        let shape = Shape::of(&modes);
+        let shape = Shape::of(native.signature.modes.bytes().map(mode));
         let Native { run, process, seat, walks, .. } = *native;
         NativeCode { run, process, shape, place: native.signature.place, seat, walks }
     }
