@@ -2,9 +2,10 @@
 //!
 //! Invariants:
 //! - B7 After a gift the giver counts its goals that wait. If one waits more often than every [`OFTEN`], the
-//!   predicates of the gift are kept for a while, and longer each time; unless goals wait as often when none are
-//!   given away. Reason: a worker's goals are in an order in which most of them find what they need. A gift takes one
-//!   out of it, and those that need what it makes wait, each a moment before its turn would have come.
+//!   predicates of the gift are kept for a while, and longer each time; unless goals waited half as often before the
+//!   gift, or wait as often when none are given away. Reason: a worker's goals are in an order in which most of them
+//!   find what they need. A gift takes one out of it, and those that need what it makes wait, each a moment before its
+//!   turn would have come.
 //! - B9 After each collection a worker compares its goals that waited with those that it resumed. If more than twice
 //!   as many waited, it has *run ahead*, and what came back to it runs at once. If nothing came back, and another
 //!   worker resumes more goals than wait there, all goals of the running priority go to that worker, to run after
@@ -33,6 +34,9 @@ impl Worker {
     /// B7: goals (in the format of the goal stack) go to another worker.
     pub(crate) fn begin_trial(&mut self, words: &[Word]) {
         self.judge();
+        if self.waited_before() {
+            return;
+        }
         let mut predicates = Vec::new();
         let mut end = words.len();
         while end > 0 && predicates.len() < PREDICATES {
@@ -49,6 +53,7 @@ impl Worker {
     /// B7: looks what has become of the last gift.
     pub(crate) fn judge(&mut self) {
         self.count_suspended();
+        self.note_waited();
         let Some(trial) = &mut self.sharing.trial else { return };
         let count = self.waiting.count();
         if count < trial.look_at {
@@ -81,6 +86,25 @@ impl Worker {
             (trial.since, trial.look_at) = (now(), FEW + 1);
             self.waiting.restart_count();
         }
+    }
+    /// B7: goals waited often before a gift that is made now: they talk to each other.
+    fn waited_before(&self) -> bool {
+        let [older, newer] = self.sharing.waited;
+        older.or(newer).is_some_and(|(then, before)| {
+            let count = u32::try_from(self.suspended() - before).unwrap_or(u32::MAX);
+            u64::from(count) > FEW && since(then) < 2 * OFTEN * count
+        })
+    }
+    /// B7: notes how many goals have waited so far, once in a while.
+    fn note_waited(&mut self) {
+        let newer = self.sharing.waited[1];
+        if newer.is_none_or(|(then, _)| since(then) > WINDOW) {
+            self.sharing.waited = [newer, Some((now(), self.suspended()))];
+        }
+    }
+    /// Goals that have waited, but for new records that no collection has counted.
+    fn suspended(&self) -> u64 {
+        self.statistics.suspensions + self.abi.reused
     }
     fn end_trial(&mut self) {
         self.sharing.trial = None;
@@ -160,7 +184,7 @@ impl Worker {
         }
         let mut known = lock(&self.shared.lessons.known);
         let Some(lesson) = known.get_mut(&predicate) else { return false };
-        let (now, waited) = (now(), self.statistics.suspensions + self.abi.reused);
+        let (now, waited) = (now(), self.suspended());
         let kept = *lesson.kept.get_or_insert((self.index, now, waited));
         if now < lesson.until {
             return !lesson.idle;
@@ -184,6 +208,8 @@ mod tests {
     fn after_a_gift(builder: &mut Builder, waited: u64) -> &mut Worker {
         let goal = builder.goal;
         let worker = builder.node.worker();
+        // None did before.
+        worker.sharing.waited = [None; 2];
         worker.begin_trial(&[Word::small(1), goal[0].goal_word()]);
         for _ in 0..waited {
             let variable = worker.new_variable();
@@ -234,6 +260,22 @@ mod tests {
         lock(&worker.shared.lessons.known).get_mut(&goal).expect("it is known").until = Instant::now();
         assert!(!worker.keeps(goal));
         assert!(!after_a_gift(&mut builder, FEW + 1).keeps(goal));
+    }
+
+    /// A client and its server wait for each message, whatever is given away beside them.
+    #[test]
+    fn a_predicate_is_not_kept_if_goals_waited_as_often_before_the_gift() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        // However long this takes here.
+        worker.sharing.waited = [Some((Instant::now() + TRIAL, 0)); 2];
+        worker.statistics.suspensions += FEW;
+        worker.begin_trial(&[Word::small(1), goal.goal_word()]);
+        assert!(worker.sharing.trial.take().is_some());
+        worker.statistics.suspensions += 1;
+        worker.begin_trial(&[Word::small(1), goal.goal_word()]);
+        assert!(worker.sharing.trial.is_none());
     }
 
     #[test]

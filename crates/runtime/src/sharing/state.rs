@@ -32,6 +32,8 @@ pub(crate) struct Sharing {
     pub(super) polling: Polling,
     /// B7 of `feedback`: the last gift.
     pub(super) trial: Option<Trial>,
+    /// B7: how many goals had waited, when; the newer note is not older than a window, the other is from before it.
+    pub(super) waited: [Option<(Instant, u64)>; 2],
     /// B9 of `feedback`: how many goals had waited, and been resumed, at the last collection.
     pub(super) at_collection: (u64, u64),
     /// B10 of `feedback`.
@@ -59,6 +61,7 @@ impl Sharing {
             shown_looks: false,
             polling: Polling::NEW,
             trial: None,
+            waited: [None; 2],
             at_collection: (0, 0),
             sums: Sums::NONE,
             fed_by: None,
@@ -70,7 +73,7 @@ impl Sharing {
     /// After a run: nothing is shown to others, and what was seen of its goals is no longer true.
     pub(crate) fn end_run(&mut self) {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
-        self.trial = None;
+        (self.trial, self.waited) = (None, [None; 2]);
         self.seen = Seen::default();
     }
     /// B6: the priority that others were shown.
