@@ -10,7 +10,9 @@
 use crate::goals::slots::is_empty_slot;
 use crate::goals::state::NO_PRIORITY;
 use crate::memory::ranges::read;
-use crate::sharing::tuning::{LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT};
+use crate::sharing::tuning::{
+    LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT, ROWS_LOOKED_AT,
+};
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::ops::Range;
@@ -171,9 +173,12 @@ impl Worker {
         }
         self.awaited(predicate).any(|i| unbound(argument(i)))
     }
-    /// True if the list that begins here has no end yet, is too long to know that, or misses an element and goals ran
-    /// ahead before (B9 of `feedback`). (Else the goal itself may be the one that binds them.)
+    /// True if the list that begins here has no end yet, is too long to know that, begins with a stream, or misses an
+    /// element and goals ran ahead before (B9 of `feedback`). (Else the goal itself may be the one that binds them.)
     fn is_open(&self, mut list: Word) -> bool {
+        if self.begins_with_stream(list) {
+            return true;
+        }
         let (seen, elements) = (&self.sharing.seen, self.ran_ahead());
         let mut steps = seen.steps.get();
         while list.tag() == Tag::Cons && steps < seen.list_steps {
@@ -185,6 +190,29 @@ impl Worker {
         }
         seen.steps.set(steps);
         matches!(list.tag(), Tag::Ref | Tag::Var | Tag::Cons)
+    }
+    /// True if a list's first element is a list that misses its first element or its end, or begins with such a one:
+    /// then the elements are streams, or rows of streams, and who reads them waits for all of them.
+    fn begins_with_stream(&self, list: Word) -> bool {
+        let mut row = deref(read(list.address()));
+        for _ in 0..ROWS_LOOKED_AT {
+            if row.tag() != Tag::Cons {
+                return false;
+            }
+            let first = deref(read(row.address()));
+            let mut rest = deref(read(row.address() + 8));
+            for _ in 0..LOOKED_AT {
+                if rest.tag() != Tag::Cons {
+                    break;
+                }
+                rest = deref(read(rest.address() + 8));
+            }
+            if [first, rest].iter().any(|word| matches!(word.tag(), Tag::Ref | Tag::Var)) {
+                return true;
+            }
+            row = first;
+        }
+        false
     }
     fn awaited(&self, predicate: PredicateId) -> impl Iterator<Item = usize> {
         let awaits = self.predicates.get(predicate).awaits;
@@ -313,6 +341,29 @@ mod tests {
             worker.list(&[Word::small(1)], variable)
         };
         let name = term::symbol::Atom(9);
+        // A goal may be there to bind the elements of a list; but not those of streams in it.
+        assert!(is_given(|worker| {
+            let variable = worker.new_variable();
+            worker.list(&[variable; 3], Word::NIL)
+        }));
+        for depth in [1, 2] {
+            for end in [Word::NIL, Word::small(0)] {
+                let row = |worker: &mut Worker| {
+                    let rest = if end == Word::NIL { end } else { worker.new_variable() };
+                    let mut row = worker.list(&[Word::small(1)], rest);
+                    for _ in 0..depth {
+                        row = worker.list(&[row], Word::NIL);
+                    }
+                    row
+                };
+                assert_eq!(is_given(row), end == Word::NIL, "{depth}");
+            }
+        }
+        assert!(!is_given(|worker| {
+            let variable = worker.new_variable();
+            let row = worker.list(&[variable], Word::NIL);
+            worker.list(&[row], Word::NIL)
+        }));
         assert!(is_given(|_| Word::small(1)));
         assert!(is_given(|worker| worker.list(&[Word::small(1); 3], Word::NIL)));
         assert!(!is_given(open));

@@ -13,6 +13,9 @@ pub(crate) const SEEN_WORDS: usize = 256;
 /// Goals of one priority that a look goes through, and arguments of a structure, at most: a look must not take longer
 /// than a gift is worth.
 pub(crate) const LOOKED_AT: usize = 64;
+/// Levels of lists in which a look goes to the first element in search of a stream: rows of streams, and their
+/// elements.
+pub(crate) const ROWS_LOOKED_AT: usize = 2;
 /// Elements of lists that one look passes over in search of their ends, at first; it doubles while lists are longer.
 pub(crate) const LIST_STEPS: usize = 512;
 /// Elements of lists that one look passes over, at most.
