@@ -10,7 +10,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::Thread;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often events are looked at while goals run.
@@ -158,7 +158,7 @@ impl Waker {
 #[derive(Debug, Default)]
 pub(crate) struct Ticker {
     ticks: Arc<Ticks>,
-    thread: Option<Thread>,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -196,7 +196,7 @@ impl Ticker {
             let (ticks, waker) = (Arc::downgrade(&self.ticks), waker.clone());
             let thread =
                 std::thread::Builder::new().name("fifth-ticks".into()).spawn(move || tick(&ticks, &waker));
-            self.thread = thread.ok().map(|handle| handle.thread().clone());
+            self.thread = thread.ok();
         }
         self.unpark();
     }
@@ -226,7 +226,16 @@ impl Ticker {
     }
     fn unpark(&self) {
         if let Some(thread) = &self.thread {
-            thread.unpark();
+            thread.thread().unpark();
+        }
+    }
+    /// Stops the ticks, and ends the thread: it is gone afterwards.
+    pub(crate) fn end(&mut self) {
+        self.ticks = Arc::default();
+        self.unpark();
+        if let Some(thread) = self.thread.take() {
+            // It does nothing that can panic.
+            let _ = thread.join();
         }
     }
 }

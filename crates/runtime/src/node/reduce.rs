@@ -349,7 +349,7 @@ impl Worker {
                         self.abi.want_attention();
                         continue;
                     }
-                    if !self.is_single() && batches::end(self) {
+                    if batches::end(self) {
                         continue;
                     }
                     return Pause::Rest;

@@ -14,8 +14,9 @@
 //! - O4 So the list of a writer without an end is as long as [`LOOK_BYTES`] allow.
 //! - O5 At the end of a run, by an error, a signal or `exit`, too, all that was sent before is written.
 //! - O6 A batch waits for nobody: at the end of a run it is forgotten, as a daemon is.
-//! - O7 A worker that rests while others do not has no batches: whoever binds a stream's variable then resumes its
-//!   process.
+//! - O7 A worker that rests has no batches: whoever binds a stream's variable then resumes its process.
+//! - O8 A worker with batches looks at each tick: so a goal that neither allocates nor ends does not keep an answer
+//!   back, for which it may wait. A process that forks has no batches.
 //!
 //! Of several nodes none has batches: messages come from elsewhere, too. None is a stream on a terminal, on standard
 //! error, or on a pipe or socket that somebody may be waiting at (`File::takes_batches`).
@@ -104,8 +105,16 @@ pub(super) fn begin(worker: &mut Worker, place: usize, messages: Word, state: Wo
     let [messages, state] = [messages, state].map(|word| worker.roots.add(word));
     let priority = worker.abi.priority;
     worker.io().batches.push(Batch { place, output, priority, idle_looks: 0, messages, state });
+    let waker = worker.waker();
+    worker.io().ticker.set(true, &waker);
     worker.look_within(LOOK_BYTES);
     true
+}
+
+/// O8: the process is to have one thread; no batch ticks any more.
+pub(super) fn end_ticks(worker: &mut Worker) {
+    end(worker);
+    worker.io().ticker.end();
 }
 
 /// O7: a worker has no goal. True if there were batches, which have ended: it may have some now.
@@ -116,6 +125,9 @@ pub(crate) fn end(worker: &mut Worker) -> bool {
         let messages = deref(worker.root_word(&batch.messages));
         batch.disturb(worker);
         batch.end(worker, messages);
+    }
+    if ended {
+        worker.io().ticker.stop();
     }
     ended
 }
@@ -144,6 +156,9 @@ pub(crate) fn serve(worker: &mut Worker, before: Option<usize>) -> bool {
         }
         batch.end(worker, messages);
     }
+    if !worker.has_batches() {
+        worker.io().ticker.stop();
+    }
     served
 }
 
@@ -166,6 +181,7 @@ pub(crate) fn forget(worker: &mut Worker) {
             worker.take_root(messages);
             worker.take_root(state);
         }
+        worker.io().ticker.stop();
     }
 }
 

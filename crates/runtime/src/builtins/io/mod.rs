@@ -23,6 +23,7 @@ pub(crate) mod streams;
 
 pub(in crate::builtins) mod read;
 
+use crate::coordination::waker::Ticker;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -99,6 +100,8 @@ pub(crate) struct Io {
     connecting: Table<sockets::Connecting>,
     /// Streams that are served in batches.
     batches: Vec<batches::Batch>,
+    /// Ticks while there are some (O8 of `batches`).
+    ticker: Ticker,
     /// What `putenv` changed.
     environment: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Program arguments.
@@ -113,6 +116,7 @@ impl Default for Io {
             listeners: Table::default(),
             connecting: Table::default(),
             batches: Vec::new(),
+            ticker: Ticker::default(),
             environment: BTreeMap::new(),
             arguments: Vec::new(),
         };

@@ -6,7 +6,7 @@
 //! Invariant E7: a process forks only while it has one thread, so no lock is held by a thread that the child lacks.
 
 use super::requests::{abnormal, open, owned, reply};
-use super::{events, flush};
+use super::{batches, events, flush};
 use crate::builtins::{bytes, error, integer};
 use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
@@ -14,7 +14,11 @@ use crate::worker::native::Outcome;
 use rustix::process::{Pid, Signal};
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
 use term::Word;
+
+/// Looks at the number of threads, 100 µs apart, before a fork is refused.
+const FORK_LOOKS: u32 = 100;
 
 /// The value of an environment variable (E1).
 pub(super) fn environment(worker: &mut Worker, name: &[u8]) -> Option<Vec<u8>> {
@@ -84,8 +88,14 @@ pub(super) fn kill(worker: &mut Worker, pid: Word, signal: Word) -> Result<Optio
 
 /// Duplicates this process: 0 in the child, its number in the parent, -1 if it cannot be done.
 pub(super) fn fork(worker: &mut Worker) -> Result<i64, Outcome> {
-    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
-    if threads != 1 {
+    let threads = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    batches::end_ticks(worker);
+    // The system lists a thread that has ended for a moment.
+    let mut looks = 0..FORK_LOOKS;
+    while threads() != 1 && looks.next().is_some() {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    if threads() != 1 {
         let message = "fork needs a process with one thread: run the program with one worker";
         return Err(error(ErrorKind::Other, message));
     }
