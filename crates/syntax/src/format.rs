@@ -27,6 +27,28 @@ pub fn write_atom(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
+/// Bytes of an integer that a word holds, at most: its digits and sign.
+pub const INTEGER_BYTES_MAX: usize = 20;
+
+/// An integer in decimal.
+pub fn write_integer(value: i64, out: &mut Vec<u8>) {
+    let mut digits = [0; INTEGER_BYTES_MAX];
+    let (mut rest, mut at) = (value.unsigned_abs(), INTEGER_BYTES_MAX);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
 /// How the bytes of strings are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escapes {
@@ -34,6 +56,12 @@ pub enum Escapes {
     Control,
     /// Everything but printable ASCII in octal (`print`).
     NonAscii,
+}
+
+/// Are all bytes of a string written as they are?
+pub fn is_plain_string(bytes: &[u8], escapes: Escapes) -> bool {
+    let ascii = escapes == Escapes::NonAscii;
+    !bytes.iter().any(|&byte| byte < 32 || matches!(byte, b'"' | b'\\') || ascii && byte >= 127)
 }
 
 /// A string in double quotes.
@@ -219,6 +247,27 @@ mod tests {
         let mut out = vec![];
         write_atom(b"it's \\", &mut out);
         assert_eq!(out, b"'it''s \\\\'");
+    }
+
+    #[test]
+    fn integers_are_written_in_decimal() {
+        for value in [0, 7, -7, 10, -120, i64::MAX, i64::MIN] {
+            let mut out = vec![];
+            write_integer(value, &mut out);
+            assert_eq!(out, value.to_string().as_bytes());
+            assert!(out.len() <= INTEGER_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn a_string_is_plain_if_it_is_written_as_it_is() {
+        for escapes in [Escapes::Control, Escapes::NonAscii] {
+            for byte in 0..=255 {
+                let mut out = vec![];
+                write_string(&[b'a', byte], escapes, &mut out);
+                assert_eq!(is_plain_string(&[b'a', byte], escapes), out == [b'"', b'a', byte, b'"']);
+            }
+        }
     }
 
     #[test]

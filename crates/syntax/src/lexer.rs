@@ -125,7 +125,26 @@ pub(crate) fn is_alphanumeric(byte: u8) -> bool {
 
 /// Forms symbol atoms.
 pub(crate) fn is_symbol(byte: u8) -> bool {
-    b"#$&*+-./:<=>?@\\^`~".contains(&byte)
+    matches!(
+        byte,
+        b'#' | b'$'
+            | b'&'
+            | b'*'
+            | b'+'
+            | b'-'
+            | b'.'
+            | b'/'
+            | b':'
+            | b'<'
+            | b'='
+            | b'>'
+            | b'?'
+            | b'@'
+            | b'\\'
+            | b'^'
+            | b'`'
+            | b'~'
+    )
 }
 
 /// What a character may begin: `layout`, `lower`, `upper`, `digit`, `symbol`, `solo`, `punctuation`, `quote` or

@@ -79,6 +79,8 @@ pub struct OpTable {
     prefix: FxHashMap<Atom, Op>,
     infix: FxHashMap<Atom, Op>,
     postfix: FxHashMap<Atom, Op>,
+    /// A bit for each atom up to the last one here: whether it is one of them.
+    any: Vec<u64>,
 }
 
 const DEFAULT: &[(OpType, u16, &str)] = &[
@@ -148,11 +150,29 @@ impl OpTable {
             OpType::Yf => (priority, 0),
         };
         self.class(kind).insert(atom, Op { priority, left, right });
+        let (place, bit) = Self::bit(atom);
+        if place >= self.any.len() {
+            self.any.resize(place + 1, 0);
+        }
+        self.any[place] |= bit;
         true
     }
     /// Removes the operator of this kind (any of the infix kinds removes the infix one).
     pub fn remove(&mut self, atom: Atom, kind: OpType) {
         self.class(kind).remove(&atom);
+        let left = [&self.prefix, &self.infix, &self.postfix].iter().any(|class| class.contains_key(&atom));
+        let (place, bit) = Self::bit(atom);
+        if !left && let Some(bits) = self.any.get_mut(place) {
+            *bits &= !bit;
+        }
+    }
+    /// An atom's place in `any`.
+    fn bit(atom: Atom) -> (usize, u64) {
+        (atom.0 as usize / 64, 1 << (atom.0 % 64))
+    }
+    #[inline]
+    fn of(&self, class: &FxHashMap<Atom, Op>, atom: Atom) -> Option<Op> {
+        if self.is_operator(atom) { class.get(&atom).copied() } else { None }
     }
     fn class(&mut self, kind: OpType) -> &mut FxHashMap<Atom, Op> {
         match kind {
@@ -163,18 +183,44 @@ impl OpTable {
     }
     /// As a prefix operator.
     pub fn prefix(&self, atom: Atom) -> Option<Op> {
-        self.prefix.get(&atom).copied()
+        self.of(&self.prefix, atom)
     }
     /// As an infix operator.
     pub fn infix(&self, atom: Atom) -> Option<Op> {
-        self.infix.get(&atom).copied()
+        self.of(&self.infix, atom)
     }
     /// As a postfix operator.
     pub fn postfix(&self, atom: Atom) -> Option<Op> {
-        self.postfix.get(&atom).copied()
+        self.of(&self.postfix, atom)
     }
     /// Any kind of operator.
+    #[inline]
     pub fn is_operator(&self, atom: Atom) -> bool {
-        self.prefix.contains_key(&atom) || self.infix.contains_key(&atom) || self.postfix.contains_key(&atom)
+        let (place, bit) = Self::bit(atom);
+        self.any.get(place).is_some_and(|bits| bits & bit != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_atom_is_an_operator_until_the_last_of_its_kinds_is_removed() {
+        let atoms = AtomTable::new();
+        let (minus, far) = (atoms.intern(b"-"), Atom(100_000));
+        let mut table = OpTable::default_table(&atoms);
+        assert!(!table.is_operator(far) && table.infix(far).is_none());
+        table.remove(far, OpType::Xfx);
+        table.add(far, OpType::Xf, 100);
+        assert!(table.is_operator(far) && table.postfix(far).is_some() && table.prefix(far).is_none());
+        assert!(!table.is_operator(Atom(99_999)) && !table.is_operator(Atom(100_001)));
+        table.remove(minus, OpType::Fy);
+        assert!(table.is_operator(minus) && table.prefix(minus).is_none() && table.infix(minus).is_some());
+        table.remove(minus, OpType::Xfy);
+        table.remove(far, OpType::Yf);
+        for atom in [minus, far] {
+            assert!(!table.is_operator(atom) && table.infix(atom).is_none() && table.postfix(atom).is_none());
+        }
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::circles::Circles;
 use crate::format::{
-    Escapes, edge_class, float_fixed, float_readable, is_bare_atom, write_atom, write_string,
+    Escapes, edge_class, float_fixed, float_readable, is_bare_atom, write_atom, write_integer, write_string,
 };
 use crate::operators::{BAR_OP, COMMA_OP, Op, OpTable};
 use std::borrow::Cow;
@@ -80,6 +80,8 @@ impl Limits {
 
 /// Bytes of a string that a limited printer shows.
 const LIMITED_STRING_BYTES: usize = 200;
+/// Places for work that a printer has from the beginning.
+const WORK_FEW: usize = 16;
 /// After so many steps a printer pauses.
 const STEPS: usize = 1 << 16;
 
@@ -153,7 +155,8 @@ impl<T: Copy> Printer<T> {
         Self::new(term, Style::Message, limits)
     }
     fn new(term: T, style: Style, limits: Limits) -> Self {
-        let work = vec![Work::Term(term, Place::TOP)];
+        let mut work = Vec::with_capacity(WORK_FEW);
+        work.push(Work::Term(term, Place::TOP));
         Printer { work, style, limits, depth: 0, edge: b' ', after_prefix: false, circles: Circles::NEW }
     }
     /// Bytes of memory that it takes.
@@ -234,6 +237,12 @@ struct Writer<'p, 'v, V: TermView> {
 impl<V: TermView> Writer<'_, '_, V> {
     /// Writes a token, after a blank where it would melt into the one before.
     fn token(&mut self, bytes: &[u8]) {
+        self.space(bytes);
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// What comes before a token; the token itself is written next. Of `bytes` the first and last matter.
+    fn space(&mut self, bytes: &[u8]) {
         let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return };
         if self.printer.style == Style::Readable {
             let first = edge_class(first);
@@ -244,20 +253,13 @@ impl<V: TermView> Writer<'_, '_, V> {
             self.printer.edge = edge_class(last);
             self.printer.after_prefix = false;
         }
-        self.out.extend_from_slice(bytes);
-    }
-
-    fn quoted(&self, atom: Atom) -> Vec<u8> {
-        let mut text = vec![];
-        write_atom(self.atoms.text(atom), &mut text);
-        text
     }
 
     /// An atom as a functor or operand.
     fn atom(&mut self, atom: Atom) {
         if self.printer.style != Style::Plain && !is_bare_atom(self.atoms.text(atom)) {
-            let text = self.quoted(atom);
-            self.token(&text);
+            self.space(b"'");
+            write_atom(self.atoms.text(atom), self.out);
         } else {
             let atoms = self.atoms;
             self.token(atoms.text(atom));
@@ -285,9 +287,8 @@ impl<V: TermView> Writer<'_, '_, V> {
             COMMA | BAR => self.token(text),
             _ if is_bare_atom(text) && edge_class(text[0]) != b'a' => self.token(text),
             _ => {
-                let text = self.quoted(atom);
                 self.out.push(b' ');
-                self.out.extend_from_slice(&text);
+                write_atom(text, self.out);
                 self.blank();
             }
         }
@@ -327,7 +328,10 @@ impl<V: TermView> Writer<'_, '_, V> {
         }
         match view {
             View::Wait => return false,
-            View::Int(value) => self.token(value.to_string().as_bytes()),
+            View::Int(value) => {
+                self.space(if value < 0 { b"-0" } else { b"0" });
+                write_integer(value, self.out);
+            }
             View::BigInt(text) | View::Variable(text) | View::Other(text) => self.token(text.as_bytes()),
             View::Float(value) if self.printer.style == Style::Plain => {
                 self.token(float_fixed(value).as_bytes());
@@ -360,19 +364,19 @@ impl<V: TermView> Writer<'_, '_, V> {
     }
 
     fn string(&mut self, bytes: &[u8]) {
-        let mut text = vec![];
+        self.space(b"\"");
+        let text = &mut *self.out;
         match self.printer.style {
-            Style::Readable => write_string(bytes, Escapes::Control, &mut text),
-            Style::Plain => write_string(bytes, Escapes::NonAscii, &mut text),
+            Style::Readable => write_string(bytes, Escapes::Control, text),
+            Style::Plain => write_string(bytes, Escapes::NonAscii, text),
             Style::Message if bytes.len() <= LIMITED_STRING_BYTES => {
-                write_string(bytes, Escapes::Control, &mut text);
+                write_string(bytes, Escapes::Control, text);
             }
             Style::Message => {
-                write_string(&bytes[..LIMITED_STRING_BYTES], Escapes::Control, &mut text);
+                write_string(&bytes[..LIMITED_STRING_BYTES], Escapes::Control, text);
                 text.extend(b"..");
             }
         }
-        self.token(&text);
     }
 
     /// `name(arguments)`.

@@ -398,15 +398,19 @@ impl Worker {
             return None;
         }
         let (mut record, mut goal) = self.first_process()?;
-        let limit = self.attention.first();
-        self.abi.set_limit(limit);
+        // C8: then nothing else is wanted.
+        let (limit, heap) = (self.abi.limit_after, self.abi.heap as usize);
+        if heap <= limit {
+            self.abi.set_limit(limit);
+        } else {
+            let limit = self.attention.first();
+            self.abi.set_limit(limit);
+            if heap > limit || self.abi.need != 0 || self.abi.more_wanted || self.wants_other_priority() {
+                return None;
+            }
+        }
         // K2.
-        let other = self.is_woken()
-            || self.abi.heap as usize > limit
-            || self.abi.need != 0
-            || self.abi.more_wanted
-            || self.wants_other_priority();
-        if other {
+        if self.is_woken() {
             return None;
         }
         for _ in 0..PROCESSES_MAX {

@@ -7,6 +7,7 @@
 //! Words that these functions take may be any values (W1 of `term::word`), bound or not; readers follow references
 //! themselves. Allocation never fails and never collects (R3).
 
+pub(crate) mod append;
 #[cfg(test)]
 mod infinite_tests;
 pub(crate) mod integers;
@@ -212,6 +213,7 @@ impl Worker {
     }
     /// A structure of a list of a name and arguments, if that is complete and what is at hand of the nursery is enough;
     /// `None` for a cons or an atom, too.
+    #[inline(always)]
     pub(crate) fn structure_at_once(&mut self, list: Word) -> Option<Word> {
         const FEW: usize = 64;
         let list = deref(list);
@@ -226,7 +228,8 @@ impl Worker {
             let cons = rest.address_behind(Tag::Cons);
             write(slot, cell(cons));
             slot += 8;
-            rest = value_at(cons + 8);
+            let next = read(cons + 8);
+            rest = if next.tag() == Tag::Cons { next } else { value_at(cons + 8) };
         }
         let arity = (slot - address) / 8 - 1;
         if name.tag() != Tag::Atom || rest != Word::NIL || arity == 0 || slot > end {

@@ -1,5 +1,5 @@
-//! The messages that come by the million: `getc`, and what writes characters, strings, integers and atoms, where the
-//! buffer at hand is enough.
+//! The messages that come by the million: `getc`, and what writes characters, strings and terms, where the buffer at
+//! hand is enough.
 //!
 //! They are told by their functors and go straight to the bytes. Whatever is not usual (an empty or full buffer, a
 //! terminal, a closed file, an argument without a value) is left to `streams`, which then does all of it.
@@ -8,16 +8,14 @@ use super::batches::CALM;
 use super::streams::{Kind, Stream};
 use super::{Io, STDERR, Shared, Table, serve};
 use crate::memory::ranges::{read, write as write_word};
+use crate::terms::append::Style;
 use crate::terms::{deref, value_at};
 use crate::worker::Worker;
 use crate::worker::native::{Record, Streams};
-use syntax::format::write_atom;
+use syntax::format::{INTEGER_BYTES_MAX, write_atom, write_integer};
 use term::symbol::{FWRITE, GETC, NEWLINE, PRINT, PUTC, PUTS, PUTT, PUTTQ};
 use term::word::{Tag, UNBOUND, functor_header};
 use term::{Atom, Word};
-
-/// Digits of an integer that a word holds, and its sign.
-const DIGITS_MAX: usize = 20;
 
 const fn message(name: Atom) -> Word {
     functor_header(name, 1)
@@ -216,12 +214,12 @@ fn write(files: &mut Files, stream: &Stream, worker: &Worker, text: Word) -> boo
     worker.append_string(text, room - 7, buffer)
 }
 
-/// An integer or atom, which the stream's operators do not matter to.
+/// A term that is ground and has no operators.
 #[inline(never)]
-fn term(files: &mut Files, stream: &Stream, worker: &Worker, term: Word) -> bool {
+fn term(files: &mut Files, stream: &Stream, worker: &mut Worker, term: Word) -> bool {
     match term.tag() {
         Tag::Int => {
-            let Some((buffer, _)) = room(files, stream, DIGITS_MAX) else { return false };
+            let Some((buffer, _)) = room(files, stream, INTEGER_BYTES_MAX) else { return false };
             write_integer(term.as_int(), buffer);
             true
         }
@@ -236,8 +234,24 @@ fn term(files: &mut Files, stream: &Stream, worker: &Worker, term: Word) -> bool
             }
             true
         }
+        Tag::Cons | Tag::Struct | Tag::Object => parts(files, stream, worker, term).is_some(),
         _ => false,
     }
+}
+
+/// A term with parts, string, vector or float; `None` if nothing was done. The first term of a stream is left to the
+/// printer, which then makes the table of operators. So are terms that may have parts at other nodes.
+#[inline(never)]
+fn parts(files: &mut Files, stream: &Stream, worker: &mut Worker, term: Word) -> Option<()> {
+    let style = match stream.kind() {
+        Kind::Simple => Style::Plain,
+        Kind::File => Style::Readable(stream.ops.as_deref()?),
+    };
+    if worker.is_one_of_several_nodes() {
+        return None;
+    }
+    let (buffer, room) = room(files, stream, 1)?;
+    worker.append_term(term, style, room, buffer).then_some(())
 }
 
 /// The buffer that is written into, if it has room for this number of bytes, and the room.
@@ -247,24 +261,6 @@ fn room<'a>(files: &'a mut Files, stream: &Stream, bytes: usize) -> Option<(&'a 
         return None;
     }
     files.get_mut(stream.output)?.file.buffer_at_hand().filter(|&(_, room)| room >= bytes)
-}
-
-/// Appends an integer in decimal.
-fn write_integer(value: i64, out: &mut Vec<u8>) {
-    let mut digits = [0; DIGITS_MAX];
-    let (mut rest, mut at) = (value.unsigned_abs(), DIGITS_MAX);
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]
@@ -280,6 +276,10 @@ mod tests {
         let io = worker.io();
         let file = io.add_file(file);
         let place = io.open_stream(file, file, kind);
+        let ops = syntax::operators::OpTable::default_table(&worker.atoms);
+        if let Some(stream) = worker.io().streams.get_mut(place) {
+            stream.ops = Some(Box::new(ops));
+        }
         let list = worker.list(messages, Word::NIL);
         let mut left = 100;
         worker.quick_messages(place, list, &mut left);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_and_atoms_are_written_as_the_printer_writes_them() {
+    fn usual_terms_are_written_as_the_printer_writes_them() {
         let worker = worker();
         let ops = syntax::operators::OpTable::default_table(&worker.atoms);
         let mut terms: Vec<Word> = [0, 7, -7, 10, -120, i64::MAX >> 3, i64::MIN >> 3]
@@ -298,6 +298,11 @@ mod tests {
         for name in ["a", "[]", "", "A b", "it's", "+", "-", "mod", ":-", "|", ",", "dynamic"] {
             terms.push(Word::atom(worker.intern(name)));
         }
+        let f = worker.intern("f");
+        terms.push(worker.structure(f, &[Word::small(1)]));
+        terms.push(worker.list(&[Word::small(1), Word::small(2)], Word::NIL));
+        terms.push(worker.string(b"it's\n"));
+        terms.push(worker.float(0.5));
         for (kind, name) in [(Kind::File, PUTT), (Kind::File, PUTTQ), (Kind::Simple, PRINT)] {
             for &term in &terms {
                 let message = worker.structure(name, &[term]);
@@ -308,6 +313,16 @@ mod tests {
                 let expected = (expected.expect("it is finite"), 1);
                 assert_eq!(collected(worker, kind, &[message]), expected);
             }
+        }
+    }
+
+    #[test]
+    fn operators_and_variables_are_left_to_the_printer() {
+        let worker = worker();
+        let (f, minus, variable) = (worker.intern("f"), worker.intern("-"), worker.new_variable());
+        for term in [worker.structure(minus, &[Word::small(1)]), worker.structure(f, &[variable])] {
+            let message = worker.structure(PUTT, &[term]);
+            assert_eq!(collected(worker, Kind::File, &[message]), (vec![], 0));
         }
     }
 
