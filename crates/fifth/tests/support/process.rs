@@ -131,7 +131,13 @@ pub(crate) fn wait_for_line(child: &mut Running, line: &str) {
     while err.read(&mut byte).expect("it can be read") == 1 && byte != *b"\n" {
         read.extend(byte);
     }
-    assert_eq!(String::from_utf8_lossy(&read), line);
+    if read != line.as_bytes() {
+        let mut more = [0; 4096];
+        let count = err.read(&mut more).expect("it can be read");
+        read.push(b'\n');
+        read.extend(&more[..count]);
+        panic!("in place of {line:?}: {}", String::from_utf8_lossy(&read));
+    }
 }
 
 /// Waits until it has worked for so long.
