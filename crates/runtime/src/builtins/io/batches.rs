@@ -19,7 +19,8 @@
 //!   back, for which it may wait. A process that forks has no batches.
 //!
 //! Of several nodes none has batches: messages come from elsewhere, too. None is a stream on a terminal, on standard
-//! error, or on a pipe or socket that somebody may be waiting at (`File::takes_batches`).
+//! error, on a string, which somebody is waiting for, or on a pipe or socket that somebody may be waiting at
+//! (`File::takes_batches`).
 
 use super::{Io, STDERR};
 use crate::memory::ranges::read;
@@ -187,17 +188,19 @@ pub(crate) fn forget(worker: &mut Worker) {
 
 #[cfg(all(test, not(models)))]
 mod tests {
-    use super::super::buffers::File;
+    use super::super::buffers::{Fd, File};
     use super::super::streams::Kind;
     use super::*;
     use crate::builtins::tests::worker;
+    use std::sync::Arc;
     use term::symbol::{GETC, PUTC};
 
-    /// A stream on a string, which was sent this number of characters: its place, its messages' rest, and its state.
+    /// A stream on a file, which was sent this number of characters: its place, its messages' rest, and its state.
     fn written(worker: &mut Worker, count: u32) -> (usize, Word, Word) {
-        let kept = worker.keep(0);
+        let null = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("every system has it");
+        let file = File::new("null", None, Some(Fd::Owned(Arc::new(null.into()))));
         let io = worker.io();
-        let file = io.add_file(File::collector(kept));
+        let file = io.add_file(file);
         let place = io.open_stream(file, file, Kind::File);
         let [rest, state] = [(); 2].map(|()| worker.new_variable());
         let message = put(worker);
@@ -218,7 +221,7 @@ mod tests {
     fn length(worker: &mut Worker, place: usize) -> usize {
         let output = worker.io().streams.get_mut(place).expect("it is open").output;
         let file = worker.io().file(output).expect("it is there");
-        file.take_collected().expect("a string").len()
+        file.buffer_at_hand().expect("it has room").0.len()
     }
 
     #[test]

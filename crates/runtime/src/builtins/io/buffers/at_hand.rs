@@ -1,7 +1,7 @@
 //! What is at hand in the buffers of a file: a byte that was read, room for bytes that are written. Nothing here makes
 //! a system call, and only [`File::make_room`] takes memory.
 
-use super::{BUFFER_BYTES, File, Input};
+use super::{BUFFER_BYTES, File, Input, Output};
 
 /// The least room that a collector's buffer gets.
 const COLLECTED_BYTES_MIN: usize = 64;
@@ -39,10 +39,12 @@ impl File {
             kept.add(output.bytes.capacity() - before);
         }
     }
-    /// Whether nobody outside sees sooner or later what is written here when a worker puts it off until it has nothing
-    /// else to do: a file, a string, or standard output that is no terminal.
+    /// Whether nobody waits for what is written here, and so a worker may put it off until it has nothing else to do: a
+    /// file, or standard output that is no terminal. A string is wanted as soon as it is complete: goals that come to
+    /// it before wait, and so do those that need what they make (`benches/compiler`).
     pub(crate) fn takes_batches(&self) -> bool {
-        self.input.is_none() && self.output.as_ref().is_some_and(|output| !output.lines && !output.closed)
+        let takes = |output: &Output| !output.lines && !output.closed && output.fd.is_some();
+        self.input.is_none() && self.output.as_ref().is_some_and(takes)
     }
     /// The output buffer, if nothing else is to be done when something is put there, and how many bytes may be.
     #[inline(always)]
