@@ -137,7 +137,8 @@ fn what_nearly_fills_the_limit_has_room() {
 /// The messages of a writer that never waits are served while it goes on: all of them would not fit.
 #[test]
 fn a_long_writer_keeps_no_list() {
-    let clauses = "go(_) :- klicio:klicio([write_open(\"/dev/null\",normal(S))]), write(2000000, S, [fflush(R)]), end(R).\n\
+    let clauses = "go(_) :- klicio:klicio([write_open(\"/dev/null\",normal(S))]),\n\
+            write(2000000, S, [fflush(R)]), end(R).\n\
         write(0, S, T) :- S = T.\nwrite(N, S, T) :- N > 0 | S = [putc(N)|S1], N1 := N - 1, write(N1, S1, T).\n\
         end(R) :- wait(R) | io:outstream([print(R), nl]).\n";
     let text = growing("writer", clauses);

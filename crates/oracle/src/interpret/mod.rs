@@ -14,7 +14,7 @@
 //!
 //! - O4 A reduction takes a microsecond of virtual time, and time passes at once where nothing is left to reduce
 //!   before a timer's end. So a goal that waits for a time by looking at the clock, or by working on, comes to its end.
-//!   Timers are looked at every so many reductions ([`builtins`]), so that those without pause leave room for others.
+//!   Timers are looked at every 64 reductions ([`builtins`]), so that those without pause leave room for others.
 //!
 //! Absent on purpose: sockets, other processes, signals, other nodes, a garbage collector.
 

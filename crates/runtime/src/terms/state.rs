@@ -8,7 +8,7 @@ pub(super) const NEAR_LEVELS: usize = 32;
 /// What is left to write of a term that was begun (see `append`).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Level {
-    /// The arguments from this address on, so many.
+    /// Address of the next argument, and number of arguments left.
     Arguments(usize, usize),
     /// What follows in a list: the cdr at this address.
     Tail(usize),

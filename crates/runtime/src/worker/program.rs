@@ -162,7 +162,7 @@ impl PredicateInfo {
     }
 }
 
-/// No table has so many atoms.
+/// The number of no atom: tables are smaller.
 const ABSENT: Atom = Atom(u32::MAX);
 
 /// What a compiled program (or an increment of one) adds to a node.
