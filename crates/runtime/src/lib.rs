@@ -2,7 +2,7 @@
 //!
 //! A [`node::Node`] holds the loaded program and runs goals with one or several [`worker::Worker`]s: a worker owns
 //! its goal stack and the nursery, reduces goals by entering generated code, and offers builtins the operations on
-//! terms (`terms`), unification (`terms::unify`), comparison (`terms::order`) and suspension (`goals`). Absent on
+//! terms (`terms`), unification (`goals::unify`), comparison (`terms::order`) and suspension (`goals`). Absent on
 //! purpose: other nodes (an external reference is a class of object), the compiler, printing to the user and exiting.
 //!
 //! The crate is a house of rooms, each a folder with one job; a room uses those below it in this list:

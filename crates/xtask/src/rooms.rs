@@ -42,6 +42,20 @@ pub(crate) fn arrows(name: &str, text: &str, findings: &mut Vec<String>) {
     check(name, text, KNOWN, findings);
 }
 
+/// The call of a method from one module (`runtime::goals::stack`) to another, if it runs up.
+pub(crate) fn call(method: &str, from: &str, to: &str, findings: &mut Vec<String>) {
+    let krate = from.split("::").next().unwrap_or_default();
+    let Some((_, rooms)) = ROOMS.iter().find(|(with_rooms, _)| *with_rooms == krate) else { return };
+    let place = |module: &str| {
+        let mut modules = module.split("::").skip(1);
+        let folder = modules.next().unwrap_or_default();
+        rooms.iter().position(|room| *room == room_of(modules.clone(), folder, rooms))
+    };
+    if place(to) < place(from) {
+        findings.push(format!("{from}: calls `{method}` of {to}, which is above it (T7)"));
+    }
+}
+
 /// Entries of the list that name no file any more.
 pub(crate) fn gone(root: &Path, findings: &mut Vec<String>) {
     for (file, room, _) in KNOWN.iter().filter(|(file, _, _)| !root.join(file).exists()) {
@@ -156,6 +170,17 @@ mod tests {
         );
         assert_eq!(findings(state, "use crate::worker::Worker;\n", &[]).len(), 1);
         assert_eq!(findings(state, "use crate::sharing::give::Polling;\n", &[]).len(), 1);
+    }
+
+    #[test]
+    fn a_call_of_a_method_runs_down() {
+        let mut findings = Vec::new();
+        call("unify", "runtime::collect::lead", "runtime::terms::order", &mut findings);
+        call("next", "runtime::goals::stack", "runtime::goals::state", &mut findings);
+        call("next", "syntax::lexer", "syntax::macros", &mut findings);
+        assert!(findings.is_empty(), "{findings:?}");
+        call("resume", "runtime::terms::order", "runtime::goals::resume", &mut findings);
+        assert_eq!(findings.len(), 1);
     }
 
     #[test]

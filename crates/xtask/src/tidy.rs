@@ -6,7 +6,7 @@
 //! - T4 `unsafe` appears only where it may ([`UNSAFE`]).
 //! - T5 No unfinished-work macros and no ignored tests.
 //! - T6 Nothing names a folder of somebody's machine or another registry than crates.io ([`LOCAL`]).
-//! - T7 Rooms of a crate use each other only downwards ([`rooms`]).
+//! - T7 Rooms of a crate use each other only downwards, by paths and by calls of methods ([`rooms`]).
 //! - T8 Labels of invariants are defined once in a module, those that are cited are defined, and each `SAFETY`
 //!   comment cites one ([`labels`](crate::labels)).
 //! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
@@ -113,7 +113,11 @@ pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
         print!("{}", labels.index());
     }
     labels.check(&mut findings);
+    circles.join(&mut findings);
     circles.check(&mut findings);
+    let largest = circles.largest();
+    let largest: Vec<String> = largest.iter().map(|(krate, files)| format!("{krate} {files}")).collect();
+    println!("tidy: files of the largest circle: {}", largest.join(", "));
     if findings.is_empty() {
         println!("tidy: nothing to report");
         return Ok(());

@@ -247,10 +247,6 @@ fn note(shared: &Shared, kind: Collected, parts: &[Part], pause: Duration, stop:
 }
 
 impl Worker {
-    /// Bytes of its nursery in use.
-    pub(crate) fn nursery_used(&self) -> usize {
-        self.abi.heap as usize - self.heap.nursery()
-    }
     /// After a collection: the nursery is empty, and holds `bytes` and what the next reduction needs. It keeps the
     /// pages of a larger one for later, but of no more than `share` bytes.
     pub(crate) fn empty_nursery(&mut self, bytes: usize, share: usize) {
@@ -269,12 +265,6 @@ impl Worker {
     fn kept_words(&self) -> usize {
         let goals = (self.abi.goals as usize - self.goals.clean()) / 8;
         self.heap.survivor_words() + self.heap.remembered.len() + self.waiting.registry.young_count() + goals
-    }
-    /// Makes the next collection a major one, and soon.
-    pub fn collect_soon(&mut self) {
-        self.wanted.be_major();
-        self.wanted.collect();
-        self.abi.want_attention();
     }
 }
 

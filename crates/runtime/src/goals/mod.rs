@@ -15,3 +15,4 @@ pub(crate) mod stack;
 pub(crate) mod state;
 pub(crate) mod suspend;
 mod take;
+pub(crate) mod unify;

@@ -35,10 +35,6 @@ impl Worker {
         let nothing = !self.abi.more_wanted && self.waiting.resumed_later.is_empty();
         self.abi.limit_after = if alone && nothing { self.attention.first() } else { 0 };
     }
-    /// Goals that were resumed.
-    pub(crate) fn resumptions(&self) -> u64 {
-        self.statistics.resumptions + self.abi.made_ready
-    }
     /// True if goals are to be made ready (H3).
     #[inline(always)]
     pub(crate) fn has_resumed(&self) -> bool {

@@ -207,11 +207,6 @@ impl Worker {
         }
         true
     }
-    /// Words of ready goals.
-    pub(crate) fn ready_words(&self) -> usize {
-        let on_stack = (self.abi.goals as usize - self.goals.start()) / 8;
-        on_stack + self.goals.buckets().map(Vec::len).sum::<usize>()
-    }
     /// Ends a run: no goal of it, ready or waiting, runs any more.
     pub(crate) fn clear_goals(&mut self) {
         self.goals.segments.truncate(1);

@@ -354,9 +354,20 @@ pub(crate) struct Waiting {
     /// The cells for which the goal on top of the stack is about to wait.
     pub(super) cells: Vec<usize>,
     pub(super) counted: Option<Suspended>,
+    /// Generated code waits for a unification, and those that were put off meanwhile.
+    pub(super) in_code: bool,
+    pub(super) put_off: Vec<(Word, Word)>,
 }
 
 impl Waiting {
+    /// Unifications were put off to the end of the reduction.
+    pub(crate) fn has_put_off(&self) -> bool {
+        !self.put_off.is_empty()
+    }
+    /// They are of a run that is over.
+    pub(crate) fn end_run(&mut self) {
+        self.put_off.clear();
+    }
     /// The goal that is being tried waits for one more variable, after `before` others that did not fit in
     /// `abi.pending`. What is left from an attempt that committed is forgotten.
     pub(crate) fn pend(&mut self, before: usize, variable: Word) {

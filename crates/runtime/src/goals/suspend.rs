@@ -23,10 +23,11 @@
 //!   hardly allocate. Only records that are private when they are spent: no other worker reads more of them than
 //!   headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
 
+use crate::coordination::team::Mail;
 use crate::goals::state::Suspended;
+use crate::goals::unify::Written;
 use crate::memory::ranges::{at, copy_few, read, write, write_all};
 use crate::terms::deref;
-use crate::terms::unify::Written;
 use crate::worker::Worker;
 use crate::worker::native::Record;
 use term::Word;
@@ -205,15 +206,6 @@ impl Worker {
         self.abi.suspensions = record;
         record
     }
-    /// The suspensions made since the last collection or [`Worker::register`], newest first.
-    pub(crate) fn new_suspensions(&self) -> impl Iterator<Item = usize> + use<> {
-        let mut next = self.abi.suspensions;
-        std::iter::from_fn(move || {
-            let record = next;
-            next = if record == 0 { return None } else { read(record + 8 * SUSPENSION_BEFORE).0 as usize };
-            Some(record)
-        })
-    }
     /// Counts from now on how many goals are suspended.
     pub(crate) fn count_from_now(&mut self) {
         let (newest, reused) = (self.abi.suspensions, self.abi.reused);
@@ -247,6 +239,26 @@ impl Worker {
         }
         self.waiting.registry.young[old..].reverse();
         self.abi.suspensions = 0;
+    }
+
+    /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
+    pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
+        if !self.sharing.polls() {
+            return self.send_top_goal(maker);
+        }
+        let (priority, goal) = (self.abi.priority, self.pop_goal());
+        let words = std::iter::once(variable).chain(goal).collect();
+        self.goals.poll(priority, words);
+        self.abi.want_attention();
+    }
+    /// B3, B10: the goal on top of the stack goes to the worker that makes what it waits for.
+    pub(crate) fn send_top_goal(&mut self, to: usize) {
+        let (priority, words) = (self.abi.priority, self.pop_goal());
+        self.sharing.sends_back();
+        self.end_solo();
+        self.statistics.mails += 1;
+        self.statistics.goals_back += 1;
+        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
     }
 
     #[cold]

@@ -79,7 +79,7 @@ impl Worker {
         if self.has_batches() {
             batches::serve(self, None);
         }
-        if self.terms.has_put_off() {
+        if self.waiting.has_put_off() {
             self.unify_now();
         }
         if crowd {

@@ -406,7 +406,7 @@ impl Node {
             worker.clear_goals();
             worker.sharing.end_run();
             worker.visibility.end_run();
-            worker.terms.end_run();
+            worker.waiting.end_run();
             worker.ending.end_run();
         });
         self.shared.take_outcome().unwrap_or(RunOutcome::Success)

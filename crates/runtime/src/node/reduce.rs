@@ -495,8 +495,4 @@ impl Worker {
         self.run_top_native();
         true
     }
-    /// Whether the program has other nodes.
-    pub(crate) fn is_one_of_several_nodes(&self) -> bool {
-        self.options.nodes > 1
-    }
 }

@@ -22,21 +22,17 @@
 //!   [`LOOK_AGAIN_TIME`]. So any number of pokes makes few looks, and goals that allocate nothing are shared, too. A
 //!   poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
 
-use crate::coordination::schedule::{now, since, thread_time};
+use crate::coordination::schedule::{now, thread_time};
 use crate::coordination::team::{AT_REST, Mail};
 use crate::goals::abroad::OUTWARD;
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
 use crate::sharing::state::Polling;
-use crate::sharing::tuning::{
-    LEFT_OUT_MAX, LITTLE_POLLED, LITTLE_WORK, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN,
-};
+use crate::sharing::tuning::{LEFT_OUT_MAX, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN};
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
-use term::Word;
-use term::abi::PredicateId;
 use term::word::Tag;
 
 impl Worker {
@@ -63,18 +59,6 @@ impl Worker {
             }
         }
         true
-    }
-    /// Sends a goal to another worker.
-    pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
-        self.post_at(self.abi.priority, to, predicate, args);
-    }
-    /// The same with a priority.
-    pub(crate) fn post_at(&mut self, priority: i64, to: usize, predicate: PredicateId, args: &[Word]) {
-        let mut words = args.to_vec();
-        words.push(predicate.goal_word());
-        self.statistics.mails += 1;
-        self.end_solo();
-        self.shared.team.post(to, Mail { priority, back: false, gift: 0, giver: None, words });
     }
     /// What is told to other nodes goes to worker 0, which tells them (Y8 of `abroad`). Between reductions: what it
     /// leads to is published.
@@ -103,14 +87,6 @@ impl Worker {
         }
         if self.visibility.take_publishing() {
             self.publish();
-        }
-    }
-    /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next
-    /// attention.)
-    pub(crate) fn end_solo(&mut self) {
-        if self.visibility.end_solo() {
-            self.shared.team.end_solo(self.index);
-            self.abi.want_attention();
         }
     }
     /// Before a rest. True if goals were sent back since the last one (B3).
@@ -253,20 +229,6 @@ impl Worker {
         self.shared.team.post_all(to, mails);
     }
 
-    /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
-    pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
-        if self.sharing.polling.since.take().is_some_and(|before| since(before) >= LITTLE_POLLED) {
-            self.sharing.polling.in_vain = 0;
-        }
-        let fed = self.sharing.fed.is_some_and(|fed| since(fed) < LITTLE_WORK);
-        if fed || self.sharing.polling.in_vain >= POLLS_IN_VAIN {
-            return self.send_top_goal(maker);
-        }
-        let (priority, goal) = (self.abi.priority, self.pop_goal());
-        let words = std::iter::once(variable).chain(goal).collect();
-        self.goals.poll(priority, words);
-        self.abi.want_attention();
-    }
     /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if
     /// there are others.
     pub(crate) fn poll_variables(&mut self) -> bool {
@@ -295,15 +257,6 @@ impl Worker {
         self.statistics.mails += 1;
         self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
     }
-    /// B3, B10: the goal on top of the stack goes to the worker that makes what it waits for.
-    pub(crate) fn send_top_goal(&mut self, to: usize) {
-        let (priority, words) = (self.abi.priority, self.pop_goal());
-        self.sharing.polling.sent_back = true;
-        self.end_solo();
-        self.statistics.mails += 1;
-        self.statistics.goals_back += 1;
-        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
-    }
 }
 
 #[cfg(all(test, not(models)))]
@@ -311,6 +264,7 @@ mod tests {
     use super::*;
     use crate::collect::tests::Builder;
     use std::time::{Duration, Instant};
+    use term::Word;
 
     /// Priorities of the goals that worker 0 gives to worker 1, which shows that it reduces at this one.
     fn given(worker: &mut Worker, lowest: i64) -> Vec<i64> {

@@ -1,11 +1,11 @@
 //! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose` and
 //! `feedback`.
 
-use crate::coordination::schedule::now;
+use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::Mutex;
 use crate::coordination::team::AT_REST;
 use crate::memory::ranges::read;
-use crate::sharing::tuning::{LEVELS, REMEMBERED, SEEN_WORDS};
+use crate::sharing::tuning::{LEVELS, LITTLE_POLLED, LITTLE_WORK, POLLS_IN_VAIN, REMEMBERED, SEEN_WORDS};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -75,6 +75,18 @@ impl Sharing {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
         (self.trial, self.waited) = (None, [None; 2]);
         self.seen = Seen::default();
+    }
+    /// B3 of `give`: whether a goal that waits for what another worker makes is polled; else it goes there.
+    pub(crate) fn polls(&mut self) -> bool {
+        if self.polling.since.take().is_some_and(|before| since(before) >= LITTLE_POLLED) {
+            self.polling.in_vain = 0;
+        }
+        let fed = self.fed.is_some_and(|fed| since(fed) < LITTLE_WORK);
+        !fed && self.polling.in_vain < POLLS_IN_VAIN
+    }
+    /// B3, B10: a goal goes to the worker that makes what it waits for.
+    pub(crate) fn sends_back(&mut self) {
+        self.polling.sent_back = true;
     }
     /// B6: the priority that others were shown.
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Making and reading terms: the operations of [`Worker`] that builtins are written with.
 //!
-//! For: making, reading, binding, comparing and printing terms; integers and vectors.
+//! For: making, reading, comparing and printing terms; integers and vectors.
 //! It may know: memory, and the worker whose nursery it allocates in.
 //! It never: makes a goal ready, or collects.
 //!
@@ -16,7 +16,6 @@ pub mod order;
 pub(crate) mod pairs;
 pub(crate) mod print;
 pub(crate) mod state;
-pub(crate) mod unify;
 pub(crate) mod vectors;
 pub(crate) mod walk;
 

@@ -1,4 +1,4 @@
-//! What a worker keeps for unification, for vectors and for texts of terms.
+//! What a worker keeps for comparison, for vectors and for texts of terms.
 
 use term::Word;
 
@@ -23,9 +23,6 @@ pub(super) enum Level {
 pub(crate) struct Terms {
     /// Where a guard that compares two terms goes on, three words a level: see `equal_near` of `pairs`.
     pub(super) near: [usize; 3 * NEAR_LEVELS],
-    /// Generated code waits for a unification, and those that were put off meanwhile.
-    pub(super) in_code: bool,
-    pub(super) put_off: Vec<(Word, Word)>,
     /// Steps from old versions of vectors and strings to newer ones since one of them last got a store of its own.
     pub(super) version_steps: usize,
     /// For `append`, which leaves it empty.
@@ -34,23 +31,6 @@ pub(crate) struct Terms {
 
 impl Default for Terms {
     fn default() -> Terms {
-        Terms {
-            near: [0; 3 * NEAR_LEVELS],
-            in_code: false,
-            put_off: Vec::new(),
-            version_steps: 0,
-            levels: Vec::new(),
-        }
-    }
-}
-
-impl Terms {
-    /// Unifications were put off to the end of the reduction.
-    pub(crate) fn has_put_off(&self) -> bool {
-        !self.put_off.is_empty()
-    }
-    /// They are of a run that is over.
-    pub(crate) fn end_run(&mut self) {
-        self.put_off.clear();
+        Terms { near: [0; 3 * NEAR_LEVELS], version_steps: 0, levels: Vec::new() }
     }
 }

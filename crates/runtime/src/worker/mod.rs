@@ -13,10 +13,13 @@
 //!   return. What must live longer is a [`Root`].
 
 pub(crate) mod all;
+mod counts;
 pub mod events;
 pub mod native;
 mod notes;
+mod others;
 pub mod program;
+mod room;
 mod state;
 
 pub use notes::Tracer;
@@ -313,16 +316,6 @@ impl Worker {
     /// The classes of objects.
     pub fn classes(&self) -> &Classes {
         &self.classes
-    }
-    /// The counters so far.
-    pub fn statistics(&self) -> Statistics {
-        let used = (self.abi.heap as usize - self.heap.nursery()) as u64 / 8;
-        let mut statistics = self.statistics.clone();
-        statistics.words_allocated += used;
-        statistics.suspensions += self.new_suspensions().count() as u64 + self.abi.reused;
-        statistics.reductions = self.abi.reductions;
-        statistics.resumptions = self.resumptions();
-        statistics
     }
     /// From now on each collection is noted.
     pub fn note_collections(&mut self) {

@@ -28,16 +28,16 @@ impl Worker {
     /// The unifications that were put off to the end of the reduction.
     #[cold]
     pub(crate) fn unify_now(&mut self) {
-        for (a, b) in std::mem::take(&mut self.terms.put_off) {
+        for (a, b) in std::mem::take(&mut self.waiting.put_off) {
             self.unify(a, b);
         }
     }
     /// The same while generated code waits for it: what runs goals is put off.
     #[inline(always)]
     pub(crate) fn unify_in_code(&mut self, a: Word, b: Word, position: Position) {
-        self.terms.in_code = true;
+        self.waiting.in_code = true;
         self.unify_any(a, b, position);
-        self.terms.in_code = false;
+        self.waiting.in_code = false;
     }
     /// The same for a goal that stands there in the text.
     pub(crate) fn unify_at(&mut self, a: Word, b: Word, position: Position) {
@@ -147,8 +147,8 @@ impl Worker {
         if let Some(written) = self.unify_unread(variable, other) {
             return self.unless_written(written, pairs, variable, other);
         }
-        if self.terms.in_code {
-            self.terms.put_off.push((variable, other));
+        if self.waiting.in_code {
+            self.waiting.put_off.push((variable, other));
             self.abi.want_attention();
             return true;
         }
@@ -292,21 +292,6 @@ pub(crate) enum Written {
 }
 
 impl Worker {
-    /// True if the node has no other worker.
-    #[inline(always)]
-    pub(crate) fn is_single(&self) -> bool {
-        self.shared.team.len() == 1
-    }
-    /// True if no other worker can be in the way: there is none, or all others rest (B5 of `give`).
-    #[inline(always)]
-    pub(crate) fn is_alone(&self) -> bool {
-        self.visibility.is_solo() || self.is_single()
-    }
-    /// W2: true if only this worker writes the cell.
-    #[inline(always)]
-    pub(crate) fn is_private(&self, cell: usize) -> bool {
-        self.abi.is_private(cell)
-    }
     /// Replaces the content of an unbound cell, as W2 wants it.
     #[inline(always)]
     pub(crate) fn replace(&mut self, cell: usize, old: Word, new: Word) -> Written {
@@ -331,12 +316,6 @@ impl Worker {
         }
         self.remember_if_old(cell, new);
         Written::Yes
-    }
-    /// The other worker to which a cell is private.
-    pub(crate) fn owner(&self, cell: usize) -> Option<usize> {
-        let owner =
-            self.heap.nursery_of(cell).filter(|&owner| owner != self.index && !self.visibility.is_solo())?;
-        (cell >= self.shared.private_base(owner)).then_some(owner)
     }
 }
 

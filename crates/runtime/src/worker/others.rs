@@ -1,0 +1,54 @@
+//! A worker among others, and a node among others: which cells it shares, and what it sends them.
+
+use crate::coordination::team::Mail;
+use crate::worker::Worker;
+use term::Word;
+use term::abi::PredicateId;
+
+impl Worker {
+    /// Whether the program has other nodes.
+    pub(crate) fn is_one_of_several_nodes(&self) -> bool {
+        self.options.nodes > 1
+    }
+    /// True if the node has no other worker.
+    #[inline(always)]
+    pub(crate) fn is_single(&self) -> bool {
+        self.shared.team.len() == 1
+    }
+    /// True if no other worker can be in the way: there is none, or all others rest (B5 of `give`).
+    #[inline(always)]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.visibility.is_solo() || self.is_single()
+    }
+    /// W2: true if only this worker writes the cell.
+    #[inline(always)]
+    pub(crate) fn is_private(&self, cell: usize) -> bool {
+        self.abi.is_private(cell)
+    }
+    /// The other worker to which a cell is private.
+    pub(crate) fn owner(&self, cell: usize) -> Option<usize> {
+        let owner =
+            self.heap.nursery_of(cell).filter(|&owner| owner != self.index && !self.visibility.is_solo())?;
+        (cell >= self.shared.private_base(owner)).then_some(owner)
+    }
+    /// Sends a goal to another worker.
+    pub(crate) fn post(&mut self, to: usize, predicate: PredicateId, args: &[Word]) {
+        self.post_at(self.abi.priority, to, predicate, args);
+    }
+    /// The same with a priority.
+    pub(crate) fn post_at(&mut self, priority: i64, to: usize, predicate: PredicateId, args: &[Word]) {
+        let mut words = args.to_vec();
+        words.push(predicate.goal_word());
+        self.statistics.mails += 1;
+        self.end_solo();
+        self.shared.team.post(to, Mail { priority, back: false, gift: 0, giver: None, words });
+    }
+    /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next
+    /// attention.)
+    pub(crate) fn end_solo(&mut self) {
+        if self.visibility.end_solo() {
+            self.shared.team.end_solo(self.index);
+            self.abi.want_attention();
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How much a worker may allocate until the heap limit is reached, and how it asks for a collection. What the limit
+//! bounds says `collect::room`.
+
+use crate::memory::tuning::{LARGE_WORDS, ROOT_BYTES};
+use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::worker::Worker;
+use std::sync::atomic::Ordering::Relaxed;
+use term::abi::SLACK_WORDS;
+
+impl Worker {
+    /// The same as `ensure` for what is going to be made in the heap and nowhere else: a few words are at hand, most
+    /// often, as they are for the reductions of generated code.
+    #[inline(always)]
+    pub(crate) fn ensure_young(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        let at_hand = words <= SLACK_WORDS && self.abi.heap as usize + 8 * words <= self.abi.limit();
+        if at_hand { Ok(()) } else { self.ensure(words) }
+    }
+    /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an
+    /// object whose size a program chooses. Nobody else is promised the same room.
+    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        self.heap.settle_promise(usize::MAX);
+        let bytes = words.saturating_mul(8);
+        if bytes <= self.room() {
+            if words <= LARGE_WORDS {
+                return Ok(());
+            }
+            let by_others = self.heap.promise(bytes);
+            if self.bytes_in_use() + by_others + bytes <= self.heap.spaces.bytes_max() {
+                return Ok(());
+            }
+            self.heap.settle_promise(bytes);
+        }
+        self.wanted.refuse(bytes <= self.heap.spaces.bytes_max());
+        let limit = self.heap.spaces.bytes_max() >> 20;
+        let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
+        Err(ProgramError::new(ErrorKind::HeapLimit, message))
+    }
+    /// Bytes that are left until the heap limit is reached.
+    pub(crate) fn room(&self) -> usize {
+        let spaces = &self.heap.spaces;
+        spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
+    }
+    /// Bytes that count against the heap limit at once.
+    pub(crate) fn bytes_in_use(&self) -> usize {
+        self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
+    }
+    /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program
+    /// wants it kept.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let kept = self.shared.kept.load(Relaxed) + self.roots.words().len() * ROOT_BYTES;
+        self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
+    }
+    /// Bytes of its nursery in use.
+    pub(crate) fn nursery_used(&self) -> usize {
+        self.abi.heap as usize - self.heap.nursery()
+    }
+    /// Makes the next collection a major one, and soon.
+    pub fn collect_soon(&mut self) {
+        self.wanted.be_major();
+        self.wanted.collect();
+        self.abi.want_attention();
+    }
+}
