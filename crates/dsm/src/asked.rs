@@ -80,7 +80,7 @@ impl<T> Asked<T> {
         let pages = (bytes / PAGE_BYTES as u64 / u64::from(nodes)).min(u64::from(u32::MAX / nodes)) as u32;
         // Whole pages of the memory, which are larger.
         let pages = pages / PAGES_TOGETHER * PAGES_TOGETHER;
-        let homes = Homes::Blocks { nodes, pages };
+        let homes = Homes::Blocks { nodes, pages: pages * nodes };
         let common = Common::new(homes.len() * PAGE_BYTES)?;
         let options = Options { node, nodes, page_bytes: PAGE_BYTES, homes, mode: Mode::Invalidate };
         let protocol = Protocol::new(options);

@@ -71,9 +71,11 @@ pub trait Memory {
     /// Fetches what is missing of these words, and gives them to `f`, in the order in which they are declared. Uses
     /// that overlap are a mistake of the program's: panics.
     fn with<R>(&self, uses: &[Use], f: impl FnOnce(&mut [View<'_>]) -> R) -> impl Future<Output = R>;
-    /// Waits until all nodes have come here. Everybody then sees what everybody wrote before.
+    /// Waits until all nodes have come here. Everybody then sees what everybody wrote before. A run in which one waits
+    /// here, or for a lock, while the programs of all others have ended or wait, too, ends with an error.
     fn barrier(&self) -> impl Future<Output = ()>;
-    /// Waits until no other node has this lock. The node then sees what its last holder had seen and written.
+    /// Waits until no other node has this lock. The node then sees what its last holder had seen and written. To want a
+    /// lock that the node has, or to end with one, is a mistake of the program's: panics.
     fn lock(&self, lock: u32) -> impl Future<Output = ()>;
     /// Gives the lock back. A lock that the node does not have is a mistake of the program's: panics.
     fn unlock(&self, lock: u32) -> impl Future<Output = ()>;

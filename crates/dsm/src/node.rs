@@ -49,7 +49,20 @@ struct Inner {
     costs: Option<PageCosts>,
     /// Cycles that the program has still to spend.
     owed: u64,
+    /// What the program waits for that only programs of other nodes can bring.
+    awaited: Option<Awaited>,
 }
+
+/// What only programs of other nodes can bring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Awaited {
+    Barrier,
+    Lock(u32),
+}
+
+/// A program that has awaited the programs of others for so long (nanoseconds) keeps the run from its end no longer:
+/// if nobody can bring it, the run ends. Most waits are shorter, and nobody looks for an end meanwhile.
+const AWAITS: u64 = 20_000_000;
 
 /// Pages that go home at once: to compare them takes a few times as long as a message, and what their changes need is
 /// little enough for caches, and for the allocator to give it again and again.
@@ -275,6 +288,9 @@ impl Local {
         }
         self.until(|protocol, _| protocol.is_released()).await;
     }
+    fn set_awaited(&self, awaited: Option<Awaited>) {
+        self.inner.borrow_mut().awaited = awaited;
+    }
     async fn release(&self) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -316,16 +332,22 @@ impl Memory for Local {
         self.catch_up().await;
         self.release().await;
         let begin = self.here.now();
+        self.set_awaited(Some(Awaited::Barrier));
         self.here.barrier().await;
+        self.set_awaited(None);
         self.inner.borrow_mut().work.barriers += self.here.now().0 - begin.0;
         self.acquire().await;
     }
     async fn lock(&self, lock: u32) {
         self.catch_up().await;
         let begin = self.here.now();
+        let held = self.inner.borrow().protocol.has_lock(lock);
+        assert!(!held, "node {} has lock {lock} already", self.node());
         self.ask(|protocol, env| protocol.lock(lock, env));
         self.send().await;
+        self.set_awaited(Some(Awaited::Lock(lock)));
         self.until(|protocol, _| protocol.has_lock(lock)).await;
+        self.set_awaited(None);
         self.inner.borrow_mut().work.locks += self.here.now().0 - begin.0;
         self.acquire().await;
     }
@@ -367,6 +389,10 @@ pub struct Node<R> {
     here: Option<Here>,
     /// A thread beside the node runs its program (X6 of `machine`).
     attended: bool,
+    /// When that was first seen to await the programs of others, as it does since.
+    awaits_since: Option<u64>,
+    /// Longer than [`AWAITS`].
+    awaits_long: bool,
     result: Rc<RefCell<Option<R>>>,
 }
 
@@ -384,6 +410,8 @@ impl<R: 'static> Node<R> {
             Box::pin(async move {
                 let end = task.await;
                 local.pay().await;
+                let wrong = local.inner.borrow().protocol.any_lock().map(ended_with);
+                assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
                 *place.borrow_mut() = Some(end);
             })
         };
@@ -400,9 +428,18 @@ impl<R: 'static> Node<R> {
             work: Work::default(),
             costs: None,
             owed: 0,
+            awaited: None,
         };
         let (inner, result) = (Rc::new(RefCell::new(inner)), Rc::new(RefCell::new(None)));
-        Node { inner, begin: None, here: None, attended: false, result }
+        Node {
+            inner,
+            begin: None,
+            here: None,
+            attended: false,
+            awaits_since: None,
+            awaits_long: false,
+            result,
+        }
     }
     /// Copies hear of changes in this way; without it, along a tree.
     pub fn with_spread(self, spread: Spread) -> Node<R> {
@@ -433,9 +470,7 @@ impl<R: 'static> Node<R> {
 impl Node<()> {
     /// A node whose program is elsewhere. It may write at first where its home is.
     pub(crate) fn of(options: Options, mut space: Space) -> Node<()> {
-        let own = (0..).zip(options.homes.iter()).filter(|&(_, home)| home == options.node);
-        own.for_each(|(page, _)| space.access_later(page, Access::Write));
-        space.settle();
+        options.homes.at(options.node).into_iter().for_each(|pages| space.open_pages(pages));
         let node = Node { attended: true, ..Node::without_program(options, space) };
         node.inner.borrow_mut().protocol.set_part(PART);
         node
@@ -459,6 +494,18 @@ impl Node<()> {
     pub(crate) fn leave(&mut self) {
         self.attended = false;
     }
+    /// What the program awaits of those of other nodes.
+    pub(crate) fn awaited(&self) -> Option<Awaited> {
+        self.inner.borrow().awaited
+    }
+    /// Whether the program has this lock.
+    pub(crate) fn has_lock(&self, lock: u32) -> bool {
+        self.inner.borrow().protocol.has_lock(lock)
+    }
+    /// What is wrong if the program ends now.
+    pub(crate) fn unfinished(&self) -> Option<String> {
+        self.inner.borrow().protocol.any_lock().map(ended_with)
+    }
     /// Why the system has not protected a page, if it has not: the node has failed.
     pub(crate) fn refusal(&self) -> Option<String> {
         self.inner.borrow().space.refusal().map(String::from)
@@ -469,12 +516,34 @@ impl Node<()> {
     }
 }
 
+/// A program has ended with a lock.
+fn ended_with(lock: u32) -> String {
+    format!("its program has ended with lock {lock}: give it back before")
+}
+
+impl<R> Node<R> {
+    /// Whether the program may do anything more by itself.
+    fn may_go_on(&self) -> bool {
+        self.attended && !(self.awaits_long && self.inner.borrow().awaited.is_some())
+    }
+}
+
 impl<R> Program for Node<R> {
     fn holds(&mut self) -> bool {
-        self.attended
+        self.may_go_on()
     }
     fn waits(&mut self) -> bool {
-        self.attended
+        self.may_go_on()
+    }
+    fn background<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        if self.attended {
+            let awaits = self.inner.borrow().awaited.is_some();
+            let now = context.now().0;
+            let since = awaits.then(|| *self.awaits_since.get_or_insert(now));
+            self.awaits_since = since;
+            self.awaits_long = since.is_some_and(|since| now - since > AWAITS);
+        }
+        false
     }
     fn start(&mut self, here: &Here) {
         self.here = Some(here.clone());

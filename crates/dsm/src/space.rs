@@ -3,6 +3,7 @@
 use crate::fault::Mapping;
 use crate::frames::Frames;
 use crate::{Access, Page, Store};
+use std::ops::Range;
 
 #[derive(Debug)]
 pub(crate) enum Space {
@@ -24,6 +25,13 @@ impl Space {
         match self {
             Space::Frames(_) => Access::Write,
             Space::Mapping(mapping) => mapping.held(page),
+        }
+    }
+    /// The program may write these pages, of which it might do nothing.
+    pub(crate) fn open_pages(&mut self, pages: Range<usize>) {
+        match self {
+            Space::Frames(_) => {}
+            Space::Mapping(mapping) => mapping.open_pages(pages),
         }
     }
     /// The program may do with a page what it may, and has been kept from it.

@@ -1,6 +1,6 @@
 //! Programs on real nodes: page faults bring what they touch.
 
-use dsm::fault::{Attached, Ended, Mechanism, Real, run};
+use dsm::fault::{Attached, Attempt, Ended, Lost, Mechanism, NODES_MAX, Real, run};
 use dsm::kernels::fft::Fft;
 use dsm::kernels::lu::Lu;
 use dsm::kernels::matmul::{self, Matmul};
@@ -209,6 +209,122 @@ fn a_node_that_fails_ends_the_run() {
     assert!(failed.to_string().starts_with("node 1: no more"), "{failed}");
 }
 
+/// What a run of three nodes fails with, in each way.
+fn failures(program: impl Fn(&Attached<'_>) + Sync) -> Vec<String> {
+    let run = |real: Real| real.run(3, |node| options(3 * PAGE_WORDS, node, 3, Mode::Invalidate), &program);
+    ways().into_iter().map(|real| run(real).expect_err("it fails").to_string()).collect()
+}
+
+#[test]
+fn a_node_that_ends_while_others_wait_for_it_ends_the_run() {
+    let at_second = |memory: &Attached<'_>| {
+        now(memory.barrier());
+        if memory.node() != 1 {
+            assert_eq!(memory.attempt(Attempt::Barrier), Err(Lost::Stuck));
+            // It stays so.
+            assert_eq!(memory.attempt(Attempt::Barrier), Err(Lost::Stuck));
+        }
+    };
+    let all_but_one = |memory: &Attached<'_>| {
+        if memory.node() > 0 {
+            now(memory.barrier());
+        }
+    };
+    let only_one = |memory: &Attached<'_>| {
+        if memory.node() == 2 {
+            now(memory.barrier());
+        }
+    };
+    for told in [failures(at_second), failures(all_but_one), failures(only_one)].concat() {
+        assert!(told.contains(": its program waits at a barrier, to which not all come: "), "{told}");
+    }
+}
+
+/// A wait that takes long is no mistake: the others look whether it is one.
+#[test]
+fn others_may_be_waited_for_for_long() {
+    let ends = nodes(3, PAGE_WORDS, Mode::Invalidate, |memory| {
+        let counter = memory.region::<u64>(0, 1);
+        for turn in 0..3 {
+            if memory.node() == turn {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            now(memory.lock(9));
+            counter.set(0, counter.get(0) + 1);
+            if memory.node() != turn {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            now(memory.unlock(9));
+            now(memory.barrier());
+        }
+        counter.get(0)
+    });
+    assert!(ends.iter().flatten().all(|end| end.result == 9));
+}
+
+#[test]
+fn a_node_that_ends_with_a_lock_ends_the_run() {
+    let told = failures(|memory| {
+        if memory.node() == 2 {
+            now(memory.lock(7));
+        }
+        now(memory.barrier());
+        if memory.node() == 0 {
+            // It never gets it.
+            let _ = memory.attempt(Attempt::Lock(7));
+        }
+    });
+    let wanted = "node 2: its program has ended with lock 7: give it back before";
+    assert!(told.iter().all(|text| text == wanted), "{told:?}");
+}
+
+#[test]
+fn nodes_that_wait_for_each_other_end_the_run() {
+    let told = failures(|memory| {
+        let me = memory.node();
+        now(memory.lock(me));
+        now(memory.barrier());
+        assert_eq!(memory.attempt(Attempt::Lock((me + 1) % 3)), Err(Lost::Stuck));
+    });
+    assert!(told.iter().all(|text| text.contains("its program waits for lock ")), "{told:?}");
+}
+
+#[test]
+fn steps_that_make_no_sense_are_told_by_their_node() {
+    let told = failures(|memory| {
+        if memory.node() == 1 {
+            now(memory.lock(4));
+            now(memory.lock(4));
+        }
+    });
+    assert!(told.iter().all(|text| text == "node 1: node 1 has lock 4 already"), "{told:?}");
+    let told = failures(|memory| {
+        if memory.node() == 1 {
+            now(memory.unlock(4))
+        }
+    });
+    assert!(told.iter().all(|text| text == "node 1: node 1 does not have lock 4"), "{told:?}");
+    for uses in [Use::read(3 * PAGE_WORDS, 1), Use::write(usize::MAX, 2)] {
+        let told = failures(|memory| {
+            if memory.node() == 1 {
+                memory.touch(&[uses])
+            }
+        });
+        assert!(told.iter().all(|text| text.contains("is beyond the end of the memory")), "{told:?}");
+    }
+}
+
+#[test]
+fn numbers_of_nodes_that_cannot_be_are_refused() {
+    for real in ways() {
+        for nodes in [0, NODES_MAX + 1, u32::MAX] {
+            let run = real.run(nodes, |node| options(PAGE_WORDS, node, nodes, Mode::Invalidate), |_| ());
+            let told = run.expect_err("too many, or none").to_string();
+            assert!(told.contains(&format!("{nodes} nodes in one process: 1 to 1024")), "{told}");
+        }
+    }
+}
+
 #[test]
 fn pages_that_the_system_cannot_protect_are_refused() {
     let small =
@@ -248,8 +364,7 @@ fn memory_that_is_not_there_is_refused() {
         homes: homes.clone(),
         ..options(PAGE_WORDS, node, 1, Mode::Invalidate)
     };
-    if Mechanism::available().contains(&Mechanism::User) {
-        let real = Real { faults: Some(Mechanism::User), direct: false };
+    for real in ways() {
         let failed = real.run(1, options, |_| ()).expect_err("there is not that much memory");
         assert!(failed.to_string().contains("with too little memory, use fewer pages"), "{failed}");
     }

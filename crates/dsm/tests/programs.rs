@@ -269,6 +269,20 @@ fn random_programs_read_what_was_written_last_on_threads() {
 }
 
 #[test]
+#[should_panic(expected = "node 1: its program has ended with lock 3")]
+fn a_program_gives_its_locks_back() {
+    on_threads(
+        2,
+        |node| options(1, node, 2, Mode::Invalidate),
+        |memory| async move {
+            if memory.node() == 1 {
+                memory.lock(3).await;
+            }
+        },
+    );
+}
+
+#[test]
 fn shares_are_all_there_is() {
     for (count, nodes) in [(0, 3), (7, 3), (512, 4)] {
         let all: Vec<usize> = (0..nodes).flat_map(|node| share(count, node, nodes)).collect();

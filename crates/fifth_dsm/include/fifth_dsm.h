@@ -8,13 +8,20 @@
  * left that barrier. The unit is an aligned word of eight bytes: two nodes that touch one word, one of them to write,
  * with no lock or barrier in between, have a race, and read anything.
  *
- * Functions that answer an int answer 0, or FIFTH_DSM_FAILED: then fifth_dsm_error() says why. After a failure inside
- * a program the run is lost: the program returns, and fifth_dsm_run fails with the node and the cause.
+ * Functions that answer an int answer 0, or FIFTH_DSM_FAILED: then fifth_dsm_error() says why. NULL for a node, for
+ * options, a program or statistics is such a failure; each other function says what it answers then. After a failure
+ * inside a program the run is lost: the program returns, and fifth_dsm_run fails with the node and the cause.
+ *
+ * A run fails, too, when
+ *   - a program returns anything but 0, or returns while it has a lock;
+ *   - a program waits at a barrier or for a lock, and the programs of all other nodes have returned, or wait as well, so
+ *     that what it waits for never comes. Its call fails.
  *
  * A system call that is given a page that is not there (read(2) into it, say) answers EFAULT: call fifth_dsm_touch
  * before it. A pointer that leads outside the shared memory is named on standard error before the signal ends the
- * process, unless the process handles that itself. FIFTH_DSM_FAULTS in the environment forces how touches are noticed:
- * userfaultfd or segv.
+ * process, unless the process handles that itself. Before and behind the memory of each node lie 65,536 bytes that
+ * nobody may touch: a pointer that runs beyond it reaches no other node's. FIFTH_DSM_FAULTS in the environment forces
+ * how touches are noticed: userfaultfd or segv.
  *
  * Linux on x86-64 only. Link with -lfifth_dsm. */
 #ifndef FIFTH_DSM_H
@@ -28,6 +35,8 @@ extern "C" {
 #endif
 
 #define FIFTH_DSM_FAILED (-1)
+/* The most nodes of one process. */
+#define FIFTH_DSM_NODES_MAX 1024
 
 /* A node of a run. It belongs to the thread whose program got it, and lives as long as the program. */
 typedef struct fifth_dsm_node fifth_dsm_node;
@@ -40,7 +49,9 @@ enum fifth_dsm_mode {
 
 /* How a run is made: the same at all nodes. Zeros, but for `bytes`, are what is usual. */
 typedef struct {
-    size_t bytes;      /* of shared memory, all zero at the beginning; rounded up to pages */
+    /* Of shared memory, all zero at the beginning; rounded up to pages. At least 1, at most 2^32 - 1 pages, and no more
+     * than the memory and swap of the host. */
+    size_t bytes;
     size_t page_bytes; /* 0: 4,096. A multiple of the system's pages, below 524,288 */
     int mode;          /* enum fifth_dsm_mode */
     int messages;      /* 0: nodes of one host have the same pages. 1: pages go by messages between them, too */
@@ -51,8 +62,8 @@ typedef struct {
 /* A program of a node. It returns 0; anything else fails the run. It must not leave by longjmp or an exception. */
 typedef int (*fifth_dsm_program)(fifth_dsm_node *node, void *argument);
 
-/* Runs a program on `nodes` nodes of this process, two threads each, and waits for all of them. `argument` is handed to
- * each node's program and to `home`. */
+/* Runs a program on `nodes` nodes of this process, 1 to FIFTH_DSM_NODES_MAX, two threads each, and waits for all of
+ * them. `argument` is handed to each node's program and to `home`. */
 int fifth_dsm_run(uint32_t nodes, const fifth_dsm_options *options, fifth_dsm_program program, void *argument);
 /* Runs this process's node, and waits until all nodes of the job are done: all processes of an MPI job call it
  * together, once. The library must have been built with its feature `mpi`. */
@@ -79,19 +90,20 @@ typedef struct {
 /* Tells it. */
 int fifth_dsm_get_stats(const fifth_dsm_node *node, fifth_dsm_stats *stats);
 
-/* Which node this is, from 0, and how many there are. */
+/* Which node this is, from 0, and how many there are. Of NULL: UINT32_MAX, and 0. */
 uint32_t fifth_dsm_rank(const fifth_dsm_node *node);
 uint32_t fifth_dsm_nodes(const fifth_dsm_node *node);
-/* Where this node sees the shared memory, and the bytes of that. */
+/* Where this node sees the shared memory, and the bytes of that. Of NULL: NULL, and 0. */
 void *fifth_dsm_memory(const fifth_dsm_node *node);
 size_t fifth_dsm_bytes(const fifth_dsm_node *node);
-/* The next piece of the memory, from a page's beginning on; NULL if there is no room. Nodes that ask in the same order
- * get the same pieces. */
+/* The next piece of the memory, from a page's beginning on; NULL if there is no room, or no node. Nodes that ask in the
+ * same order get the same pieces. */
 void *fifth_dsm_alloc(fifth_dsm_node *node, size_t bytes);
 
 /* Waits until all nodes have come here. */
 int fifth_dsm_barrier(fifth_dsm_node *node);
-/* Waits until no other node has this lock (any number will do); gives it back. */
+/* Waits until no other node has this lock (any number will do); gives it back. To want a lock that the node has, or to
+ * give back one that it does not have, fails. */
 int fifth_dsm_lock(fifth_dsm_node *node, uint32_t lock);
 int fifth_dsm_unlock(fifth_dsm_node *node, uint32_t lock);
 /* Fetches, all at once, the pages of these bytes that are missing; `writes`: they are going to be written. */

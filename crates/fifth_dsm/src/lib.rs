@@ -6,11 +6,10 @@
 //! - C2 No panic leaves a function: it becomes an answer and a text ([`answer`]).
 
 use dsm::Use;
-use dsm::fault::{Attached, Attempt, Real, Stats};
+use dsm::fault::{Attached, Attempt, Real, Stats, check};
 use dsm::protocol::{Homes, Mode, Options};
 use fabric::NodeId;
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
@@ -28,7 +27,6 @@ pub struct Node<'a> {
     page_bytes: usize,
     /// Bytes that [`fifth_dsm_alloc`] has given.
     given: Cell<usize>,
-    held: RefCell<HashSet<u32>>,
 }
 
 /// `fifth_dsm_program`.
@@ -99,8 +97,8 @@ impl Job {
     fn real(&self) -> Real {
         Real { faults: None, direct: self.options.messages == 0 }
     }
-    /// The options of the nodes, checked.
-    fn options(&self, nodes: u32) -> Result<Options, String> {
+    /// The options of `nodes` nodes, of which `here` are in this process, checked.
+    fn options(&self, nodes: u32, here: u32) -> Result<Options, String> {
         let COptions { bytes, page_bytes, mode, home, .. } = self.options;
         let page_bytes = if page_bytes == 0 { PAGE_BYTES } else { page_bytes };
         let mode = match mode {
@@ -114,21 +112,23 @@ impl Job {
         let pages = u32::try_from(bytes.div_ceil(page_bytes));
         let pages =
             pages.map_err(|_| format!("{bytes} bytes are more than 2^32 pages of {page_bytes} bytes"))?;
-        let home_of = |page: u32| match home {
+        let homes = Homes::Blocks { nodes, pages };
+        let mut options = Options { node: NodeId(0), nodes, page_bytes, homes, mode };
+        // Before a home is asked for each page.
+        check(here, &options)?;
+        if let Some(home) = home {
             // SAFETY: C1.
-            Some(home) => NodeId(unsafe { home(page, nodes, self.argument) }),
-            None => NodeId((u64::from(page) * u64::from(nodes) / u64::from(pages)) as u32),
-        };
-        let homes: Homes = (0..pages).map(home_of).collect();
-        let options = Options { node: NodeId(0), nodes, page_bytes, homes, mode };
-        options.check().map(|()| options)
+            options.homes =
+                (0..pages).map(|page| NodeId(unsafe { home(page, nodes, self.argument) })).collect();
+            check(here, &options)?;
+        }
+        Ok(options)
     }
     /// The program of a node. Anything but 0 ends the run, as a panic does.
     fn live(&self, attached: &Attached<'_>) {
         let page_bytes = attached.page_words() * WORD;
         let bytes = self.options.bytes.div_ceil(page_bytes) * page_bytes;
-        let (given, held) = (Cell::new(0), RefCell::default());
-        let node = Node { attached, bytes, page_bytes, given, held };
+        let node = Node { attached, bytes, page_bytes, given: Cell::new(0) };
         // SAFETY: C1.
         let code = unsafe { (self.program)(&node, self.argument) };
         if code != OK {
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn fifth_dsm_run(
 ) -> c_int {
     answer(|| {
         let job = job(options, program, argument)?;
-        let options = job.options(nodes)?;
+        let options = job.options(nodes, nodes)?;
         let of_node = |node| Options { node, ..options.clone() };
         let ended = job.real().run(nodes, of_node, |attached| job.live(attached));
         ended.map(|_| ()).map_err(|failed| failed.to_string())
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn fifth_dsm_join(
 #[cfg(feature = "mpi")]
 fn joined(job: &Job) -> Result<(), String> {
     let mut session = fabric::mpi::Session::start().map_err(|error| error.to_string())?;
-    let options = job.options(session.nodes())?;
+    let options = job.options(session.nodes(), 1)?;
     let of_node = |node| Options { node, ..options };
     let ended = job.real().join(&mut session, of_node, |attached| job.live(attached));
     // Without its session a failed job ends at once: so the cause is said here.
@@ -217,9 +217,9 @@ pub unsafe extern "C" fn fifth_dsm_barrier(node: *const Node<'_>) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_lock(node: *const Node<'_>, lock: u32) -> c_int {
-    step(node, |node| match node.held.borrow_mut().insert(lock) {
-        true => Ok(Attempt::Lock(lock)),
-        false => Err(format!("this node has lock {lock} already")),
+    step(node, |node| match node.attached.has_lock(lock) {
+        true => Err(format!("this node has lock {lock} already")),
+        false => Ok(Attempt::Lock(lock)),
     })
 }
 
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn fifth_dsm_lock(node: *const Node<'_>, lock: u32) -> c_i
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_unlock(node: *const Node<'_>, lock: u32) -> c_int {
-    step(node, |node| match node.held.borrow_mut().remove(&lock) {
+    step(node, |node| match node.attached.has_lock(lock) {
         true => Ok(Attempt::Unlock(lock)),
         false => Err(format!("this node does not have lock {lock}")),
     })
@@ -290,6 +290,20 @@ pub unsafe extern "C" fn fifth_dsm_get_stats(node: *const Node<'_>, stats: *mut 
     })
 }
 
+/// What there is to know of a node; `without` one.
+///
+/// # Safety
+/// C1.
+unsafe fn told<R>(node: *const Node<'_>, without: R, f: impl FnOnce(&Node<'_>) -> R) -> R {
+    let mut told = without;
+    answer(|| {
+        // SAFETY: C1.
+        told = f(unsafe { node.as_ref() }.ok_or("no node")?);
+        Ok(())
+    });
+    told
+}
+
 /// `fifth_dsm_rank`.
 ///
 /// # Safety
@@ -297,7 +311,7 @@ pub unsafe extern "C" fn fifth_dsm_get_stats(node: *const Node<'_>, stats: *mut 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_rank(node: *const Node<'_>) -> u32 {
     // SAFETY: C1.
-    dsm::Memory::node(unsafe { (*node).attached })
+    unsafe { told(node, u32::MAX, |node| dsm::Memory::node(node.attached)) }
 }
 
 /// `fifth_dsm_nodes`.
@@ -307,7 +321,7 @@ pub unsafe extern "C" fn fifth_dsm_rank(node: *const Node<'_>) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_nodes(node: *const Node<'_>) -> u32 {
     // SAFETY: C1.
-    dsm::Memory::nodes(unsafe { (*node).attached })
+    unsafe { told(node, 0, |node| dsm::Memory::nodes(node.attached)) }
 }
 
 /// `fifth_dsm_memory`.
@@ -317,7 +331,7 @@ pub unsafe extern "C" fn fifth_dsm_nodes(node: *const Node<'_>) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_memory(node: *const Node<'_>) -> *mut c_void {
     // SAFETY: C1.
-    unsafe { (*node).attached.address() as *mut c_void }
+    unsafe { told(node, null_mut(), |node| node.attached.address() as *mut c_void) }
 }
 
 /// `fifth_dsm_bytes`.
@@ -327,7 +341,7 @@ pub unsafe extern "C" fn fifth_dsm_memory(node: *const Node<'_>) -> *mut c_void 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_bytes(node: *const Node<'_>) -> usize {
     // SAFETY: C1.
-    unsafe { (*node).bytes }
+    unsafe { told(node, 0, |node| node.bytes) }
 }
 
 /// `fifth_dsm_alloc`.

@@ -4,6 +4,7 @@ use std::env::{current_exe, temp_dir};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The static library that was built with this test.
 fn library() -> PathBuf {
@@ -14,7 +15,10 @@ fn library() -> PathBuf {
 fn run(source: &str, arguments: &[&str]) -> Output {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = Path::new(source).file_stem().expect("a file").to_string_lossy().into_owned();
-    let program = temp_dir().join(format!("fifth-dsm-{name}-{}", std::process::id()));
+    // Tests that run at the same time compile the same source.
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let number = RUNS.fetch_add(1, Relaxed);
+    let program = temp_dir().join(format!("fifth-dsm-{name}-{}-{number}", std::process::id()));
     let compiled = Command::new("cc")
         .args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
         .args([here.join("include"), here.join(source), library()])
@@ -38,13 +42,30 @@ fn the_header_keeps_its_promises() {
 
 #[test]
 fn a_pointer_that_leads_nowhere_is_named_before_the_process_ends() {
-    let output = run("tests/stray.c", &[]);
-    assert_eq!(output.status.signal(), Some(11), "SIGSEGV");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    for part in
-        ["node 1 tries to write at 0x10", "outside the shared memory (0x", "index of the program is wrong\n"]
+    for way in ["messages", "same"] {
+        let output = run("tests/stray.c", &["nowhere", way]);
+        assert_eq!(output.status.signal(), Some(11), "SIGSEGV");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        for part in [
+            "node 1 tries to write at 0x10",
+            "outside the shared memory (0x",
+            "index of the program is wrong\n",
+        ] {
+            assert!(errors.contains(part), "{errors}");
+        }
+    }
+}
+
+/// Without pages between them, the views of nodes lie one behind the other.
+#[test]
+fn a_pointer_that_runs_beyond_the_memory_of_a_node_reaches_no_other() {
+    for (place, way) in
+        [("behind", "same"), ("behind", "messages"), ("before", "same"), ("before", "messages")]
     {
-        assert!(errors.contains(part), "{errors}");
+        let output = run("tests/stray.c", &[place, way]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(11), "{place}, {way}: {errors}");
+        assert!(errors.contains("node 1 tries to write at 0x"), "{place}, {way}: {errors}");
     }
 }
 

@@ -114,13 +114,21 @@ pub enum Attempt<'a> {
     Touch(&'a [Use]),
 }
 
-/// The run has failed elsewhere: so does this node.
+/// The run has failed: so does this node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lost;
+pub enum Lost {
+    /// Another node has failed.
+    Elsewhere,
+    /// What the program waits for never comes: the programs of all others have ended, or wait like this one.
+    Stuck,
+}
 
 impl Display for Lost {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("another node has failed")
+        f.write_str(match self {
+            Lost::Elsewhere => "another node has failed",
+            Lost::Stuck => "not all nodes come to this barrier, or nobody gives back this lock, any more",
+        })
     }
 }
 
@@ -160,16 +168,39 @@ impl<'a> Attached<'a> {
     pub fn address(&self) -> usize {
         self.words.start()
     }
-    /// Takes a step; an error if the run has failed. A lock that the node does not have, and words that do not exist,
-    /// are mistakes of the program's: panics.
+    /// Whether the program has this lock.
+    pub fn has_lock(&self, lock: u32) -> bool {
+        self.gate.has_lock(lock)
+    }
+    /// Takes a step; an error if the run has failed. To want a lock that the node has, to give back one that it does
+    /// not have, and words that do not exist, are mistakes of the program's: panics.
     pub fn attempt(&self, step: Attempt<'_>) -> Result<(), Lost> {
         let wish = match step {
             Attempt::Barrier => Wish::Barrier,
-            Attempt::Lock(lock) => Wish::Lock(lock),
-            Attempt::Unlock(lock) => Wish::Unlock(lock),
-            Attempt::Touch(uses) => Wish::Fetch(uses.to_vec()),
+            Attempt::Lock(lock) => {
+                assert!(!self.has_lock(lock), "node {} has lock {lock} already", self.node);
+                Wish::Lock(lock)
+            }
+            Attempt::Unlock(lock) => {
+                assert!(self.has_lock(lock), "node {} does not have lock {lock}", self.node);
+                Wish::Unlock(lock)
+            }
+            Attempt::Touch(uses) => {
+                let is_there = |each: &Use| {
+                    each.first.checked_add(each.words).is_some_and(|end| end <= self.words.len())
+                };
+                let stray = uses.iter().find(|each| !is_there(each));
+                assert!(stray.is_none(), "{stray:?} is beyond the end of the memory");
+                Wish::Fetch(uses.to_vec())
+            }
         };
-        if self.gate.drive(wish) && !self.gate.is_lost() { Ok(()) } else { Err(Lost) }
+        if self.gate.drive(wish) && !self.gate.is_lost() {
+            Ok(())
+        } else if self.gate.is_stuck() {
+            Err(Lost::Stuck)
+        } else {
+            Err(Lost::Elsewhere)
+        }
     }
     fn step(&self, step: Attempt<'_>) {
         if let Err(lost) = self.attempt(step) {

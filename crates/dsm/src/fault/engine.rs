@@ -7,7 +7,7 @@
 use super::attached::Stats;
 use super::mapping::Words;
 use super::turns::{Turns, Wheel};
-use crate::node::{Node, Wish};
+use crate::node::{Awaited, Node, Wish};
 use crate::protocol::Counters;
 use crate::{Page, Work};
 use fabric::{Bell, Drive, Failed, Step};
@@ -35,6 +35,11 @@ impl<F: Drive> Wheel for Engine<F> {
         if let Some(refusal) = self.machine.program.refusal() {
             self.fabric.bell().fail(refusal);
         }
+        if step == Step::Done
+            && let Some(awaited) = self.machine.program.awaited()
+        {
+            self.fabric.bell().fail(never_comes(awaited));
+        }
         if self.fabric.has_failed() { Step::Done } else { step }
     }
     fn lie_down(&mut self) -> Option<<F::Bell as Bell>::Rest> {
@@ -49,6 +54,17 @@ impl<F: Drive> Wheel for Engine<F> {
     }
 }
 
+/// The run has ended, although a program waits.
+fn never_comes(awaited: Awaited) -> String {
+    let others = "the programs of all other nodes have ended, or wait for what never comes, too";
+    match awaited {
+        Awaited::Barrier => format!("its program waits at a barrier, to which not all come: {others}"),
+        Awaited::Lock(lock) => {
+            format!("its program waits for lock {lock}, which nobody gives back: {others}")
+        }
+    }
+}
+
 /// What a program sees of its node's engine, whatever its fabric is.
 pub(super) trait Gate: Sync {
     /// Does what the program wants. False: the run has failed.
@@ -57,6 +73,10 @@ pub(super) trait Gate: Sync {
     fn fault(&self, page: Page, writes: bool);
     /// A fault could not be served, because the run has failed.
     fn is_lost(&self) -> bool;
+    /// The run has ended while this program waited for those of others.
+    fn is_stuck(&self) -> bool;
+    /// Whether the program has this lock.
+    fn has_lock(&self, lock: u32) -> bool;
     /// What the node has done.
     fn stats(&self) -> Stats;
     /// The program's view, and the words of a page.
@@ -94,7 +114,21 @@ impl<F: Drive> Geared<F> {
         self.turns.bell().fail(reason);
     }
     pub(super) fn failure(&self) -> Option<Failed> {
-        self.turns.bell().failure()
+        self.turns.bell().failure().or_else(|| {
+            // Known here if programs of other processes wait.
+            let waits = |engine: &mut Engine<F>| {
+                let ended = engine.machine.ended().filter(|ended| ended.waiting > 0);
+                ended.map(|_| engine.fabric.node())
+            };
+            let node = self.turns.with(waits)?;
+            let reason =
+                "its run has ended while programs of other nodes wait for a barrier or a lock".into();
+            Some(Failed { node, reason })
+        })
+    }
+    /// What is wrong if the program ends now.
+    pub(super) fn unfinished(&self) -> Option<String> {
+        self.turns.with(|engine| engine.machine.program.unfinished())
     }
     /// The program has ended: from now on the run may end (X6 of `machine`), as the service finds out.
     pub(super) fn leave(&self) {
@@ -125,6 +159,13 @@ impl<F: Drive> Gate for Geared<F> {
     }
     fn is_lost(&self) -> bool {
         self.lost.load(Relaxed)
+    }
+    fn is_stuck(&self) -> bool {
+        self.turns
+            .with(|engine| engine.machine.ended().is_some() && engine.machine.program.awaited().is_some())
+    }
+    fn has_lock(&self, lock: u32) -> bool {
+        self.turns.with(|engine| engine.machine.program.has_lock(lock))
     }
     fn stats(&self) -> Stats {
         self.turns.with(|engine| Stats {

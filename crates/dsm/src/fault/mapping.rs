@@ -6,6 +6,8 @@
 //!   after the node's program has ended. All access through the alias, and to single words, is atomic.
 //! - M2 What is passed to the system was made just before: a name that ends with a zero, a descriptor, a mapping that
 //!   is not used yet; a mapping outlives its descriptor.
+//! - M3 Before and behind each mapping lie [`GUARD_BYTES`] bytes of the address space that nobody may touch, as long as
+//!   it lives: a pointer that runs beyond the memory of a node reaches no other node's.
 
 use super::user::{Registered, system_page};
 use crate::{Access, Page, Store, Use, View, WORD};
@@ -31,7 +33,7 @@ pub(crate) struct Mapping {
     pages: usize,
     page_bytes: usize,
     rights: Rights,
-    /// What the program may do with each page.
+    /// What the program may do with each page; empty if everything.
     held: Vec<Access>,
     /// What it is to be allowed with pages, but for what it is not yet.
     pending: Vec<(Page, Access)>,
@@ -50,12 +52,38 @@ enum Rights {
     User(Registered),
 }
 
-/// One mapping of the file.
+/// M3.
+const GUARD_BYTES: usize = 64 << 10;
+
+/// One mapping of the file, whole pages of the system, with its guards (M3).
 fn map(file: &OwnedFd, bytes: usize, protection: libc::c_int) -> io::Result<*mut u8> {
-    // SAFETY: a new mapping at a place that the system chooses (M1).
-    let place =
-        unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-    if place == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(place.cast()) }
+    let all = bytes.checked_add(2 * GUARD_BYTES).ok_or(io::ErrorKind::OutOfMemory)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: M2 - a new mapping, at a place that the system chooses.
+    let whole = unsafe { libc::mmap(std::ptr::null_mut(), all, libc::PROT_NONE, flags, -1, 0) };
+    if whole == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+    // SAFETY: M2 - its middle is replaced, which nobody has used; what is left of it are the guards.
+    unsafe {
+        let start = whole.cast::<u8>().add(GUARD_BYTES);
+        if libc::mmap(start.cast(), bytes, protection, flags, file.as_raw_fd(), 0) == libc::MAP_FAILED {
+            let error = io::Error::last_os_error();
+            libc::munmap(whole, all);
+            return Err(error);
+        }
+        Ok(start)
+    }
+}
+
+/// Ends a mapping and its guards.
+///
+/// # Safety
+/// M1: it is one of [`map`], and nobody uses it any more.
+unsafe fn unmap(start: *mut u8, bytes: usize) {
+    // SAFETY: M3 - the guards are part of it.
+    unsafe { libc::munmap(start.sub(GUARD_BYTES).cast(), bytes + 2 * GUARD_BYTES) };
 }
 
 /// Memory that can be mapped, of zeros.
@@ -76,11 +104,7 @@ impl Mapping {
     /// Pages of zeros, of which the program may use nothing. `by_user`: its touches are left to the process by
     /// `userfaultfd`.
     pub(crate) fn new(pages: usize, page_bytes: usize, by_user: bool) -> io::Result<Mapping> {
-        if !page_bytes.is_multiple_of(system_page()) {
-            let text = format!("pages of {page_bytes} bytes: those of this system have {}", system_page());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        }
-        let bytes = (pages * page_bytes).max(system_page());
+        let bytes = bytes(pages, page_bytes)?;
         let mut mapping = Mapping::open_to_all(memory(bytes)?, pages, page_bytes)?;
         if by_user {
             mapping.view = map(&mapping.file, bytes, libc::PROT_READ | libc::PROT_WRITE)?;
@@ -94,9 +118,8 @@ impl Mapping {
     }
     /// Pages that other nodes have mapped, too, and of which everybody may use everything.
     pub(crate) fn open_to_all(file: OwnedFd, pages: usize, page_bytes: usize) -> io::Result<Mapping> {
-        let bytes = (pages * page_bytes).max(system_page());
-        let alias = map(&file, bytes, libc::PROT_READ | libc::PROT_WRITE)?;
-        let (rights, held, pending) = (Rights::Open, vec![Access::Write; pages], Vec::new());
+        let alias = map(&file, bytes(pages, page_bytes)?, libc::PROT_READ | libc::PROT_WRITE)?;
+        let (rights, held, pending) = (Rights::Open, Vec::new(), Vec::new());
         Ok(Mapping { file, alias, view: alias, pages, page_bytes, rights, held, pending, refusal: None })
     }
     pub(crate) fn page_words(&self) -> usize {
@@ -130,7 +153,7 @@ impl Mapping {
     }
     /// The program may do this with some pages, with which it could do the same before.
     fn change(&mut self, pages: Range<usize>, access: Access) {
-        if self.refusal.is_some() {
+        if self.refusal.is_some() || matches!(self.rights, Rights::Open) {
             return;
         }
         let before = std::mem::replace(&mut self.held[pages.start], access);
@@ -192,7 +215,11 @@ impl Mapping {
     }
     /// What the program may do with a page.
     pub(crate) fn held(&self, page: Page) -> Access {
-        self.held[page as usize]
+        self.held.get(page as usize).copied().unwrap_or(Access::Write)
+    }
+    /// The program may write these pages, of which it might do nothing.
+    pub(crate) fn open_pages(&mut self, pages: Range<usize>) {
+        self.change(pages, Access::Write);
     }
     /// The program may do anything with all pages, whatever is in them: the run has failed (D11).
     pub(crate) fn open(&self) {
@@ -226,9 +253,9 @@ impl Drop for Mapping {
         let bytes = (self.pages * self.page_bytes).max(system_page());
         // SAFETY: M1; the node's program has ended, and with it what has borrowed the view.
         unsafe {
-            libc::munmap(self.alias.cast(), bytes);
+            unmap(self.alias, bytes);
             if self.view != self.alias {
-                libc::munmap(self.view.cast(), bytes);
+                unmap(self.view, bytes);
             }
         }
     }
@@ -250,7 +277,9 @@ impl Store for Mapping {
         self.change(page as usize..page as usize + 1, access);
     }
     fn access_later(&mut self, page: Page, access: Access) {
-        self.pending.push((page, access));
+        if !matches!(self.rights, Rights::Open) {
+            self.pending.push((page, access));
+        }
     }
     fn settle(&mut self) {
         if self.pending.is_empty() {
@@ -285,11 +314,32 @@ impl Store for Mapping {
     }
 }
 
-/// The bytes of memory that can be had, where the system says it.
-fn available() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// The bytes of so many pages, of which a mapping has one of the system's at least. An error if they are not whole
+/// pages of the system.
+fn bytes(pages: usize, page_bytes: usize) -> io::Result<usize> {
+    if !page_bytes.is_multiple_of(system_page()) {
+        let text = format!("pages of {page_bytes} bytes: those of this system have {}", system_page());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    let bytes = pages.checked_mul(page_bytes).ok_or(io::ErrorKind::OutOfMemory)?;
+    Ok(bytes.max(system_page()))
+}
+
+/// A line of what the system says of its memory, in bytes.
+fn memory_line(text: &str, name: &str) -> Option<usize> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().strip_suffix(" kB")?.parse::<usize>().ok()?.checked_mul(1024)
+}
+
+/// The bytes of memory that can be had, where the system says it.
+pub(super) fn available() -> Option<usize> {
+    memory_line(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
+}
+
+/// The bytes of memory and swap that this host has, where the system says it.
+pub(super) fn of_host() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    memory_line(&text, "MemTotal")?.checked_add(memory_line(&text, "SwapTotal")?)
 }
 
 /// A node's view, for its program: 64-bit words, by number.

@@ -27,7 +27,7 @@ mod user;
 pub use attached::{Attached, Attempt, Lost, Region, Stats, Word};
 pub use common::Common;
 pub(crate) use mapping::Mapping;
-pub use run::{Ended, Mechanism, Real, run};
+pub use run::{Ended, Mechanism, NODES_MAX, Real, check, run};
 
 use engine::Gate;
 use std::cell::Cell;

@@ -1,11 +1,11 @@
 //! Runs of programs on real nodes: threads of one process, or processes under MPI.
 
 use super::engine::Geared;
-use super::mapping::memory;
+use super::mapping::{available, memory, of_host};
 use super::{Attached, Faults, Mapping, user};
 use crate::Work;
 use crate::node::{Node, Space};
-use crate::protocol::{Counters, Options};
+use crate::protocol::{Counters, Homes, Options};
 use fabric::threads;
 use fabric::{Drive, Failed, NodeId};
 use machine::{Costs, Machine};
@@ -15,6 +15,36 @@ use std::thread;
 
 /// Nanoseconds between two looks at whether a run has ended: while programs compute, that costs them time.
 const PATIENCE: u64 = 200_000;
+
+/// The most nodes that a run has in one process: each has two threads, and ways to all others.
+pub const NODES_MAX: u32 = 1024;
+
+/// What keeps a run from its begin, if anything: the number of its nodes, or the size of its memory. `here`: nodes of
+/// this process.
+pub fn check(here: u32, options: &Options) -> Result<(), String> {
+    options.check()?;
+    if !(1..=NODES_MAX).contains(&here) {
+        return Err(format!("{here} nodes in one process: 1 to {NODES_MAX}"));
+    }
+    let (pages, page_bytes) = (options.homes.len(), options.page_bytes);
+    let too_much = "with too little memory, use fewer pages";
+    let bytes =
+        pages.checked_mul(page_bytes).ok_or_else(|| format!("no room for {pages} pages: {too_much}"))?;
+    if let Some(all) = of_host().filter(|&all| bytes > all) {
+        let has = all >> 20;
+        return Err(format!(
+            "{bytes} bytes of shared memory on a host of {has} MiB, swap included: {too_much}"
+        ));
+    }
+    // What nodes have to know of pages of which nothing is known yet.
+    let known = options.homes.bytes_a_page().saturating_mul(pages).saturating_mul(here as usize);
+    match available().filter(|&available| known > available) {
+        Some(_) => {
+            Err(format!("{here} nodes that know of {pages} pages need {} MiB: {too_much}", known >> 20))
+        }
+        None => Ok(()),
+    }
+}
 
 /// What a node's program gave, and what the node has counted.
 #[derive(Clone, Debug)]
@@ -91,7 +121,7 @@ fn geared<F: Drive>(
     let mapping = match shared {
         Some(shared) => {
             // A page that each node has is at home at each.
-            options.homes = vec![node; pages].into();
+            options.homes = Homes::One { node, pages: pages as u32 };
             Mapping::open_to_all(shared, pages, page_bytes)
         }
         None => {
@@ -117,8 +147,9 @@ pub fn run<R: Send>(
 
 impl Real {
     /// Runs a program on `nodes` nodes that share memory, two threads each. The results come in the order of the
-    /// nodes. An error if there is no memory or thread for one, or one panics. Options that make no sense are a
-    /// mistake of the caller's: panics.
+    /// nodes. An error if there is no memory or thread for one; if one panics or ends with a lock; or if one waits at
+    /// a barrier or for a lock while all others have ended or wait, too. Options that make no sense are an error,
+    /// as well.
     pub fn run<R: Send>(
         self,
         nodes: u32,
@@ -127,9 +158,14 @@ impl Real {
     ) -> Result<Vec<Ended<R>>, Failed> {
         let mut gates = Vec::new();
         let mut shared: Option<OwnedFd> = None;
+        let refused = |node, reason| Failed { node, reason };
+        if !(1..=NODES_MAX).contains(&nodes) {
+            return Err(refused(NodeId(0), format!("{nodes} nodes in one process: 1 to {NODES_MAX}")));
+        }
         for fabric in threads::open(nodes) {
             let node = fabric::Fabric::node(&fabric);
             let options = options(node);
+            check(nodes, &options).map_err(|reason| refused(node, reason))?;
             let failed =
                 |error: std::io::Error| Failed { node, reason: format!("no shared memory: {error}") };
             if self.direct && shared.is_none() {
@@ -165,8 +201,8 @@ impl Real {
     }
 
     /// Runs this process's node of a program that shares memory, until all nodes of the job are done. All processes
-    /// call it together. After an error the job cannot go on: say what it was, and drop the session. Options that
-    /// make no sense are a mistake of the caller's: panics.
+    /// call it together. Errors are those of [`Real::run`]: after one the job cannot go on: say what it was, and drop
+    /// the session.
     #[cfg(feature = "mpi")]
     pub fn join<R>(
         self,
@@ -176,6 +212,7 @@ impl Real {
     ) -> Result<Ended<R>, Failed> {
         let (node, nodes) = (session.node(), session.nodes());
         let options = options(node);
+        check(1, &options).map_err(|reason| Failed { node, reason })?;
         let shared = if self.direct {
             session.shared_file((options.homes.len() * options.page_bytes) as u64).map(OwnedFd::from)
         } else {
@@ -218,7 +255,10 @@ fn live<F: Drive, R>(
     let result = catch_unwind(AssertUnwindSafe(|| program(&attached)));
     drop(faults);
     let result = match result {
-        Ok(result) => Some(result),
+        Ok(result) => {
+            gate.unfinished().into_iter().for_each(|reason| gate.fail(reason));
+            Some(result)
+        }
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_string());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

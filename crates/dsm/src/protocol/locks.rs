@@ -57,6 +57,10 @@ impl Protocol {
     pub fn has_lock(&self, lock: u32) -> bool {
         self.locks.held.contains(&lock)
     }
+    /// A lock that the program has, if it has any.
+    pub fn any_lock(&self) -> Option<u32> {
+        self.locks.held.first().copied()
+    }
     /// The program gives a lock back, after a release that is over. False if it does not have it.
     pub fn unlock<E: Store + Post>(&mut self, lock: u32, env: &mut E) -> bool {
         let held = self.locks.held.remove(&lock);

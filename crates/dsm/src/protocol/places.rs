@@ -4,6 +4,7 @@ use super::{Copy, Place};
 use crate::Page;
 use crate::protocol::home::Home;
 use fabric::NodeId;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Pages whose places are made at once.
@@ -14,12 +15,19 @@ const CHUNK: usize = 256;
 pub enum Homes {
     /// That of each page. A node knows something of all pages from the beginning.
     Table(Arc<[NodeId]>),
-    /// As many pages at each node, those of the first node first. A node has room for those only that it has to do
-    /// with, so there may be many.
+    /// Dealt in equal blocks, those of the first node first. A node has room for those only that it has to do with, so
+    /// there may be many.
     Blocks {
         /// How many nodes.
         nodes: u32,
-        /// How many pages at each.
+        /// How many pages in all.
+        pages: u32,
+    },
+    /// All at one node. There may be many, as with blocks.
+    One {
+        /// This one.
+        node: NodeId,
+        /// How many pages.
         pages: u32,
     },
 }
@@ -29,7 +37,7 @@ impl Homes {
     pub fn len(&self) -> usize {
         match self {
             Homes::Table(homes) => homes.len(),
-            Homes::Blocks { nodes, pages } => *nodes as usize * *pages as usize,
+            Homes::Blocks { pages, .. } | Homes::One { pages, .. } => *pages as usize,
         }
     }
     /// Whether there are none.
@@ -40,21 +48,53 @@ impl Homes {
     pub fn of(&self, page: Page) -> NodeId {
         match self {
             Homes::Table(homes) => homes[page as usize],
-            Homes::Blocks { pages, .. } => {
-                assert!((page as usize) < self.len(), "page {page} of {}", self.len());
-                NodeId(page / pages)
+            Homes::Blocks { nodes, pages } => {
+                assert!(page < *pages, "page {page} of {pages}");
+                NodeId((u64::from(page) * u64::from(*nodes) / u64::from(*pages)) as u32)
+            }
+            Homes::One { node, pages } => {
+                assert!(page < *pages, "page {page} of {pages}");
+                *node
             }
         }
     }
-    /// Those of all pages.
-    pub fn iter(&self) -> impl Iterator<Item = NodeId> {
-        (0..self.len()).map(|page| self.of(page as Page))
+    /// The pages that have their home at a node, in order: ranges that do not touch.
+    pub(crate) fn at(&self, node: NodeId) -> Vec<Range<usize>> {
+        let one = |pages: Range<usize>| if pages.is_empty() { Vec::new() } else { vec![pages] };
+        match self {
+            Homes::Table(homes) => {
+                let mut ranges: Vec<Range<usize>> = Vec::new();
+                for (page, _) in homes.iter().enumerate().filter(|&(_, &home)| home == node) {
+                    match ranges.last_mut() {
+                        Some(last) if last.end == page => last.end += 1,
+                        _ => ranges.push(page..page + 1),
+                    }
+                }
+                ranges
+            }
+            Homes::Blocks { nodes, pages } => {
+                let first = |node: u32| {
+                    let first = (u64::from(node) * u64::from(*pages)).div_ceil(u64::from(*nodes));
+                    first.min(u64::from(*pages)) as usize
+                };
+                one(first(node.0)..first(node.0 + 1))
+            }
+            Homes::One { node: home, pages } => one(0..if *home == node { *pages as usize } else { 0 }),
+        }
+    }
+    /// Bytes that a node needs at least to know of a page, before anybody has touched it.
+    pub(crate) fn bytes_a_page(&self) -> usize {
+        match self {
+            Homes::Table(_) => size_of::<Place>() + size_of::<NodeId>() + 1,
+            Homes::Blocks { .. } | Homes::One { .. } => 1,
+        }
     }
     /// The node with the highest number that has pages.
     pub(super) fn last(&self) -> Option<NodeId> {
         match self {
             Homes::Table(homes) => homes.iter().max().copied(),
             Homes::Blocks { nodes, .. } => nodes.checked_sub(1).map(NodeId),
+            Homes::One { node, .. } => Some(*node),
         }
     }
 }
@@ -115,5 +155,29 @@ impl Places {
     #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = &Place> {
         self.chunks.iter().flatten().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_of_a_node_are_those_whose_home_it_is() {
+        let table: Vec<NodeId> = [2, 0, 0, 1, 2, 2, 0].map(NodeId).into();
+        let mut all = vec![Homes::from(table)];
+        for pages in 0..30 {
+            all.extend((1..8).map(|nodes| Homes::Blocks { nodes, pages }));
+            all.extend((0..8).map(|node| Homes::One { node: NodeId(node), pages }));
+        }
+        for homes in all {
+            for node in (0..8).map(NodeId) {
+                let here = |&page: &usize| homes.of(page as Page) == node;
+                let wanted: Vec<usize> = (0..homes.len()).filter(here).collect();
+                let ranges = homes.at(node);
+                assert!(ranges.iter().all(|range| !range.is_empty()), "{homes:?}");
+                assert_eq!(ranges.into_iter().flatten().collect::<Vec<_>>(), wanted, "{homes:?}, {node:?}");
+            }
+        }
     }
 }
