@@ -6,10 +6,12 @@
 //! - K2 The worker restores its limit first and takes `woken` second, and so does generated code (C8 of `term::abi`); a
 //!   waker sets `woken` first and lowers the limit second. There is no fence between the two steps of the worker, so a
 //!   wake may be overlooked while its store is on the way; it is then seen at the worker's next attention, and the
-//!   ticker repeats wakes as long as events may come.
+//!   ticker repeats wakes as long as events may come. Nobody repeats an interrupt: between its two steps all threads
+//!   of the process have a fence, where the system has that (`membarrier`).
 
+use rustix::thread::{MembarrierCommand, membarrier};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -39,6 +41,8 @@ struct Shared {
     held: AtomicBool,
     /// Signals that the program handles itself, a bit each.
     claimed: AtomicU64,
+    /// Of a node's first worker: those of the others.
+    others: OnceLock<Vec<Waker>>,
 }
 
 impl Default for Shared {
@@ -52,6 +56,7 @@ impl Default for Shared {
             begin: Instant::now(),
             held: AtomicBool::default(),
             claimed: AtomicU64::default(),
+            others: OnceLock::new(),
         }
     }
 }
@@ -65,8 +70,16 @@ pub struct Waker {
 impl Waker {
     /// Makes the worker look soon; does nothing once the worker is gone.
     pub fn wake(&self) {
+        self.note();
+        self.lower();
+    }
+    /// K2, the first step.
+    fn note(&self) {
         // SeqCst, all of them: K2 and K1 order a store before a load of another location on both sides.
         self.shared.woken.store(true, Ordering::SeqCst);
+    }
+    /// K2, the second one.
+    fn lower(&self) {
         self.shared.users.fetch_add(1, Ordering::SeqCst);
         let limit = self.shared.limit.load(Ordering::SeqCst);
         // SAFETY: K1 - the worker lives until `detach` has seen `users` at zero.
@@ -106,11 +119,19 @@ impl Waker {
         };
         match first {
             Ok(_) => {
-                self.wake();
+                // Whichever worker reduces hears of it at once; the first one may be at rest, or wait for its turn.
+                let all = || std::iter::once(self).chain(shared.others.get().into_iter().flatten());
+                all().for_each(Waker::note);
+                let _ = membarrier(MembarrierCommand::PrivateExpedited);
+                all().for_each(Waker::lower);
                 true
             }
             Err(before) => before != 0 && now.saturating_sub(before) < SAME_INTERRUPT.as_millis() as u64,
         }
+    }
+    /// Of a node's first worker: who else hears of an interrupt. To be called once.
+    pub(crate) fn set_others(&self, others: Vec<Waker>) {
+        assert!(self.shared.others.set(others).is_ok(), "a node's workers are made once");
     }
     /// From now on an interrupt is only noted: something is under way, between runs, that must not be left half done.
     pub fn hold_interrupts(&self) {

@@ -8,6 +8,7 @@ use crate::coordination::schedule::{step, step_bytes};
 use crate::node::reduce::{Home, Pause};
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::sharing::tuning::LOOK_AGAIN_BYTES;
+use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
 use term::abi::SLACK_WORDS;
@@ -70,11 +71,13 @@ impl Worker {
     /// among several is to look, too.
     fn attend_to_events(&mut self, home: Option<&mut Home>, crowd: bool) -> bool {
         let mut look = false;
-        if let Some(home) = home
-            && self.woken()
-        {
-            look = self.is_one_of_several_nodes();
-            home.look_outside(self);
+        if self.woken() {
+            if self.shared.waker.is_interrupted() {
+                self.ending.fail(interrupted());
+            } else if let Some(home) = home {
+                look = self.is_one_of_several_nodes();
+                home.look_outside(self);
+            }
         }
         if self.has_batches() {
             batches::serve(self, None);

@@ -166,6 +166,7 @@ impl Node {
             worker.attach_limit();
             shared.team.attach(index, &raw const worker.abi.limit);
         }
+        shared.waker.set_others(workers.iter().skip(1).map(Worker::waker).collect());
         shared.set_crew(workers.crew());
         let (all, team) = (shared.clone(), shared.clone());
         let work = move |index| reduce::work(&all, index);

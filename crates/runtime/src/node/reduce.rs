@@ -11,12 +11,11 @@ use crate::collect::lead;
 use crate::coordination::schedule::{Leaves, now, since};
 use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
-use crate::coordination::waker::{Ticker, Waker};
+use crate::coordination::waker::{TICK, Ticker, Waker};
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::trace::What;
 use crate::sharing::tuning::{APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, MUCH_WORK, PATIENCE_MIN, POLL};
-use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::events::Events;
@@ -195,10 +194,6 @@ impl Home {
     /// ticking while some may come.
     #[cold]
     pub(super) fn look_outside(&mut self, worker: &mut Worker) {
-        if worker.waker().is_interrupted() {
-            worker.ending.fail(interrupted());
-            return;
-        }
         let pending = self.has_pending(worker);
         self.ticker.set(pending || worker.options.ticks, &worker.waker());
         if pending {
@@ -247,9 +242,9 @@ impl Idle {
             ticks,
         }
     }
-    /// Worker 0 of a node among several was woken, and has overlooked it (K2 of `waker`): it attends and does not rest.
+    /// Worker 0 was woken, and has overlooked it (K2 of `waker`): it attends and does not rest.
     fn is_awaited(&self, shared: &Shared) -> bool {
-        let awaited = self.several_nodes && self.workers > 1 && self.waker.is_set();
+        let awaited = self.workers > 1 && self.waker.is_set();
         if awaited {
             shared.crew().with(self.me, |worker| worker.abi.want_attention());
         }
@@ -296,19 +291,21 @@ impl Idle {
         if let Some(worker) = ask {
             shared.note(self.me, || What::Asking { worker });
         }
-        let mut timeout = self.patience;
-        if home.is_some() {
-            let polls = self.several_nodes && self.ticks;
-            timeout = timeout.min(if polls { MESSAGES_REST } else { crate::coordination::waker::TICK });
-        }
+        let longest = match &home {
+            Some(_) if self.several_nodes && self.ticks => MESSAGES_REST,
+            // Nobody rings worker 0 for events.
+            Some(_) => TICK,
+            None => PATIENCE_MAX,
+        };
+        let mut timeout = self.patience.min(longest);
         let wake = loop {
             match shared.team.rest(self.me, ask, Some(timeout)) {
                 Wake::Share => take_part(shared, self.me),
-                Wake::Solo if home.is_some() && self.waker.is_set() => shared.team.interrupt_solo(),
+                Wake::Solo if home.is_some() && self.waker.is_set() => shared.team.interrupt_solo(self.me),
                 // What a timeout is for, without disturbing the solo worker.
                 Wake::Solo => {
                     self.patience = (self.patience * 2).min(PATIENCE_MAX);
-                    timeout = timeout.max(self.patience);
+                    timeout = timeout.max(self.patience).min(longest);
                     ask = Some(self.next_to_ask(shared));
                 }
                 wake => break wake,

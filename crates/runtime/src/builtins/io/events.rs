@@ -5,7 +5,7 @@
 //! - E3 Whatever starts waiting wakes the worker, so that the scheduler looks and begins to tick.
 //! - E4 While goals run, timers are looked at once per tick, however often the worker is woken: what a timer resumes
 //!   runs at once, and if it asks for another timer that is due, all other goals would wait for ever.
-//! - E5 What runs in a signal handler uses atomics only, or ends the process without running anything.
+//! - E5 What runs in a signal handler uses atomics and system calls only, or ends the process without running anything.
 //! - E2 `poll` answers at least once for what is ready, and waits only while nothing is.
 //!
 //! Absent on purpose: threads (`jobs` has them). Signals come through a pair of sockets that signal handlers write to.
@@ -17,6 +17,7 @@ use crate::coordination::waker::TICK;
 use crate::worker::events::Events;
 use crate::worker::{Root, Worker};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::thread::{MembarrierCommand, membarrier};
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -127,6 +128,8 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
 pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
     let wakers: Vec<_> = nodes.iter().map(|worker| worker.waker()).collect();
     let Some(first) = nodes.first_mut() else { return Ok(()) };
+    // K2 of `waker`. A system without it refuses, which is as good as it can be there.
+    let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
     let (wakeups, handler) = UnixStream::pair()?;
     wakeups.set_nonblocking(true)?;
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

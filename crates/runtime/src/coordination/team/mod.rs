@@ -156,8 +156,8 @@ struct World {
     calm: bool,
     /// T10.
     solo: Option<usize>,
-    /// T11 of `knock`.
-    knocked: bool,
+    /// Workers that end their rest before anybody is solo again: T12 of `solo`.
+    claims: u64,
     stop: stop::Stop,
 }
 
@@ -383,10 +383,10 @@ impl Team {
             if world.stop.enter_share(me) {
                 return Wake::Share;
             }
-            if self.hears_knock(&world, me, &mut deadline) {
-                expired = true;
-            }
+            let claims = self.has_claim(&world, me, &mut deadline);
+            expired |= claims;
             if expired
+                && !claims
                 && me != 0
                 && let Some(first) = next
             {
@@ -401,7 +401,7 @@ impl Team {
                 }
             }
             if let Some(wake) = self.reason(&world, me, expired) {
-                if wake == Wake::Timeout && world.solo.is_some() && !(me == 0 && world.knocked) {
+                if wake == Wake::Timeout && world.solo.is_some() && !claims {
                     return Wake::Solo;
                 }
                 let calm = world.calm || self.active.load(Relaxed) == 0;
@@ -458,9 +458,7 @@ impl Team {
         self.active.fetch_add(1, Relaxed);
         world.at_rest &= !bit(me);
         world.held &= !bit(me);
-        if me == 0 {
-            world.knocked = false;
-        }
+        world.claims &= !bit(me);
         if self.hungry() & bit(me) != 0 {
             self.claim(me);
         }

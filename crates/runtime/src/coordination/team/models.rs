@@ -3,6 +3,7 @@
 //! A lost wake-up shows as a deadlock, a worker that touches the heap when it may not as a race on [`Heap`].
 
 use super::*;
+use crate::coordination::sync::atomic::Ordering::SeqCst;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
@@ -16,6 +17,8 @@ unsafe impl Sync for Heap {}
 struct Node {
     team: Team,
     heap: Heap,
+    /// Worker 0 got up after its claim.
+    up: AtomicBool,
 }
 
 impl Node {
@@ -78,7 +81,11 @@ fn model<const N: usize>(preemptions: usize, workers: [fn(&Node) -> usize; N], c
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(move || {
-        let node = Arc::new(Node { team: Team::new(N, N), heap: Heap(UnsafeCell::new(())) });
+        let node = Arc::new(Node {
+            team: Team::new(N, N),
+            heap: Heap(UnsafeCell::new(())),
+            up: AtomicBool::new(false),
+        });
         let threads: Vec<_> = workers[1..]
             .iter()
             .map(|&worker| {
@@ -165,7 +172,7 @@ fn nobody_reduces_beside_a_solo_worker() {
     let other = |node: &Node| {
         loop {
             match node.team.rest(1, None, Some(Duration::ZERO)) {
-                Wake::Solo => node.team.interrupt_solo(),
+                Wake::Solo => node.team.interrupt_solo(1),
                 Wake::Timeout => break node.reduce(),
                 wake => {
                     assert_eq!(wake, Wake::Over);
@@ -177,6 +184,44 @@ fn nobody_reduces_beside_a_solo_worker() {
         node.work(1, None)
     };
     model(3, [worker_0, other], |_| ());
+}
+
+/// Worker 1 gives worker 0, which rests, a claim while it is solo, and goes solo again as soon as it may.
+fn claims_are_kept(often_solo: fn(&Node) -> usize) {
+    let claimant = |node: &Node| {
+        let wake = node.team.rest(0, None, None);
+        node.up.store(wake == Wake::Timeout, SeqCst);
+        node.reduce();
+        if wake != Wake::Quiescent {
+            assert_eq!(node.team.rest(0, None, None), Wake::Quiescent);
+        }
+        node.team.finish();
+        0
+    };
+    model(4, [claimant, often_solo], |_| ());
+}
+
+fn often_solo(node: &Node, claim: impl Fn(&Team)) -> usize {
+    if node.team.go_solo(1) {
+        claim(&node.team);
+        node.collect();
+        node.team.end_solo(1);
+        if node.team.go_solo(1) {
+            assert!(node.up.load(SeqCst), "T12");
+            node.team.end_solo(1);
+        }
+    }
+    node.work(1, None)
+}
+
+#[test]
+fn nobody_is_solo_again_before_the_interrupter_is_up() {
+    claims_are_kept(|node| often_solo(node, |team| team.interrupt_solo(0)));
+}
+
+#[test]
+fn nobody_is_solo_again_before_worker_0_has_heard_a_knock() {
+    claims_are_kept(|node| often_solo(node, Team::knock));
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! One worker that reduces while all others rest: it has the node for itself, and need not care what others may do
 //! meanwhile.
 //!
-//! Invariants (T1 to T9 are those of the modules beside this one):
+//! Invariants (T1 to T9 and T11 are those of the modules beside this one):
 //! - T10 While a worker is *solo*, it runs and everybody else is at rest. Nobody ends a rest then, except because the
 //!   run is over; a worker that has a reason says so (`interrupt_solo`). Only the solo worker ends that state, and
 //!   does so before it posts mail or rests.
+//! - T12 A worker that interrupts a solo one has a *claim* until it gets up. Nobody goes solo while a resting worker
+//!   has one, and the end of solo rings for those that have. Otherwise the worker that was solo would be so again
+//!   before the other one looks, for ever.
 
-use super::{Relaxed, Team, World, bit};
+use super::{Instant, PATIENCE_MAX, Relaxed, Team, World, bit, now};
 
 impl Team {
     /// T10: true if everybody else rests. The caller runs.
@@ -18,6 +21,7 @@ impl Team {
         // A worker that is in `rest` and has not lain down yet counts as active.
         let alone = world.at_rest == self.everybody() & !bit(me)
             && world.stop.nobody()
+            && world.claims & !bit(me) == 0
             && self.active.load(Relaxed) == 1
             && !self.over();
         if alone {
@@ -31,19 +35,24 @@ impl Team {
         assert_eq!(world.solo, Some(me), "T10");
         world.solo = None;
         self.solo_interrupted.store(false, Relaxed);
-        if world.knocked {
-            self.ring(world, bit(0));
-        }
+        let claims = world.claims;
+        self.ring(world, claims);
     }
-    /// A resting worker has a reason to reduce. If somebody is solo, that ends soon.
-    pub(crate) fn interrupt_solo(&self) {
-        self.hurry_solo(&self.world());
+    /// A resting worker has a reason to reduce. If somebody is solo, that ends soon; `rest` then answers `Timeout`
+    /// (T12).
+    pub(crate) fn interrupt_solo(&self, me: usize) {
+        self.world().claims |= bit(me);
     }
-    pub(super) fn hurry_solo(&self, world: &World) {
-        if let Some(solo) = world.solo {
+    /// T12: whether a worker that rests shall end that as soon as it may; a solo worker is told.
+    pub(super) fn has_claim(&self, world: &World, me: usize, deadline: &mut Option<Instant>) -> bool {
+        let claims = world.claims & bit(me) != 0;
+        if claims && let Some(solo) = world.solo {
             self.solo_interrupted.store(true, Relaxed);
             self.poke(solo);
+            // T7: it may overlook one poke.
+            *deadline = now().checked_add(PATIENCE_MAX);
         }
+        claims
     }
     /// Whether the solo worker shall call `end_solo`.
     #[inline(always)]

@@ -303,7 +303,7 @@ impl Stress {
         loop {
             match self.team.rest(me, ask, timeout) {
                 Wake::Share => self.share(),
-                Wake::Solo => self.team.interrupt_solo(),
+                Wake::Solo => self.team.interrupt_solo(me),
                 Wake::Quiescent => return self.quiescent(me, random),
                 Wake::Mail | Wake::Timeout | Wake::Over => return,
             }
@@ -336,7 +336,7 @@ fn whoever_is_solo_ends_that_when_asked() {
             loop {
                 match team.rest(1, None, Some(SHORT)) {
                     Wake::Solo => {
-                        team.interrupt_solo();
+                        team.interrupt_solo(1);
                         asked += 1;
                     }
                     // The time may be over before the other one goes solo.
