@@ -275,6 +275,9 @@ pub(crate) enum Lab {
     /// Runs experiments and prints the published values beside the measured ones.
     #[command(after_help = LAB_HELP)]
     Run(LabRun),
+    /// Compares every number that the five papers print with what comes out here.
+    #[command(after_help = SCORECARD_HELP)]
+    Scorecard(Scorecard),
     /// Does what an experiment counts; `run` starts it.
     #[command(hide = true)]
     Counted {
@@ -286,8 +289,9 @@ pub(crate) enum Lab {
 const LAB_HELP: &str = "\
 Every run is a process of its own, and its answer is checked. Without a terminal nothing is said until the end.
 
-DIR gets report.html (everything, with charts), and a folder for each experiment with its tables (.csv), its charts \
-(.svg) and their data (.csv).
+DIR gets report.html (everything, with charts), and a folder for each experiment with all of it (report.json), its \
+tables (.csv), its charts (.svg) and their data (.csv). Everywhere a value's kind is with it: measured, derived, input, \
+fitted, published, or not modelled.
 
 Exit codes:
     0    all experiments ran
@@ -306,6 +310,36 @@ Examples:
     mpirun -n 2 fifth lab run jmachine/table1 jmachine/table3
 
 The last one measures between processes, too: fifth must have been built with its feature `mpi` (docs/laboratory.md).";
+
+const SCORECARD_HELP: &str = "\
+A row is a number or a finding that a paper prints. Its state says how near our value is, if a program or a network ran \
+and was not told it; or that it was told, fitted or computed; or why nothing gives it.
+
+Exit codes: those of `fifth lab run`.
+
+Examples:
+    fifth lab scorecard
+    fifth lab run all --out results && fifth lab scorecard --from results";
+
+#[derive(Args, Debug)]
+pub(crate) struct Scorecard {
+    /// Reads the reports that `fifth lab run --out DIR` wrote, and runs nothing.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Option<PathBuf>,
+    /// Writes the scorecard, and a page with it, to this folder, and makes it if necessary.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Prints the tables of docs/laboratory.md instead.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Runs of each program, and of each measurement of nodes of this host.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "from")]
+    #[arg(value_parser = number::within("the number of runs", 1..=u32::MAX))]
+    pub(crate) runs: u32,
+    /// Size of the problems.
+    #[arg(long, value_enum, default_value_t = Scale::Full, conflicts_with = "from")]
+    pub(crate) scale: Scale,
+}
 
 #[derive(Args, Debug)]
 pub(crate) struct LabRun {

@@ -1,6 +1,6 @@
 //! `fifth lab`: runs experiments; has the processes, the files and the terminal that they do not know of.
 
-use crate::cli::{self, Lab, LabRun};
+use crate::cli::{self, Lab, LabRun, Scorecard};
 use crate::{counting, job, output};
 use anyhow::{Context, bail};
 use lab::report::Report;
@@ -10,6 +10,8 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// All of a report, in its folder.
+const JSON: &str = "report.json";
 /// A program of an experiment failed.
 const FAILED: u8 = 255;
 
@@ -18,6 +20,7 @@ pub(crate) fn run(command: &Lab) -> anyhow::Result<u8> {
     match command {
         Lab::List => output::write(&list()).map(|()| 0),
         Lab::Run(options) => run_experiments(options),
+        Lab::Scorecard(options) => score(options),
         Lab::Counted { experiment } => counting::run_operations(experiment).map(|()| 0),
     }
 }
@@ -31,47 +34,108 @@ fn list() -> String {
     lines.collect()
 }
 
+/// Runs experiments; each report is written as soon as it is there.
 fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
     let experiments = chosen(&options.names)?;
-    let scale = match options.scale {
+    let mut workers = options.workers.clone();
+    workers.sort_unstable();
+    workers.dedup();
+    let config = config(workers, options.nodes.clone(), options.runs, options.scale);
+    let folder = options.out.as_deref();
+    let Some(Measured { mut reports, code, files }) = measure(&experiments, &config, folder)? else {
+        return Ok(0);
+    };
+    let texts: Vec<String> = reports.iter().map(lab::text::report).collect();
+    // If files cannot be written, at least the terminal has what took minutes to measure, and the other way round.
+    let said = output::write(&texts.join("\n"));
+    files?;
+    if let Some(folder) = folder.filter(|_| !reports.is_empty()) {
+        reports.insert(0, lab::scorecard::report(&reports));
+        write_page(&reports, folder)?;
+    }
+    said.map(|()| code)
+}
+
+/// Compares every number that the papers print with reports: those of a folder, or of experiments that it runs.
+fn score(options: &Scorecard) -> anyhow::Result<u8> {
+    let experiments: Vec<_> = lab::scorecard::experiments().into_iter().filter_map(lab::find).collect();
+    let (mut reports, code) = match &options.from {
+        Some(folder) => (read_reports(&experiments, folder)?, 0),
+        None => {
+            let config = config(Vec::new(), Vec::new(), options.runs, options.scale);
+            let Some(measured) = measure(&experiments, &config, options.out.as_deref())? else {
+                return Ok(0);
+            };
+            measured.files?;
+            (measured.reports, measured.code)
+        }
+    };
+    let scorecard = lab::scorecard::report(&reports);
+    let text =
+        if options.markdown { lab::scorecard::markdown(&reports) } else { lab::text::report(&scorecard) };
+    let said = output::write(&text);
+    if let Some(folder) = &options.out {
+        make_folder(folder)?;
+        write_report(&scorecard, folder)?;
+        reports.insert(0, scorecard);
+        write_page(&reports, folder)?;
+    }
+    said.map(|()| code)
+}
+
+fn config(workers: Vec<u32>, nodes: Vec<u32>, runs: u32, scale: cli::Scale) -> Config {
+    let scale = match scale {
         cli::Scale::Full => Scale::Full,
         cli::Scale::Small => Scale::Small,
     };
-    let mut workers = if options.workers.is_empty() { up_to(processors()) } else { options.workers.clone() };
-    workers.sort_unstable();
-    workers.dedup();
-    let config = Config { workers, nodes: options.nodes.clone(), runs: options.runs, scale };
-    let Some(between_processes) = job::measure(&experiments, &config)? else { return Ok(0) };
+    let workers = if workers.is_empty() { up_to(processors()) } else { workers };
+    Config { workers, nodes, runs, scale }
+}
+
+/// What experiments gave.
+struct Measured {
+    reports: Vec<Report>,
+    /// The exit code: an experiment may have failed.
+    code: u8,
+    /// Whether all files could be written.
+    files: anyhow::Result<()>,
+}
+
+/// Runs experiments. None: this is a process of a job that has nothing to say.
+fn measure(
+    experiments: &[&'static Experiment],
+    config: &Config,
+    folder: Option<&Path>,
+) -> anyhow::Result<Option<Measured>> {
+    let Some(between_processes) = job::measure(experiments, config)? else { return Ok(None) };
     let mut between_processes = between_processes.into_iter();
-    if let Some(folder) = &options.out {
+    if let Some(folder) = folder {
         make_folder(folder)?;
     }
     let mut host = Processes::new()?;
-    let mut reports: Vec<Report> = Vec::new();
-    let mut code = 0;
+    let mut measured = Measured { reports: Vec::new(), code: 0, files: Ok(()) };
     for experiment in experiments {
-        let result = (experiment.run)(experiment, &mut host, &config);
+        let result = (experiment.run)(experiment, &mut host, config);
         host.clear_progress();
         let between_processes = between_processes.next();
         match result {
             Ok(mut report) => {
                 report.tables.extend(between_processes);
-                reports.push(report);
+                if let Some(folder) = folder
+                    && let Err(error) = write_report(&report, folder)
+                {
+                    measured.files = measured.files.and(Err(error));
+                }
+                measured.reports.push(report);
             }
             // What the others measure is no worse for it.
             Err(error) => {
                 output::complain(&format!("error: {}: {error}", experiment.name));
-                code = FAILED;
+                measured.code = FAILED;
             }
         }
     }
-    let texts: Vec<String> = reports.iter().map(lab::text::report).collect();
-    // If files cannot be written, at least the terminal has what took minutes to measure, and the other way round.
-    let said = output::write(&texts.join("\n"));
-    if let Some(folder) = options.out.as_ref().filter(|_| !reports.is_empty()) {
-        write_reports(&reports, folder)?;
-    }
-    said.map(|()| code)
+    Ok(Some(measured))
 }
 
 /// Numbers of workers that show how speed grows, without runs that show no more.
@@ -108,20 +172,46 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
 
 // ---- files -----------------------------------------------------------------------------------------
 
-fn write_reports(reports: &[Report], folder: &Path) -> anyhow::Result<()> {
-    write_file(&folder.join("report.html"), &lab::html::page(reports))?;
-    for report in reports {
-        let folder = folder.join(report.name);
-        make_folder(&folder)?;
-        for table in &report.tables {
-            write_file(&folder.join(format!("{}.csv", table.id)), &lab::csv::table(table))?;
-        }
-        for chart in &report.charts {
-            write_file(&folder.join(format!("{}.csv", chart.id)), &lab::csv::chart(chart))?;
-            write_file(&folder.join(format!("{}.svg", chart.id)), &lab::svg::chart(chart))?;
-        }
+/// The page of these reports.
+fn write_page(reports: &[Report], folder: &Path) -> anyhow::Result<()> {
+    write_file(&folder.join("report.html"), &lab::html::page(reports))
+}
+
+fn write_report(report: &Report, folder: &Path) -> anyhow::Result<()> {
+    let folder = folder.join(&report.name);
+    make_folder(&folder)?;
+    let json = serde_json::to_string_pretty(report).context("cannot write a report as JSON")?;
+    write_file(&folder.join(JSON), &(json + "\n"))?;
+    for table in &report.tables {
+        write_file(&folder.join(format!("{}.csv", table.id)), &lab::csv::table(table))?;
+    }
+    for chart in &report.charts {
+        write_file(&folder.join(format!("{}.csv", chart.id)), &lab::csv::chart(chart))?;
+        write_file(&folder.join(format!("{}.svg", chart.id)), &lab::svg::chart(chart))?;
     }
     Ok(())
+}
+
+/// The reports that a folder has of these experiments.
+fn read_reports(experiments: &[&'static Experiment], folder: &Path) -> anyhow::Result<Vec<Report>> {
+    let mut reports = Vec::new();
+    for experiment in experiments {
+        let path = folder.join(experiment.name).join(JSON);
+        if !path.exists() {
+            continue;
+        }
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let report = serde_json::from_str::<Report>(&text)
+            .map_err(anyhow::Error::from)
+            .and_then(|report| report.checked().map_err(anyhow::Error::msg))
+            .with_context(|| format!("{} is no report of `fifth lab run --out`", path.display()))?;
+        reports.push(report);
+    }
+    if reports.is_empty() {
+        bail!("{} has no reports; `fifth lab run all --out {0}` writes them", folder.display());
+    }
+    Ok(reports)
 }
 
 fn make_folder(folder: &Path) -> anyhow::Result<()> {

@@ -1,11 +1,24 @@
 //! Tables and charts as comma-separated values, with all digits.
 
-use crate::report::{Cell, Chart, Table};
+use crate::report::{Chart, Table};
 
-/// A table. Published values are in columns whose head says so.
+/// A table. A column with values is followed by one with their kinds.
 pub fn table(table: &Table) -> String {
-    let heads = table.columns.iter().map(|head| quoted(head)).collect::<Vec<_>>();
-    let rows = table.rows.iter().map(|row| row.iter().map(Cell::exact).map(|cell| quoted(&cell)).collect());
+    let has_values = |column: usize| table.rows.iter().any(|row| row[column].kind().is_some());
+    let valued: Vec<bool> = (0..table.columns.len()).map(has_values).collect();
+    let mut heads = Vec::new();
+    for (head, valued) in table.columns.iter().zip(&valued) {
+        heads.push(quoted(head));
+        heads.extend(valued.then(|| quoted(&format!("{head}: kind"))));
+    }
+    let rows = table.rows.iter().map(|row| {
+        let mut cells = Vec::new();
+        for (cell, valued) in row.iter().zip(&valued) {
+            cells.push(quoted(&cell.exact()));
+            cells.extend(valued.then(|| cell.kind().map_or(String::new(), |kind| kind.name().into())));
+        }
+        cells
+    });
     lines(std::iter::once(heads).chain(rows))
 }
 

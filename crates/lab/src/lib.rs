@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cell;
 pub mod csv;
 pub mod html;
 mod jmachine;
@@ -18,6 +19,7 @@ mod networks;
 pub mod programs;
 pub mod record;
 pub mod report;
+pub mod scorecard;
 mod staff;
 pub mod svg;
 pub mod text;

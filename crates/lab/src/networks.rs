@@ -82,8 +82,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             let ratio = ours.zip(theirs).map_or(Cell::Absent, |(ours, theirs)| Cell::ratio(ours, theirs, 3));
             vec![
                 Cell::Text(name.clone()),
-                Cell::count(flits),
-                Cell::Measured(rate, 2),
+                Cell::key(flits),
+                Cell::Key(rate, 2),
                 ours_shown,
                 theirs_shown,
                 ratio,

@@ -1,18 +1,20 @@
 //! A report as data: tables and charts, whoever writes them and however.
 
 use crate::Experiment;
+pub use crate::cell::{Cell, Kind};
+use serde::{Deserialize, Serialize};
 
 /// What an experiment gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// The experiment's name.
-    pub name: &'static str,
+    pub name: String,
     /// Its title.
-    pub title: &'static str,
+    pub title: String,
     /// The paper.
-    pub source: &'static str,
+    pub source: String,
     /// What it shows.
-    pub about: &'static str,
+    pub about: String,
     /// The machine that measured, and how much was measured.
     pub measured_on: String,
     /// What was run.
@@ -26,13 +28,26 @@ pub struct Report {
 impl Report {
     /// An experiment's report, with nothing in it yet.
     pub fn of(experiment: &Experiment, measured_on: String) -> Report {
-        let &Experiment { name, title, source, about, .. } = experiment;
+        let Experiment { name, title, source, about, .. } = experiment;
+        let [name, title, source, about] = [name, title, source, about].map(|text| (*text).to_string());
         Report { name, title, source, about, measured_on, notes: vec![], tables: vec![], charts: vec![] }
+    }
+    /// The report, if each of its rows has as many cells as its table has columns: a file may say anything.
+    pub fn checked(self) -> Result<Report, String> {
+        for table in &self.tables {
+            if table.rows.iter().any(|row| row.len() != table.columns.len()) {
+                return Err(format!(
+                    "a row of the table {} has not as many cells as it has columns",
+                    table.id
+                ));
+            }
+        }
+        Ok(self)
     }
 }
 
 /// A table. Every row has as many cells as there are columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     /// Names its file.
     pub id: String,
@@ -54,75 +69,16 @@ impl Table {
     }
 }
 
-/// A cell of a table.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// A word, left-aligned.
-    Text(String),
-    /// A measured value, and its decimals when people read it.
-    Measured(f64, usize),
-    /// A value from the paper, as it is printed there.
-    Published(f64, usize),
-    /// A value that a model was given.
-    Input(f64, usize),
-    /// An input that was chosen so that a published value comes out.
-    Fitted(f64, usize),
-    /// A value that follows from inputs and counts: it says no more than they do.
-    Derived(f64, usize),
-    /// There is no such value.
-    Absent,
-}
-
-impl Cell {
-    /// A measured number without decimals.
-    pub fn count(value: impl TryInto<u64>) -> Cell {
-        // Beyond 2^53 the last digits do not matter.
-        value.try_into().map_or(Cell::Absent, |value| Cell::Measured(value as f64, 0))
-    }
-    /// The quotient; absent if nothing can be divided.
-    pub fn ratio(dividend: f64, divisor: f64, decimals: usize) -> Cell {
-        if divisor > 0.0 { Cell::Measured(dividend / divisor, decimals) } else { Cell::Absent }
-    }
-    /// For people.
-    pub fn show(&self) -> String {
-        match self {
-            Cell::Text(text) => text.clone(),
-            Cell::Measured(value, decimals) => grouped(*value, *decimals),
-            Cell::Published(value, decimals) => format!("{}*", grouped(*value, *decimals)),
-            Cell::Input(value, decimals) => format!("{}^", grouped(*value, *decimals)),
-            Cell::Fitted(value, decimals) => format!("{}^^", grouped(*value, *decimals)),
-            Cell::Derived(value, decimals) => format!("{}~", grouped(*value, *decimals)),
-            Cell::Absent => "-".into(),
-        }
-    }
-    /// For programs.
-    pub fn exact(&self) -> String {
-        match self {
-            Cell::Text(text) => text.clone(),
-            Cell::Measured(value, _)
-            | Cell::Published(value, _)
-            | Cell::Input(value, _)
-            | Cell::Fitted(value, _)
-            | Cell::Derived(value, _) => format!("{value}"),
-            Cell::Absent => String::new(),
-        }
-    }
+/// Kinds of values that a report has, the strongest claim first.
+pub fn kinds(report: &Report) -> Vec<Kind> {
+    let cells = || report.tables.iter().flat_map(|table| &table.rows).flatten();
+    Kind::ALL.into_iter().filter(|kind| cells().any(|cell| cell.kind() == Some(*kind))).collect()
 }
 
 /// What the marks after values mean, as far as a report has them.
 pub fn marks(report: &Report) -> String {
-    let cells = || report.tables.iter().flat_map(|table| &table.rows).flatten();
-    let mut marks = String::from("* published, not measured here");
-    if cells().any(|cell| matches!(cell, Cell::Input(..))) {
-        marks += "; ^ an input of the model";
-    }
-    if cells().any(|cell| matches!(cell, Cell::Fitted(..))) {
-        marks += "; ^^ an input that was fitted";
-    }
-    if cells().any(|cell| matches!(cell, Cell::Derived(..))) {
-        marks += "; ~ follows from inputs and counts";
-    }
-    marks
+    let marks = kinds(report).into_iter().filter(|kind| !kind.mark().is_empty());
+    marks.map(|kind| format!("{} {}", kind.mark(), kind.meaning())).collect::<Vec<_>>().join("; ")
 }
 
 /// Digits in groups of three.
@@ -142,8 +98,18 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     format!("{sign}{digits}{fraction}")
 }
 
+/// A table of what a model was told: what, its value, and where that comes from. An origin begins with "printed",
+/// "assumed" or "fitted".
+pub fn inputs<W: AsRef<str>>(note: &str, inputs: &[(W, String, &str)]) -> Table {
+    let row = |(what, value, origin): &(W, String, &str)| {
+        vec![Cell::text(what.as_ref()), Cell::told(value, origin), Cell::text(origin)]
+    };
+    let rows = inputs.iter().map(row).collect();
+    Table::new("inputs", "Inputs", note, &["what", "value", "origin"], rows)
+}
+
 /// A chart of lines, or of bars in groups.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Chart {
     /// Names its files; no table of the report has the same.
     pub id: String,
@@ -168,7 +134,7 @@ impl Chart {
 }
 
 /// A group of bars.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Group {
     /// What stands below it.
     pub name: String,
@@ -177,7 +143,7 @@ pub struct Group {
 }
 
 /// A line of a chart: all points that were measured, x ascending. Of bars, x is the number of the group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// What the line is.
     pub name: String,

@@ -8,7 +8,7 @@ const WIDTH: usize = 100;
 /// Title, tables, notes. Charts are only named: a terminal does not show them.
 pub fn report(report: &Report) -> String {
     let mut out = format!("{}: {}\n{}\n\n", report.name, report.title, report.source);
-    out += &wrapped(report.about);
+    out += &wrapped(&report.about);
     out += &wrapped(&report.measured_on);
     for note in &report.notes {
         out += &wrapped(&format!("- {note}"));
@@ -17,7 +17,8 @@ pub fn report(report: &Report) -> String {
         out += &format!("\n{}\n{}", table.title, grid(table));
         out += &wrapped(&table.note);
     }
-    out + &format!("\n{}\n", marks(report))
+    let marks = marks(report);
+    if marks.is_empty() { out } else { out + "\n" + &wrapped(&marks) }
 }
 
 fn wrapped(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Experiments on simulated networks: they need no host, so their figures are the same everywhere.
 
-use lab::report::{Cell, Report, Table};
+use lab::report::{Cell, Kind, Report, Table};
 use lab::{Config, Finished, Host, Job, Scale};
 
 /// Runs no programs.
@@ -36,15 +36,26 @@ fn run(name: &str, scale: Scale) -> Report {
     report
 }
 
-/// The values of a table's column.
-fn column(table: &Table, head: &str) -> Vec<f64> {
+/// The values of a table's column, each of which is of one of these kinds.
+fn values(table: &Table, head: &str, kinds: &[Kind]) -> Vec<f64> {
     let at = table.columns.iter().position(|column| column == head).expect("there is such a column");
-    let value = |row: &Vec<Cell>| match row[at] {
-        Cell::Measured(value, _) => Some(value),
-        Cell::Absent => None,
-        ref other => panic!("{head}: {other:?} is not measured"),
+    let value = |row: &Vec<Cell>| {
+        let kind = row[at].kind()?;
+        assert!(kinds.contains(&kind), "{head}: {:?} is none of {kinds:?}", row[at]);
+        row[at].value().map(|(value, _)| value)
     };
     table.rows.iter().filter_map(value).collect()
+}
+
+/// The values of a table's column, which are all measured.
+fn column(table: &Table, head: &str) -> Vec<f64> {
+    values(table, head, &[Kind::Measured])
+}
+
+/// The kinds of a table's column, row by row.
+fn kinds(table: &Table, head: &str) -> Vec<Option<Kind>> {
+    let at = table.columns.iter().position(|column| column == head).expect("there is such a column");
+    table.rows.iter().map(|row| row[at].kind()).collect()
 }
 
 fn near(value: f64, expected: f64, tolerance: f64) -> bool {
@@ -55,10 +66,22 @@ fn near(value: f64, expected: f64, tolerance: f64) -> bool {
 fn round_trips_of_the_j_machine() {
     let report = run("jmachine/fig2", Scale::Small);
     let table = &report.tables[0];
-    assert_eq!(column(table, "base")[0], 43.0);
-    assert_eq!(column(table, "a hop"), [2.0; 3]);
+    let both = [Kind::Measured, Kind::Derived];
+    assert_eq!(values(table, "base", &both)[0], 43.0);
+    assert_eq!(values(table, "a hop", &[Kind::Derived]), [2.0; 5]);
     // Published: 60 and 98.
-    assert_eq!((column(table, "neighbour")[2], column(table, "opposite corner")[2]), (57.0, 97.0));
+    assert_eq!(
+        (values(table, "neighbour", &both)[2], values(table, "opposite corner", &both)[2]),
+        (57.0, 97.0)
+    );
+    // What the ping was told is no result; what reads take is.
+    assert_eq!(kinds(table, "neighbour")[..2], [Some(Kind::Derived), Some(Kind::Measured)]);
+    assert_eq!(values(&report.tables[1], "cycles", &Kind::ALL), [24.0, 19.0, 43.0]);
+    assert_eq!(
+        kinds(&report.tables[1], "cycles"),
+        [Some(Kind::Fitted), Some(Kind::Input), Some(Kind::Derived)]
+    );
+    assert_eq!(kinds(&report.tables[1], "published"), [Some(Kind::Published); 3]);
 }
 
 #[test]
@@ -79,15 +102,26 @@ fn bandwidth_of_the_j_machine() {
 #[test]
 fn barriers_of_the_j_machine() {
     let report = run("jmachine/table3", Scale::Small);
-    let ratios = column(&report.tables[0], "times the published");
+    let ratios = values(&report.tables[0], "times the published", &[Kind::Fitted, Kind::Measured]);
     assert!(ratios.len() == 9 && ratios.iter().all(|ratio| near(*ratio, 1.0, 0.1)), "{ratios:?}");
+    // Barriers of 2 and 4 nodes were fitted.
+    let told = kinds(&report.tables[0], "us");
+    assert_eq!(told.iter().filter(|kind| **kind == Some(Kind::Fitted)).count(), 2, "{told:?}");
+    assert_eq!(told[..2], [Some(Kind::Fitted); 2]);
 }
 
 #[test]
 fn messages_of_the_j_machine() {
     let report = run("jmachine/table1", Scale::Small);
-    // The J-Machine simulated: 11 cycles and half a cycle a byte are published.
-    assert_eq!(column(&report.tables[0], "times the published").len(), 2);
+    // The J-Machine simulated: 11 cycles and half a cycle a byte are published, without the network. What is beside
+    // them is a sum of inputs.
+    assert_eq!(values(&report.tables[0], "times the published", &[Kind::Derived]), [5.0 / 11.0]);
+    assert_eq!(values(&report.tables[0], "times the published, a byte", &[Kind::Derived]), [0.125 / 0.5]);
+    // What is printed in microseconds follows from cycles and clocks, but for its rounding.
+    let micros = values(&report.tables[0], "us a message", &[Kind::Derived, Kind::Measured]);
+    let published = values(&report.tables[0], "us a message, published", &[Kind::Published]);
+    let near = micros.iter().zip(&published).all(|(own, printed)| near(*own, *printed, 0.03));
+    assert!(near && published.len() == 6, "{micros:?} {published:?}");
     let times = column(&report.tables[1], "ns a message");
     assert!(times.len() == 3 && times.iter().all(|time| *time > 0.0), "{times:?}");
 }
@@ -106,7 +140,7 @@ fn programs_of_the_j_machine() {
     assert_eq!((threads[0], threads[1], threads[3]), (256.0 * 64.0, threads[2], 64.0));
     assert!(near(threads[4], 4096.0 * 7.0 * 63.0 / 64.0, 0.01), "{threads:?}");
     // At node 63 nothing is sent on.
-    assert!(near(column(&report.tables[1], "cycles each")[0], 458.0, 1e-4));
+    assert!(near(values(&report.tables[1], "cycles each", &[Kind::Input])[0], 458.0, 1e-4));
     let idle = column(&report.tables[0], "% idle");
     assert!(idle.iter().all(|idle| (0.0..90.0).contains(idle)), "{idle:?}");
 }
@@ -133,14 +167,15 @@ fn time_of_the_j_machine() {
     }
     // With so short a second string, a fifth of the time goes by before the last node has its first character:
     // without that it would be 0.94.
-    assert!(near(column(&report.tables[1], "times the published")[0], 0.94 * 256.0 / (256.0 + 63.0), 0.03));
+    let times = values(&report.tables[1], "times the published", &[Kind::Fitted])[0];
+    assert!(near(times, 0.94 * 256.0 / (256.0 + 63.0), 0.03));
 }
 
 #[test]
 fn search_of_the_j_machine() {
     let report = run("jmachine/table5", Scale::Small);
-    let measured = column(&report.tables[0], "simulated");
-    assert!(measured[1] > 64.0 && measured[4] > 64.0 && (0.0..60.0).contains(&measured[5]), "{measured:?}");
+    let measured = values(&report.tables[0], "simulated", &[Kind::Measured, Kind::Derived]);
+    assert!(measured[1] > 64.0 && measured[3] > 64.0 && (0.0..60.0).contains(&measured[4]), "{measured:?}");
 }
 
 #[test]
@@ -158,7 +193,8 @@ fn networks_of_booksim() {
 #[test]
 fn acknowledgements_of_jump1() {
     let report = run("jump1/fig12", Scale::Small);
-    let saved = column(&report.tables[0], "hardware saves");
+    let saved = values(&report.tables[0], "hardware saves", &[Kind::Fitted, Kind::Derived]);
+    assert_eq!(kinds(&report.tables[0], "hardware saves")[6], Some(Kind::Fitted));
     // 19 cycles an acknowledgement; 7 of them were fitted to the published 132.
     assert!(near(saved[6], 132.0, 0.01) && saved.is_sorted(), "{saved:?}");
 }
@@ -188,7 +224,7 @@ fn decomposition_on_jump1() {
     assert_eq!(told, column(table, "acknowledgements received"));
     assert!(told.chunks(6).all(|layout| layout[3] > 0.0), "{told:?}");
     assert!(column(table, "others sent").iter().all(|count| *count > 0.0));
-    let ratios = column(&report.tables[1], "sent, times those of a multicast");
+    let ratios = values(&report.tables[1], "sent, times those of a multicast", &[Kind::Derived]);
     assert!(ratios.iter().all(|ratio| (0.9..2.5).contains(ratio)), "{ratios:?}");
 }
 
@@ -197,7 +233,9 @@ fn inputs_of_jump1_are_no_results() {
     let report = run("jump1/table3", Scale::Small);
     let cells = report.tables.iter().flat_map(|table| table.rows.iter().flatten());
     assert!(cells.clone().all(|cell| !matches!(cell, Cell::Measured(..))));
-    assert_eq!(cells.filter(|cell| matches!(cell, Cell::Published(..))).count(), 2);
+    assert_eq!(cells.clone().filter(|cell| matches!(cell, Cell::Input(..))).count(), 2);
+    // 40 cycles of 20 ns.
+    assert!(cells.clone().any(|cell| *cell == Cell::Derived(800.0, 0)));
 }
 
 /// What follows from the boards' stages by arithmetic is no result.
@@ -210,18 +248,18 @@ fn stages_of_the_staff_link_are_no_results() {
     assert!(cells.clone().any(there_and_back));
 }
 
-/// Table III of the STAFF-Link paper: exactly what is printed there, with the initialisation as an input.
+/// Table III of the STAFF-Link paper: what is printed there, but for one request a node.
 #[test]
 fn update_requests_of_the_staff_link() {
     let report = run("staff/table3", Scale::Small);
     let table = &report.tables[0];
     assert_eq!(column(table, "requests, decomposition"), [6120.0, 11_440.0, 11_440.0, 11_440.0]);
     let requests = column(table, "requests");
-    assert_eq!(requests, [6633.0, 12_466.0, 12_979.0, 13_492.0]);
-    let published = table.rows.iter().map(|row| row[4].clone()).collect::<Vec<_>>();
-    assert_eq!(published, requests.iter().map(|&count| Cell::Published(count, 0)).collect::<Vec<_>>());
+    assert_eq!(requests, [6632.0, 12_464.0, 12_976.0, 13_488.0]);
+    let published = values(table, "requests, published", &[Kind::Published]);
+    assert_eq!(published, [6633.0, 12_466.0, 12_979.0, 13_492.0]);
     // Each page has blocks of two owners, unless there is one node.
-    assert_eq!(column(table, "initialisation here"), [512.0, 1024.0, 1024.0, 1024.0]);
+    assert_eq!(column(table, "requests, each node fills its blocks"), [512.0, 1024.0, 1024.0, 1024.0]);
     let updates = column(table, "copies updated");
     assert!(updates[0] == 0.0 && updates[1..].iter().all(|&count| count > 0.0), "{updates:?}");
     // On the simulated cluster: a smaller matrix of 32 pages, all of which each node fills.
@@ -236,11 +274,13 @@ fn update_requests_of_the_staff_link() {
 fn misses_of_the_staff_link() {
     let table = &run("staff/misses", Scale::Small).tables[0];
     for nodes in ["simulated, 2 nodes, us", "3", "4"] {
-        let us = column(table, nodes);
+        let us = values(table, nodes, &Kind::ALL);
+        let told = [Kind::Fitted, Kind::Input, Kind::Measured, Kind::Derived].map(Some);
+        assert_eq!(kinds(table, nodes)[..4], told);
         assert!(near(us[0], 3000.0, 0.01) && near(us[1], 700.0, 0.001), "{us:?}");
         assert!(near(us[3], us[0] + us[1], 0.01) && us[4] > us[2], "{us:?}");
     }
-    let [two, four] = ["simulated, 2 nodes, us", "4"].map(|nodes| column(table, nodes));
+    let [two, four] = ["simulated, 2 nodes, us", "4"].map(|nodes| values(table, nodes, &Kind::ALL));
     assert!(four[5] > 1.5 * two[5] && four[6] > two[6], "{two:?} {four:?}");
 }
 
@@ -267,6 +307,8 @@ fn programs_of_the_staff_link() {
         assert!(pages[0] == 0.0 && pages[3] > 0.0, "{name}: {pages:?}");
         let findings = &report.tables[1];
         assert!(!findings.rows.is_empty(), "{name}");
+        let own = kinds(findings, "simulated cluster");
+        assert!(own.iter().all(|kind| *kind == Some(Kind::Measured)), "{name}: {own:?}");
     }
 }
 

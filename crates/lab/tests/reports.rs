@@ -2,34 +2,49 @@
 //! `UPDATE_EXPECT=1` writes down what they write now.
 
 use expect_test::expect_file;
-use lab::record::{Kind, Record, Sample, Share};
-use lab::report::{Cell, Chart, Group, Report, Series, Table};
+use lab::record::{self, Record, Sample, Share};
+use lab::report::{Cell, Chart, Group, Kind, Report, Series, Table};
 use lab::{Config, Finished, Host, Job, Place, Scale};
 
 fn report() -> Report {
     let text = |text: &str| Cell::Text(text.into());
     let points = |factor: f64| (0..5).map(|n| (f64::from(n) * 0.25, f64::from(n * n) * factor)).collect();
     Report {
-        name: "example",
-        title: "An example",
-        source: "Nobody: Nothing. 1989",
-        about: "Shows <what> a report looks like, with a sentence that is long enough that it must be wrapped somewhere behind \
-                its hundredth character.",
+        name: "example".into(),
+        title: "An example".into(),
+        source: "Nobody: Nothing. 1989".into(),
+        about: "Shows <what> a report looks like, with a sentence that is long enough that it must be wrapped somewhere \
+                behind its hundredth character.".into(),
         measured_on: "Measured on a machine.".into(),
         notes: vec!["one: the first program".into()],
         tables: vec![Table {
             id: "speed".into(),
             title: "Speed & \"more\"".into(),
             note: "What must be known.".into(),
-            columns: ["program", "reductions, all", "s", "published s"].map(String::from).to_vec(),
+            columns: ["program", "workers", "reductions, all", "s", "published s"].map(String::from).to_vec(),
             rows: vec![
                 vec![
                     text("one"),
+                    Cell::key(2_u64),
                     Cell::Measured(1234567.0, 0),
                     Cell::Measured(0.12345, 3),
                     Cell::Published(606.02, 2),
                 ],
-                vec![text("another"), Cell::count(7_u64), Cell::ratio(1.0, 0.0, 2), Cell::Absent],
+                vec![text("another"), Cell::key(4_u64), Cell::count(7_u64), Cell::ratio(1.0, 0.0, 2), Cell::Absent],
+                vec![
+                    text("a third"),
+                    Cell::key(8_u64),
+                    Cell::Derived(8.5, 1),
+                    Cell::Fitted(2.0, 1),
+                    Cell::Finding(Kind::Published, true),
+                ],
+                vec![
+                    text("the last"),
+                    Cell::Key(1.0, 0),
+                    Cell::Input(9.0, 0),
+                    Cell::Finding(Kind::Measured, false),
+                    Cell::NotModelled("<nobody> knows how".into()),
+                ],
             ],
         }],
         charts: vec![Chart {
@@ -130,7 +145,7 @@ impl Host for Fixed {
             busy_seconds: if worker == 0 { 0.01 * n as f64 } else { 0.005 * n as f64 },
         };
         let sample = |n: u64| Sample {
-            kind: if n == 3 { Kind::Major } else { Kind::Minor },
+            kind: if n == 3 { record::Kind::Major } else { record::Kind::Minor },
             at_seconds: n as f64 * 0.25,
             pause_seconds: 0.01 * n as f64,
             stop_seconds: 0.0,

@@ -86,29 +86,33 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         host.progress(part + 1, WORDS.len(), &format!("messages of {words} words"));
         sweeps.push((words, grains.iter().map(|grain| point(words, *grain, cycles)).collect::<Vec<_>>()));
     }
+    let most = |points: &[Point]| points.iter().map(|point| point.gbits).fold(0.0, f64::max);
     let rows = sweeps.iter().map(|(words, points)| {
-        let most = points.iter().map(|point| point.gbits).fold(0.0, f64::max);
+        let half = half_power(points);
         vec![
-            Cell::count(u64::from(*words)),
-            Cell::Measured(most, 2),
-            Cell::Published(6.0, 0),
-            Cell::Measured(100.0 * most / CAPACITY_GBITS, 0),
-            half_power(points).map_or(Cell::Absent, |grain| Cell::Measured(grain, 0)),
+            Cell::key(*words),
+            Cell::Measured(most(points), 2),
+            Cell::Measured(100.0 * most(points) / CAPACITY_GBITS, 0),
+            half.map_or(Cell::Absent, |grain| Cell::Measured(grain, 0)),
+            half.map_or(Cell::Absent, |grain| Cell::Measured(grain / f64::from(*words), 1)),
         ]
     });
     let heads = [
         "words",
         "most traffic, Gbit/s",
-        "saturation, Gbit/s, published",
         "% of capacity",
         "half-power grain, cycles",
+        "half-power grain, cycles a word",
     ];
     let note = format!(
         "Traffic is words of messages, {WORD_BITS} bits each, that cross the middle in either direction; its capacity \
-         is {CAPACITY_GBITS} Gbit/s. The paper's one figure for saturation is \"about 6\"; of the grain at which half \
-         of the time is useful it prints that it is 100 to 300 cycles, by the length of messages. Messages of 2 words \
-         do not saturate the network: a node waits for its reply."
+         is {CAPACITY_GBITS} Gbit/s. The half-power grain is that at which half of the time is useful. Messages of 2 \
+         words do not saturate the network: a node waits for its reply."
     );
+    let halves: Vec<(f64, f64)> =
+        sweeps.iter().filter_map(|(words, points)| Some((half_power(points)?, f64::from(*words)))).collect();
+    let saturation = sweeps.iter().map(|(_, points)| most(points)).fold(0.0, f64::max);
+    let printed = printed(saturation, &halves);
     let table = Table::new("saturation", "Random traffic", &note, &heads, rows.collect());
     let own = [
         ("cycles of the test loop", TEST_LOOP.to_string(), ASSUMED),
@@ -121,13 +125,35 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let efficiency = lines(|point| (point.grain as f64, point.efficiency));
     let x = "words across the middle, Gbit/s";
     Ok(Report {
-        tables: vec![table, inputs(&own)],
+        tables: vec![table, printed, inputs(&own)],
         charts: vec![
             Chart::lines("latency", "Latency under load", x, "cycles, one way", latency),
             Chart::lines("efficiency", "Efficiency", "grain, cycles a message", "% of the time", efficiency),
         ],
         ..Report::of(experiment, measured_on())
     })
+}
+
+/// What the text prints of all lengths together, from the most traffic, and the half-power grain of each length.
+fn printed(saturation: f64, halves: &[(f64, f64)]) -> Table {
+    let least = |of: fn(&(f64, f64)) -> f64| halves.iter().map(of).fold(f64::INFINITY, f64::min);
+    let most = |of: fn(&(f64, f64)) -> f64| halves.iter().map(of).fold(0.0, f64::max);
+    let a_word = |(grain, words): &(f64, f64)| grain / words;
+    let row = |what, value: f64, decimals, published| {
+        let cell = if value.is_finite() { Cell::Measured(value, decimals) } else { Cell::Absent };
+        vec![Cell::text(what), cell, Cell::Published(published, 0), Cell::ratio(value, published, 2)]
+    };
+    let rows = vec![
+        row("most traffic, Gbit/s", saturation, 2, 6.0),
+        row("half-power grain, least, cycles", least(|half| half.0), 0, 100.0),
+        row("half-power grain, greatest, cycles", most(|half| half.0), 0, 300.0),
+        row("half-power grain, least, cycles a word", least(a_word), 1, 25.0),
+        row("half-power grain, greatest, cycles a word", most(a_word), 1, 50.0),
+    ];
+    let note = "Printed as \"about 6\", \"100 to 300\" by the length of messages, and \"25 to 50 cycles a word\". With \
+        16 words the grain at half power is outside of what is printed, and so are the cycles a word on both sides.";
+    let heads = ["of all lengths", "simulated", "published", "times the published"];
+    Table::new("printed", "What the text prints", note, &heads, rows)
 }
 
 fn line(words: u32, points: &[Point], at: fn(&Point) -> (f64, f64)) -> Series {

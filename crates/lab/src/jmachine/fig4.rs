@@ -40,7 +40,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
             _ => Cell::Absent,
         };
         vec![
-            Cell::count(u64::from(*words)),
+            Cell::key(*words),
             Cell::Measured(bits(rate, 1e6), 0),
             Cell::Measured(100.0 * rate / peak, 1),
             published,

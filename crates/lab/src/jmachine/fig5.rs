@@ -20,7 +20,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let nodes: Vec<u32> = (0..).map(|doublings| 1 << doublings).take_while(|nodes| *nodes <= most).collect();
     let parts = nodes.len() * Application::ALL.len();
     let mut lines = Vec::new();
-    let mut rows: Vec<Vec<Cell>> = nodes.iter().map(|nodes| vec![Cell::count(*nodes)]).collect();
+    let mut rows: Vec<Vec<Cell>> = nodes.iter().map(|nodes| vec![Cell::key(*nodes)]).collect();
     for (place, application) in Application::ALL.into_iter().enumerate() {
         let mut times: Vec<(u32, f64)> = Vec::new();
         for (at, nodes) in nodes.iter().enumerate() {
@@ -31,13 +31,13 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         let speedup = |&(nodes, millis): &(u32, f64)| (f64::from(nodes), times[0].1 / millis);
         let line: Vec<(f64, f64)> = times.iter().map(speedup).collect();
         for (row, ((_, millis), (_, speedup))) in rows.iter_mut().zip(times.iter().zip(&line)) {
-            row.extend([Cell::Measured(*millis, 1), Cell::Measured(*speedup, 2)]);
+            row.extend([Cell::Derived(*millis, 1), Cell::Measured(*speedup, 2)]);
         }
         lines.push(Series { name: application.name().into(), points: line });
     }
     // What the paper prints.
     for row in &mut rows {
-        row.push(if row[0] == Cell::count(2u32) { Cell::Published(1.3, 1) } else { Cell::Absent });
+        row.push(if row[0] == Cell::key(2u32) { Cell::Published(1.3, 1) } else { Cell::Absent });
     }
     let columns =
         Application::ALL.map(|application| [format!("{}, ms", application.name()), "speed-up".to_string()]);

@@ -3,7 +3,7 @@
 use super::applications::{Application, Ran, Sizes, report};
 use super::table4::NODES;
 use super::{SOURCE, simulation};
-use crate::report::{Cell, Chart, Group, Report, Series, Table};
+use crate::report::{Cell, Chart, Group, Kind, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -21,12 +21,12 @@ fn shares(ran: &Ran) -> [f64; 4] {
     [ran.share(spent.program), ran.share(spent.messages), ran.share(spent.synchronization), ran.idle()]
 }
 
-/// What the paper prints of idle time.
-fn published(application: Application) -> Cell {
+/// What the paper prints of time in synchronization, and of idle time.
+fn published(application: Application) -> [Cell; 2] {
     match application {
-        Application::Queens => Cell::Published(15.0, 0),
-        Application::Tsp => Cell::Published(3.8, 1),
-        _ => Cell::Absent,
+        Application::Queens => [Cell::Absent, Cell::Published(15.0, 0)],
+        Application::Tsp => [Cell::Published(16.0, 0), Cell::Published(3.8, 1)],
+        _ => [Cell::Absent, Cell::Absent],
     }
 }
 
@@ -42,12 +42,14 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         }
         let name = vec![Cell::Text(application.name().into())];
         let measured = shares.map(|share| Cell::Measured(share, 1)).to_vec();
-        rows.push([name, measured, vec![published(application)]].concat());
+        rows.push([name, measured, published(application).to_vec()].concat());
     }
-    let heads = [&["program"], &PARTS.map(|part| part)[..], &["idle, published"]].concat();
+    let heads =
+        [&["program"], &PARTS.map(|part| part)[..], &["synchronization, published", "idle, published"]]
+            .concat();
     let note = "Percent of the time of all nodes, until the last one has done its last work. A node that cannot send \
         because the network is full counts as idle. The paper draws bars for each program; of their heights it prints \
-        two. Both depend on what it does not print: how N-Queens dealt its boards (here: in turn), and how TSP's \
+        three. Both depend on what it does not print: how N-Queens dealt its boards (here: in turn), and how TSP's \
         nodes got work (here: from others, whom they ask once, when they have none; the paper's system started as \
         many threads for that and the like as the search did).";
     let table = Table::new("time", "Where the time of 64 nodes goes, %", note, &heads, rows);
@@ -81,10 +83,10 @@ fn entry_and_exit(host: &mut dyn Host, scale: Scale, sizes: &Sizes) -> Result<Ta
         let ran = Application::Lcs.run(nodes, sizes)?;
         let share = ran.share(ran.threads[0].count * Application::LCS_ENTRY);
         rows.push(vec![
-            Cell::count(nodes),
-            Cell::Measured(share, 1),
+            Cell::key(nodes),
+            Cell::Fitted(share, 1),
             Cell::Published(published, 0),
-            Cell::ratio(share, published, 2),
+            Cell::of(Kind::Fitted, share, published, 2),
         ]);
     }
     let note = "What of a handler does not depend on how many letters the node has. Its cycles are an input that was \

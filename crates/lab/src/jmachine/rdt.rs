@@ -32,7 +32,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             let mesh = application.run(nodes, &sizes)?;
             let rdt = application.run_on(&simulated::Config::jump1(*side, SEED), &sizes)?;
             let times = |ran: &Ran| [Cell::count(ran.cycles), Cell::Measured(ran.idle(), 1)];
-            let cells = [Cell::Text(application.name().into()), Cell::count(nodes)];
+            let cells = [Cell::Text(application.name().into()), Cell::key(nodes)];
             let topology = [Cell::Text(network(nodes).topology.to_string())];
             let ratio = [Cell::ratio(mesh.cycles as f64, rdt.cycles as f64, 3)];
             let all = cells.into_iter().chain(topology).chain(times(&mesh)).chain(times(&rdt)).chain(ratio);

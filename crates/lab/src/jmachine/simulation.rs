@@ -1,6 +1,6 @@
 //! Programs of `machine` on simulated J-Machines of 1 to 512 nodes.
 
-use super::{CLOCK_HZ, DISPATCH, PRINTED, SEED};
+use super::{CLOCK_HZ, DISPATCH, PRINTED};
 use crate::Error;
 use fabric::simulated::{self, Config};
 use fabric::{Fabric, NodeId, Pace};
@@ -35,7 +35,7 @@ pub(super) fn inputs() -> Vec<(&'static str, String, &'static str)> {
 /// The network of so many nodes, a power of two: a box with sides as equal as they can be.
 pub(super) fn network(nodes: u32) -> Config {
     let doublings = nodes.ilog2();
-    Config::j_machine(&[2, 1, 0].map(|more| 1 << ((doublings + more) / 3)), SEED)
+    super::network_of(&[2, 1, 0].map(|more| 1 << ((doublings + more) / 3)))
 }
 
 pub(super) fn micros(cycles: f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use super::nodes::{Nodes, Threads};
 use super::{SOURCE, measured_on, network_inputs, simulation};
-use crate::report::{Cell, Report, Table};
+use crate::report::{Cell, Kind, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::{Fabric, NodeId, Priority, Time};
 use machine::{Call, Context, Here, Program, Verdict, WORDS};
@@ -16,15 +16,17 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Cycles a message and cycles a byte.
-const PUBLISHED: [(&str, f64, f64); 6] = [
-    ("nCUBE/2, vendor's library", 3200.0, 9.0),
-    ("nCUBE/2, active messages", 460.0, 9.0),
-    ("CM-5, vendor's library", 2838.0, 4.0),
-    ("CM-5, active messages", 109.0, 4.0),
-    ("Delta, vendor's library", 2880.0, 3.0),
-    ("J-Machine", 11.0, 0.5),
+/// Clock in MHz; cycles a message and cycles a byte; microseconds a message and a byte.
+const PUBLISHED: [(&str, f64, [f64; 2], [f64; 2]); 6] = [
+    ("nCUBE/2, vendor's library", 20.0, [3200.0, 9.0], [160.0, 0.45]),
+    ("nCUBE/2, active messages", 20.0, [460.0, 9.0], [23.0, 0.45]),
+    ("CM-5, vendor's library", 33.0, [2838.0, 4.0], [86.0, 0.12]),
+    ("CM-5, active messages", 33.0, [109.0, 4.0], [3.3, 0.12]),
+    ("Delta, vendor's library", 40.0, [2880.0, 3.0], [72.0, 0.08]),
+    (J_MACHINE, super::CLOCK_HZ / 1e6, J_CYCLES, [0.9, 0.04]),
 ];
+const J_MACHINE: &str = "J-Machine";
+const J_CYCLES: [f64; 2] = [11.0, 0.5];
 /// Bytes of a word of the simulated machine, and of this host's messages.
 const SIMULATED_BYTES: f64 = 4.0;
 const REAL_BYTES: f64 = 8.0;
@@ -91,22 +93,44 @@ fn simulated(words: usize) -> Result<[f64; 2], Error> {
     Ok([run.programs[0].last.0 as f64, run.spent.messages as f64])
 }
 
+/// What the nodes spend, which is the sum of inputs and what the paper counts; and all, from node to node.
 fn of_simulated() -> Result<Vec<Vec<Cell>>, Error> {
     let (short, long) = (simulated(0)?, simulated(WORDS)?);
-    let names = ["one way, to a neighbour", "of it, of the two nodes"];
-    let rows = names.iter().zip(short.into_iter().zip(long)).map(|(name, (short, long))| {
-        let a_byte = (long - short) / (WORDS as f64 * SIMULATED_BYTES);
-        let ratios = [Cell::ratio(short, 11.0, 2), Cell::ratio(a_byte, 0.5, 2)];
-        let [of_message, of_byte] = ratios;
+    let a_byte = |part: usize| (long[part] - short[part]) / (WORDS as f64 * SIMULATED_BYTES);
+    let row = |name: &str, part: usize, kind: Kind, published: Option<[f64; 2]>| {
+        let cycles = [short[part], a_byte(part)];
+        let ratio = |of: usize| match published {
+            Some(published) => Cell::of(kind, cycles[of], published[of], 2),
+            None => Cell::Absent,
+        };
+        let micros = cycles.map(simulation::micros);
+        let name = Cell::Text(format!("{J_MACHINE}, simulated: {name}"));
+        let own = [Cell::number(kind, cycles[0], 1), Cell::number(kind, cycles[1], 3)];
+        let times = [Cell::number(kind, micros[0], 2), Cell::number(kind, micros[1], 3)];
+        let rest = [Cell::Absent, Cell::Absent, ratio(0), ratio(1)];
+        [vec![name], own.to_vec(), times.to_vec(), rest.to_vec()].concat()
+    };
+    Ok(vec![
+        row("the two nodes", 1, Kind::Derived, Some(J_CYCLES)),
+        row("with the network, to a neighbour", 0, Kind::Measured, None),
+    ])
+}
+
+/// What is printed, and the microseconds that follow from cycles and clocks.
+fn printed() -> impl Iterator<Item = Vec<Cell>> {
+    PUBLISHED.into_iter().map(|(machine, mhz, cycles, micros)| {
         vec![
-            Cell::Text(format!("J-Machine, simulated: {name}")),
-            Cell::Measured(short, 1),
-            Cell::Measured(a_byte, 3),
-            of_message,
-            of_byte,
+            Cell::text(machine),
+            Cell::Published(cycles[0], 0),
+            Cell::Published(cycles[1], 1),
+            Cell::Derived(cycles[0] / mhz, 2),
+            Cell::Derived(cycles[1] / mhz, 3),
+            Cell::Published(micros[0], 1),
+            Cell::Published(micros[1], 2),
+            Cell::Absent,
+            Cell::Absent,
         ]
-    });
-    Ok(rows.collect())
+    })
 }
 
 /// What messages between nodes of this host cost.
@@ -159,18 +183,20 @@ pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<T
 
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
     host.progress(1, 2, "messages of simulated nodes");
-    let published = PUBLISHED.map(|(machine, a_message, a_byte)| {
-        let values = [Cell::Published(a_message, 0), Cell::Published(a_byte, 1)];
-        [vec![Cell::Text(machine.into())], values.to_vec(), vec![Cell::Absent, Cell::Absent]].concat()
-    });
-    let rows = published.into_iter().chain(of_simulated()?).collect();
-    let note = "From the first instruction of the sender to the first of the handler, for a message of nothing but \
-        its handler's code; and what each further byte adds, 4 to a word. What the nodes spend on it is the sum of \
-        inputs; the rest is the network's, that is the interface and the links.";
+    let rows = printed().chain(of_simulated()?).collect();
+    let note = "The paper counts what sender and receiver spend, and leaves out the network. So does the row of the \
+        two nodes, which is the sum of inputs: to dispatch a message of nothing but its handler's code and to send \
+        it, and what each further byte adds, 4 to a word. With the network it is from the first instruction of the \
+        sender to the first of the handler: nothing published is beside that. Microseconds follow from cycles and the \
+        machine's clock.";
     let heads = [
         "machine",
         "cycles a message",
         "cycles a byte",
+        "us a message",
+        "us a byte",
+        "us a message, published",
+        "us a byte, published",
         "times the published",
         "times the published, a byte",
     ];

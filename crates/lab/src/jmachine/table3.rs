@@ -2,7 +2,7 @@
 
 use super::nodes::{Nodes, Threads};
 use super::{ANY_BOX, ASSUMED, SOURCE, measured_on, network_inputs, simulation};
-use crate::report::{Cell, Chart, Report, Series, Table};
+use crate::report::{Cell, Chart, Kind, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::{Fabric, NodeId, Priority, Time};
 use machine::{Call, Context, Here, Program, Verdict};
@@ -20,6 +20,15 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 
 const PUBLISHED_MICROS: [(u32, f64); 9] =
     [(2, 4.4), (4, 6.5), (8, 8.7), (16, 11.7), (32, 14.4), (64, 16.5), (128, 20.7), (256, 24.4), (512, 27.4)];
+/// What nodes spend on a barrier was fitted to barriers of so many nodes and fewer.
+const FITTED_NODES: u32 = 4;
+/// What is printed of other machines, for growing numbers of nodes.
+const OTHERS_MICROS: [(&str, &[f64]); 4] = [
+    ("EM4", &[2.7, 3.6, 4.7, 5.4, 7.4]),
+    ("KSR", &[60.0, 90.0, 180.0, 260.0, 525.0]),
+    ("iPSC/860", &[111.0, 234.0, 381.0, 546.0, 692.0, 847.0]),
+    ("Delta", &[109.0, 248.0, 473.0, 923.0, 1816.0, 3587.0]),
+];
 /// Barriers of a simulated run of the machine's own.
 const BARRIERS: u64 = 10;
 
@@ -135,7 +144,7 @@ pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<T
         let make = || Meeting::new(barriers / u64::from(count));
         let times = nodes.times(config.runs, count, make, |meeting| meeting.time() / 1e3)?;
         let measured = times.map(|micros| Cell::Measured(micros, 2));
-        rows.push([&[Cell::count(count)], &measured[..], &[Cell::Published(published, 1)]].concat());
+        rows.push([&[Cell::key(count)], &measured[..], &[Cell::Published(published, 1)]].concat());
     }
     let note = format!(
         "The median, the least and the most of {} runs of {barriers} barriers, divided by the number of nodes. Where \
@@ -147,6 +156,23 @@ pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<T
     Ok(Table::new(N::KIND, &format!("Barriers of {}", N::KIND), &note, &heads, rows))
 }
 
+/// What the paper prints of other machines.
+fn others() -> Table {
+    let most = OTHERS_MICROS.iter().map(|(_, micros)| micros.len()).max().unwrap_or(0);
+    let row = |(machine, micros): &(&str, &[f64])| {
+        let cell = |at: usize| {
+            micros.get(at).map_or(Cell::Absent, |&us| Cell::Published(us, usize::from(us < 10.0)))
+        };
+        std::iter::once(Cell::text(machine)).chain((0..most).map(cell)).collect()
+    };
+    let places = (1..=most).map(|place| format!("value {place}"));
+    let columns = std::iter::once("machine".to_string()).chain(places).collect();
+    let note = "Microseconds, in the order in which they are printed, for growing numbers of nodes. None of these \
+        machines is modelled.";
+    let rows = OTHERS_MICROS.iter().map(row).collect();
+    Table { columns, ..Table::new("others", "Barriers of other machines", note, &[], rows) }
+}
+
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
     let (mut rows, mut points) = (Vec::new(), Vec::new());
     let parts = PUBLISHED_MICROS.len() + 1;
@@ -155,12 +181,13 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         let [cycles, of_machine] = simulated(nodes)?;
         let micros = simulation::micros(cycles);
         points.push((f64::from(nodes), micros));
+        let kind = if nodes <= FITTED_NODES { Kind::Fitted } else { Kind::Measured };
         rows.push(vec![
-            Cell::count(nodes),
-            Cell::Measured(cycles, 1),
-            Cell::Measured(micros, 2),
+            Cell::key(nodes),
+            Cell::number(kind, cycles, 1),
+            Cell::number(kind, micros, 2),
             Cell::Published(published, 1),
-            Cell::ratio(micros, published, 2),
+            Cell::of(kind, micros, published, 2),
             Cell::Measured(simulation::micros(of_machine), 2),
         ]);
     }
@@ -174,6 +201,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         &["nodes", "cycles", "us", "us, published", "times the published", "us, machine's own"],
         rows,
     );
+    let others = others();
     host.progress(parts, parts, "barriers of this host");
     let this_host = of_this_host(&mut Threads, config)?;
     let fitted = "fitted to barriers of 2 and 4 nodes";
@@ -188,7 +216,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let line = |name: &str, points| Series { name: name.into(), points };
     let lines = vec![line("simulated", points), line("published", published)];
     Ok(Report {
-        tables: vec![table, this_host, network_inputs(ANY_BOX, &inputs)],
+        tables: vec![table, others, this_host, network_inputs(ANY_BOX, &inputs)],
         charts: vec![Chart::lines("by-nodes", "Barriers", "nodes", "us", lines)],
         ..Report::of(experiment, format!("{} This host: {}.", measured_on(), host.machine()))
     })

@@ -2,7 +2,7 @@
 
 use super::applications::{Application, Ran, Sizes, report};
 use super::{SOURCE, simulation};
-use crate::report::{Cell, Report, Table};
+use crate::report::{Cell, Kind, Report, Table};
 use crate::{Config, Error, Experiment, Host};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -18,14 +18,28 @@ pub(super) const NODES: u32 = 64;
 const APPLICATIONS: [Application; 3] = [Application::Lcs, Application::Queens, Application::RadixSort];
 /// Run time in milliseconds.
 const MILLIS: [f64; 3] = [153.0, 775.0, 63.0];
-/// Threads, instructions of a thread, words of its message.
-const THREADS: [(&str, f64, f64, Option<f64>); 5] = [
-    ("NxtChar", 262_000.0, 232.0, Some(3.0)),
-    ("NQueens", 1030.0, 296_000.0, Some(8.0)),
-    ("NQDone", 1180.0, 21.0, Some(3.0)),
-    ("Sort", 64.0, 276_000.0, Some(8.0)),
-    ("Write", 452_000.0, 4.0, Some(3.0)),
+/// What the paper prints of a kind of threads: how many, thousands of instructions of all, instructions of a thread,
+/// words of its message.
+struct Printed {
+    name: &'static str,
+    threads: f64,
+    kilo_instructions: f64,
+    instructions: f64,
+    words: f64,
+}
+
+const THREADS: [Printed; 6] = [
+    printed("StartUp", [1.0, 86.0, 86_000.0, 1.0]),
+    printed("NxtChar", [262_000.0, 60_800.0, 232.0, 3.0]),
+    printed("NQueens", [1030.0, 305_000.0, 296_000.0, 8.0]),
+    printed("NQDone", [1180.0, 25.0, 21.0, 3.0]),
+    printed("Sort", [64.0, 17_600.0, 276_000.0, 8.0]),
+    printed("Write", [452_000.0, 1810.0, 4.0, 3.0]),
 ];
+
+const fn printed(name: &'static str, [threads, kilo_instructions, instructions, words]: [f64; 4]) -> Printed {
+    Printed { name, threads, kilo_instructions, instructions, words }
+}
 
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
     let sizes = Sizes::of(config.scale);
@@ -35,10 +49,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         let ran = application.run(NODES, &sizes)?;
         times.push(vec![
             Cell::Text(application.name().into()),
-            Cell::count(ran.cycles),
-            Cell::Measured(ran.millis(), 1),
+            Cell::Derived(ran.cycles as f64, 0),
+            Cell::Derived(ran.millis(), 1),
             Cell::Published(published, 0),
-            Cell::ratio(ran.millis(), published, 2),
+            Cell::of(Kind::Derived, ran.millis(), published, 2),
             Cell::Measured(ran.idle(), 1),
         ]);
         threads.extend(rows(application, &ran));
@@ -54,11 +68,14 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         "published",
         "cycles each",
         "instructions each, published",
+        "1,000 instructions of all",
+        "1,000 instructions of all, published",
         "words of a message",
-        "published",
+        "words of a message, published",
     ];
     let note = "A message's words are counted with that of its handler's code. The threads of sorting wait for \
-        messages and are not started by one.";
+        messages and are not started by one. Cycles each were told. Instructions of all are those that are printed \
+        for a thread, times the number of threads here.";
     let threads = Table::new("threads", "Threads", note, &heads, threads);
     let topology = simulation::network(NODES).topology.to_string();
     Ok(report(experiment, (&APPLICATIONS, config.scale), &topology, vec![times, threads], Vec::new()))
@@ -66,16 +83,21 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
 
 fn rows(application: Application, ran: &Ran) -> Vec<Vec<Cell>> {
     let row = |name: &str, count: u64, cycles: u64, words: Option<f64>| {
-        let published = THREADS.iter().find(|threads| threads.0 == name);
-        let of = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::Published(value, 0));
+        let printed = THREADS.iter().find(|threads| threads.name == name);
+        let of = |value: fn(&Printed) -> f64| {
+            printed.map_or(Cell::Absent, |printed| Cell::Published(value(printed), 0))
+        };
+        let kilo = printed.map(|printed| count as f64 * printed.instructions / 1e3);
         vec![
             Cell::Text(format!("{}: {name}", application.name())),
             Cell::count(count),
-            of(published.map(|threads| threads.1)),
-            Cell::ratio(cycles as f64, count as f64, 0),
-            of(published.map(|threads| threads.2)),
+            of(|printed| printed.threads),
+            Cell::of(Kind::Input, cycles as f64, count as f64, 0),
+            of(|printed| printed.instructions),
+            kilo.map_or(Cell::Absent, |kilo| Cell::Derived(kilo, 0)),
+            of(|printed| printed.kilo_instructions),
             words.map_or(Cell::Absent, |words| Cell::Measured(words, 1)),
-            of(published.and_then(|threads| threads.3)),
+            of(|printed| printed.words),
         ]
     };
     let started = application.handlers().iter().zip(&ran.threads).map(|((name, _), threads)| {

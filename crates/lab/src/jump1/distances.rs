@@ -105,7 +105,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             _ => Cell::Absent,
         };
         let cells = all.into_iter().flat_map(Distances::cells);
-        rows.push([Cell::count(nodes), published].into_iter().chain(cells).collect());
+        rows.push([Cell::key(nodes), published].into_iter().chain(cells).collect());
     }
     let heads = [
         "nodes",

@@ -3,7 +3,7 @@
 //! The operations are those of the protocol, on the heaps of two nodes of this process. Messages are made of words and
 //! read again; what carries them is left out. The host runs them one instruction after another ([`Host::count`]).
 
-use super::SOURCE;
+use super::{CASES, SOURCE};
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host};
 use distribution::{Goal, Heap, ImportId, Message, Options, Post, Protocol, Reader, With};
@@ -62,8 +62,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     let rows = OPERATIONS.iter().zip(white.iter().zip(&black)).map(|((name, micros), (&white, &black))| {
         vec![
             Cell::Text((*name).into()),
+            Cell::Input(*micros, 0),
             Cell::Published(*micros, 0),
-            Cell::Published(100.0 * micros / published_sum, 1),
+            Cell::Derived(100.0 * micros / published_sum, 1),
             Cell::Measured(white, 0),
             Cell::ratio(100.0 * white, sum, 1),
             Cell::Measured(black, 0),
@@ -78,12 +79,48 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     ];
     let counted_on =
         "Counted on this host, one instruction after another: nothing else that runs changes it.".into();
-    Ok(Report { notes, tables: vec![table], ..Report::of(experiment, counted_on) })
+    Ok(Report { notes, tables: vec![table, in_reductions()], ..Report::of(experiment, counted_on) })
 }
 
-const HEADS: &[&str] = &["operation", "us", "% of all", "instructions", "% of all", "black", "black - white"];
+const HEADS: &[&str] = &[
+    "operation",
+    "us of the simulated machine",
+    "us, published",
+    "% of all us",
+    "instructions",
+    "% of all",
+    "black",
+    "black - white",
+];
 const NOTE: &str = "Instructions with white references, and with black ones. A read is received and answered in one \
     step here: its share is that step less an answer of its own. A network's part is left out.";
+
+/// How many reductions a message is, by the printed times.
+fn in_reductions() -> Table {
+    let micros = || OPERATIONS.iter().map(|(_, micros)| *micros);
+    let least = micros().fold(f64::INFINITY, f64::min);
+    let most = micros().fold(0.0, f64::max);
+    // Of what is sent most often: a goal is not.
+    let frequent = OPERATIONS[2..].iter().map(|(_, micros)| *micros).fold(0.0, f64::max);
+    let row = |what, divisor: f64, micros: f64, published| {
+        vec![Cell::text(what), Cell::Published(divisor, 2), Cell::Derived(micros / divisor, 1), published]
+    };
+    let (machine, processor) = (CASES[0].published.micros_a_reduction, f64::from(CASES[0].reduction) / 1e3);
+    let own = |what, micros: f64| {
+        vec![Cell::text(what), Cell::Fitted(processor, 2), Cell::Derived(micros / processor, 1), Cell::Absent]
+    };
+    let rows = vec![
+        row("least, of the whole machine", machine, least, Cell::Published(10.0, 0)),
+        row("most of reads and answers, of the whole machine", machine, frequent, Cell::Published(40.0, 0)),
+        row("most, of the whole machine", machine, most, Cell::Absent),
+        own("least, of one processor", least),
+        own("most, of one processor", most),
+    ];
+    let note = "The paper says that a message costs 10 to 40 reductions. That is its times over the time in which all 16 \
+        processors together make a reduction of Pentomino. Over what a reduction takes one processor, it is 1 to 6.";
+    let heads = ["a message in reductions", "us a reduction", "reductions", "published"];
+    Table::new("reductions", "How many reductions a message costs", note, &heads, rows)
+}
 
 /// Runs the operations, each between two marks; the first two marks have nothing between them.
 pub(crate) fn operations(mark: &mut dyn FnMut()) -> Result<(), Error> {

@@ -154,7 +154,7 @@ fn load(case: &Case, figures: &Figures, simulated: &Simulated) -> Vec<Cell> {
     let [mean, busiest] = loads(figures, simulated);
     vec![
         Cell::Text(case.name().into()),
-        Cell::count(simulated.channels.len() as u64),
+        Cell::key(simulated.channels.len() as u64),
         Cell::ratio(simulated.bytes, figures.messages(), 1),
         published(20.0, 0),
         Cell::ratio(carried, simulated.bytes, 2),
@@ -197,7 +197,7 @@ const GROWTH_NOTE: &str = "Simulated. Each node deals a search for coverings of 
 fn grown(machine: &Machine, figures: &Figures) -> Vec<Cell> {
     let mut cells = vec![
         Cell::Text(machine.name.into()),
-        Cell::Measured(figures.nodes, 0),
+        Cell::Key(figures.nodes, 0),
         Cell::Measured(figures.reductions, 0),
         Cell::Measured(figures.messages(), 0),
         Cell::ratio(figures.reductions, figures.messages(), 1),

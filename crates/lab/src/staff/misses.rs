@@ -2,7 +2,7 @@
 
 use super::SOURCE;
 use super::cluster::{Ending, Marks, Place, Stretch, TWIN_US, inputs, published_page, run};
-use crate::report::{Cell, Report, Table, median};
+use crate::report::{Cell, Kind, Report, Table, median};
 use crate::{Config, Error, Experiment, Host};
 use dsm::kernels::PAGE_WORDS;
 use dsm::protocol::Mode;
@@ -27,24 +27,30 @@ struct Row {
     what: &'static str,
     mark: usize,
     part: fn(&Stretch) -> f64,
+    /// Of what the simulated cluster gives for it.
+    kind: Kind,
     published: Cell,
 }
 
 /// Node 0 does it, the pages are node 1's.
 fn rows() -> [Row; 7] {
-    let row = |what, mark, part: fn(&Stretch) -> f64, published| Row { what, mark, part, published };
+    let row =
+        |what, mark, part: fn(&Stretch) -> f64, kind, published| Row { what, mark, part, kind, published };
+    let measured = |what, mark, part| row(what, mark, part, Kind::Measured, Cell::Absent);
     let pages: fn(&Stretch) -> f64 = |stretch| stretch.pages;
     let release: fn(&Stretch) -> f64 = |stretch| stretch.release;
     [
-        row("a page is read that is elsewhere", 0, pages, published_page()),
-        row("its copy is written for the first time: a twin", 1, pages, Cell::Published(TWIN_US, 0)),
-        row("release of a word", 2, release, Cell::Absent),
-        row("a page is written that is elsewhere", 3, pages, Cell::Absent),
-        row("release of a whole page", 4, release, Cell::Absent),
-        row("release of a word of which all others have a copy", 6, release, Cell::Absent),
-        row("a barrier, nothing written", 8, |stretch| stretch.barrier, Cell::Absent),
+        row("a page is read that is elsewhere", 0, pages, Kind::Fitted, published_page()),
+        row(TWIN, 1, pages, Kind::Input, Cell::Published(TWIN_US, 0)),
+        measured("release of a word", 2, release),
+        row("a page is written that is elsewhere", 3, pages, Kind::Derived, Cell::Absent),
+        measured("release of a whole page", 4, release),
+        measured("release of a word of which all others have a copy", 6, release),
+        measured("a barrier, nothing written", 8, |stretch| stretch.barrier),
     ]
 }
+
+const TWIN: &str = "its copy is written for the first time: a twin";
 
 fn word(page: usize) -> usize {
     PAGE_WORDS * (PAGES + page)
@@ -90,12 +96,13 @@ async fn program(memory: Local) -> Ending<()> {
 fn measure(place: Place, nodes: u32, runs: u32) -> Result<Vec<Cell>, Error> {
     let words = nodes as usize * PAGES * PAGE_WORDS;
     let (runs, decimals) = if place == Place::Host { (runs.max(1), 1) } else { (1, 0) };
+    let kind = |row: &Row| if place == Place::Host { Kind::Measured } else { row.kind };
     let taken = (0..runs).map(|_| run(place, nodes, words, Mode::Update, program).map(|run| run.first));
     let taken = taken.collect::<Result<Vec<_>, _>>()?;
-    let value = |row: Row| median(taken.iter().map(|stretches| (row.part)(&stretches[row.mark])).collect());
+    let value = |row: &Row| median(taken.iter().map(|stretches| (row.part)(&stretches[row.mark])).collect());
     Ok(rows()
         .into_iter()
-        .map(|row| value(row).map_or(Cell::Absent, |us| Cell::Measured(us, decimals)))
+        .map(|row| value(&row).map_or(Cell::Absent, |us| Cell::number(kind(&row), us, decimals)))
         .collect())
 }
 

@@ -52,17 +52,21 @@ fn derived(value: f64, decimals: usize) -> Cell {
 fn run(experiment: &Experiment, _: &mut dyn Host, _: &Config) -> Result<Report, Error> {
     let text = |text: &str| Cell::Text(text.into());
     let stage = |(what, rate): (&str, f64)| {
-        vec![text(what), Cell::Published(rate, 0), Cell::Absent, derived(stage_us(PAGE_BYTES, rate), 0)]
+        let (told, printed) = (Cell::Input(rate, 0), Cell::Published(rate, 0));
+        vec![text(what), told, printed, Cell::Absent, Cell::Absent, derived(stage_us(PAGE_BYTES, rate), 0)]
     };
-    let start =
-        |(what, us): (&str, f64)| vec![text(what), Cell::Absent, Cell::Published(us, 2), derived(us, 2)];
+    let start = |(what, us): (&str, f64)| {
+        let (told, printed) = (Cell::Input(us, 2), Cell::Published(us, 2));
+        vec![text(what), Cell::Absent, Cell::Absent, told, printed, derived(us, 2)]
+    };
     let starts = [
         ("access to a board, each time", ACCESS_US),
         ("start from buffer to FIFO", FIFO_US),
         ("routing, a node", ROUTING_US),
     ];
     let rows = STAGES.into_iter().map(stage).chain(starts.into_iter().map(start)).collect();
-    let heads = ["stage", "Mbit/s", "us a packet", "us for 4 KB, derived"];
+    let heads =
+        ["stage", "Mbit/s", "Mbit/s, published", "us a packet", "us a packet, published", "us for 4 KB"];
     let note = "Printed in the paper, all of them inputs. The last column is arithmetic.";
     let stages = Table::new("stages", "Stages of a board", note, &heads, rows);
 
@@ -76,12 +80,27 @@ fn run(experiment: &Experiment, _: &mut dyn Host, _: &Config) -> Result<Report, 
         sum("one way, stages overlap", overlapping),
         sum("there and back, stages overlap", 2.0 * overlapping),
     ];
-    let heads = ["a page of 4 KB", "us, derived", "us, published", "of the published"];
+    let heads = ["a page of 4 KB", "us", "us, published", "of the published"];
     let note = "Published is \"about 3 ms\" for the transfer of a page; what that includes is not printed. There and \
         back with stages one after the other comes within a tenth of it. Assumed: one access at each of the two \
         boards, one node that routes.";
     let pages = Table::new("page", "Transfer of a page", note, &heads, rows);
-    Ok(Report { tables: vec![stages, pages], ..Report::of(experiment, "Nothing is measured.".into()) })
+    let tables = vec![stages, pages, rates(apart)];
+    Ok(Report { tables, ..Report::of(experiment, "Nothing is measured.".into()) })
+}
+
+/// How fast a transfer can be: by the slowest stage, and by what one page takes.
+fn rates(one_way_us: f64) -> Table {
+    let slowest = STAGES.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
+    let in_series = PAGE_BYTES as f64 * 8.0 / one_way_us;
+    let row = |what, mbit_s, published| vec![Cell::text(what), derived(mbit_s, 1), published];
+    let rows = vec![
+        row("the slowest stage: the limit", slowest, Cell::Published(64.0, 0)),
+        row("a page one way, each stage after the one before", in_series, Cell::Absent),
+    ];
+    let note =
+        "The printed limit is the slowest stage's rate. A page whose stages do not overlap is far from it.";
+    Table::new("rates", "Rate of a transfer", note, &["by", "Mbit/s", "Mbit/s, published"], rows)
 }
 
 #[cfg(test)]

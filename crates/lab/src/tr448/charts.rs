@@ -1,6 +1,6 @@
 //! Charts: figures against the number of workers as bars, words in use over the run as lines.
 
-use super::{CASES, Case, Runs, Words, people};
+use super::{CASES, Runs, Words, people};
 use crate::record::{Record, Sample};
 use crate::report::{Chart, Group, Series, grouped};
 
@@ -16,75 +16,38 @@ const OVERLAID_MAX: usize = 3;
 
 /// Values of a program with some workers.
 type Figure<'a> = &'a dyn Fn(&Runs) -> Option<f64>;
-/// Numbers of workers for which the paper prints a value, and that value.
-type Printed = fn(&Case) -> Vec<(u32, f64)>;
-
-/// Bars for each number of workers, one a program; then what the paper prints.
-fn bars(
-    measured: &[Runs],
-    id: &str,
-    title: &str,
-    y: &str,
-    figure: Figure,
-    printed: Printed,
-) -> Option<Chart> {
-    let groups = |published: bool, workers: Vec<u32>| {
-        let name = move |workers: u32| if published { format!("{workers}*") } else { workers.to_string() };
-        workers.into_iter().map(move |workers| (workers, Group { name: name(workers), published }))
-    };
-    let mut own: Vec<u32> =
+/// Bars for each number of workers, one a program.
+fn bars(measured: &[Runs], id: &str, title: &str, y: &str, figure: Figure) -> Option<Chart> {
+    let mut workers: Vec<u32> =
         measured.iter().filter(|runs| figure(runs).is_some()).map(|runs| runs.workers).collect();
-    own.sort_unstable();
-    own.dedup();
-    let others = printed(&CASES[0]).into_iter().map(|(workers, _)| workers).collect();
-    let all: Vec<(u32, Group)> = groups(false, own.clone()).chain(groups(true, others)).collect();
+    workers.sort_unstable();
+    workers.dedup();
     let series = CASES.iter().map(|case| {
-        let value = |(workers, group): &(u32, Group)| {
-            if group.published {
-                return printed(case)
-                    .into_iter()
-                    .find(|(printed, _)| printed == workers)
-                    .map(|(_, value)| value);
-            }
+        let value = |workers: &u32| {
             let runs = measured.iter().find(|runs| runs.workers == *workers && std::ptr::eq(runs.case, case));
             runs.and_then(figure)
         };
-        let points = all.iter().enumerate().filter_map(|(n, group)| Some((n as f64, value(group)?)));
+        let points = workers.iter().enumerate().filter_map(|(n, workers)| Some((n as f64, value(workers)?)));
         Series { name: case.program.name.into(), points: points.collect() }
     });
-    let series = series.collect();
-    let x = if all.len() > own.len() { "workers (* published)" } else { "workers" };
-    let groups = all.into_iter().map(|(_, group)| group).collect();
-    (!own.is_empty()).then(|| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: x.into(),
-        y: y.into(),
-        groups,
-        series,
+    let group = |workers: &u32| Group { name: workers.to_string(), published: false };
+    (!workers.is_empty()).then(|| Chart {
+        groups: workers.iter().map(group).collect(),
+        ..Chart::lines(id, title, "workers", y, series.collect())
     })
 }
 
 fn against_workers(measured: &[Runs]) -> Vec<Chart> {
-    let nothing = |_: &Case| Vec::new();
     let against_one =
         |figure: fn(&Runs) -> Option<f64>| move |runs: &Runs| runs.against_one(measured, figure);
     let charts = [
-        bars(
-            measured,
-            "speed-up",
-            "Speed-up",
-            "times as fast as one worker",
-            &|runs| runs.speedup(measured),
-            |case| vec![(8, case.published.speedup_8)],
-        ),
+        bars(measured, "speed-up", "Speed-up", "times as fast as one worker", &|runs| runs.speedup(measured)),
         bars(
             measured,
             "collection-speed-up",
             "Speed-up of collection",
             "words copied per second, times as many as by one worker",
             &against_one(Runs::words_copied_per_second),
-            nothing,
         ),
         bars(
             measured,
@@ -92,7 +55,6 @@ fn against_workers(measured: &[Runs]) -> Vec<Chart> {
             "Time of collections",
             "% of the time of reduction",
             &Runs::collection_share,
-            |case| case.published.collection_share.to_vec(),
         ),
         bars(
             measured,
@@ -100,7 +62,6 @@ fn against_workers(measured: &[Runs]) -> Vec<Chart> {
             "Consumption of memory",
             "million words per second of reduction",
             &|runs| runs.words_per_second().map(|words| words / 1e6),
-            nothing,
         ),
         bars(
             measured,
@@ -108,7 +69,6 @@ fn against_workers(measured: &[Runs]) -> Vec<Chart> {
             "Consumption of memory by a reduction",
             "words per reduction",
             &|runs| runs.quotient(|record| record.words_allocated as f64, super::reductions),
-            nothing,
         ),
     ];
     charts.into_iter().flatten().collect()

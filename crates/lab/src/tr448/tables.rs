@@ -23,20 +23,14 @@ fn rows(measured: &[Runs], cells: impl Fn(&Runs) -> Vec<Cell>) -> Vec<Vec<Cell>>
     measured.iter().map(row).collect()
 }
 fn name(runs: &Runs) -> Vec<Cell> {
-    vec![Cell::Text(runs.name().into()), Cell::count(runs.workers)]
+    vec![Cell::Text(runs.name().into()), Cell::key(runs.workers)]
 }
 fn cell(value: Option<f64>, decimals: usize) -> Cell {
     value.map_or(Cell::Absent, |value| Cell::Measured(value, decimals))
 }
-/// What the paper prints for this number of workers, if it does.
-fn published(runs: &Runs, values: &[(u32, f64)], decimals: usize) -> Cell {
-    let value = values.iter().find(|(workers, _)| *workers == runs.workers);
-    value.map_or(Cell::Absent, |&(_, value)| Cell::Published(value, decimals))
-}
 
 fn speed(measured: &[Runs]) -> Table {
     let cells = |runs: &Runs| {
-        let paper = &runs.case.published;
         let range = runs.records.iter().map(seconds);
         vec![
             cell(runs.median(seconds), 3),
@@ -46,9 +40,6 @@ fn speed(measured: &[Runs]) -> Table {
             cell(runs.median(reductions), 0),
             cell(runs.quotient(reductions, seconds), 0),
             cell(runs.speedup(measured), 2),
-            published(runs, &[(1, paper.seconds)], 2),
-            published(runs, &[(1, paper.reductions_per_second)], 0),
-            Cell::Published(paper.speedup_8, 1),
         ]
     };
     Table::new(
@@ -56,21 +47,8 @@ fn speed(measured: &[Runs]) -> Table {
         "Speed",
         "Medians of the runs, with the fastest and the slowest; reductions/s by elapsed time. Elapsed time times \
          workers far above CPU time means that workers had no goals, or that the machine was busy with something \
-         else. Published: one processor, and the speed-up on eight.",
-        &[
-            "program",
-            "workers",
-            "s",
-            "least s",
-            "most s",
-            "CPU s",
-            "reductions",
-            "reductions/s",
-            "speed-up",
-            "published s",
-            "published reductions/s",
-            "published speed-up on 8",
-        ],
+         else.",
+        &["program", "workers", "s", "least s", "most s", "CPU s", "reductions", "reductions/s", "speed-up"],
         rows(measured, cells),
     )
 }
@@ -95,7 +73,6 @@ fn consumption(measured: &[Runs]) -> Table {
 
 fn collection(measured: &[Runs]) -> Table {
     let cells = |runs: &Runs| {
-        let paper = &runs.case.published;
         vec![
             cell(runs.median(|record| record.count(Kind::Minor) as f64), 0),
             cell(runs.median(|record| record.count(Kind::Major) as f64), 0),
@@ -103,15 +80,13 @@ fn collection(measured: &[Runs]) -> Table {
             cell(runs.words_copied_per_second(), 0),
             cell(runs.quotient(|record| 100.0 * record.pause_seconds(), seconds), 2),
             cell(runs.collection_share(), 2),
-            published(runs, &[(1, paper.words_copied_per_second)], 0),
-            published(runs, &paper.collection_share, 1),
         ]
     };
     Table::new(
         "collection",
         "Collection",
         "Medians of the runs. Collections are generational here: most copy only what is young. The paper's copy \
-         everything, and its shares of time are printed for 2, 4 and 8 processors.",
+         everything.",
         &[
             "program",
             "workers",
@@ -121,8 +96,6 @@ fn collection(measured: &[Runs]) -> Table {
             "words copied/s",
             "% of time",
             "% of reduction time",
-            "published words copied/s",
-            "published % of reduction time",
         ],
         rows(measured, cells),
     )
@@ -168,7 +141,7 @@ fn utilisation(measured: &[Runs]) -> Table {
         let all = runs.samples().flat_map(|sample| &sample.shares).map(words).sum();
         let own: f64 = runs.shares(worker).map(words).sum();
         let cells = [
-            Cell::count(worker),
+            Cell::key(worker),
             Cell::ratio(100.0 * part, collections, 1),
             Cell::ratio(own, runs.records.len() as f64, 0),
             Cell::ratio(100.0 * own, all, 1),
@@ -190,7 +163,6 @@ fn utilisation(measured: &[Runs]) -> Table {
 
 fn sharing(measured: &[Runs]) -> Table {
     let cells = |runs: &Runs| {
-        let paper = &runs.case.published;
         let per_thousand = |count: fn(&Record) -> u64| {
             cell(runs.quotient(|record| 1e3 * count(record) as f64, reductions), 4)
         };
@@ -199,8 +171,6 @@ fn sharing(measured: &[Runs]) -> Table {
             per_thousand(|record| record.shared_writes),
             cell(runs.quotient(lost, |record| record.shared_writes as f64), 3),
             per_thousand(|record| record.mails),
-            published(runs, &paper.lock_share, 1),
-            published(runs, &paper.lock_share_collecting, 1),
         ]
     };
     Table::new(
@@ -209,16 +179,8 @@ fn sharing(measured: &[Runs]) -> Table {
         "The paper's system locks variables and measures the time that it takes. Ours has no locks on the way of a \
          reduction, so there is no such time to measure. Counted are writes to variables that other workers may write \
          too (a compare-and-swap each), those in which another worker was first, and mails with goals between \
-         workers, which lock a mailbox. All other writes are plain. Published: time in locks.",
-        &[
-            "program",
-            "workers",
-            "shared writes/1,000 reductions",
-            "% of them lost",
-            "mails/1,000 reductions",
-            "published % of reduction time",
-            "published % of collection time",
-        ],
+         workers, which lock a mailbox. All other writes are plain.",
+        &["program", "workers", "shared writes/1,000 reductions", "% of them lost", "mails/1,000 reductions"],
         rows(measured, cells),
     )
 }
