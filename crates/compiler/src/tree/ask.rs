@@ -7,7 +7,7 @@ use crate::program::arithmetic::relations;
 use crate::program::values::{Atomic, Fact, Origin, Shape, Test, TestId, ValueId};
 use crate::tree::code::Code;
 use crate::tree::facts::{Answer, Facts};
-use crate::tree::match_cases::{BIGINT, Cells, Wish, accepts, is_integer_cell, other_accepts, wish};
+use crate::tree::match_cases::{BIGINT, Cells, Wish, accepts, other_accepts, wish};
 
 impl Tree<'_> {
     /// Code for the first open test of a state.
@@ -202,21 +202,9 @@ impl Tree<'_> {
             let block = self.cell_rows(&state, value, Fact::Like(*pattern), rows, code);
             cases.push((*pattern, block));
         }
-        let mut small_block = None;
         for &pattern in &cells.general {
             let accepted = |i: usize| shapes[i].iter().all(|shape| accepts(pattern, *shape));
-            let fact = if state.slow && cells.integers && is_integer_cell(pattern) {
-                Fact::Integer
-            } else {
-                Fact::Like(pattern)
-            };
-            let block = match small_block {
-                Some(block) if fact == Fact::Integer => block,
-                _ => self.cell(&state, value, fact, &stripped, accepted, code),
-            };
-            if fact == Fact::Integer {
-                small_block = Some(block);
-            }
+            let block = self.cell(&state, value, Fact::Like(pattern), &stripped, accepted, code);
             cases.push((pattern, block));
         }
         while cases.last().is_some_and(|(_, block)| *block == default) {
