@@ -1,11 +1,9 @@
-//! What can be wrong with a program as a whole: names that mean nothing, clauses that are never chosen.
+//! What can be wrong with a program as a whole: names that mean nothing.
 
 use crate::program::names::Names;
-use crate::program::passive::{Context, Passive, type_test};
-use crate::program::values::{Origin, Table, Test, TestId, ValueId};
-use rustc_hash::FxHashMap;
+use crate::program::passive::{Context, type_test};
 use syntax::diagnostic::Diagnostic;
-use syntax::program::{Call, Clause, GoalKind, GuardKind, Predicate, Separator, Term, TermKind};
+use syntax::program::{Call, Clause, GoalKind, GuardKind, Term, TermKind};
 use syntax::source::Span;
 use term::layout::GOAL_ARITY_MAX;
 use term::{Atom, AtomTable};
@@ -180,79 +178,6 @@ pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: us
             .note("a guard calls no predicates: move the call into the body of an auxiliary predicate");
     }
     context.diagnostics.push(diagnostic);
-}
-
-/// Tests of a clause that are looked at, at most, to see whether it may wait where a later one fits: so time is linear.
-const LOOKED_AT: usize = 64;
-
-/// Warns of clauses that are never chosen, and of those whose choice depends on what is known at the moment.
-pub(crate) fn shadowed(
-    predicate: &Predicate,
-    table: &Table,
-    passive: &[Passive],
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let mut seen: FxHashMap<&[TestId], Span> = FxHashMap::default();
-    // Since the last separator: the latest clause with each test, and the first with any.
-    let mut with: FxHashMap<TestId, usize> = FxHashMap::default();
-    let mut conditional: Option<usize> = None;
-    for (at, (clause, parts)) in predicate.clauses.iter().zip(passive).enumerate() {
-        if clause.separator != Separator::None {
-            with.clear();
-            conditional = None;
-        }
-        if parts.never {
-            continue;
-        }
-        let tests = &parts.tests[..];
-        let candidate = tests.iter().map(|test| with.get(test).copied()).min().unwrap_or(conditional);
-        let waits = |&earlier: &usize| may_wait_where(table, &passive[earlier].tests, tests);
-        if let Some(&earlier) = seen.get(&[][..]).or_else(|| seen.get(tests)) {
-            diagnostics.push(
-                Diagnostic::warning("shadowed-clause", clause.span, "this clause is never chosen")
-                    .label("never chosen")
-                    .related(earlier, "this one always commits first"),
-            );
-        } else if let Some(earlier) = candidate.filter(waits) {
-            let what = "this clause is chosen whenever the ones before it are not chosen at once";
-            let warning = Diagnostic::warning("shadowed-clause", clause.span, what)
-                .related(predicate.clauses[earlier].span, "also when this one could commit later");
-            let warning = if tests.is_empty() {
-                warning.label("has no conditions").note("KLIC deletes such a clause")
-            } else {
-                warning.label("has fewer conditions")
-            };
-            diagnostics.push(
-                warning.help("write `otherwise.` before it, or give it a guard that excludes the others"),
-            );
-        }
-        if !tests.is_empty() {
-            conditional.get_or_insert(at);
-        }
-        with.extend(tests.iter().map(|&test| (test, at)));
-        seen.entry(tests).or_insert(clause.span);
-    }
-}
-
-/// True if a clause with the tests `earlier` may have to wait for a value where one with the tests `later` commits, and
-/// may commit itself when the value is there.
-fn may_wait_where(table: &Table, earlier: &[TestId], later: &[TestId]) -> bool {
-    if later.is_empty() {
-        return true;
-    }
-    if later.len() >= earlier.len() || earlier.len() > LOOKED_AT {
-        return false;
-    }
-    let value = |test: &TestId| match *table.get(*test) {
-        // Outputs of builtins are mostly bound, and not known to be unbound.
-        Test::Shape(value, _) if !matches!(table.origin(value), Origin::Output(..) | Origin::Arith(..)) => {
-            Some(value)
-        }
-        _ => None,
-    };
-    let bound: Vec<ValueId> = later.iter().filter_map(value).collect();
-    later.iter().all(|test| earlier.contains(test))
-        && earlier.iter().filter_map(value).any(|value| !bound.contains(&value))
 }
 
 fn shown(atoms: &AtomTable, name: Atom, arity: usize) -> String {

@@ -9,6 +9,7 @@ pub(crate) mod check;
 pub(crate) mod constants;
 pub(crate) mod names;
 pub(crate) mod passive;
+pub(crate) mod shadowed;
 pub(crate) mod split;
 pub(crate) mod structures;
 pub(crate) mod tables;
