@@ -118,6 +118,16 @@ fn clauses_that_build_more_than_the_slack() {
     assert!(blocks(&text).len() > 10);
 }
 
+/// What a name may have meant is looked for among all names, but not for each of thousands.
+#[test]
+fn names_that_mean_nothing() {
+    let compiled = common::compile(&clauses(30_000, |n| format!("p{n} :- q{n}x(1), nowhere{n}:p.")));
+    assert_eq!(compiled.diagnostics.len(), 60_000);
+    let helped = compiled.diagnostics.iter().filter_map(|diagnostic| diagnostic.help.as_ref());
+    assert!(helped.filter(|help| help.starts_with("did you mean")).count() < 30_000);
+    assert!(compiled.program.components.is_empty());
+}
+
 /// Words in tables: the constants that code looks in.
 fn table_words(text: &str) -> usize {
     let words = |constant: &compiler::ir::Constant| match constant {

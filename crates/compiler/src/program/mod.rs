@@ -12,5 +12,6 @@ pub(crate) mod passive;
 pub(crate) mod shadowed;
 pub(crate) mod split;
 pub(crate) mod structures;
+pub(crate) mod suggestions;
 pub(crate) mod tables;
 pub(crate) mod values;
