@@ -2,9 +2,9 @@
 
 use super::{Row, decide, guard};
 use crate::terms::View;
-use crate::terms::walk::Stack;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use term::Word;
 use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};
@@ -45,30 +45,50 @@ const HASH_DEPTH: i64 = 1;
 /// Hash values are below this: they fit the smallest integers that old programs expect.
 const HASH_MASK: u64 = (1 << 27) - 1;
 
-/// A hash of the top `depth` levels; `Err` is a variable among them, or an error.
+/// Parts of a term that are looked at, at most: a small term whose parts are shared, or that contains itself, may
+/// have more of them than there is time for.
+const HASH_PARTS_MAX: usize = 1 << 16;
+
+/// Parts of a term that are still to be looked at, those near its top first.
+struct Parts {
+    /// Each with the number of levels that are looked at there.
+    next: VecDeque<(Word, i64)>,
+    /// How many more may come.
+    left: usize,
+}
+
+impl Parts {
+    /// Adds those of a part with this number of levels.
+    fn add(&mut self, levels: i64, parts: impl Iterator<Item = Word>) {
+        if levels > 1 {
+            let before = self.next.len();
+            self.next.extend(parts.take(self.left).map(|part| (part, levels - 1)));
+            self.left -= self.next.len() - before;
+        }
+    }
+}
+
+/// A hash of the top `depth` levels, of [`HASH_PARTS_MAX`] parts at most (so the loop is short, L1 of `walk`); `Err` is
+/// a variable among them.
 fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
     let mut hasher = rustc_hash::FxHasher::default();
-    let mut stack = Stack::new();
-    let mut next = Some((term, depth));
-    while let Some((term, depth)) = next {
-        if depth <= 0 {
-            next = stack.pop(worker).map_err(Outcome::Error)?;
-            continue;
-        }
+    let mut parts = Parts { next: VecDeque::new(), left: HASH_PARTS_MAX };
+    parts.add(depth.saturating_add(1), std::iter::once(term));
+    while let Some((term, levels)) = parts.next.pop_front() {
         worker.deref(term).tag().hash(&mut hasher);
         match worker.view(term) {
             View::Unbound(variable) => return Err(Outcome::Wait(variable)),
             View::Int(value) => value.hash(&mut hasher),
             View::Atom(atom) => worker.atoms.text(atom).hash(&mut hasher),
-            View::Cons(car, cdr) => stack.extend([(cdr, depth - 1), (car, depth - 1)]),
+            View::Cons(car, cdr) => parts.add(levels, [car, cdr].into_iter()),
             View::Struct(name, arity) => {
                 (worker.atoms.text(name), arity).hash(&mut hasher);
-                stack.extend((0..arity).rev().map(|i| (worker.arg(term, i), depth - 1)));
+                parts.add(levels, (0..arity).map(|i| worker.arg(term, i)));
             }
             View::Object(VECTOR) => {
                 let elements = worker.vector_elements(term).unwrap_or_default();
                 elements.len().hash(&mut hasher);
-                stack.extend(elements.into_iter().rev().map(|element| (element, depth - 1)));
+                parts.add(levels, elements.into_iter());
             }
             View::Object(STRING) => {
                 let newest = worker.newest_length(term, STRING);
@@ -81,7 +101,6 @@ fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
             View::Object(PREDICATE) => worker.predicate_value(term).hash(&mut hasher),
             View::Object(_) => {}
         }
-        next = stack.pop(worker).map_err(Outcome::Error)?;
     }
     Ok((hasher.finish() >> 16 & HASH_MASK) as i64)
 }
