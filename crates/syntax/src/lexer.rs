@@ -282,7 +282,7 @@ fn small_number(digits: &[u8]) -> Option<u32> {
 
 /// Digits of one radix (all valid) to a number. Splits in halves, so that a long literal costs no quadratic
 /// time.
-fn big_number(digits: &[u8], radix: u32) -> BigInt {
+pub(crate) fn big_number(digits: &[u8], radix: u32) -> BigInt {
     if digits.len() <= 256 {
         return BigInt::parse_bytes(digits, radix).expect("the digits were checked");
     }

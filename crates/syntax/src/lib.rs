@@ -12,6 +12,7 @@ pub mod dump;
 pub mod format;
 pub mod fuzzing;
 pub mod lexer;
+pub mod number;
 pub mod operators;
 pub mod parser;
 pub mod print;

@@ -1,7 +1,7 @@
 //! Floats: the methods of class `float`, the builtins of module `floating_arithmetics`, and comparison in guards.
 
 use super::{Row, attempt, body, decide, error, guard, known, wrong};
-use crate::reports::outcome::ErrorKind;
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -92,7 +92,9 @@ pub(super) fn create(worker: &mut Worker, from: Word) -> Result<Word, Outcome> {
                     Some(value) => value,
                     None => {
                         let message = format!("the string {:?} is no float", String::from_utf8_lossy(&text));
-                        return Err(error(ErrorKind::ArgumentType, message));
+                        let error = ProgramError::new(ErrorKind::ArgumentType, message);
+                        let other = "number:parse(S,R) answers `abnormal(..)` for a string that is no number";
+                        return Err(Outcome::Error(error.detail(other)));
                     }
                 }
             } else {

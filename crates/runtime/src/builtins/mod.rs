@@ -22,6 +22,7 @@ mod generic;
 mod integers;
 pub mod io;
 mod merge;
+mod numbers;
 mod ordering;
 mod predicates;
 mod random;
@@ -59,6 +60,7 @@ pub fn natives() -> Vec<Native> {
         generic::NATIVES,
         predicates::NATIVES,
         merge::NATIVES,
+        numbers::NATIVES,
         random::NATIVES,
         atoms::NATIVES,
         variables::NATIVES,
