@@ -34,7 +34,7 @@ use program::names::{Index, Names};
 use program::passive::{self, Context, Passive};
 use program::tables::{Choice, Places};
 use program::values::Table;
-use program::{check, shadowed, split, structures, tables};
+use program::{check, split, structures, tables};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Module, Program, Separator};
@@ -101,7 +101,7 @@ pub fn compile(
     let (units, plans) = compilation.units(prepared, &choices);
     let computing = Computing::new(&plans, options.first_predicate + compiled.len() as u32);
     result.components = compilation.components(&units, &plans, &computing);
-    for (predicate, component) in computing.predicates(options.known.builtins, atoms) {
+    for (predicate, component) in computing.predicates(options.known.builtins, atoms, &result.predicates) {
         result.predicates.push(predicate);
         result.components.push(component);
     }
@@ -189,7 +189,7 @@ fn prepare(
             .iter()
             .map(|clause| passive::passive(&mut context, clause, &mut table))
             .collect();
-        shadowed::shadowed(names, atoms, predicate, &table, &passive, diagnostics);
+        check::shadowed(predicate, &table, &passive, diagnostics);
         all.push(wanted.then_some(Prepared { table, passive }));
     }
     all
@@ -298,8 +298,8 @@ impl<'a> Compilation<'_, 'a> {
                 true => Position::new(self.names.id(index), self.sources.line(span.file, span.start)),
                 false => Position::NONE,
             };
-            let mut plan =
-                plan::plan(self.names, self.atoms, module.name, clause, &passive.variables, position);
+            let (known, shared) = (&passive.variables, lines.is_some());
+            let mut plan = plan::plan(self.names, self.atoms, module.name, clause, known, position, shared);
             if let Some((table, row, column, line)) = lines {
                 plan.lines = Some(Lines { table, row, index: column, line });
                 plan.values.insert(row);

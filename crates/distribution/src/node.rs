@@ -37,10 +37,12 @@ use term::abi::PredicateId;
 
 /// A message of the protocol.
 const PROTOCOL: u32 = 0;
-/// The run is over.
+/// The run is over. A word: 1 if somebody has interrupted it, so that all nodes tell what waits.
 const STOP: u32 = 1;
+/// Somebody wants to know what waits.
+const ASKED: u32 = 2;
 /// The first kind of what is beside.
-const BESIDE: u32 = 2;
+const BESIDE: u32 = 3;
 /// What a message between threads or processes takes of both its nodes, about.
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
@@ -223,7 +225,7 @@ impl<'a> Reducer<'a> {
         };
         let counts = self.outgoing.beside.get().map(|beside| beside.counts()).unwrap_or_default();
         let beside = counts.into_iter().map(|(name, count)| (name.to_string(), count)).collect();
-        Part { time, outcome, counters: self.protocol.counters(), beside }
+        Part { time, outcome, waiting: self.node.take_waiting(), counters: self.protocol.counters(), beside }
     }
 
     /// The run ends, with this outcome unless the node has one.
@@ -232,10 +234,13 @@ impl<'a> Reducer<'a> {
             return;
         }
         self.over = true;
-        self.ended = Some((context.now(), self.node.end(outcome)));
-        let own = context.node();
+        let outcome = self.node.end(outcome);
+        let interrupted =
+            matches!(&outcome, RunOutcome::Failed(error) if error.kind == ErrorKind::Interrupted);
+        self.ended = Some((context.now(), outcome));
+        let (own, why) = (context.node(), [u64::from(interrupted)]);
         for to in (0..context.nodes()).map(NodeId).filter(|&to| to != own) {
-            context.send(to, Priority::High, STOP, &[]);
+            context.send(to, Priority::High, STOP, &why);
             self.outgoing.bells.push(to);
         }
     }
@@ -447,6 +452,16 @@ impl<'a> Reducer<'a> {
         Verdict::Done
     }
 
+    /// If somebody asked the first node what waits, the others are asked, too.
+    fn pass_question_on<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        if self.node.take_asked() && context.node() == NodeId(0) {
+            for to in (1..context.nodes()).map(NodeId) {
+                context.send(to, Priority::High, ASKED, &[]);
+                self.outgoing.bells.push(to);
+            }
+        }
+    }
+
     /// J1.
     fn ring(&mut self) {
         for to in self.outgoing.bells.drain(..) {
@@ -472,8 +487,12 @@ impl Program for Reducer<'_> {
             _ if self.over => {}
             STOP => {
                 self.over = true;
+                if call.words.first() == Some(&1) {
+                    self.node.list_waiting();
+                }
                 self.node.end(Some(RunOutcome::Success));
             }
+            ASKED => _ = self.node.worker().waker().ask(),
             PROTOCOL => {
                 let mut incoming = std::mem::take(&mut self.incoming);
                 let words = if call.payload.is_empty() {
@@ -525,6 +544,7 @@ impl Program for Reducer<'_> {
             self.stop(context, None);
             return true;
         }
+        self.pass_question_on(context);
         if turn == Turn::Look
             && let Some(asker) = self.balance.asker()
         {

@@ -5,7 +5,7 @@ use crate::protocol::{Counters, Options};
 use fabric::{NodeId, threads};
 use machine::{Costs, Machine};
 use runtime::node::{Bell, Node};
-use runtime::outcome::RunOutcome;
+use runtime::outcome::{ErrorKind, RunOutcome, Waiting};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,6 +28,8 @@ pub struct Part {
     /// When the run ended here by itself, in nanoseconds since it began.
     pub(crate) time: Option<u64>,
     pub(crate) outcome: RunOutcome,
+    /// Goals that waited here when somebody ended the run.
+    pub(crate) waiting: Waiting,
     pub(crate) counters: Counters,
     pub(crate) beside: BTreeMap<String, u64>,
 }
@@ -79,13 +81,23 @@ pub fn run_part(
 }
 
 /// What the ends of all nodes are together.
-fn outcome(parts: Vec<Part>) -> RunOutcome {
+fn outcome(mut parts: Vec<Part>) -> RunOutcome {
     let several = parts.len() > 1;
+    let mut waiting = Waiting::default();
+    for part in &mut parts {
+        waiting.add(std::mem::take(&mut part.waiting));
+        if let RunOutcome::Failed(error) = &mut part.outcome {
+            waiting.add(std::mem::take(&mut error.waiting));
+        }
+    }
     let ended = parts.iter().enumerate().filter_map(|(node, part)| Some((part.time?, node, &part.outcome)));
     if let Some((_, node, outcome)) = ended.min_by_key(|&(time, node, _)| (time, node)) {
         return match outcome.clone() {
-            RunOutcome::Failed(error) if several => {
-                RunOutcome::Failed(error.detail(format!("at node {node}")))
+            RunOutcome::Failed(mut error) => {
+                if error.kind == ErrorKind::Interrupted {
+                    error.waiting = waiting;
+                }
+                RunOutcome::Failed(if several { error.detail(format!("at node {node}")) } else { error })
             }
             outcome => outcome,
         };

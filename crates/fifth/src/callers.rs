@@ -3,7 +3,7 @@
 use crate::sources::{self, Read};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use syntax::program::{Goal, GoalKind, Predicate, Program, TermKind};
+use syntax::program::{Call as CallOf, Goal, GoalKind, Predicate, Program, TermKind};
 use syntax::source::SourceMap;
 use term::{Atom, AtomTable};
 
@@ -16,10 +16,14 @@ pub(crate) struct Site {
     pub(crate) text: String,
     /// The arguments that are variables, by their names.
     pub(crate) names: Vec<Option<String>>,
+    /// It says at which priority or node it runs.
+    pub(crate) placed: bool,
+    /// The predicate in whose clauses it stands.
+    pub(crate) caller: Name,
 }
 
-/// Module and name of a predicate, as numbers of atoms.
-type Name = (u32, u32);
+/// A predicate: module and name as numbers of atoms, and the number of arguments.
+pub(crate) type Name = (u32, u32, u32);
 
 #[derive(Serialize, Deserialize)]
 struct Call {
@@ -46,27 +50,38 @@ impl Calls {
     /// Those of a program, and of the library's code that it uses.
     pub(crate) fn of(read: &Read, atoms: &AtomTable) -> Calls {
         let mut calls = Calls::default();
-        calls.add(&read.program, &read.sources);
+        calls.add(&read.program, &read.sources, atoms);
         if !read.library.is_empty() {
             let (program, sources) = sources::of_library(read.library, atoms);
-            calls.add(&program, &sources);
+            calls.add(&program, &sources, atoms);
         }
         calls
     }
 
     /// Adds those of a text.
-    fn add(&mut self, program: &Program, sources: &SourceMap) {
+    fn add(&mut self, program: &Program, sources: &SourceMap, atoms: &AtomTable) {
         for module in &program.modules {
             for predicate in &module.predicates {
                 let is_library = sources.file(predicate.span.file).name.starts_with("library/");
-                for goal in goals(predicate) {
-                    let (caller, (of, name)) = ((module.name.0, predicate.name.0), callee(module.name, goal));
-                    let site = (!is_library).then(|| site(sources, predicate, goal));
-                    self.all.push(Call { caller, callee: (of.0, name.0), site });
+                let caller = owner(atoms, module.name, predicate.name, predicate.arity);
+                for (goal, call) in goals(predicate) {
+                    let of = call.module.unwrap_or(module.name);
+                    let callee = owner(atoms, of, call.name, call.arguments.len());
+                    let site = (!is_library).then(|| site(sources, predicate, goal, call, caller));
+                    self.all.push(Call { caller, callee, site });
                 }
             }
         }
     }
+}
+
+/// A predicate; if the compiler made it of a conditional, the one in whose clauses that stands.
+fn owner(atoms: &AtomTable, module: Atom, name: Atom, arity: usize) -> Name {
+    let text = atoms.name(name);
+    let of = text.rsplit_once('$').and_then(|(owner, _)| owner.rsplit_once('/'));
+    let of = of.and_then(|(name, arity)| Some((atoms.lookup(name.as_bytes())?, arity.parse().ok()?)));
+    let (name, arity) = of.unwrap_or((name, arity as u32));
+    (module.0, name.0, arity)
 }
 
 impl Callers<'_> {
@@ -74,9 +89,24 @@ impl Callers<'_> {
     /// calls itself is left out.
     pub(crate) fn of(&self, goal: &str) -> Vec<Site> {
         let Some((module, name)) = predicate_of(goal) else { return Vec::new() };
+        let name = self.named(module, name, arguments(goal).len());
+        name.map(|name| self.calling(name)).unwrap_or_default()
+    }
+    /// Those that lead to a predicate, which is given as `main:p/3`.
+    pub(crate) fn of_predicate(&self, predicate: &str) -> Vec<Site> {
+        let parts =
+            predicate.split_once(':').and_then(|(module, rest)| Some((module, rest.rsplit_once('/')?)));
+        let Some((module, (name, arity))) = parts else { return Vec::new() };
+        let name = arity.parse().ok().and_then(|arity| self.named(module, name, arity));
+        name.map(|name| self.calling(name)).unwrap_or_default()
+    }
+    fn named(&self, module: &str, name: &str, arity: usize) -> Option<Name> {
         let atom = |text: &str| self.atoms.lookup(text.as_bytes());
-        let (Some(module), Some(name)) = (atom(module), atom(name)) else { return Vec::new() };
-        let mut wanted = FxHashSet::from_iter([(module.0, name.0)]);
+        Some(owner(self.atoms, atom(module)?, atom(name)?, arity))
+    }
+    /// Those that lead to a predicate.
+    pub(crate) fn calling(&self, predicate: Name) -> Vec<Site> {
+        let mut wanted = FxHashSet::from_iter([predicate]);
         // What the library calls on the way.
         loop {
             let before = wanted.len();
@@ -97,7 +127,7 @@ impl Callers<'_> {
     }
 }
 
-fn site(sources: &SourceMap, predicate: &Predicate, goal: &Goal) -> Site {
+fn site(sources: &SourceMap, predicate: &Predicate, goal: &Goal, call: &CallOf, caller: Name) -> Site {
     let file = sources.file(goal.span.file);
     let clause = predicate.clauses.iter().find(|c| c.body.iter().any(|other| std::ptr::eq(other, goal)));
     let name = |kind: &TermKind| match (kind, clause) {
@@ -106,26 +136,23 @@ fn site(sources: &SourceMap, predicate: &Predicate, goal: &Goal) -> Site {
         }
         _ => None,
     };
-    let GoalKind::Call(call) = &goal.kind else { unreachable!("only calls are looked for") };
     Site {
         file: file.name.clone(),
         line: sources.line(goal.span.file, goal.span.start),
         text: crate::report::displayable(&file.text[goal.span.start as usize..goal.span.end as usize]),
         names: call.arguments.iter().map(|argument| name(&argument.kind)).collect(),
+        placed: !call.pragmas.is_empty(),
+        caller,
     }
 }
 
 /// The calls of a predicate.
-fn goals(predicate: &Predicate) -> impl Iterator<Item = &Goal> {
+fn goals(predicate: &Predicate) -> impl Iterator<Item = (&Goal, &CallOf)> {
     let goals = predicate.clauses.iter().flat_map(|clause| &clause.body);
-    goals.filter(|goal| matches!(goal.kind, GoalKind::Call(_)))
-}
-
-fn callee(module: Atom, goal: &Goal) -> (Atom, Atom) {
-    match &goal.kind {
-        GoalKind::Call(call) => (call.module.unwrap_or(module), call.name),
-        _ => unreachable!("only calls are looked at"),
-    }
+    goals.filter_map(|goal| match &goal.kind {
+        GoalKind::Call(call) => Some((goal, call)),
+        _ => None,
+    })
 }
 
 /// Module and name of a goal as it is shown.
@@ -178,7 +205,7 @@ mod tests {
             [sources.add("u.kl1".into(), user.into()), sources.add("library/io.kl1".into(), library.into())];
         let (program, _) = syntax::read_program(&sources, &files, &atoms);
         let mut calls = Calls::default();
-        calls.add(&program, &sources);
+        calls.add(&program, &sources, &atoms);
         let callers = Callers { calls: &calls, atoms: &atoms };
         let shown = |goal| -> Vec<String> {
             callers

@@ -29,7 +29,8 @@ Exit codes:
     N    the program called unix:exit(N)
     2    wrong usage, a file that cannot be read or written, or errors in the program text
     101  a bug in Fifth itself (please report it)
-    130  interrupted (Ctrl-C or SIGTERM)
+    129  the terminal was closed (SIGHUP), as a shell says it
+    130  interrupted (Ctrl-C or SIGTERM): the goals that wait are listed; SIGQUIT lists them and the run goes on
     141  whoever read the output has gone, as `| head -1` does; nothing is said
     255  the program failed: reduction or unification failure, error, heap limit, memory that the system \
 refuses, or perpetual suspension (deadlock)

@@ -7,13 +7,14 @@ use crate::driver::Machine;
 use crate::recording::Recording;
 use crate::report::{displayable, harmless};
 use crate::{served, sources, timeline};
-use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal};
+use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal, Waiting};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The program failed.
@@ -66,6 +67,7 @@ pub(crate) fn run_main(
     if engine.stats_file.is_some() {
         machine.note_collections();
     }
+    answer_questions(machine);
     let record = figures.map(Recording::start);
     let started = Instant::now();
     let outcome = machine.run("main", "main")?.expect("the compiler checked that main:main/0 is there");
@@ -108,17 +110,14 @@ pub(crate) fn run_main(
     if waker.release_interrupts() {
         return Ok(INTERRUPTED);
     }
-    if matches!(exit_code(&outcome), FAILED) && postmortem(machine) {
-        return Ok(0);
-    }
-    Ok(exit_code(&outcome))
+    let code = exit_code(&outcome);
+    Ok(if code == FAILED { postmortem(machine).unwrap_or(code) } else { code })
 }
 
-/// Runs the goal that the program registered for its failure (`system_control:postmortem`). True if there was one.
-fn postmortem(machine: &mut Machine) -> bool {
-    let Some((predicate, args)) = runtime::builtins::take_postmortem(machine.node.worker()) else {
-        return false;
-    };
+/// Runs the goal that the program registered for its failure (`system_control:postmortem`), and gives the status with
+/// which that goal asks to exit, if it does.
+fn postmortem(machine: &mut Machine) -> Option<u8> {
+    let (predicate, args) = runtime::builtins::take_postmortem(machine.node.worker())?;
     // As above: a closed standard error leaves nobody to tell.
     let _ = writeln!(std::io::stderr(), "Starting postmortem processing...");
     machine.node.leave_others();
@@ -129,7 +128,10 @@ fn postmortem(machine: &mut Machine) -> bool {
     if let RunOutcome::Failed(_) = outcome {
         let _ = report(&outcome, Texts::of_files(), &mut std::io::stderr());
     }
-    true
+    match outcome {
+        RunOutcome::Exit(_) => Some(exit_code(&outcome)),
+        _ => None,
+    }
 }
 
 /// The exit code of an outcome.
@@ -215,10 +217,15 @@ fn is_library(file: &str) -> bool {
     file.is_empty() || file.starts_with("library/")
 }
 
+/// The goals of the text that can have led to a goal.
+fn fitting(callers: Callers<'_>, goal: &str) -> Vec<Site> {
+    served::fitting(callers.of(goal), goal, callers.atoms)
+}
+
 /// The user's goals that lead to a goal of the library or of a builtin, those that call its module first.
 fn leading(goal: &str, file: &str, texts: Texts<'_>) -> Vec<Site> {
     let Some(callers) = texts.callers.filter(|_| is_library(file)) else { return Vec::new() };
-    let mut sites = callers.of(goal);
+    let mut sites = fitting(callers, goal);
     if let Some(message) = served::message(goal) {
         sites = served::narrowed(sites, message, callers.atoms);
     }
@@ -228,8 +235,21 @@ fn leading(goal: &str, file: &str, texts: Texts<'_>) -> Vec<Site> {
     sites
 }
 
-/// Names the goals that [`leading`] has found.
-fn led_by(sites: &[Site], texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
+/// Levels of callers that are shown: there is no stack of calls, so each is known only where the text has one.
+const LEVELS: usize = 2;
+
+/// Names the goals of the text that lead to a goal, and where that is only one, those that lead to its clause.
+fn led_by(mut sites: Vec<Site>, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    for _ in 1..LEVELS {
+        list(&sites, texts, out)?;
+        let ([site], Some(callers)) = (&sites[..], texts.callers) else { return Ok(()) };
+        sites = callers.calling(site.caller);
+    }
+    list(&sites, texts, out)
+}
+
+/// Names goals of the text of which one led to what was said before.
+fn list(sites: &[Site], texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
     let text = |site: &Site| nth_line(site.text.as_bytes(), 1).unwrap_or_default();
     if let [site] = sites {
         writeln!(out, "   from: {}", text(site))?;
@@ -252,26 +272,67 @@ fn failure(error: &ProgramError, texts: Texts<'_>, out: &mut impl Write) -> std:
         _ => "",
     };
     writeln!(out, "fifth: {name}{}", harmless(&error.message))?;
-    let next = error.kind == ErrorKind::Interrupted || error.kind == ErrorKind::HeapLimit;
     // The library's servers are no news when output fails.
     if !error.goal.is_empty() && !lost_output(error) {
-        let word = if next { "NEXT" } else { "FAIL" };
+        let word = if is_next(error) { "NEXT" } else { "FAIL" };
         writeln!(out, "   {word}: {}", harmless(&error.goal))?;
-        place(&error.file, error.line, texts.lines, out)?;
-        led_by(&leading(&error.goal, &error.file, texts), texts, out)?;
+        let sites = to_failed(error, texts);
+        // Of a goal that cannot be put where it is to run the clauses are no news.
+        if error.kind != ErrorKind::Placement || sites.is_empty() {
+            place(&error.file, error.line, texts.lines, out)?;
+        }
+        // A query of the REPL has no name of the user's.
+        if !error.within.is_empty() && !error.within.contains(' ') {
+            let how = if error.line == 0 { "one of them is a result of" } else { "in a clause of" };
+            writeln!(out, "   {how} {}", harmless(&error.within))?;
+        }
+        led_by(sites, texts, out)?;
     }
     error.details.iter().try_for_each(|line| writeln!(out, "   {}", harmless(line)))?;
+    waiting(&error.waiting, texts, out)?;
     let computed = arguments(&error.goal).into_iter().find(|argument| is_uncomputed(argument));
     let help = match computed
         .filter(|_| matches!(error.kind, ErrorKind::ReductionFailure | ErrorKind::ArgumentType))
     {
         Some(text) => Some(format!("{} is a structure: `=` computes nothing, `:=` does", harmless(text))),
+        None if is_refused(error) => Some(
+            "`abnormal` is the answer to a request that could not be done: a clause for it says what to do then"
+                .to_string(),
+        ),
         None => help(error).map(str::to_string),
     };
     match help {
         Some(help) => writeln!(out, "   Help: {help}"),
         None => Ok(()),
     }
+}
+
+/// The goals of the text that led to a goal that failed, or to the clause in which it stands.
+fn to_failed(error: &ProgramError, texts: Texts<'_>) -> Vec<Site> {
+    let Some(callers) = texts.callers else { return Vec::new() };
+    if !error.within.is_empty() {
+        return callers.of_predicate(&error.within);
+    }
+    if is_library(&error.file) || is_next(error) {
+        return leading(&error.goal, &error.file, texts);
+    }
+    let sites = fitting(callers, &error.goal);
+    if error.kind != ErrorKind::Placement {
+        return sites;
+    }
+    sites.into_iter().filter(|site| site.placed).collect()
+}
+
+/// Whether the goal of an error is only the one that was next.
+fn is_next(error: &ProgramError) -> bool {
+    matches!(error.kind, ErrorKind::Interrupted | ErrorKind::HeapLimit)
+}
+
+/// Whether a goal failed because nobody thought of a request that cannot be done.
+fn is_refused(error: &ProgramError) -> bool {
+    let is_answer = |argument: &str| argument == "abnormal" || argument.starts_with("abnormal(");
+    matches!(error.kind, ErrorKind::ReductionFailure | ErrorKind::UnificationFailure)
+        && arguments(&error.goal).into_iter().any(is_answer)
 }
 
 fn lost_output(error: &ProgramError) -> bool {
@@ -311,6 +372,9 @@ fn help(error: &ProgramError) -> Option<&'static str> {
             Some("`$:=` computes floats; in `:=` `int(F)` makes an integer of one")
         }
         ErrorKind::ZeroDivision => Some("test the divisor in a guard: `D =\\= 0`"),
+        ErrorKind::Placement if error.message.starts_with("there is no node") => Some(
+            "`--nodes N` says how many nodes there are; `builtin:current_node(Me,Total)` tells the program",
+        ),
         _ if lost_output(error) => Some("there is no room for the output, or it was closed"),
         _ => None,
     }
@@ -319,7 +383,7 @@ fn help(error: &ProgramError) -> Option<&'static str> {
 /// The one goal of the text that a waiting goal of the user's can be, with the names that the variables have there.
 fn called(goal: &SuspendedGoal, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
     let sites = texts.callers.filter(|_| !goal.file.starts_with("library/"));
-    let sites = sites.map(|callers| callers.of(&goal.goal)).unwrap_or_default();
+    let sites = sites.map(|callers| fitting(callers, &goal.goal)).unwrap_or_default();
     let [site] = &sites[..] else { return Ok(()) };
     let shown = arguments(&goal.goal);
     let name_of = |variable: &String| {
@@ -346,6 +410,55 @@ fn deadlock(
         out,
         "fifth: perpetual suspension (deadlock): {what} for variables that nothing can bind any more"
     )?;
+    goals_that_wait("PSUS", goals, count, texts, out)?;
+    writeln!(
+        out,
+        "   Help: the goal that should bind these variables is missing, ended without `[]` at the end of a stream, or \
+         waits itself"
+    )
+}
+
+/// From now on somebody who asks (SIGQUIT) is told what waits, and the run goes on.
+pub(crate) fn answer_questions(machine: &mut Machine) {
+    for node in std::iter::once(&mut machine.node).chain(&mut machine.others) {
+        let number = node.worker().options().node;
+        node.report_to(Arc::new(move |goals| asked(number, &goals)));
+    }
+}
+
+/// Says what waits at this node.
+fn asked(node: u32, goals: &Waiting) {
+    let mut text = b"fifth: asked what waits\n".to_vec();
+    if goals.count == 0 {
+        // The first node speaks for those where nothing waits.
+        if node > 0 {
+            return;
+        }
+        text.extend_from_slice(b"   no goal waits\n");
+    }
+    // A vector takes all, and a closed standard error leaves nobody to tell.
+    let _ = waiting(goals, Texts::of_files(), &mut text);
+    let _ = std::io::stderr().lock().write_all(&text);
+}
+
+/// Goals that waited when somebody ended the run, or asked.
+fn waiting(waiting: &Waiting, texts: Texts<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    let Waiting { goals, count } = waiting;
+    if *count == 0 {
+        return Ok(());
+    }
+    writeln!(out, "   {}:", if *count == 1 { "1 goal waits".into() } else { format!("{count} goals wait") })?;
+    goals_that_wait("WAIT", goals, *count, texts, out)
+}
+
+/// What each of them waits for.
+fn goals_that_wait(
+    word: &str,
+    goals: &[SuspendedGoal],
+    count: usize,
+    texts: Texts<'_>,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     let (mut alike, mut left_out) = (BTreeMap::new(), 0);
     for goal in goals {
         let predicate = goal.goal.split('(').next().unwrap_or_default();
@@ -355,7 +468,7 @@ fn deadlock(
             left_out += 1;
             continue;
         }
-        writeln!(out, "   PSUS: {}", harmless(&served::name(&goal.goal)))?;
+        writeln!(out, "   {word}: {}", harmless(&served::name(&goal.goal)))?;
         if let Some(node) = goal.node {
             writeln!(out, "         at node {node}")?;
         }
@@ -366,13 +479,14 @@ fn deadlock(
                 None => writeln!(out)?,
             }
         }
+        goal.outside.iter().try_for_each(|from| writeln!(out, "         {}", harmless(from)))?;
         let sites = leading(&goal.goal, &goal.file, texts);
         // How the library waits is no news.
         if sites.is_empty() || !goal.file.starts_with("library/") {
             place(&goal.file, goal.line, texts.lines, out)?;
         }
         called(goal, texts, out)?;
-        led_by(&sites, texts, out)?;
+        list(&sites, texts, out)?;
     }
     if left_out > 0 {
         writeln!(out, "   and {left_out} more of the same predicates")?;
@@ -380,11 +494,7 @@ fn deadlock(
     if goals.len() < count {
         writeln!(out, "   and {} more that these lead to", count - goals.len())?;
     }
-    writeln!(
-        out,
-        "   Help: the goal that should bind these variables is missing, ended without `[]` at the end of a stream, or \
-         waits itself"
-    )
+    Ok(())
 }
 
 /// `--stats` of several nodes: what each of them has sent, by kind of message, and what its tables hold at the end.

@@ -55,6 +55,7 @@ struct Shown(Vec<(String, String)>);
 /// Runs the REPL until the end of its input; gives the exit code.
 pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
     let mut machine = Machine::with_natives(&Engine::with(options.workers), &[show()])?;
+    ending::answer_questions(&mut machine);
     let mut definitions = Definitions::default();
     for path in &options.files {
         load(&mut definitions, &mut machine, path)?;

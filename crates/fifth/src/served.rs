@@ -55,6 +55,38 @@ pub(crate) fn narrowed(sites: Vec<Site>, message: &str, atoms: &AtomTable) -> Ve
     if fitting.is_empty() { others } else { fitting }
 }
 
+/// Those of the goals of the text that can have become a goal, which is given as it is shown; all, if none can.
+pub(crate) fn fitting(sites: Vec<Site>, goal: &str, atoms: &AtomTable) -> Vec<Site> {
+    if sites.len() < 2 {
+        return sites;
+    }
+    let ops = OpTable::source_table(atoms);
+    let read = |text: &str| parse_term(format!("{text} .").as_bytes(), &ops, atoms).ok().flatten();
+    let Some(goal) = read(goal) else { return sites };
+    let Some(shown) = call(&goal, atoms) else { return sites };
+    let fits = |site: &Site| {
+        let Some(text) = read(&site.text) else { return true };
+        let Some(written) = call(&text, atoms) else { return true };
+        // State variables are more arguments than are written.
+        written.len() != shown.len()
+            || written.iter().zip(shown).all(|(&from, &to)| may_become((&text, from), (&goal, to), atoms))
+    };
+    let (fitting, others): (Vec<Site>, Vec<Site>) = sites.into_iter().partition(fits);
+    if fitting.is_empty() { others } else { fitting }
+}
+
+/// The arguments of a goal that may have its module before it and its place behind it.
+fn call<'t>(tree: &'t Tree, atoms: &AtomTable) -> Option<&'t [NodeId]> {
+    let mut at = tree.root();
+    loop {
+        let NodeKind::Struct(name, parts) = tree.node(at).kind else { return None };
+        at = match (atoms.text(name), tree.children(parts)) {
+            (b":", &[_, goal]) | (b"@", &[goal, _]) => goal,
+            (_, parts) => return Some(parts),
+        };
+    }
+}
+
 /// Whether a call like `io:outstream([print(X), nl])` may be the source of this message.
 fn may_send(call: &Tree, message: &Tree, atoms: &AtomTable) -> bool {
     let NodeKind::Struct(_, parts) = call.node(call.root()).kind else { return true };
@@ -119,7 +151,14 @@ mod tests {
     use super::*;
 
     fn sites(texts: &[&str]) -> Vec<Site> {
-        let site = |text: &&str| Site { file: String::new(), line: 0, text: text.to_string(), names: vec![] };
+        let site = |text: &&str| Site {
+            file: String::new(),
+            line: 0,
+            text: text.to_string(),
+            names: vec![],
+            placed: false,
+            caller: (0, 0, 0),
+        };
         texts.iter().map(site).collect()
     }
 

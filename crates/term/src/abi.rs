@@ -148,6 +148,10 @@ impl Position {
         }
         Position((predicate.0 as u64) << Self::LINE_BITS | line as u64)
     }
+    /// Nowhere in a text: a builtin makes it, whose goal says by its predicate what it is.
+    pub const fn made_by(predicate: PredicateId) -> Position {
+        Position::new(predicate, 0)
+    }
     /// The predicate whose file it is; `None` if the position is none.
     pub fn predicate(self) -> Option<PredicateId> {
         (self != Position::NONE).then_some(PredicateId((self.0 >> Self::LINE_BITS) as u32))

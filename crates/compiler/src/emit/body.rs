@@ -305,7 +305,7 @@ impl<'a> Emitter<'_, '_, 'a> {
         match target {
             Target::User(index) => self.around.names.id(index),
             Target::Other(id) => id,
-            Target::Arith(op, _) => self.around.computing.id(op),
+            Target::Late(late, at) => self.around.computing.id(late, at),
         }
     }
     fn last(&mut self, target: Target, arguments: Vec<Operand>) -> End {

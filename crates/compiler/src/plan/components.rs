@@ -34,7 +34,7 @@ pub(crate) fn group(
                 .filter(|goal| goal.pragmas.is_empty())
                 .filter_map(|goal| match goal.target {
                     Target::User(index) => position.get(&index).copied(),
-                    Target::Other(_) | Target::Arith(..) => None,
+                    Target::Other(_) | Target::Late(..) => None,
                 })
                 .filter(|&callee| module(callee) == module(at))
                 .collect();

@@ -6,7 +6,8 @@
 //!
 //! Order (KL1's execution order after commitment): active unifications and what can be computed at once, by data
 //! dependence; then the goals, in textual order. An inline operation that waits for a variable which only goals of this
-//! body (or operations that wait themselves) can bind becomes a goal in its textual place.
+//! body (or operations that wait themselves) can bind becomes a goal in its textual place; in a body that many clauses
+//! share it is tried at once all the same, as only so it knows its line.
 
 pub(crate) mod components;
 mod schedule;
@@ -49,8 +50,26 @@ pub(crate) enum Source<'a> {
 pub(crate) enum Target {
     User(crate::program::names::Index),
     Other(PredicateId),
-    /// Arithmetic that waits for operands, and the builtin that it is.
+    /// An inline operation that waits for its inputs, and where it stands.
+    Late(Late, Position),
+}
+
+/// What a goal computes that an inline operation has become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Late {
+    /// Arithmetic, and the builtin that it is.
     Arith(IntOp, PredicateId),
+    /// Any other builtin.
+    Builtin(PredicateId),
+}
+
+impl Late {
+    /// The builtin that it is.
+    pub(crate) fn builtin(self) -> PredicateId {
+        match self {
+            Late::Arith(_, id) | Late::Builtin(id) => id,
+        }
+    }
 }
 
 /// Something done at once, and where it stands.
@@ -194,9 +213,12 @@ struct Planner<'p, 'a> {
     stand_ins: FxHashMap<VarId, Side<'a>>,
     /// Where the goal stands that is being planned.
     at: Position,
+    /// Many clauses have this body: where a goal of it stands is known only to what is done at once.
+    shared: bool,
 }
 
-/// Plans the body of a clause whose passive part knows `variables`; `position` is asked where its goals stand.
+/// Plans the body of a clause whose passive part knows `variables`; `position` is asked where its goals stand, and
+/// `shared` says that it stands for many clauses in different lines.
 pub(crate) fn plan<'a>(
     names: &Names<'a>,
     atoms: &AtomTable,
@@ -204,6 +226,7 @@ pub(crate) fn plan<'a>(
     clause: &'a Clause,
     variables: &[Option<Atomic>],
     position: impl Fn(Span) -> Position,
+    shared: bool,
 ) -> Plan<'a> {
     let sources = variables.iter().map(|known| known.map(Source::Known)).collect();
     let mut planner = Planner {
@@ -215,6 +238,7 @@ pub(crate) fn plan<'a>(
         items: Vec::new(),
         stand_ins: FxHashMap::default(),
         at: Position::NONE,
+        shared,
     };
     for goal in &clause.body {
         planner.at = position(goal.span);
@@ -370,7 +394,8 @@ impl<'a> Planner<'_, 'a> {
             Some(Callee::Inline(id, builtin)) if call.pragmas.is_empty() => {
                 return self.inline_call(id, builtin, call, arguments);
             }
-            Some(Callee::Inline(id, _) | Callee::Other(id)) => Target::Other(id),
+            Some(Callee::Inline(id, _)) => Target::Late(Late::Builtin(id), self.at),
+            Some(Callee::Other(id)) => Target::Other(id),
             Some(Callee::User(index)) => Target::User(index),
             // Diagnosed elsewhere; no code comes of it.
             None => return,

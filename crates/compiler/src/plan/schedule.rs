@@ -1,10 +1,11 @@
 //! Which operations of a body run at once and which wait as goals, and in which order.
 
-use super::{Inline, Item, Kind, Part, Plan, Planned, Planner, Side, Source, Step, Target};
+use super::{Inline, Item, Kind, Late, Part, Plan, Planned, Planner, Side, Source, Step, Target};
 use crate::program::values::{Atomic, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BinaryHeap;
 use syntax::program::{Pragma, VarId};
+use term::abi::Position;
 
 impl<'a> Planner<'_, 'a> {
     /// Which inline operations must wait as goals: their numbers among the items.
@@ -67,7 +68,7 @@ impl<'a> Planner<'_, 'a> {
     }
     /// The plan: what is done at once, in its order, and the goals.
     pub(super) fn schedule(mut self) -> Plan<'a> {
-        let mut waiting = self.waiting();
+        let mut waiting = if self.shared { FxHashSet::default() } else { self.waiting() };
         self.forget_outputs(&waiting);
         let order = loop {
             match self.order(&waiting) {
@@ -94,7 +95,7 @@ impl<'a> Planner<'_, 'a> {
                 Item::Unify(a, b, at) => steps[number] = Some(Step::Unify(a, b, at)),
                 Item::Inline(inline) if waiting.contains(&number) => {
                     needless.extend(inline.outputs.iter().filter(|o| self.stand_ins.contains_key(o)));
-                    goals.extend(as_goal(inline, &self.stand_ins));
+                    goals.extend(as_goal(inline, &self.stand_ins, self.shared));
                 }
                 Item::Inline(inline) => steps[number] = Some(as_step(inline)),
             }
@@ -213,7 +214,11 @@ impl<'a> Planner<'_, 'a> {
     }
 }
 
-fn as_goal<'a>(inline: Inline<'a>, stand_ins: &FxHashMap<VarId, Side<'a>>) -> Option<Planned<'a>> {
+fn as_goal<'a>(
+    inline: Inline<'a>,
+    stand_ins: &FxHashMap<VarId, Side<'a>>,
+    shared: bool,
+) -> Option<Planned<'a>> {
     let (id, parts) = inline.goal?;
     let argument = |part: &Part| match *part {
         Part::Input(index) => inline.inputs[index].0,
@@ -222,10 +227,11 @@ fn as_goal<'a>(inline: Inline<'a>, stand_ins: &FxHashMap<VarId, Side<'a>>) -> Op
             stand_ins.get(&output).copied().unwrap_or(Side::Var(output))
         }
     };
-    let target = match inline.kind {
-        Kind::Arith(op) => Target::Arith(op, id),
-        Kind::Builtin(_) => Target::Other(id),
+    let late = match inline.kind {
+        Kind::Arith(op) => Late::Arith(op, id),
+        Kind::Builtin(_) => Late::Builtin(id),
     };
+    let target = Target::Late(late, if shared { Position::NONE } else { inline.at });
     Some(Planned { target, arguments: parts.iter().map(argument).collect(), pragmas: &[] })
 }
 

@@ -25,7 +25,7 @@ impl Tree<'_> {
             pending: Vec::new(),
             blocked,
             noted: blocked.is_some(),
-            about: (0, 0),
+            slow: false,
             rest: info.outer,
         };
         let block = self.target(state, code);

@@ -34,7 +34,6 @@ pub(crate) fn builtins() -> Vec<Builtin> {
         ("generic", "new", "iaa", Place::Body),
         ("generic", "new", "iaaa", Place::Body),
         ("string", "new_string", "oii", Place::Body),
-        ("guard", "diff", "ii", Place::Guard),
     ];
     table
         .iter()

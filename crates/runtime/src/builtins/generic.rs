@@ -90,7 +90,11 @@ fn new(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     };
     match made {
         Ok(object) => {
-            worker.unify(inputs[1], object);
+            if !worker.bind_at_once(crate::terms::deref(inputs[1]), object) {
+                let [module, name] = [MODULE, "new"].map(|text| worker.atoms.intern(text.as_bytes()));
+                let by = worker.predicates.lookup(module, name, inputs.len());
+                worker.answer(by.unwrap_or(worker.system_goals.unify), inputs[1], object);
+            }
             Outcome::Done
         }
         Err(outcome) => outcome,

@@ -43,6 +43,8 @@ struct Shared {
     claimed: AtomicU64,
     /// Of a node's first worker: those of the others.
     others: OnceLock<Vec<Waker>>,
+    /// Somebody wants to know what waits.
+    asked: AtomicBool,
 }
 
 impl Default for Shared {
@@ -57,6 +59,7 @@ impl Default for Shared {
             held: AtomicBool::default(),
             claimed: AtomicU64::default(),
             others: OnceLock::new(),
+            asked: AtomicBool::default(),
         }
     }
 }
@@ -133,6 +136,24 @@ impl Waker {
     pub(crate) fn set_others(&self, others: Vec<Waker>) {
         assert!(self.shared.others.set(others).is_ok(), "a node's workers are made once");
     }
+    /// Asks the run to say what waits, and to go on. False if there is none.
+    pub fn ask(&self) -> bool {
+        let running = self.shared.running.load(Ordering::SeqCst);
+        if running {
+            self.shared.asked.store(true, Ordering::SeqCst);
+            self.wake();
+        }
+        running
+    }
+    /// True after `ask`, until `answer`.
+    pub(crate) fn is_asked(&self) -> bool {
+        // Relaxed: it orders nothing.
+        self.shared.asked.load(Ordering::Relaxed)
+    }
+    /// What was asked is being answered; false if nothing was.
+    pub(crate) fn answer(&self) -> bool {
+        self.shared.asked.swap(false, Ordering::SeqCst)
+    }
     /// From now on an interrupt is only noted: something is under way, between runs, that must not be left half done.
     pub fn hold_interrupts(&self) {
         self.shared.interrupted_at.store(0, Ordering::SeqCst);
@@ -147,6 +168,7 @@ impl Waker {
     pub(crate) fn set_running(&self, running: bool) {
         if running {
             self.shared.interrupted_at.store(0, Ordering::SeqCst);
+            self.shared.asked.store(false, Ordering::SeqCst);
         }
         self.shared.running.store(running, Ordering::SeqCst);
     }

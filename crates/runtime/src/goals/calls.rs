@@ -1,17 +1,22 @@
 //! Goals that the runtime reduces: builtins, and predicates without code. Errors of goals.
 
+use crate::coordination::sync::lock;
 use crate::goals::slots::is_empty_slot;
 use crate::goals::suspend::goal_arity;
 use crate::memory::ranges::{at, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
-use crate::terms::deref;
 use crate::terms::print::Names;
+use crate::terms::{View, deref};
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Record, Seat};
 use term::Word;
 use term::abi::{Position, PredicateId};
 use term::layout::{GOAL_ARITY_MAX, STORE, SUSPENSION_ARGS};
+use term::symbol::ABNORMAL;
 use term::word::Tag;
+
+/// Requests that could not be done of which a failure tells, at most.
+const REFUSED_MAX: usize = 3;
 
 /// Arguments of most builtins, at most.
 pub(crate) const FEW_ARGUMENTS: usize = 8;
@@ -124,7 +129,7 @@ impl Worker {
         }
         let mut args = few_words(from, arity);
         taken(self);
-        let waits = self.call_plain(predicate, &mut args, arity, Position::NONE);
+        let waits = self.call_plain(predicate, &mut args, arity, Position::made_by(predicate));
         self.wait_for(waits, predicate, &args[..arity]);
         true
     }
@@ -189,7 +194,7 @@ impl Worker {
         }
         taken(self);
         let args = &args[..arity];
-        let waits = self.call::<N>(predicate, args, Position::NONE);
+        let waits = self.call::<N>(predicate, args, Position::made_by(predicate));
         self.wait_for(waits, predicate, args);
     }
     /// A builtin's goal is suspended, if there is a variable that it waits for.
@@ -373,10 +378,48 @@ impl Worker {
         position: Position,
     ) {
         if error.goal.is_empty() {
+            if matches!(error.kind, ErrorKind::ReductionFailure | ErrorKind::UnificationFailure)
+                && args.iter().any(|&argument| self.is_refusal(argument))
+            {
+                let refused = lock(&self.shared.refused);
+                error = refused.iter().fold(error, |error, why| error.detail(why.as_str()));
+            }
             error.goal = self.goal_text(&mut Names::default(), predicate, args);
             (error.file, error.line) = self.place(predicate, position);
+            let owner = position.predicate().filter(|&owner| owner != predicate);
+            error.within = owner.map(|owner| self.predicate_text(self.as_called(owner))).unwrap_or_default();
         }
         self.end_with(error);
+    }
+    /// The builtin that the library calls of one that goes on for it.
+    fn as_called(&self, predicate: PredicateId) -> PredicateId {
+        if predicate != self.system_goals.stream {
+            return predicate;
+        }
+        let info = self.predicates.get(predicate);
+        let serve = self.atoms.intern(b"serve");
+        self.predicates.lookup(info.module, serve, info.arity as usize).unwrap_or(predicate)
+    }
+    /// Whether a term answers a request that could not be done.
+    fn is_refusal(&self, term: Word) -> bool {
+        matches!(self.view(term), View::Atom(ABNORMAL) | View::Struct(ABNORMAL, _))
+    }
+    /// A request could not be done: a program that did not think of that is told why when it fails.
+    pub(crate) fn note_refused(&self, why: String) {
+        let mut refused = lock(&self.shared.refused);
+        if refused.len() == REFUSED_MAX {
+            refused.pop_front();
+        }
+        refused.push_back(why);
+    }
+    /// `module:name/arity`; of what the compiler made the predicate in whose clauses it stands.
+    fn predicate_text(&self, predicate: PredicateId) -> String {
+        let info = self.predicates.get(predicate);
+        let name = self.atoms.name(info.name);
+        match name.rsplit_once('$').filter(|_| info.auxiliary) {
+            Some((owner, _)) => format!("{}:{owner}", self.atoms.name(info.module)),
+            None => format!("{}:{name}/{}", self.atoms.name(info.module), info.arity),
+        }
     }
     /// Ends the program before the next reduction.
     pub(crate) fn end_with(&mut self, error: Box<ProgramError>) {

@@ -10,7 +10,7 @@
 
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::read;
-use crate::reports::outcome::{RunOutcome, SuspendedGoal};
+use crate::reports::outcome::{RunOutcome, SuspendedGoal, Waiting};
 use crate::terms::print::Names;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
@@ -28,25 +28,58 @@ const GROUP: usize = 4;
 /// variable.
 const LOOKED_AT: usize = 10_000;
 
+/// Words that are looked at to find the goals that are shown first, where somebody waits for the answer.
+const LOOKED_AT_SOON: usize = 4_000_000;
+/// Goals of which these are found then.
+const LOOKED_AT_GOALS: usize = 200_000;
+
 impl Worker {
     /// The outcome if these goals (their records) wait for ever; `None` if there are none.
     pub(crate) fn perpetual_suspension(&self, waiting: &[usize]) -> Option<RunOutcome> {
         if waiting.is_empty() {
             return None;
         }
+        let (goals, _) = self.reported(waiting, usize::MAX, &[]);
+        Some(RunOutcome::Deadlock { goals, count: waiting.len() })
+    }
+    /// What is reported of these goals that wait while the run could go on; `outside` says of variables what gives them
+    /// values.
+    pub(crate) fn still_waiting(&self, waiting: &[usize], outside: &[(Word, String)]) -> Waiting {
+        let looked_at = &waiting[..waiting.len().min(LOOKED_AT_GOALS)];
+        let (mut goals, shown) = self.reported(looked_at, LOOKED_AT_SOON, outside);
+        // Of those that wait for what others wait for, too, the program's own.
+        let others =
+            looked_at.iter().filter(|&record| !shown.contains(record) && self.is_of_program(*record));
+        let more = others.take(SHOWN - goals.len());
+        goals.extend(more.map(|&record| self.suspended_goal(&mut Names::default(), record, outside)));
+        Waiting { goals, count: waiting.len() }
+    }
+    /// Whether a record's goal is neither the library's nor a builtin's.
+    fn is_of_program(&self, record: usize) -> bool {
+        let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
+        let file = &self.predicates.get(predicate).file;
+        !file.is_empty() && !file.starts_with("library/")
+    }
+    /// Goals that are found by looking at this number of words, at most, and their records.
+    fn reported(
+        &self,
+        waiting: &[usize],
+        most: usize,
+        outside: &[(Word, String)],
+    ) -> (Vec<SuspendedGoal>, FxHashSet<usize>) {
         let (mut goals, mut shown) = (Vec::new(), FxHashSet::default());
-        for root in Search::new(self).roots(waiting).into_iter().take(SHOWN) {
+        for root in Search::new(self).roots(waiting, most).into_iter().take(SHOWN) {
             let group = self.group(root, GROUP.min(SHOWN - goals.len()), &mut shown);
             let (mut names, first) = (Names::default(), goals.len());
             for &(record, holder) in &group {
                 let holder = holder.map(|index| first + index);
-                goals.push(SuspendedGoal { holder, ..self.suspended_goal(&mut names, record) });
+                goals.push(SuspendedGoal { holder, ..self.suspended_goal(&mut names, record, outside) });
             }
             if goals.len() >= SHOWN {
                 break;
             }
         }
-        Some(RunOutcome::Deadlock { goals, count: waiting.len() })
+        (goals, shown)
     }
     /// Records of goals that wait and are no daemons, oldest first.
     pub(crate) fn waiting_goals(&mut self) -> impl Iterator<Item = usize> {
@@ -59,7 +92,7 @@ impl Worker {
         let waiting = records.filter(|&record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
         waiting.map(|record| 1 + word::header_size(read(record))).sum()
     }
-    fn suspended_goal(&self, names: &mut Names, record: usize) -> SuspendedGoal {
+    fn suspended_goal(&self, names: &mut Names, record: usize, outside: &[(Word, String)]) -> SuspendedGoal {
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
@@ -71,12 +104,17 @@ impl Worker {
             _ => Position::NONE,
         };
         let (file, line) = self.place(shown, position);
+        let goal = self.goal_text(names, shown, shown_args);
+        let variables = self.waits_for(record, &args);
+        let from = |&variable: &Word| outside.iter().find(|(word, _)| deref(*word) == variable);
+        let found: Vec<(Word, String)> =
+            variables.iter().filter_map(|variable| Some((*variable, from(variable)?.1.clone()))).collect();
         SuspendedGoal {
-            goal: self.goal_text(names, shown, shown_args),
-            waits_for: self
-                .waits_for(record, &args)
+            goal,
+            waits_for: variables.into_iter().map(|variable| names.name(variable)).collect(),
+            outside: found
                 .into_iter()
-                .map(|variable| names.name(variable))
+                .map(|(variable, text)| format!("{}: {text}", names.name(variable)))
                 .collect(),
             file,
             line,
@@ -203,8 +241,9 @@ impl<'a> Search<'a> {
     fn new(worker: &'a Worker) -> Self {
         Search { worker, seen: Marks::default(), stack: Vec::new() }
     }
-    /// The goals that no other one leads to.
-    fn roots(mut self, waiting: &[usize]) -> Vec<usize> {
+    /// The goals that no other one leads to, as far as this number of words tells.
+    fn roots(mut self, waiting: &[usize], most: usize) -> Vec<usize> {
+        let mut left = most;
         // Records that were reached, and the roots among them; a root reaches itself.
         let (mut reached, mut roots) = (Marks::default(), Marks::default());
         let mut variables = Variables::default();
@@ -216,6 +255,11 @@ impl<'a> Search<'a> {
             variables.own.clear();
             self.stack.push(Word::pointer(Tag::Object, start));
             while let Some(word) = self.stack.pop() {
+                if left == 0 {
+                    self.stack.clear();
+                    break;
+                }
+                left -= 1;
                 let Some(variable) = self.visit(word) else { continue };
                 let address = variable.address();
                 if variables.done.has(address) || variables.own.contains(&address) {

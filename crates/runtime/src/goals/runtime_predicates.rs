@@ -86,15 +86,26 @@ impl Worker {
         // What waits for its priority may have a node, too.
         Some(self.placed_goal(predicate, &args).unwrap_or((predicate, args)))
     }
+    /// Ends the program because a goal was to run where there is no such priority or node.
+    pub(crate) fn placement_error(&mut self, message: String, predicate: PredicateId, args: &[Word]) {
+        let placed = self.placed_goal(predicate, args);
+        let (predicate, args) =
+            placed.as_ref().map_or((predicate, args), |(predicate, args)| (*predicate, &args[..]));
+        let error = ProgramError::new(ErrorKind::Placement, message);
+        self.goal_error_at(error, predicate, args, Position::NONE);
+    }
 }
 
 /// `at_priority(Kind, Amount, Predicate, Arguments)`.
 fn at_priority(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let [kind, amount, predicate, goal] = *inputs else { unreachable!("four inputs") };
-    if amount.tag() != Tag::Int {
-        return Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, "a priority must be an integer"));
-    }
     let (predicate, args) = stored_goal(worker, predicate, goal);
+    if amount.tag() != Tag::Int {
+        let amount = worker.term_text(amount);
+        let message = format!("the priority of a goal must be an integer of 61 bits at most, not {amount}");
+        worker.placement_error(message, predicate, &args);
+        return Outcome::Done;
+    }
     let priority = target_priority(worker.abi.priority, kind.as_int() as u64, amount.as_int());
     worker.spawn_at(priority, predicate, &args);
     Outcome::Done
@@ -110,10 +121,10 @@ fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
         return Outcome::Done;
     }
     if node.tag() != Tag::Int {
-        return Outcome::Error(ProgramError::new(
-            ErrorKind::ArgumentType,
-            "a node must be an integer, or the atom any",
-        ));
+        let node = worker.term_text(node);
+        let message = format!("the node of a goal must be an integer, or the atom any, not {node}");
+        worker.placement_error(message, predicate, &args);
+        return Outcome::Done;
     }
     match worker.other_node(node.as_int()) {
         Ok(None) => {
@@ -121,7 +132,7 @@ fn at_node(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
             worker.spawn(predicate, &args);
         }
         Ok(Some(node)) => worker.throw(node, predicate, &args),
-        Err(error) => worker.goal_error_at(error, predicate, &args, Position::NONE),
+        Err(message) => worker.placement_error(message, predicate, &args),
     }
     Outcome::Done
 }

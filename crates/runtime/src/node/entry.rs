@@ -523,9 +523,9 @@ fn top_to_node(worker: &mut Worker, node: Word, priority: i64) -> bool {
             let (predicate, args) = pop_goal(worker);
             worker.throw_at(priority, node, predicate, &args);
         }
-        Err(error) => {
+        Err(message) => {
             let (predicate, args) = pop_goal(worker);
-            worker.goal_error_at(error, predicate, &args, Position::NONE);
+            worker.placement_error(message, predicate, &args);
         }
     }
     false

@@ -12,6 +12,7 @@ mod reduce;
 mod threads;
 
 use crate::coordination::schedule::Passed;
+use crate::coordination::sync::lock;
 use crate::goals::runtime_predicates;
 use crate::goals::state::{Goals, SystemGoals};
 use crate::memory::classes::{Classes, Contents};
@@ -20,10 +21,10 @@ use crate::memory::nursery::{address_space_min, other_bytes};
 use crate::memory::ranges::Region;
 use crate::memory::spaces::Spaces;
 use crate::memory::tuning::HALVINGS_MAX;
-pub use crate::node::reduce::Turn;
 use crate::node::reduce::{Home, Idle};
+pub use crate::node::reduce::{Report, Turn};
 use crate::node::threads::Threads;
-use crate::reports::outcome::RunOutcome;
+use crate::reports::outcome::{ErrorKind, RunOutcome, Waiting};
 use crate::reports::statistics::Statistics;
 use crate::reports::trace::Tracks;
 use crate::terms::integers;
@@ -48,6 +49,9 @@ pub struct Node {
     idle: Option<Idle>,
     /// Worker 0 has been told that nothing is ready, and has not gone on.
     quiescent: bool,
+    /// The goals that wait are to be listed at the end of the run.
+    lists_waiting: bool,
+    waiting: Waiting,
     code: Code,
     constants: Constants,
     builtins: Vec<(PredicateId, Builtin)>,
@@ -174,7 +178,20 @@ impl Node {
             .ok_or(Refused::Threads(options.workers))?;
         let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
         let (idle, quiescent) = (None, false);
-        Ok(Node { threads, workers, shared, home, idle, quiescent, code, constants, builtins })
+        let (lists_waiting, waiting) = (false, Waiting::default());
+        Ok(Node {
+            threads,
+            workers,
+            shared,
+            home,
+            idle,
+            quiescent,
+            lists_waiting,
+            waiting,
+            code,
+            constants,
+            builtins,
+        })
     }
     /// The builtins given to `new`, with their numbers.
     pub fn builtins(&self) -> &[(PredicateId, Builtin)] {
@@ -399,6 +416,16 @@ impl Node {
         (self.quiescent, self.idle) = (false, None);
         self.shared.team.schedule().iter().for_each(|schedule| schedule.leave(0));
         self.threads.end();
+        let mut outcome = self.shared.take_outcome().unwrap_or(RunOutcome::Success);
+        let interrupted =
+            matches!(&outcome, RunOutcome::Failed(error) if error.kind == ErrorKind::Interrupted);
+        if std::mem::take(&mut self.lists_waiting) || interrupted {
+            let waiting = reduce::waiting(&self.shared, &self.home);
+            match &mut outcome {
+                RunOutcome::Failed(error) if interrupted => error.waiting = waiting,
+                _ => self.waiting = waiting,
+            }
+        }
         self.workers.get(0).waker().set_running(false);
         self.home.tick(self.workers.get(0), false);
         self.workers.iter_mut().for_each(|worker| {
@@ -410,7 +437,26 @@ impl Node {
             worker.waiting.end_run();
             worker.ending.end_run();
         });
-        self.shared.take_outcome().unwrap_or(RunOutcome::Success)
+        lock(&self.shared.refused).clear();
+        outcome
+    }
+    /// Somebody has interrupted the run, perhaps at another node: when it ends, the goals that wait are kept for
+    /// [`Node::take_waiting`].
+    pub fn list_waiting(&mut self) {
+        self.lists_waiting = true;
+    }
+    /// After a run: what [`Node::list_waiting`] asked for.
+    pub fn take_waiting(&mut self) -> Waiting {
+        std::mem::take(&mut self.waiting)
+    }
+    /// True once after somebody has asked this node what waits: the others are to say it, too.
+    pub fn take_asked(&mut self) -> bool {
+        std::mem::take(&mut self.home.asked)
+    }
+    /// From now on this gets what waits when somebody asks a run that
+    /// ([`Waker::ask`](crate::coordination::waker::Waker::ask)).
+    pub fn report_to(&mut self, report: Report) {
+        self.home.report = Some(report);
     }
 }
 

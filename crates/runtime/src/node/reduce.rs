@@ -13,13 +13,14 @@ use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{TICK, Ticker, Waker};
 use crate::memory::ranges::read;
-use crate::reports::outcome::{ErrorKind, RunOutcome};
+use crate::reports::outcome::{ErrorKind, RunOutcome, Waiting};
 use crate::reports::trace::What;
 use crate::sharing::tuning::{APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, MUCH_WORK, PATIENCE_MIN, POLL};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::events::Events;
 use crate::worker::native::Record;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
@@ -29,7 +30,14 @@ use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
 pub(crate) struct Home {
     pub(crate) events: Option<Box<dyn Events>>,
     pub(crate) ticker: Ticker,
+    /// Gets what waits when somebody asks.
+    pub(crate) report: Option<Report>,
+    /// Somebody has asked since whoever steps the node looked.
+    pub(crate) asked: bool,
 }
+
+/// Where an answer goes to somebody who asked what waits.
+pub type Report = Arc<dyn Fn(Waiting) + Send + Sync>;
 
 /// What a worker waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +110,9 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                     && let Some(wanted) = stop_others(shared, me)
                 {
                     lead::collect(shared, me, wanted);
+                    if let Some(home) = &home {
+                        home.answer(shared);
+                    }
                     shared.team.resume_others(me);
                     continue;
                 }
@@ -111,6 +122,10 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                     }
                 };
                 shared.noted(me, stopped, |()| What::Stopped);
+                if home.is_some() && shared.waker.is_asked() {
+                    // Another worker's collection came before the one in which the answer is given.
+                    shared.waker.wake();
+                }
             }
             Pause::Look => return Turn::Look,
             Pause::Over => return Turn::Ended,
@@ -159,7 +174,25 @@ pub(crate) fn stuck(shared: &Shared) -> RunOutcome {
     crew.with(0, |worker| worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
 }
 
+/// The goals of this node that wait, while nobody reduces: of those a part, with what they wait for.
+pub(crate) fn waiting(shared: &Shared, home: &Home) -> Waiting {
+    let (crew, mut records) = (shared.crew(), Vec::new());
+    crew.each(|worker| records.extend(worker.waiting_goals()));
+    crew.with(0, |worker| {
+        let outside = home.events.as_ref().map(|events| events.awaited(worker)).unwrap_or_default();
+        worker.still_waiting(&records, &outside)
+    })
+}
+
 impl Home {
+    /// Whoever leads a collection has stopped all others: if somebody asked what waits, this is the time to say it.
+    fn answer(&self, shared: &Shared) {
+        if shared.waker.answer()
+            && let Some(report) = &self.report
+        {
+            report(waiting(shared, self));
+        }
+    }
     pub(crate) fn has_pending(&self, worker: &Worker) -> bool {
         self.events.as_ref().is_some_and(|events| events.has_pending(worker))
     }
@@ -194,6 +227,10 @@ impl Home {
     /// ticking while some may come.
     #[cold]
     pub(super) fn look_outside(&mut self, worker: &mut Worker) {
+        if worker.waker().is_asked() {
+            self.asked = true;
+            worker.collect_soon();
+        }
         let pending = self.has_pending(worker);
         self.ticker.set(pending || worker.options.ticks, &worker.waker());
         if pending {

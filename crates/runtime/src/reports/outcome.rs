@@ -13,6 +13,8 @@ pub enum ErrorKind {
     ArgumentType,
     /// An index or count is out of range.
     Range,
+    /// A goal is to run at a priority or node that there is not; the goal is that one.
+    Placement,
     /// An integer was divided by zero.
     ZeroDivision,
     /// An object has no such method, or the thing is not an object.
@@ -40,10 +42,34 @@ pub struct ProgramError {
     pub file: String,
     /// Line of the goal, or of its predicate's first clause; 0 when unknown.
     pub line: u32,
+    /// The predicate in whose clauses that line stands, as text (`main:p/3`), if it is another one than the goal's; if
+    /// there is no line, the builtin whose result does not fit; else empty.
+    pub within: String,
     /// One sentence.
     pub message: String,
     /// Further lines.
     pub details: Vec<String>,
+    /// Goals that waited when somebody ended the run.
+    pub waiting: Waiting,
+}
+
+/// Goals that wait.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Those to report first, at most some of them.
+    pub goals: Vec<SuspendedGoal>,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Waiting {
+    /// Adds those of another node.
+    pub fn add(&mut self, mut other: Waiting) {
+        let before = self.goals.len();
+        other.goals.iter_mut().filter_map(|goal| goal.holder.as_mut()).for_each(|holder| *holder += before);
+        self.goals.append(&mut other.goals);
+        self.count += other.count;
+    }
 }
 
 impl ProgramError {
@@ -54,8 +80,10 @@ impl ProgramError {
             goal: String::new(),
             file: String::new(),
             line: 0,
+            within: String::new(),
             message: message.into(),
             details: Vec::new(),
+            waiting: Waiting::default(),
         })
     }
     /// The same error with one more line.
@@ -72,6 +100,8 @@ pub struct SuspendedGoal {
     pub goal: String,
     /// The variables it waits for, as named in the text. A goal and those that wait for what it holds share names.
     pub waits_for: Vec<String>,
+    /// What gives them values from outside, as `_1: input from standard input`.
+    pub outside: Vec<String>,
     /// As in [`ProgramError`].
     pub file: String,
     /// As in [`ProgramError`].

@@ -20,6 +20,7 @@ use crate::reports::outcome::RunOutcome;
 use crate::reports::trace::Trace;
 use crate::sharing::state::Lessons;
 use crate::worker::{Options, Worker};
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use term::symbol::AtomTable;
 
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) waker: Waker,
     /// How the run ended.
     outcome: Mutex<Option<RunOutcome>>,
+    /// Requests of this run that could not be done: what was tried, and why; the last ones.
+    pub(crate) refused: Mutex<VecDeque<String>>,
     /// B7 of `feedback`.
     pub(crate) lessons: Lessons,
     pub(crate) policy: Mutex<Policy>,
@@ -77,6 +80,7 @@ impl Shared {
             goal_bytes: AtomicUsize::new(0),
             waker: Waker::default(),
             outcome: Mutex::default(),
+            refused: Mutex::default(),
             lessons: Lessons::default(),
             policy: Mutex::new(Policy::new(options.workers)),
             processors: processors.max(1),

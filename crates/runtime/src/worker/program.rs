@@ -185,12 +185,13 @@ pub struct Predicates {
 }
 
 impl Predicates {
-    /// Adds a predicate under the next number; a later one with the same name hides an earlier one. Panics above
-    /// [`term::layout::GOAL_ARITY_MAX`] arguments.
+    /// Adds a predicate under the next number; a later one with the same name hides an earlier one, but one that the
+    /// compiler made has no name. Panics above [`term::layout::GOAL_ARITY_MAX`] arguments.
     pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
         let id = PredicateId(u32::try_from(self.infos.len()).expect("2^32 predicates exceed memory"));
         self.arities.push(u8::try_from(info.arity).expect("GOAL_ARITY_MAX is 255"));
-        if !info.is_absent() {
+        // What the compiler made may have the name of what it stands for.
+        if !info.auxiliary {
             self.by_name.insert((info.module, info.name, info.arity), id);
         }
         self.infos.push(info);

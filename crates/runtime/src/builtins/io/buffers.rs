@@ -239,14 +239,13 @@ impl File {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Ready::Later(fd.clone(), Direction::Read)),
-                // As in C: a read error looks like the end of the file.
-                Err(error) => {
-                    if breaks(error) {
-                        self.broken.get_or_insert(error);
-                    }
+                // Nothing more comes from a connection whose other end is gone: that is its end (B4).
+                Err(error) if breaks(error) => {
+                    self.broken.get_or_insert(error);
                     input.end = true;
                     return Ok(Ready::Now(()));
                 }
+                Err(error) => return Err(IoError::new("cannot read", &self.name, error)),
             }
         }
     }
@@ -530,6 +529,20 @@ mod tests {
         file.put(b"x");
         let error = file.flush().expect_err("it is full");
         assert!(error.message.contains("cannot write to w: No space left"), "{}", error.message);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_end_but_an_error_that_names_the_file() {
+        // Nothing is mapped at address 0.
+        let memory =
+            rustix::fs::open("/proc/self/mem", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty());
+        let memory = Fd::Owned(Arc::new(memory.expect("/proc/self/mem")));
+        let mut file = File::new("r", Some(memory), None);
+        for _ in 0..2 {
+            let error = file.get_byte().map(|_| ()).expect_err("it cannot be read");
+            assert_eq!(error.message, "cannot read r: Input/output error");
+        }
+        assert!(!file.at_end());
     }
 
     #[test]

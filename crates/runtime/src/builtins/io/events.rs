@@ -121,7 +121,8 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     Some(list)
 }
 
-/// From now on Ctrl-C and SIGTERM end the run of each of these nodes' first workers
+/// From now on SIGQUIT makes each of these nodes say what waits ([`Node::report_to`](crate::node::Node::report_to)),
+/// and Ctrl-C and SIGTERM end the run of each of these nodes' first workers
 /// ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles the signal itself; a
 /// second one half a second later, or one between runs, ends the process at once with exit code 130 (unless
 /// [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)).
@@ -148,6 +149,18 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
         unsafe { signal_hook::low_level::register(signal, action)? };
         signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
     }
+    let quit = signal_hook::consts::SIGQUIT;
+    let action = move || {
+        let claimed = wakers.iter().any(|waker| waker.is_claimed(quit));
+        // The first node passes it on.
+        if !claimed && !wakers.first().is_some_and(|waker| waker.ask()) {
+            // There is no run: the signal does what it always does.
+            let _ = signal_hook::low_level::emulate_default_handler(quit);
+        }
+    };
+    // SAFETY: E5.
+    unsafe { signal_hook::low_level::register(quit, action)? };
+    signal_hook::low_level::pipe::register(quit, handler)?;
     let fd = Fd::Owned(Arc::new(wakeups.try_clone()?.into()));
     first.state::<Outside>().sources().interrupts = Some((wakeups, fd));
     Ok(())
@@ -246,6 +259,23 @@ fn extend_signal(worker: &mut Worker, signal: &mut Signal, fired: &mut Vec<(Root
 }
 
 impl Events for Outside {
+    fn awaited(&self, worker: &Worker) -> Vec<(Word, String)> {
+        let (sources, now) = (self.sources(), Instant::now());
+        let mut all: Vec<(&Root, String)> = Vec::new();
+        all.extend(sources.fds.iter().map(|(fd, direction, root)| (root, fd.awaited(*direction))));
+        all.extend(sources.timers.iter().map(|((at, _), root)| {
+            let left = at.saturating_duration_since(now);
+            (root, format!("a timer, in {:.3} s", left.as_secs_f64()))
+        }));
+        all.extend(
+            sources
+                .children
+                .iter()
+                .map(|child| (&child.status, format!("the end of process {}", child.process.id()))),
+        );
+        all.extend(sources.signals.iter().map(|signal| (&signal.tail, format!("signal {}", signal.number))));
+        all.into_iter().map(|(root, text)| (worker.root_word(root), text)).collect()
+    }
     fn has_pending(&self, _: &Worker) -> bool {
         let sources = self.sources();
         !(sources.fds.is_empty()

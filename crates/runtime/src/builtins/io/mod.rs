@@ -8,6 +8,7 @@
 //! - F1 Files 0, 1 and 2 are the standard ones and stay; all streams on standard output share one buffer.
 //! - F2 A stream's number is used again only after the stream was closed; so is a file's after its last stream.
 
+mod awaited;
 pub(crate) mod batches;
 pub(crate) mod buffers;
 mod closed;
@@ -30,6 +31,8 @@ use crate::worker::native::Outcome;
 use buffers::{Fd, File, Ready};
 use errors::IoError;
 use std::collections::BTreeMap;
+use term::Word;
+use term::abi::{Position, PredicateId};
 
 /// Standard input's place in the table of files (F1).
 pub(crate) const STDIN: usize = 0;
@@ -104,6 +107,8 @@ pub(crate) struct Io {
     ticker: Ticker,
     /// What `putenv` changed.
     environment: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The request that is being done was asked with `try`: its answer tells why it cannot be done.
+    tells_why: bool,
     /// Program arguments.
     pub(crate) arguments: Vec<Vec<u8>>,
 }
@@ -118,6 +123,7 @@ impl Default for Io {
             batches: Vec::new(),
             ticker: Ticker::default(),
             environment: BTreeMap::new(),
+            tells_why: false,
             arguments: Vec::new(),
         };
         let standard = [
@@ -171,6 +177,11 @@ impl Io {
             let _ = file.flush();
         }
     }
+    /// What a stream's file is called in messages.
+    fn name(&mut self, stream: usize) -> String {
+        let output = self.streams.get_mut(stream).map(|stream| stream.output);
+        output.and_then(|output| self.file(output)).map_or("a closed file".into(), |file| file.name.clone())
+    }
     /// True for the files that all streams share and that are never closed (F1).
     pub(crate) fn is_standard(file: usize) -> bool {
         file <= STDERR
@@ -178,6 +189,11 @@ impl Io {
 }
 
 impl Worker {
+    /// The answer to a message, or what a request makes: a variable that has another value already fails for this
+    /// predicate's sake.
+    pub(in crate::builtins) fn answer(&mut self, by: PredicateId, variable: Word, value: Word) {
+        self.unify_at(variable, value, Position::made_by(by));
+    }
     /// Its open files and streams.
     #[inline(always)]
     pub(in crate::builtins) fn io(&mut self) -> &mut Io {

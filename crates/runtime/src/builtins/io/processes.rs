@@ -5,12 +5,14 @@
 //!
 //! Invariant E7: a process forks only while it has one thread, so no lock is held by a thread that the child lacks.
 
-use super::requests::{abnormal, open, owned, reply};
+use super::errors::Refusal;
+use super::requests::{open, owned, refused, reply};
 use super::{batches, events, flush};
 use crate::builtins::{bytes, error, integer};
 use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -63,24 +65,25 @@ pub(super) fn system(worker: &mut Worker, command: Word, answer: Word) -> Result
     Ok(reply(worker, "result", &[answer]))
 }
 
-/// `kill(Pid,Signal,R)`: `None` if it could not be sent.
-pub(super) fn kill(worker: &mut Worker, pid: Word, signal: Word) -> Result<Option<()>, Outcome> {
+/// `kill(Pid,Signal,R)`: an error if it could not be sent.
+pub(super) fn kill(worker: &mut Worker, pid: Word, signal: Word) -> Result<Result<(), Errno>, Outcome> {
     use rustix::process::{kill_current_process_group, kill_process, kill_process_group, test_kill_process};
     let pid = integer(worker, 1, pid)?;
     let signal = integer(worker, 2, signal)?;
     let sent = (|| {
         let process = i32::try_from(pid.unsigned_abs()).ok().and_then(Pid::from_raw);
         if signal == 0 {
-            return test_kill_process(process?).ok();
+            return test_kill_process(process.ok_or(Errno::SRCH)?);
         }
-        let signal = Signal::from_named_raw(i32::try_from(signal).ok()?)?;
+        let number = i32::try_from(signal).ok();
+        let signal = number.and_then(Signal::from_named_raw).ok_or(Errno::INVAL)?;
         match (pid, process) {
-            (0, _) => kill_current_process_group(signal).ok(),
-            (1.., Some(process)) => kill_process(process, signal).ok(),
+            (0, _) => kill_current_process_group(signal),
+            (1.., Some(process)) => kill_process(process, signal),
             // Everything there is: never meant.
-            (-1, _) => None,
-            (_, Some(group)) => kill_process_group(group, signal).ok(),
-            _ => None,
+            (-1, _) => Err(Errno::PERM),
+            (_, Some(group)) => kill_process_group(group, signal),
+            _ => Err(Errno::SRCH),
         }
     })();
     Ok(sent)
@@ -107,12 +110,19 @@ pub(super) fn fork(worker: &mut Worker) -> Result<i64, Outcome> {
 /// `fork_with_pipes(R)`: R becomes `parent(Pid,In,Out)` here and `child(In,Out)` there.
 pub(super) fn fork_with_pipes(worker: &mut Worker, answer: Word) -> Result<Word, Outcome> {
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
-    let (Ok((down_read, down_write)), Ok((up_read, up_write))) = (pipe(), pipe()) else {
-        return Ok(abnormal(worker, answer));
+    let ((down_read, down_write), (up_read, up_write)) = match (pipe(), pipe()) {
+        (Ok(down), Ok(up)) => (down, up),
+        (Err(error), _) | (_, Err(error)) => {
+            return refused(worker, answer, &Refusal::new("cannot make a pipe", error));
+        }
     };
     let pid = fork(worker)?;
     let (input, output, made) = match pid {
-        -1 => return Ok(abnormal(worker, answer)),
+        -1 => {
+            let error = std::io::Error::last_os_error();
+            let error = Errno::from_io_error(&error).unwrap_or(Errno::AGAIN);
+            return refused(worker, answer, &Refusal::new("cannot duplicate the process", error));
+        }
         0 => (down_read, up_write, reply(worker, "child", &[])),
         _ => (up_read, down_write, reply(worker, "parent", &[Word::small(pid)])),
     };

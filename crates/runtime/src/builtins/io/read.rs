@@ -84,7 +84,7 @@ fn answer_term(worker: &mut Worker, answer: Word, tree: Option<&Tree>, wrapped: 
     if wrapped {
         term = worker.structure(NORMAL, &[term]);
     }
-    worker.unify(answer, term);
+    worker.answer(worker.system_goals.stream, answer, term);
     Step::Done
 }
 

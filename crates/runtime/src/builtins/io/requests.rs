@@ -15,12 +15,12 @@
 //! | `forked(F,I,O,R)`  | R becomes `parent(Pid,S,T)` or `child(S,T)`, F made so far: F is `parent(Pid)` or `child` |
 
 use super::buffers::{Fd, File};
-use super::errors::IoError;
+use super::errors::{IoError, Refusal};
 use super::sockets::Wanted;
 use super::streams::Kind;
 use super::{STDERR, STDIN, STDOUT, batches, events, processes, sockets};
-use crate::builtins::{Row, attempt, bytes, error, goal, home, integer, wrong};
-use crate::reports::outcome::ErrorKind;
+use crate::builtins::{Row, attempt, bytes, error, goal, home, integer, known, wrong};
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -77,12 +77,13 @@ fn open_path(worker: &mut Worker, path: &[u8], mode: &[u8]) -> Result<Word, Errn
 fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     // O2 of `batches`: what it makes may read or write the same files.
     batches::serve(worker, None);
-    let (name, args) = match worker.view(inputs[0]) {
-        View::Atom(name) => (name, Vec::new()),
-        View::Struct(name, arity) => (name, (0..arity).map(|i| worker.arg(inputs[0], i)).collect()),
-        _ => return wrong(worker, 1, "a message", inputs[0]),
+    let (name, args) = attempt!(parts(worker, inputs[0]));
+    let inner = args.first().copied().filter(|_| name == b"try" && args.len() == 1);
+    let (name, args) = match inner {
+        Some(request) => attempt!(parts(worker, attempt!(known(request)))),
+        None => (name, args),
     };
-    let name = worker.atoms.text(name).to_vec();
+    worker.io().tells_why = inner.is_some();
     let answer = match stream_request(worker, &name, &args) {
         Some(answer) => answer,
         None => match system_request(worker, &name, &args) {
@@ -96,6 +97,16 @@ fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
     };
     outputs[0] = attempt!(answer);
     Outcome::Done
+}
+
+/// Name and arguments of a request.
+fn parts(worker: &Worker, message: Word) -> Result<(Vec<u8>, Vec<Word>), Outcome> {
+    let (name, args) = match worker.view(message) {
+        View::Atom(name) => (name, Vec::new()),
+        View::Struct(name, arity) => (name, (0..arity).map(|i| worker.arg(message, i)).collect()),
+        _ => return Err(wrong(worker, 1, "a message", message)),
+    };
+    Ok((worker.atoms.text(name).to_vec(), args))
 }
 
 /// What a file on a string and its stream take, about, besides the string.
@@ -121,7 +132,10 @@ fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
                 Err(outcome) => return Some(Err(outcome)),
                 Ok(path) => match open_path(worker, &path, name) {
                     Ok(handle) => reply(worker, "stream", &[handle, *answer]),
-                    Err(_) => abnormal(worker, *answer),
+                    Err(error) => {
+                        let what = format!("cannot open {}", String::from_utf8_lossy(&path));
+                        return Some(refused(worker, *answer, &Refusal::new(what, error)));
+                    }
                 },
             }
         }
@@ -143,7 +157,9 @@ fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
         }
         (b"pipe", [answer]) => match rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) {
             Ok((read, write)) => pair(worker, "pipe", owned(read), owned(write), *answer),
-            Err(_) => abnormal(worker, *answer),
+            Err(error) => {
+                return Some(refused(worker, *answer, &Refusal::new("cannot make a pipe", error)));
+            }
         },
         (b"connect" | b"connect2", [address, answer]) => {
             let wanted = if name == b"connect2" { Wanted::TwoStreams } else { Wanted::Stream };
@@ -162,10 +178,13 @@ fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
             match list {
                 Some(list) => {
                     let normal = worker.structure(NORMAL, &[list]);
-                    worker.unify(*answer, normal);
+                    answer_request(worker, *answer, normal);
                     reply(worker, "done", &[])
                 }
-                None => abnormal(worker, *answer),
+                None => {
+                    let refusal = Refusal::new(format!("cannot catch signal {signal}"), Errno::INVAL);
+                    return Some(refused(worker, *answer, &refusal));
+                }
             }
         }
         _ => return None,
@@ -179,19 +198,79 @@ pub(super) fn pair(worker: &mut Worker, name: &str, input: Fd, output: Fd, answe
     reply(worker, "pair", &[input, output, answer])
 }
 
-pub(super) fn abnormal(worker: &mut Worker, answer: Word) -> Word {
-    worker.unify(answer, Word::atom(ABNORMAL));
-    reply(worker, "done", &[])
+/// A request cannot be done: its answer is `abnormal`, or `abnormal(Reason)` if the program asked with `try` for the
+/// reason. A program that takes nothing but `normal(..)` ends with it.
+pub(super) fn refused(worker: &mut Worker, answer: Word, refusal: &Refusal) -> Result<Word, Outcome> {
+    let why = worker.io().tells_why.then(|| refusal.term(worker));
+    answer_refused(worker, answer, refusal, why)
 }
 
-fn result(worker: &mut Worker, answer: Word, value: Word) -> Result<Word, Outcome> {
-    worker.unify(answer, value);
+/// The same for requests that give their reasons always: those for which KLIC has no `abnormal`.
+pub(super) fn refused_saying_why(
+    worker: &mut Worker,
+    answer: Word,
+    refusal: &Refusal,
+) -> Result<Word, Outcome> {
+    let why = refusal.term(worker);
+    answer_refused(worker, answer, refusal, Some(why))
+}
+
+fn answer_refused(
+    worker: &mut Worker,
+    answer: Word,
+    refusal: &Refusal,
+    why: Option<Word>,
+) -> Result<Word, Outcome> {
+    if let View::Struct(NORMAL, _) = worker.view(answer) {
+        let error = ProgramError::new(ErrorKind::Other, refusal.message());
+        let text = worker.term_text(answer);
+        return Err(Outcome::Error(error.detail(format!(
+            "the request has {text} where its answer goes: a variable there becomes `abnormal`, and the run goes on"
+        ))));
+    }
+    worker.note_refused(refusal.message());
+    let abnormal = match why {
+        Some(why) => worker.structure(ABNORMAL, &[why]),
+        None => Word::atom(ABNORMAL),
+    };
+    answer_request(worker, answer, abnormal);
     Ok(reply(worker, "done", &[]))
 }
 
-/// C's convention: 0 or -1.
-fn status<T, E>(worker: &mut Worker, answer: Word, done: Result<T, E>) -> Result<Word, Outcome> {
-    result(worker, answer, Word::small(if done.is_ok() { 0 } else { -1 }))
+/// The answer to a request, of which a failure names what makes it.
+fn answer_request(worker: &mut Worker, answer: Word, value: Word) {
+    let [module, name] = ["file_io", "request"].map(|text| worker.atoms.intern(text.as_bytes()));
+    let by = worker.predicates.lookup(module, name, 2).unwrap_or(worker.system_goals.unify);
+    worker.answer(by, answer, value);
+}
+
+fn result(worker: &mut Worker, answer: Word, value: Word) -> Result<Word, Outcome> {
+    answer_request(worker, answer, value);
+    Ok(reply(worker, "done", &[]))
+}
+
+/// C's convention: 0 or -1; with `try` the reason in place of -1.
+fn status<T>(
+    worker: &mut Worker,
+    answer: Word,
+    what: impl FnOnce() -> String,
+    done: Result<T, Errno>,
+) -> Result<Word, Outcome> {
+    match done {
+        Ok(_) => result(worker, answer, Word::small(0)),
+        Err(error) if worker.io().tells_why => refused(worker, answer, &Refusal::new(what(), error)),
+        Err(_) => result(worker, answer, Word::small(-1)),
+    }
+}
+
+/// The same for what was tried with a path.
+fn path_status<T>(
+    worker: &mut Worker,
+    answer: Word,
+    (what, path): (&str, &[u8]),
+    done: Result<T, Errno>,
+) -> Result<Word, Outcome> {
+    status(worker, answer, || format!("cannot {what} {}", String::from_utf8_lossy(path)), done)
 }
 
 /// Requests about the process and its files; `None` for any other.
@@ -199,10 +278,18 @@ fn system_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
     Some(match (name, args) {
         (b"sync", [answer]) => result(worker, *answer, Word::small(0)),
         (b"cd", [path, answer]) => {
-            bytes(worker, 1, *path).and_then(|path| status(worker, *answer, rustix::process::chdir(path)))
+            let path = bytes(worker, 1, *path);
+            path.and_then(|path| {
+                let done = rustix::process::chdir(&path[..]);
+                path_status(worker, *answer, ("go to", &path), done)
+            })
         }
         (b"unlink", [path, answer]) => {
-            bytes(worker, 1, *path).and_then(|path| status(worker, *answer, rustix::fs::unlink(path)))
+            let path = bytes(worker, 1, *path);
+            path.and_then(|path| {
+                let done = rustix::fs::unlink(&path[..]);
+                path_status(worker, *answer, ("remove", &path), done)
+            })
         }
         (b"chmod", [path, mode, answer]) => chmod(worker, *path, *mode, *answer),
         (b"access", [path, mode, answer]) => access(worker, *path, *mode, *answer),
@@ -224,12 +311,13 @@ fn system_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
             result(worker, *answer, value)
         }),
         (b"putenv", [text, answer]) => bytes(worker, 1, *text).and_then(|text| {
-            let done = processes::set_environment(worker, &text);
-            status(worker, *answer, done.ok_or(()))
+            let done = processes::set_environment(worker, &text).ok_or(Errno::INVAL);
+            path_status(worker, *answer, ("set", &text), done)
         }),
         (b"system", [command, answer]) => processes::system(worker, *command, *answer),
         (b"kill", [pid, signal, answer]) => {
-            processes::kill(worker, *pid, *signal).and_then(|done| status(worker, *answer, done.ok_or(())))
+            let done = processes::kill(worker, *pid, *signal);
+            done.and_then(|done| status(worker, *answer, || "cannot send a signal".into(), done))
         }
         (b"fork", [answer]) => {
             processes::fork(worker).and_then(|pid| result(worker, *answer, Word::small(pid)))
@@ -241,13 +329,15 @@ fn system_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
 fn chmod(worker: &mut Worker, path: Word, mode: Word, answer: Word) -> Result<Word, Outcome> {
     let path = bytes(worker, 1, path)?;
     let mode = integer(worker, 2, mode)?;
-    status(worker, answer, rustix::fs::chmod(path, Mode::from_raw_mode(mode as u32 & 0o7777)))
+    let done = rustix::fs::chmod(&path[..], Mode::from_raw_mode(mode as u32 & 0o7777));
+    path_status(worker, answer, ("change the mode of", &path), done)
 }
 
 fn access(worker: &mut Worker, path: Word, mode: Word, answer: Word) -> Result<Word, Outcome> {
     let path = bytes(worker, 1, path)?;
     let mode = integer(worker, 2, mode)?;
-    status(worker, answer, rustix::fs::access(path, Access::from_bits_truncate(mode as _)))
+    let done = rustix::fs::access(&path[..], Access::from_bits_truncate(mode as _));
+    path_status(worker, answer, ("access", &path), done)
 }
 
 /// `mktemp(Template,Name)`: a new empty file whose name is the template and six characters.
@@ -259,6 +349,7 @@ fn make_temporary(worker: &mut Worker, template: Word, answer: Word) -> Result<W
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos() as u64)
         ^ u64::from(std::process::id()) << 32;
+    let mut last = Errno::EXIST;
     for _ in 0..TRIES {
         let mut path = template.clone();
         seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -270,10 +361,14 @@ fn make_temporary(worker: &mut Worker, template: Word, answer: Word) -> Result<W
                 return result(worker, answer, name);
             }
             Err(rustix::io::Errno::EXIST) => {}
-            Err(_) => break,
+            Err(error) => {
+                last = error;
+                break;
+            }
         }
     }
-    result(worker, answer, Word::atom(ABNORMAL))
+    let what = format!("cannot make a file {}", String::from_utf8_lossy(&template));
+    refused(worker, answer, &Refusal::new(what, last))
 }
 
 /// `simple_standard(N,H)`: standard file N as a stream of module `io`.

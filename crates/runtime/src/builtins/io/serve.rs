@@ -19,7 +19,7 @@ use super::streams::{Kind, Step, handle_message, only_writes, state, write_when_
 use super::{Io, batches, events, read};
 use crate::builtins::{Row, describe, error, goal, home, method, process};
 use crate::memory::ranges::write;
-use crate::reports::outcome::ErrorKind;
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::print::Names;
 use crate::terms::{View, deref};
 use crate::worker::Worker;
@@ -209,19 +209,49 @@ fn finish(worker: &mut Worker, place: usize, message: Word, rest: Word, step: St
             Served::Ended(state(worker, "busy", &[variable, rest]))
         }
         Step::Ground(variable, work) => Served::Ended(state(worker, "ground", &[variable, work, rest])),
-        Step::Error(outcome) => Served::Stop(outcome),
+        Step::Error(outcome) => Served::Stop(in_message(worker, place, message, outcome)),
         Step::Unknown => Served::Stop(unknown(worker, place, message)),
     })
 }
 
+/// An error of a message names it.
+#[cold]
+fn in_message(worker: &mut Worker, place: usize, message: Word, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Error(error) if matches!(error.kind, ErrorKind::ArgumentType | ErrorKind::Range) => {
+            let (text, name) = (worker.term_text(message), worker.io().name(place));
+            Outcome::Error(error.detail(format!("in the message {text} to the stream for {name}")))
+        }
+        other => other,
+    }
+}
+
+/// What a stream of module `io` understands.
+const SIMPLE: &str =
+    "a stream of module `io` understands print(T), puts(S), putc(C), nl, flush, getc(C) and sync(R)";
+/// What one of `klicio` or `unix` does that writes.
+const WRITES: &str = "a stream to write to understands putt(T), fwrite(S), putc(C), nl, fflush(R), fclose(R) and \
+                      others (docs/library.md)";
+/// What one of these does that reads.
+const READS: &str = "a stream to read from understands gett(T), getc(C), fread(N,S), ungetc(C), feof(B), fclose(R) \
+                     and others (docs/library.md)";
+
+#[cold]
 fn unknown(worker: &mut Worker, place: usize, message: Word) -> Outcome {
     let text = worker.term_text(message);
     let io = worker.io();
     let Some(stream) = io.streams.get_mut(place) else { return Outcome::No };
-    let (output, kind) = (stream.output, stream.kind());
-    let name = io.file(output).map_or("a closed file", |file| &file.name);
-    let kind = if kind == Kind::Simple { ErrorKind::ReductionFailure } else { ErrorKind::Other };
-    error(kind, format!("illegal message {text} to the I/O stream for {name}"))
+    let (input, output, kind, closed) = (stream.input, stream.output, stream.kind(), stream.closed);
+    let reads = !closed && io.file(input).is_some_and(|file| file.reads());
+    let writes = !closed && io.file(output).is_some_and(|file| file.writes());
+    let message = format!("illegal message {text} to the I/O stream for {}", io.name(place));
+    if kind == Kind::Simple {
+        return Outcome::Error(ProgramError::new(ErrorKind::ReductionFailure, message).detail(SIMPLE));
+    }
+    let error = ProgramError::new(ErrorKind::Other, message);
+    let error = if writes { error.detail(WRITES) } else { error };
+    let error = if reads { error.detail(READS) } else { error };
+    Outcome::Error(if closed { error.detail("it was closed by an fclose message") } else { error })
 }
 
 /// The end of the stream: its file is written out and closed.

@@ -3,9 +3,10 @@
 //! Nothing here waits: names of hosts are looked up by a [`Job`], all else the system does without blocking.
 
 use super::buffers::{Direction, Fd};
+use super::errors::Refusal;
 use super::events;
 use super::jobs::Job;
-use super::requests::{abnormal, open, owned, pair, reply};
+use super::requests::{open, owned, pair, refused_saying_why, reply};
 use crate::builtins::{attempt, bytes, describe, error, index, integer, out_of_range, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
@@ -79,7 +80,7 @@ pub(crate) struct Connecting {
 #[derive(Debug)]
 enum State {
     /// The host's name is looked up.
-    Resolving(Job<Vec<Address>>),
+    Resolving(Job<Result<Vec<Address>, Refusal>>),
     /// A connection was begun.
     Begun {
         fd: Fd,
@@ -203,34 +204,58 @@ pub(super) fn make(
     wanted: Wanted,
 ) -> Result<Word, Outcome> {
     let (host, port) = match named(worker, address)? {
-        Named::Addresses(addresses) => return Ok(try_next(worker, addresses, answer, wanted)),
+        Named::Addresses(addresses) => return try_next(worker, addresses, None, answer, wanted),
         Named::Host(host, port) => (host, port),
     };
     let look_up = move || {
         let found = (&host[..], port).to_socket_addrs();
-        found.map_or_else(|_| Vec::new(), |found| found.map(Address::Inet).collect())
+        found.map(|found| found.map(Address::Inet).collect()).map_err(|error| Refusal::host(&host, &error))
     };
-    Ok(match Job::start(look_up) {
-        Ok(job) => go_on(worker, State::Resolving(job), answer, wanted),
-        Err(_) => abnormal(worker, answer),
-    })
-}
-
-/// Uses the first address that allows it; without one the answer is `abnormal`.
-fn try_next(worker: &mut Worker, addresses: Vec<Address>, answer: Word, wanted: Wanted) -> Word {
-    let mut addresses = addresses.into_iter();
-    while let Some(address) = addresses.next() {
-        if let Wanted::Server = wanted {
-            if let Ok(fd) = address.listen() {
-                return server(worker, fd, address, answer);
-            }
-        } else if let Ok(fd) = address.connect() {
-            let others = addresses.collect();
-            let begun = State::Begun { fd: owned(fd), name: address.text(), others };
-            return go_on(worker, begun, answer, wanted);
+    match Job::start(look_up) {
+        Ok(job) => Ok(go_on(worker, State::Resolving(job), answer, wanted)),
+        Err(error) => {
+            let refusal =
+                Refusal::new("cannot look up a host", Errno::from_io_error(&error).unwrap_or(Errno::AGAIN));
+            refused_saying_why(worker, answer, &refusal)
         }
     }
-    abnormal(worker, answer)
+}
+
+/// Uses the first address that allows it; without one the answer is `abnormal(Reason)`. `before` is why an address did
+/// not that was tried already.
+fn try_next(
+    worker: &mut Worker,
+    addresses: Vec<Address>,
+    before: Option<Refusal>,
+    answer: Word,
+    wanted: Wanted,
+) -> Result<Word, Outcome> {
+    let (mut addresses, mut last) = (addresses.into_iter(), before);
+    while let Some(address) = addresses.next() {
+        if let Wanted::Server = wanted {
+            match address.listen() {
+                Ok(fd) => return Ok(server(worker, fd, address, answer)),
+                Err(error) => {
+                    last = Some(Refusal::new(format!("cannot listen on {}", address.text()), error));
+                }
+            }
+            continue;
+        }
+        match address.connect() {
+            Ok(fd) => {
+                let others = addresses.collect();
+                let begun = State::Begun { fd: owned(fd), name: address.text(), others };
+                return Ok(go_on(worker, begun, answer, wanted));
+            }
+            Err(error) => last = Some(no_connection(&address.text(), error)),
+        }
+    }
+    let last = last.unwrap_or_else(|| Refusal::new("the host has no address", Errno::ADDRNOTAVAIL));
+    refused_saying_why(worker, answer, &last)
+}
+
+fn no_connection(to: &str, error: Errno) -> Refusal {
+    Refusal::new(format!("cannot connect to {to}"), error)
 }
 
 /// The rest is done by `connected`.
@@ -255,13 +280,19 @@ pub(super) fn connected(worker: &mut Worker, inputs: &[Word], outputs: &mut [Wor
     }
     let Some(connecting) = worker.io().connecting.remove(place) else { return Outcome::No };
     let (answer, wanted) = (worker.take_root(connecting.answer), connecting.wanted);
-    outputs[0] = match connecting.state {
-        State::Resolving(job) => try_next(worker, job.result().unwrap_or_default(), answer, wanted),
-        State::Begun { fd, name, others } => match sockopt::socket_error(&fd) {
-            Ok(Ok(())) => streams(worker, &name, fd, answer, matches!(wanted, Wanted::TwoStreams)),
-            _ => try_next(worker, others, answer, wanted),
+    outputs[0] = attempt!(match connecting.state {
+        State::Resolving(job) => match job.result() {
+            Some(Ok(addresses)) => try_next(worker, addresses, None, answer, wanted),
+            Some(Err(refusal)) => refused_saying_why(worker, answer, &refusal),
+            None => try_next(worker, Vec::new(), None, answer, wanted),
         },
-    };
+        State::Begun { fd, name, others } => match sockopt::socket_error(&fd) {
+            Ok(Ok(())) => Ok(streams(worker, &name, fd, answer, matches!(wanted, Wanted::TwoStreams))),
+            Ok(Err(error)) | Err(error) => {
+                try_next(worker, others, Some(no_connection(&name, error)), answer, wanted)
+            }
+        },
+    });
     Outcome::Done
 }
 
@@ -336,8 +367,8 @@ pub(super) fn accept(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word])
             events::bind_at(worker, Instant::now() + RETRY, variable);
             reply(worker, "busy", &[variable, inputs[0]])
         }
-        Err(_) => {
-            worker.unify(answer, Word::atom(term::symbol::ABNORMAL));
+        Err(error) => {
+            attempt!(refused_saying_why(worker, answer, &Refusal::new("cannot accept a connection", error)));
             reply(worker, "open", &[rest])
         }
     };

@@ -34,7 +34,7 @@ pub(crate) struct Stream {
     pub(super) interactive: bool,
     kind: Kind,
     /// The program closed the file (`fclose`), the stream goes on.
-    closed: bool,
+    pub(super) closed: bool,
     /// Messages in a row that only wrote: see `batches`.
     pub(super) calm: u32,
     /// Own operators, once changed.
@@ -247,7 +247,7 @@ pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -
 }
 
 fn give(worker: &mut Worker, variable: Word, value: Word) -> Step {
-    worker.unify(variable, value);
+    worker.answer(worker.system_goals.stream, variable, value);
     Step::Done
 }
 

@@ -53,7 +53,6 @@ use crate::goals::suspend::{RESUMED, record_class};
 use crate::goals::unify::Written;
 use crate::memory::ranges::{compare_exchange, read, write};
 use crate::memory::tuning::LARGE_WORDS;
-use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::{View, deref};
 use crate::worker::{Options, PRIORITY_MAX, Worker};
 use term::Word;
@@ -234,16 +233,13 @@ impl Worker {
     }
     /// The node that a number means, unless it is this one; an error if there is none. A node that is alone stands
     /// for all.
-    pub(crate) fn other_node(&self, node: i64) -> Result<Option<u32>, Box<ProgramError>> {
+    pub(crate) fn other_node(&self, node: i64) -> Result<Option<u32>, String> {
         let Options { node: own, nodes, .. } = self.options;
         if nodes == 1 || node == own.into() {
             return Ok(None);
         }
         let valid = u32::try_from(node).ok().filter(|&node| node < nodes);
-        valid.map(Some).ok_or_else(|| {
-            let message = format!("there is no node {node}: the nodes are 0 to {}", nodes - 1);
-            ProgramError::new(ErrorKind::Range, message)
-        })
+        valid.map(Some).ok_or_else(|| format!("there is no node {node}: the nodes are 0 to {}", nodes - 1))
     }
     /// A goal of the running priority is for another node.
     pub(crate) fn throw(&mut self, node: u32, predicate: PredicateId, args: &[Word]) {

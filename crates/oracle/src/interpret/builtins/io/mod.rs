@@ -186,6 +186,9 @@ fn request(machine: &mut Machine, inputs: &[Id]) -> Step {
                     let handle = machine.open_stream(file, false);
                     done(machine.reply("stream", &[handle, *answer]))
                 }
+                None if matches!(machine.store.get(*answer), Some(Value::Struct(symbol::NORMAL, _))) => {
+                    Step::Error(format!("cannot open {}", String::from_utf8_lossy(&path)))
+                }
                 None => {
                     let abnormal = machine.store.atom(symbol::ABNORMAL);
                     answered(machine, *answer, abnormal)
