@@ -1,14 +1,14 @@
 //! Integer arithmetic and comparison on tagged words.
 //!
 //! INT has tag 0, so `a + b`, `a - b`, `a < b`, `a /\ b` are what they are for the numbers. What is not a small
-//! integer, or does not fit, is the thunk's (`shortcuts`), which follows references first. In guards there are none:
-//! operands were matched before.
+//! integer, or does not fit, is the thunk's (`x86::shortcuts`), which follows references first. In guards there are
+//! none: operands were matched before.
 
 use crate::flow::Exits;
+use crate::helpers::{FIRST_OPERAND, Helper, operand};
 use crate::lower::{Kind, Lower};
 use crate::range::Range;
 use crate::slots::Bound;
-use crate::stubs::{FIRST_OPERAND, Helper, operand};
 use compiler::ir::{At, Op, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I32, types::I64};

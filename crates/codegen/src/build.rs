@@ -1,7 +1,7 @@
 //! Operations that make terms and look into them.
 
+use crate::helpers::Helper;
 use crate::lower::{Kind, Lazy, Lower, field};
-use crate::stubs::Helper;
 use compiler::ir::{Operand, Reg, Slot};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};

@@ -1,8 +1,8 @@
 //! Ends of blocks other than `Match`, arithmetic and comparison.
 
+use crate::helpers::{Helper, Leave, SLOTS};
 use crate::lower::{Kind, Lazy, Lower, field};
 use crate::shape::Head;
-use crate::stubs::{Helper, Leave, SLOTS};
 use compiler::ir::{BlockId, End, GoalCall, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};

@@ -4,9 +4,9 @@
 //! An index is a tagged word, which is also the byte offset of the element in a vector's store.
 
 use crate::flow::Exits;
+use crate::helpers::Helper;
 use crate::lower::{Kind, Lower, field, trusted};
 use crate::program::Workers;
-use crate::stubs::Helper;
 use compiler::ir::{At, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};

@@ -10,33 +10,33 @@
 //! ```
 //! Invariants:
 //! - G1 An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that
-//!   `enter` made (`frame`).
+//!   `enter` made (`x86::frame`).
 //! - G2 Only components with floats hold vector registers across a call, and only their low 64 bits: theirs are other
-//!   thunks (`stubs`) than those of all others, which save general registers only.
+//!   thunks (`x86::stubs`) than those of all others, which save general registers only.
 //! - G3 Nothing in the blob is written after it was mapped.
 //!
 //! Absent on purpose: names of the runtime's functions (helpers are reached through the worker), stack maps (collection
-//! happens between reductions), other processors than x86-64 (the shared routines are written by hand).
+//! happens between reductions), other processors than x86-64 (`processor` says what one
+//! needs).
 
 mod arith;
-mod attend;
 mod build;
 mod floats;
 mod flow;
-mod frame;
+mod helpers;
 mod image;
 mod intrinsics;
 mod jit;
 mod lower;
 mod matching;
 mod ops;
+mod processor;
 mod program;
 mod range;
 mod shape;
-mod shortcuts;
 mod slots;
-mod stubs;
 mod tables;
+mod x86;
 
 pub use image::{BadImage, Image};
 pub use jit::{Enter, LoadedCode, PAGE, Pages, load};

@@ -17,10 +17,10 @@
 //!   builds a list has the new tail where the old one was, which has been bound by then.
 
 use crate::floats::Floats;
+use crate::helpers::{ANSWER, Helper, Leave, operand};
 use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
 use crate::range::Range;
 use crate::shape::{Order, entries_by_demand, predecessors, record_bytes};
-use crate::stubs::{ANSWER, Helper, Leave, operand};
 use compiler::ir::{BlockId, Component, ConstantId, Entry, Op, Operand, Program, Reg};
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,

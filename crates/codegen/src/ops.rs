@@ -1,9 +1,9 @@
 //! Straight-line operations: the poll, goals, unification, builtins.
 
+use crate::helpers::GENERATOR_BIT;
+use crate::helpers::{Helper, Leave};
 use crate::lower::{Kind, Lower, field};
 use crate::program::Reductions;
-use crate::shortcuts::GENERATOR_BIT;
-use crate::stubs::{Helper, Leave};
 use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
@@ -236,7 +236,7 @@ impl Lower<'_, '_> {
 
     /// `var` usually is a reference to a private unbound cell that nobody waits for, and `other` a value: then a
     /// store does it. So it is done here, too, when goals wait for a list or structure: a message. All else is the
-    /// thunk's (`shortcuts`), because there are many such places. Goes to `done`.
+    /// thunk's (`x86::shortcuts`), because there are many such places. Goes to `done`.
     pub(crate) fn unify_variable(&mut self, var: Reg, other: Operand, at: At, done: Block) {
         let kind = self.kind(other);
         let (cell, value) = (self.read(var), self.operand(other));

@@ -1,14 +1,13 @@
 //! A program's components, compiled (on several threads when there are many) and put together into one blob.
 
-use crate::frame;
+use crate::helpers::{Helper, Leave};
 use crate::image::Image;
 use crate::lower::{self, Environment};
+use crate::processor::{Processor, Start};
 use crate::shape;
-use crate::stubs::{Assembler, Helper, Leave};
 use compiler::ir::{Component, Program};
 use cranelift_codegen::Context;
 use cranelift_codegen::FinalizedRelocTarget;
-use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{ExternalName, UserExternalName};
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -18,6 +17,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use term::AtomTable;
 use term::abi::{Builtin, PredicateId};
+
+/// The processor that code is generated for.
+type Target = crate::x86::Assembler;
 
 /// How many workers run the code at the same time: it decides how vectors are read and changed. (Variables are bound
 /// in the same way: C6 of `term::abi`.)
@@ -121,8 +123,8 @@ fn target(options: &Options) -> Result<OwnedTargetIsa, GenerateError> {
     }
     let builder =
         cranelift_native::builder_with_options(!options.portable).map_err(|error| problem(&error))?;
-    if !cfg!(target_arch = "x86_64") {
-        return Err(problem(&"only x86-64 is supported"));
+    if std::env::consts::ARCH != Target::NAME {
+        return Err(problem(&format_args!("only {} is supported", Target::NAME)));
     }
     builder.finish(settings::Flags::new(flags)).map_err(|error| problem(&error))
 }
@@ -131,7 +133,7 @@ fn target(options: &Options) -> Result<OwnedTargetIsa, GenerateError> {
 struct Compiled {
     code: Vec<u8>,
     /// Where in `code` the goals of its entries begin.
-    starts: Vec<frame::Start>,
+    starts: Vec<Start>,
     relocations: Vec<Relocation>,
     text: Option<String>,
 }
@@ -182,21 +184,21 @@ impl<'a> Compiler<'a> {
         result.map_err(|error| GenerateError::TooLarge(first, format!("{:?}", error.inner)))?;
         let compiled = self.context.compiled_code().expect("it was compiled just now");
         let mut code = compiled.buffer.data().to_vec();
-        let (entry, moved) = frame::strip(&mut code, compiled.buffer.call_sites().map(|site| site.ret_addr));
+        let (entry, moved) = Target::strip(&mut code, compiled.buffer.call_sites().map(|site| site.ret_addr));
         let names = self.context.func.params.user_named_funcs();
         let relocations = compiled.buffer.relocs().iter().map(|reloc| {
-            assert!(reloc.kind == Reloc::X86CallPCRel4, "generated code refers only to itself, by distance");
+            assert!(reloc.kind == Target::CALL, "generated code refers only to itself, by distance");
             let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = reloc.target else {
                 unreachable!("generated code names only functions of the image");
             };
-            let found = moved.binary_search_by_key(&(reloc.offset + 4), |moved| moved.0);
+            let found = moved.binary_search_by_key(&(reloc.offset + Target::DISTANCE_BYTES), |moved| moved.0);
             let shift = found.map_or(0, |index| moved[index].1);
             let name = names[name].clone();
             Relocation { offset: reloc.offset - shift, addend: reloc.addend, name }
         });
         let comparisons = shape::comparisons(component);
         let starts = comparisons.iter().enumerate();
-        let starts = starts.map(|(selector, &count)| frame::start(&code, entry, selector as u32, count));
+        let starts = starts.map(|(selector, &count)| Target::start(&code, entry, selector as u32, count));
         let starts = starts.collect();
         Ok(Compiled { relocations: relocations.collect(), starts, code, text: compiled.vcode.clone() })
     }
@@ -244,7 +246,7 @@ fn compile_all(environment: &Environment<'_>, program: &Program) -> Result<Vec<C
 
 /// The blob while it is put together.
 struct Linker {
-    out: Assembler,
+    out: Target,
     helpers: Vec<u32>,
     leaves: Vec<u32>,
     /// By predicate number.
@@ -255,7 +257,7 @@ struct Linker {
 
 impl Linker {
     fn new() -> Linker {
-        let mut out = Assembler::default();
+        let mut out = Target::default();
         // Behind them those for components with floats (G2).
         let helpers =
             [false, true].into_iter().flat_map(|vectors| Helper::ALL.map(|helper| (helper, vectors)));
@@ -267,7 +269,7 @@ impl Linker {
     fn write_distance(&mut self, at: u32, target: u32, addend: i64) {
         let distance = i64::from(target) - i64::from(at) + addend;
         let distance = i32::try_from(distance).expect("the blob is smaller than 2 GB");
-        self.out.bytes[at as usize..at as usize + 4].copy_from_slice(&distance.to_le_bytes());
+        self.out.write_distance(at, distance);
     }
 
     fn target(&self, name: &UserExternalName) -> u32 {
@@ -282,7 +284,7 @@ impl Linker {
     }
 
     fn link(mut self, program: &Program, compiled: &[Compiled]) -> Result<Image, GenerateError> {
-        let direct = |start: &frame::Start| start.moves.is_empty() && !start.selects;
+        let direct = |start: &Start| start.moves.is_empty() && !start.selects;
         for (index, component) in program.components.iter().enumerate() {
             let starts = component.entries.iter().zip(&compiled[index].starts).enumerate();
             for (selector, (entry, start)) in starts.filter(|(_, (_, start))| !direct(start)) {
@@ -295,11 +297,11 @@ impl Linker {
         let enter = self.out.enter();
         let mut bases = Vec::with_capacity(compiled.len());
         for (component, compiled) in program.components.iter().zip(compiled) {
-            if self.out.bytes.len() + compiled.code.len() + 16 > CODE_MAX {
+            if self.out.code().len() + compiled.code.len() + 16 > CODE_MAX {
                 return Err(GenerateError::ImageTooLarge);
             }
             let base = self.out.align();
-            self.out.bytes.extend_from_slice(&compiled.code);
+            self.out.code().extend_from_slice(&compiled.code);
             bases.push(base);
             let starts = component.entries.iter().zip(&compiled.starts).filter(|(_, start)| direct(start));
             self.entries.extend(starts.map(|(entry, start)| (entry.predicate, base + start.at)));
@@ -315,7 +317,7 @@ impl Linker {
             }
         }
         let native_entry = self.leaves[Leave::Native.number()];
-        Ok(Image { code: self.out.bytes, entries: self.entries, native_entry, enter })
+        Ok(Image { code: std::mem::take(self.out.code()), entries: self.entries, native_entry, enter })
     }
 }
 

@@ -34,7 +34,7 @@ use program::names::{Index, Names};
 use program::passive::{self, Context, Passive};
 use program::tables::{Choice, Places};
 use program::values::Table;
-use program::{check, split, structures, tables};
+use program::{check, shadowed, split, structures, tables};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Module, Program, Separator};
@@ -189,7 +189,7 @@ fn prepare(
             .iter()
             .map(|clause| passive::passive(&mut context, clause, &mut table))
             .collect();
-        check::shadowed(predicate, &table, &passive, diagnostics);
+        shadowed::shadowed(names, atoms, predicate, &table, &passive, diagnostics);
         all.push(wanted.then_some(Prepared { table, passive }));
     }
     all

@@ -161,6 +161,57 @@ fn a_clause_that_fits_later_or_at_once_is_none_of_these() {
     );
 }
 
+/// An equality waits as a pattern does, wherever it is written.
+#[test]
+fn a_clause_that_fits_while_an_equality_waits_is_found() {
+    check(
+        "count([],_,N) :- N = 0.\ncount([X|L],X,N) :- count(L,X,_), N = 1.\ncount([_|L],X,N) :- count(L,X,N).\n\
+         find([X|_],Y,R) :- X = Y | R = yes.\nfind([_|L],Y,R) :- find(L,Y,R).\n\
+         same(p(X),X,R) :- R = yes.\nsame(p(_),_,R) :- R = no.\n\
+         pair({X,X},R) :- R = yes.\npair({_,_},R) :- R = no.\n\
+         apart([X|_],Y,R) :- X \\= Y | R = yes.\napart([_|_],Y,R) :- wait(Y) | R = no.",
+        expect![[r#"
+            3 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+            5 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+            7 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+            9 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+            11 shadowed-clause: this clause is chosen whenever the ones before it are not chosen at once [write `otherwise.` before it, or give it a guard that excludes the others]
+        "#]],
+    );
+}
+
+/// Behind `otherwise`, with the opposite test, with both values there, and where another clause fits at the same time
+/// but does not cover the earlier one.
+#[test]
+fn an_equality_that_nothing_overtakes_is_none_of_these() {
+    check(
+        "p([X|_],X).\notherwise.\np([_|_],_).\n\
+         q([X|_],Y) :- X = Y | true.\nq([X|_],Y) :- X \\= Y | true.\n\
+         r(X,Y) :- wait(X), wait(Y), X = Y | true.\nr(X,Y) :- wait(X), wait(Y) | true.\n\
+         s([X|_],X,a).\ns([_|_],_,b).\n\
+         t(X,Y) :- ( X = a, Y = b ; X = a ) | true.\n\
+         u(X,Y) :- Y = X | v(Y).\nv(_).",
+        expect![[""]],
+    );
+}
+
+/// What fits only where an earlier clause fits, though its tests are others.
+#[test]
+fn clauses_that_are_more_special_than_one_before_are_never_chosen() {
+    check(
+        "p(t(C),R) :- C \\= x | R = C.\np(t(f(A,_)),R) :- R = A.\np(t(x),R) :- R = y.\n\
+         q(X,R) :- integer(X) | R = X.\nq(3,R) :- R = 4.\nq(X,R) :- atom(X) | R = b.\n\
+         r(X) :- X > 0 | true.\nr(0).\nr(5).\n\
+         s(X,_) :- wait(X) | true.\notherwise.\ns([a|_],b).",
+        expect![[r#"
+            2 shadowed-clause: this clause is never chosen [put the clause with more conditions first]
+            5 shadowed-clause: this clause is never chosen [put the clause with more conditions first]
+            9 shadowed-clause: this clause is never chosen [put the clause with more conditions first]
+            12 shadowed-clause: this clause is never chosen [put the clause with more conditions first]
+        "#]],
+    );
+}
+
 #[test]
 fn clauses_that_are_never_chosen() {
     check(

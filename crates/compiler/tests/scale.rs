@@ -118,6 +118,43 @@ fn clauses_that_build_more_than_the_slack() {
     assert!(blocks(&text).len() > 10);
 }
 
+/// On the way through such a head as many things are known as it has variables: all of them noted for each of its tests
+/// would be gigabytes.
+#[test]
+fn heads_of_many_variables() {
+    type Make = fn(usize) -> String;
+    let head = |count: usize, part: Make, guard: Make| {
+        let parts: Vec<String> = (0..count).map(part).collect();
+        let guards: Vec<String> = (0..count).map(guard).collect();
+        format!(
+            ":- module main.\np([{}],R) :- {} | R = X{}.\np(_,R) :- wait(R) | true.\n",
+            parts.join(","),
+            guards.join(","),
+            count - 1
+        )
+    };
+    let variable = |n: usize| format!("X{n}");
+    let kinds: [(usize, Make, Make); 3] = [
+        (16_000, variable, |_| "true".into()),
+        (8_000, |n| format!("f(X{n},a)"), |_| "true".into()),
+        (1_000, variable, |n| format!("X{n} < {n}")),
+    ];
+    for (count, part, guard) in kinds {
+        let (few, many) = (size(&head(count / 10, part, guard)), size(&head(count, part, guard)));
+        assert!(many < 12 * few, "{few}, then {many}");
+    }
+}
+
+/// What a name may have meant is looked for among all names, but not for each of thousands.
+#[test]
+fn names_that_mean_nothing() {
+    let compiled = common::compile(&clauses(30_000, |n| format!("p{n} :- q{n}x(1), nowhere{n}:p.")));
+    assert_eq!(compiled.diagnostics.len(), 60_000);
+    let helped = compiled.diagnostics.iter().filter_map(|diagnostic| diagnostic.help.as_ref());
+    assert!(helped.filter(|help| help.starts_with("did you mean")).count() < 30_000);
+    assert!(compiled.program.components.is_empty());
+}
+
 /// Words in tables: the constants that code looks in.
 fn table_words(text: &str) -> usize {
     let words = |constant: &compiler::ir::Constant| match constant {

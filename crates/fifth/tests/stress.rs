@@ -28,6 +28,8 @@ const MOST_EACH: u64 = 8;
 const SCHEDULED: [&str; 2] = ["2", "5"];
 /// Cases after which it says how far it is.
 const REPORT_AFTER: u64 = 500;
+/// The interpreter gives up on one program of this number at most.
+const GIVEN_UP_EACH: u64 = 10;
 /// Failures after which it stops.
 const FAILURES_MAX: usize = 5;
 
@@ -41,13 +43,14 @@ fn random_programs_in_disorder() {
     let next = AtomicU64::new(first);
     let end = first + number("FIFTH_CASES").unwrap_or(CASES);
     let failures = Mutex::new(String::new());
+    let given_up = AtomicU64::new(0);
     let folder = std::env::temp_dir().join(format!("fifth-stress-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get());
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let file = folder.join(format!("random{thread}.kl1"));
-            let (next, failures) = (&next, &failures);
+            let (next, failures, given_up) = (&next, &failures, &given_up);
             scope.spawn(move || {
                 loop {
                     // Relaxed: only the number itself matters.
@@ -59,7 +62,11 @@ fn random_programs_in_disorder() {
                     if seed > first && (seed - first).is_multiple_of(REPORT_AFTER) {
                         eprintln!("{} cases, up to FIFTH_SEED={seed}", seed - first);
                     }
-                    if let Err(difference) = check(&file, seed) {
+                    let checked = check(&file, seed);
+                    if checked == Ok(Checked::GivenUp) {
+                        given_up.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if let Err(difference) = checked {
                         eprintln!("FIFTH_SEED={seed}: {difference}");
                         let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
                         let _ = writeln!(failures, "FIFTH_SEED={seed}: {difference}");
@@ -75,6 +82,8 @@ fn random_programs_in_disorder() {
     let _ = std::fs::remove_dir_all(&folder);
     let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     assert!(failures.is_empty(), "{failures}");
+    let given_up = given_up.into_inner();
+    assert!(given_up * GIVEN_UP_EACH <= end - first, "the interpreter gave up on {given_up} programs");
 }
 
 /// In most of the random programs results are slots of records on the goal stack: so disorder, other orders and other
@@ -94,14 +103,22 @@ fn random_programs_have_slots() {
     assert!(number > 10, "{number} of 20");
 }
 
+/// What was seen of a program.
+#[derive(PartialEq, Eq)]
+enum Checked {
+    /// All runs agree.
+    Agrees,
+    /// The interpreter gives up on programs that take too many steps: there is nothing to compare with.
+    GivenUp,
+}
+
 /// One random program, with each number of workers.
-fn check(file: &Path, seed: u64) -> Result<(), String> {
+fn check(file: &Path, seed: u64) -> Result<Checked, String> {
     let text = oracle::fuzzing::program(&bytes(seed));
     std::fs::write(file, &text).map_err(|error| error.to_string())?;
     let files = [file.to_path_buf()];
     let Ok(expected) = execute::interpreted(&files, &[], b"") else {
-        // The interpreter gives up on programs that take too many steps.
-        return Ok(());
+        return Ok(Checked::GivenUp);
     };
     let most = seed.is_multiple_of(MOST_EACH).then_some(WORKERS_MOST);
     for workers in WORKERS.into_iter().chain(most) {
@@ -113,7 +130,7 @@ fn check(file: &Path, seed: u64) -> Result<(), String> {
         options.push(format!("--schedule={seed}"));
         agree(&files, &options, &expected).map_err(|difference| format!("{difference}\n{text}"))?;
     }
-    Ok(())
+    Ok(Checked::Agrees)
 }
 
 fn disorder(workers: &str, seed: u64) -> Vec<String> {

@@ -22,7 +22,8 @@ pub(crate) enum Callee<'a> {
     User(Index),
 }
 
-type Key = (Atom, Atom, usize);
+/// Module, name and arity.
+pub(crate) type Key = (Atom, Atom, usize);
 
 /// A predicate that has code already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,44 +150,17 @@ impl<'a> Names<'a> {
             Place::Goal | Place::Guard => Callee::Other(id),
         })
     }
-    /// True if anything is known of a module.
-    pub(crate) fn module_exists(&self, module: Atom) -> bool {
-        self.defined.keys().any(|key| key.0 == module)
-            || self.qualified.keys().any(|key| key.0 == module)
-            || self.earlier.keys().any(|key| key.0 == module)
+    /// All that can be called with its module, with repetitions.
+    pub(crate) fn callable(&self) -> impl Iterator<Item = &Key> {
+        self.defined.keys().chain(self.qualified.keys()).chain(self.earlier.keys())
     }
-    /// Names and arities that a call in `module` could mean, for suggestions.
-    pub(crate) fn candidates(&self, module: Atom, bare: bool) -> Vec<(Atom, usize)> {
-        let mut found: Vec<(Atom, usize)> = (self.defined.keys())
-            .chain(self.qualified.keys())
-            .chain(self.earlier.keys())
-            .filter(|key| key.0 == module)
-            .map(|key| (key.1, key.2))
-            .collect();
-        if bare {
-            found.extend(self.body.keys());
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
+    /// Names and arities of body builtins that need no module.
+    pub(crate) fn bare(&self) -> impl Iterator<Item = (Atom, usize)> {
+        self.body.keys().copied()
     }
     /// Names and arities of guard builtins.
-    pub(crate) fn guard_candidates(&self) -> Vec<(Atom, usize)> {
-        let mut found: Vec<_> = self.guard.keys().copied().collect();
-        found.sort_unstable();
-        found
-    }
-    /// Modules that have a predicate of this name and arity.
-    pub(crate) fn modules_with(&self, name: Atom, arity: usize) -> Vec<Atom> {
-        let mut found: Vec<Atom> = (self.defined.keys())
-            .chain(self.qualified.keys())
-            .chain(self.earlier.keys())
-            .filter(|key| key.1 == name && key.2 == arity && key.0 != self.generic)
-            .map(|key| key.0)
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+    pub(crate) fn guards(&self) -> impl Iterator<Item = (Atom, usize)> {
+        self.guard.keys().copied()
     }
     /// Whether code is wanted for a predicate.
     pub(crate) fn is_compiled(&self, index: Index) -> bool {

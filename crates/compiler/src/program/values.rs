@@ -86,6 +86,9 @@ pub(crate) struct Table {
     by_origin: FxHashMap<Origin, ValueId>,
     tests: Vec<Test>,
     by_test: FxHashMap<Test, TestId>,
+    /// What is compared.
+    pairs: Vec<(Atomic, Atomic)>,
+    by_pair: FxHashMap<(Atomic, Atomic), u32>,
 }
 
 impl Table {
@@ -102,6 +105,12 @@ impl Table {
         if let Some(&id) = self.by_test.get(&test) {
             return id;
         }
+        if let Test::Compare(_, a, b) = test {
+            let next = self.pairs.len() as u32;
+            if *self.by_pair.entry((a, b)).or_insert(next) == next {
+                self.pairs.push((a, b));
+            }
+        }
         let id = TestId(self.tests.len() as u32);
         self.tests.push(test.clone());
         self.by_test.insert(test, id);
@@ -112,6 +121,14 @@ impl Table {
     }
     pub(crate) fn get(&self, test: TestId) -> &Test {
         &self.tests[test.0 as usize]
+    }
+    /// The number of a pair that some test compares.
+    pub(crate) fn pair(&self, pair: (Atomic, Atomic)) -> Option<u32> {
+        self.by_pair.get(&pair).copied()
+    }
+    /// The pair with this number.
+    pub(crate) fn paired(&self, number: u32) -> (Atomic, Atomic) {
+        self.pairs[number as usize]
     }
     /// The value of an argument, if any clause names it.
     pub(crate) fn parameter(&self, position: u32) -> Option<ValueId> {

@@ -7,7 +7,7 @@ use crate::program::arithmetic::relations;
 use crate::program::values::{Atomic, Fact, Origin, Shape, Test, TestId, ValueId};
 use crate::tree::code::Code;
 use crate::tree::facts::{Answer, Facts};
-use crate::tree::match_cases::{BIGINT, Cells, Wish, accepts, is_integer_cell, other_accepts, wish};
+use crate::tree::match_cases::{BIGINT, Cells, Wish, accepts, other_accepts, wish};
 
 impl Tree<'_> {
     /// Code for the first open test of a state.
@@ -27,8 +27,8 @@ impl Tree<'_> {
                 self.split_off(&mut state, CHUNK, code);
                 self.load_all(&[a, b], &mut state.facts, &mut ops, code);
                 let mut yes = state.clone();
-                yes.facts.relate((a, b), relations(cond));
-                state.facts.relate((a, b), !relations(cond) & 0b111);
+                yes.facts.relate(self.table, (a, b), relations(cond));
+                state.facts.relate(self.table, (a, b), !relations(cond) & 0b111);
                 let yes = self.target(yes, code);
                 let no = self.target(state, code);
                 let (a, b) = (self.registers.operand(a, code), self.registers.operand(b, code));
@@ -154,14 +154,18 @@ impl Tree<'_> {
             Test::Shape(v, shape) if *v == value => Some(*shape),
             _ => None,
         };
-        row.left().iter().filter_map(of)
+        row.left().iter().filter_map(of).take(self.shape_count(row, value))
+    }
+    /// How many tests of the value's shape the row has at most.
+    fn shape_count(&self, row: &Row, value: ValueId) -> usize {
+        self.shape_tests.get(&(row.clause, value)).copied().unwrap_or(0)
     }
     /// The row without its tests of `value`.
     fn without(&self, row: &Row, value: ValueId) -> Row {
         let concerns = |test: &TestId| matches!(self.table.get(*test), Test::Shape(v, _) if *v == value);
         let leading = row.left().iter().take_while(|test| concerns(test)).count();
         let mut row = Row { from: row.from + leading as u32, ..row.clone() };
-        if row.left().iter().any(concerns) {
+        if leading < self.shape_count(&row, value) && row.left().iter().any(concerns) {
             row.tests = row.left().iter().filter(|test| !concerns(test)).copied().collect();
             row.from = 0;
         }
@@ -202,21 +206,9 @@ impl Tree<'_> {
             let block = self.cell_rows(&state, value, Fact::Like(*pattern), rows, code);
             cases.push((*pattern, block));
         }
-        let mut small_block = None;
         for &pattern in &cells.general {
             let accepted = |i: usize| shapes[i].iter().all(|shape| accepts(pattern, *shape));
-            let fact = if state.slow && cells.integers && is_integer_cell(pattern) {
-                Fact::Integer
-            } else {
-                Fact::Like(pattern)
-            };
-            let block = match small_block {
-                Some(block) if fact == Fact::Integer => block,
-                _ => self.cell(&state, value, fact, &stripped, accepted, code),
-            };
-            if fact == Fact::Integer {
-                small_block = Some(block);
-            }
+            let block = self.cell(&state, value, Fact::Like(pattern), &stripped, accepted, code);
             cases.push((pattern, block));
         }
         while cases.last().is_some_and(|(_, block)| *block == default) {
@@ -246,11 +238,10 @@ impl Tree<'_> {
     ) -> BlockId {
         let mut facts = state.facts.clone();
         facts.set_value(value, fact);
-        let slow = state.slow || fact == Fact::Like(BIGINT);
-        if slow {
+        if fact == Fact::Like(BIGINT) {
             facts.forget_sizes();
         }
         let pending = state.pending.clone();
-        self.target(State { rows, facts, pending, slow, ..*state }, code)
+        self.target(State { rows, facts, pending, ..*state }, code)
     }
 }

@@ -18,10 +18,6 @@ pub(crate) fn is_specific(pattern: Pattern) -> bool {
 
 pub(crate) const BIGINT: Pattern = Pattern::Object(term::layout::BIGINT.0);
 
-pub(crate) fn is_integer_cell(pattern: Pattern) -> bool {
-    matches!(pattern, Pattern::AnyInt | BIGINT)
-}
-
 pub(crate) fn wish(mut shapes: impl Iterator<Item = Shape>) -> Wish {
     let specific = shapes.find_map(|shape| match shape {
         Shape::Is(pattern) if is_specific(pattern) => Some(pattern),
@@ -48,14 +44,11 @@ pub(crate) struct Cells {
     pub(crate) general: Vec<Pattern>,
     /// Rows that are to be asked for each cell.
     pub(crate) others: Vec<usize>,
-    /// Some row asks for any integer.
-    pub(crate) integers: bool,
 }
 
 impl Cells {
     pub(crate) fn new(shapes: &[Vec<Shape>], wishes: &[Wish], prior: Fact) -> Cells {
-        let mut cells =
-            Cells { specific: Vec::new(), general: Vec::new(), others: Vec::new(), integers: false };
+        let mut cells = Cells { specific: Vec::new(), general: Vec::new(), others: Vec::new() };
         let mut numbers: FxHashMap<Pattern, usize> = FxHashMap::default();
         let possible = |pattern: Pattern| prior.decides(Shape::Is(pattern)) != Some(false);
         for (row, wish) in wishes.iter().enumerate() {
@@ -66,7 +59,6 @@ impl Cells {
                     Shape::Atomic => &[Pattern::AnyInt, BIGINT, Pattern::AnyAtom],
                     Shape::Bound => &[],
                 };
-                cells.integers |= matches!(shape, Shape::Integer | Shape::Atomic);
                 for &pattern in wanted.iter().filter(|pattern| possible(**pattern)) {
                     if is_specific(pattern) && pattern != BIGINT {
                         numbers.entry(pattern).or_insert_with(|| {

@@ -25,6 +25,7 @@ mod ask;
 pub(crate) mod code;
 pub(crate) mod facts;
 mod match_cases;
+mod numbered;
 mod rests;
 mod state;
 
@@ -42,6 +43,8 @@ const CHUNK: usize = 32;
 const SHARED_MAX: usize = 4 * CHUNK;
 /// Predicates of more clauses note what blocks a clause at once (T4).
 const PENDING_CLAUSES_MAX: usize = 16;
+/// Of so few rows each is asked whether it needs a fact, of so few values each whether there is one.
+const FEW: usize = 8;
 /// Versions of one set of rows that differ in what is known.
 const VERSIONS: usize = 4;
 
@@ -89,6 +92,8 @@ pub(crate) struct Tree<'t> {
     /// The last clauses that mention a value and that ask a test.
     last_mention: FxHashMap<ValueId, u32>,
     last_test: FxHashMap<TestId, u32>,
+    /// How many tests of a value's shape a clause makes.
+    shape_tests: FxHashMap<(u32, ValueId), usize>,
     work: Vec<(BlockId, Work)>,
     budget: usize,
 }
@@ -117,9 +122,15 @@ pub(crate) fn build(
     let tests: usize = candidates.iter().map(|c| c.passive.tests.len()).sum();
     let mentions: Vec<_> = candidates.iter().map(|candidate| mentions(table, candidate)).collect();
     let (mut last_mention, mut last_test) = (FxHashMap::default(), FxHashMap::default());
+    let mut shape_tests = FxHashMap::default();
     for (clause, candidate) in (0..).zip(candidates) {
         last_mention.extend(mentions[clause as usize].iter().map(|&value| (value, clause)));
         last_test.extend(candidate.passive.tests.iter().map(|&test| (test, clause)));
+        for &test in candidate.passive.tests.iter() {
+            if let Test::Shape(value, _) = table.get(test) {
+                *shape_tests.entry((clause, *value)).or_insert(0) += 1;
+            }
+        }
     }
     let mut tree = Tree {
         table,
@@ -138,6 +149,7 @@ pub(crate) fn build(
         mentions,
         last_mention,
         last_test,
+        shape_tests,
         work: Vec::new(),
         budget: code.block_count() + 64 + 4 * tests + 2 * candidates.len(),
     };
@@ -195,7 +207,7 @@ impl Tree<'_> {
             pending: Vec::new(),
             blocked: None,
             noted: false,
-            slow: false,
+            about: (0, 0),
             rest: None,
         };
         self.enter(entry, state, code, bodies);
@@ -270,7 +282,7 @@ impl Tree<'_> {
                 Some(Fact::Noted) => Some(Answer::Noted),
                 _ => facts.answer(test),
             },
-            Test::Compare(cond, a, b) => facts.compares(*cond, *a, *b).map(yes_no),
+            Test::Compare(cond, a, b) => facts.compares(self.table, *cond, *a, *b).map(yes_no),
             Test::Eval(value) if facts.value(*value).is_some() => Some(Answer::Yes),
             Test::Eval(_) | Test::Call(..) => facts.answer(test),
         }
@@ -301,7 +313,7 @@ impl Tree<'_> {
                     pending: state.pending.clone(),
                     blocked: state.blocked,
                     noted: state.noted,
-                    slow: state.slow,
+                    slow: state.facts.is_coarse(),
                     rest: state.rest,
                 };
                 let versions = self.memo.entry(key).or_default();
@@ -323,18 +335,24 @@ impl Tree<'_> {
     /// asks for.
     fn forget(&self, state: &mut State) {
         let rows = &state.rows;
-        if rows.len() > 8 {
-            let first = rows[0].clause;
-            state.facts = state.facts.about(
-                |value| self.last_mention.get(&value).is_some_and(|&last| last >= first),
-                |test| self.last_test.get(&test).is_some_and(|&last| last >= first),
-            );
-            return;
+        let (first, are_many) = (rows[0].clause, rows.len() > FEW);
+        // Rows only get less: with as many of them, and the same first, it has been done.
+        if state.about != (first, rows.len()) {
+            state.about = (first, rows.len());
+            state.facts = match rows.as_slice() {
+                [row] if self.mentions[row.clause as usize].len() <= FEW => {
+                    state.facts.about_few(self.table, &self.mentions[row.clause as usize])
+                }
+                _ => state.facts.about(self.table, |value| match are_many {
+                    true => self.last_mention.get(&value).is_some_and(|&last| last >= first),
+                    false => rows.iter().any(|row| self.mentions[row.clause as usize].contains(&value)),
+                }),
+            };
         }
-        state.facts = state.facts.about(
-            |value| rows.iter().any(|row| self.mentions[row.clause as usize].contains(&value)),
-            |test| rows.iter().any(|row| row.left().contains(&test)),
-        );
+        state.facts.keep_answers(|test| match are_many {
+            true => self.last_test.get(&test).is_some_and(|&last| last >= first),
+            false => rows.iter().any(|row| row.left().contains(&test)),
+        });
     }
     fn body_facts(&self, clause: u32, facts: &Facts) -> Facts {
         let candidate = &self.candidates[clause as usize];

@@ -25,7 +25,7 @@ impl Tree<'_> {
             pending: Vec::new(),
             blocked,
             noted: blocked.is_some(),
-            slow: false,
+            about: (0, 0),
             rest: info.outer,
         };
         let block = self.target(state, code);

@@ -22,10 +22,13 @@ impl PartialEq for Row {
 
 impl Eq for Row {}
 
+/// Tests that a row's hash looks at: rows of a clause with as many tests left mostly have the same.
+const HASHED: usize = 4;
+
 impl std::hash::Hash for Row {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.clause.hash(state);
-        self.left().hash(state);
+        let left = self.left();
+        (self.clause, left.len(), &left[..left.len().min(HASHED)]).hash(state);
     }
 }
 
@@ -51,8 +54,8 @@ pub(super) struct State {
     pub(super) blocked: Option<u32>,
     /// Some blocking variables were noted by `Pend`.
     pub(super) noted: bool,
-    /// A big integer was seen: versions for small ones are not worth it any more.
-    pub(super) slow: bool,
+    /// For which rows what none asks for was forgotten: the first clause, and how many.
+    pub(super) about: (u32, usize),
     /// What to try when all rows have failed or blocked.
     pub(super) rest: Option<RestId>,
 }
@@ -64,6 +67,7 @@ pub(super) struct Key {
     pub(super) pending: Vec<Reg>,
     pub(super) blocked: Option<u32>,
     pub(super) noted: bool,
+    /// A big integer was seen: versions for small ones are not worth it any more.
     pub(super) slow: bool,
     pub(super) rest: Option<RestId>,
 }

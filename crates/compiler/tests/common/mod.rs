@@ -34,6 +34,7 @@ pub(crate) fn builtins() -> Vec<Builtin> {
         ("generic", "new", "iaa", Place::Body),
         ("generic", "new", "iaaa", Place::Body),
         ("string", "new_string", "oii", Place::Body),
+        ("guard", "diff", "ii", Place::Guard),
     ];
     table
         .iter()

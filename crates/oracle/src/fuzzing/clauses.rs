@@ -35,6 +35,8 @@ impl Front {
 
 /// What separates a clause from the one before.
 const OTHERWISE: &str = "otherwise.\n";
+/// Tests of what a value is from outside.
+const OUTSIDES: [&str; 7] = ["integer", "atom", "atomic", "string", "float", "list", "wait"];
 
 impl Generator<'_> {
     /// A predicate with fuel: without fuel constant results, else clauses that may call anything with less of it.
@@ -59,12 +61,13 @@ impl Generator<'_> {
     /// Fronts that exclude each other, are ordered by `otherwise`, or test one integer only (P2).
     fn fronts(&mut self, signature: &Signature) -> Vec<(&'static str, Front)> {
         let at = self.dice.below(signature.inputs.len());
-        let mut fronts = match self.dice.below(4) {
+        let mut fronts = match self.dice.below(5) {
             0 => vec![],
             1 if signature.inputs.iter().filter(|&&kind| kind == Type::Int).count() > 1 => {
                 self.two_integers(signature)
             }
             3 => self.layers(signature),
+            4 => self.literals(signature),
             _ => self.dispatch(signature, at),
         };
         // Without the last clause the predicate may fail.
@@ -100,6 +103,7 @@ impl Generator<'_> {
                 ["a", "b", "[]"][first..].iter().map(|atom| (atom.to_string(), vec![])).collect()
             }
             Type::String => vec![(self.string().to_string(), vec![])],
+            Type::Mixed => return self.outsides(signature, at),
             Type::Vector | Type::Float => return self.layers(signature),
         };
         let mut fronts = Vec::new();
@@ -142,6 +146,71 @@ impl Generator<'_> {
                 front.guard.push(test);
             }
             fronts.push(("", front));
+        }
+        fronts
+    }
+
+    /// Overlapping tests of what an argument is from outside: textual order decides, at the moment it is bound.
+    fn outsides(&mut self, signature: &Signature, at: usize) -> Vec<(&'static str, Front)> {
+        let mut fronts = Vec::new();
+        // Many of them become a table.
+        let (count, kinds) = if self.dice.one_in(6) { (40, 4) } else { (2 + self.dice.below(5), 9) };
+        for number in 0..count {
+            let mut front = Front::new(signature);
+            let name = front.arguments[at].clone();
+            let test = match self.dice.below(kinds) {
+                0 => Err(self.integer()),
+                1 => Err(self.atom()),
+                2 if kinds == 4 => Err(self.dice.pick(&["p", "q", "r", "s", "4", "5", "6", "8"])),
+                2 => Err(self.string()),
+                3 if kinds == 4 => Err(self.dice.pick(&["11", "12", "13", "14", "u", "v", "w", "z"])),
+                3 => Err(self.float()),
+                4 => Err(self.dice.pick(&["[_|_]", "n(_,_,_)", "_"])),
+                5 => Ok(format!("{name} \\= {}", self.integer())),
+                6 => Ok(format!("{name} \\= {}", self.atom())),
+                7 => Ok(self.integer_test(&name)),
+                _ => Ok(format!("{}({name})", self.dice.pick(&OUTSIDES))),
+            };
+            match test {
+                Ok(guard) => front.guard.push(guard),
+                Err(pattern) => front.pattern(at, pattern, &[]),
+            }
+            front.constant = count == 40;
+            fronts.push((if number > 0 && self.dice.one_in(8) { OTHERWISE } else { "" }, front));
+        }
+        fronts
+    }
+
+    /// Literals in heads and tests of integers, several in a clause, each clause in a layer of its own.
+    fn literals(&mut self, signature: &Signature) -> Vec<(&'static str, Front)> {
+        let mut fronts = Vec::new();
+        for number in 0..2 + self.dice.below(4) {
+            let mut front = Front::new(signature);
+            for (at, &kind) in signature.inputs.iter().enumerate() {
+                let name = front.arguments[at].clone();
+                match (kind, self.dice.below(5)) {
+                    (Type::Int | Type::Mixed, 0 | 1) => {
+                        let literal = self.integer();
+                        front.pattern(at, literal, &[]);
+                    }
+                    (Type::Int | Type::Mixed, 2) => {
+                        let test = self.integer_test(&name).replace('G', &format!("G{at}"));
+                        front.guard.push(test);
+                    }
+                    (Type::List, 0) => {
+                        let pattern = format!("[{}|X{at}]", self.integer());
+                        front.pattern(at, &pattern, &[(&format!("X{at}"), Type::List)]);
+                    }
+                    (Type::List, 1) => front.guard.push(format!("{name} = [_,{}|_]", self.integer())),
+                    (Type::Tree, 0) => {
+                        let pattern = format!("n(_,{},X{at})", self.integer());
+                        front.pattern(at, &pattern, &[(&format!("X{at}"), Type::Tree)]);
+                    }
+                    (Type::Vector, 0) => front.guard.push(format!("{name} = {{{},_}}", self.integer())),
+                    _ => {}
+                }
+            }
+            fronts.push((if number == 0 { "" } else { OTHERWISE }, front));
         }
         fronts
     }
@@ -211,6 +280,7 @@ impl Generator<'_> {
             (_, 3) if signature.inputs[other] != Type::Vector => format!("{name} \\= A{other}"),
             (kind, 4) if signature.inputs[other] == kind => format!("{name} = A{other}"),
             (Type::Int, _) => self.integer_test(&name).replace('G', &format!("G{at}")),
+            (Type::Mixed, _) => format!("{}({name})", self.dice.pick(&OUTSIDES)),
             (Type::String, _) => {
                 format!("string({name},N{at},_), N{at} > 1, string_element({name},0,E{at}), E{at} > 100")
             }

@@ -8,7 +8,7 @@
 //!   only.
 //! - P2 It is confluent: which clause commits, every value, and whether it succeeds, fails, errs or waits for ever
 //!   depend on values, not on the order in which goals run. Clauses of one layer exclude each other, or all test one
-//!   integer.
+//!   integer, or one argument from outside.
 //! - P3 It writes at most one line, at the end. (When it fails, a part of the program that nobody waits for may fail
 //!   before or after that line: then only the kind of the outcome is comparable.)
 //! - P4 Values stay small: lists, trees, strings and vectors are used once in a clause, products are reduced.
@@ -51,10 +51,21 @@ enum Type {
     /// A vector of integers that is not empty.
     Vector,
     Float,
+    /// Any of these but a vector.
+    Mixed,
 }
 
-const TYPES: [Type; 8] =
-    [Type::Int, Type::List, Type::Atom, Type::Tree, Type::String, Type::Vector, Type::Float, Type::Int];
+const TYPES: [Type; 9] = [
+    Type::Int,
+    Type::List,
+    Type::Atom,
+    Type::Tree,
+    Type::String,
+    Type::Vector,
+    Type::Float,
+    Type::Int,
+    Type::Mixed,
+];
 
 /// A predicate that can be called.
 #[derive(Clone, Debug)]
@@ -98,6 +109,8 @@ impl Scope {
 struct Generator<'b> {
     dice: Dice<'b>,
     signatures: Vec<Signature>,
+    /// Literals that occur again and again, so that clauses and goals have the same.
+    favourites: Vec<&'static str>,
     /// Fixed predicates that the program needs.
     helpers: Vec<&'static str>,
     text: String,
@@ -108,6 +121,7 @@ pub fn program(bytes: &[u8]) -> String {
     let mut generator = Generator {
         dice: Dice { bytes: bytes.iter() },
         signatures: Vec::new(),
+        favourites: Vec::new(),
         helpers: Vec::new(),
         text: String::from(":- module main.\n"),
     };
@@ -117,6 +131,7 @@ pub fn program(bytes: &[u8]) -> String {
 
 impl Generator<'_> {
     fn generate(&mut self) {
+        self.favourites = (0..3).map(|_| self.dice.pick(&values::INTEGERS)).collect();
         // Signatures first, so that every predicate can call every other.
         for number in 0..1 + self.dice.below(4) {
             let inputs = self.types(3);

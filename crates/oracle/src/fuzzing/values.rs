@@ -4,7 +4,8 @@ use super::{Generator, Scope, Type};
 
 const MODULI: [&str; 4] =
     ["97", "1152921504606846976", "9223372036854775807", "100000000000000000000000000000000000007"];
-const INTEGERS: [&str; 14] = [
+/// Small ones have 61 bits; the machine's words have 64.
+pub(super) const INTEGERS: [&str; 20] = [
     "0",
     "1",
     "2",
@@ -16,8 +17,14 @@ const INTEGERS: [&str; 14] = [
     "255",
     "1152921504606846975",
     "(-1152921504606846976)",
+    "1152921504606846976",
+    "(-1152921504606846977)",
     "4611686018427387904",
     "9223372036854775807",
+    "9223372036854775808",
+    "(-9223372036854775808)",
+    "(-9223372036854775809)",
+    "18446744073709551616",
     "123456789012345678901234567890",
 ];
 const ATOMS: [&str; 5] = ["a", "b", "[]", "'hello world'", "(+)"];
@@ -26,6 +33,10 @@ const STRINGS: [&str; 4] = ["\"a\"", "\"hello\"", "\"tab\\tquote\\\"\"", "\"zz\"
 
 impl Generator<'_> {
     pub(super) fn integer(&mut self) -> &'static str {
+        if self.dice.one_in(2) {
+            let favourites = self.favourites.clone();
+            return self.dice.pick(&favourites);
+        }
         self.dice.pick(&INTEGERS)
     }
     pub(super) fn atom(&mut self) -> &'static str {
@@ -33,6 +44,9 @@ impl Generator<'_> {
     }
     pub(super) fn string(&mut self) -> &'static str {
         self.dice.pick(&STRINGS)
+    }
+    pub(super) fn float(&mut self) -> &'static str {
+        self.dice.pick(&FLOATS)
     }
 
     /// A variable of the scope: integers and atoms any, others only if they were not used before (P4).
@@ -68,7 +82,11 @@ impl Generator<'_> {
             Type::Int => self.integer().to_string(),
             Type::Atom => self.atom().to_string(),
             Type::String => self.string().to_string(),
-            Type::Float => self.dice.pick(&FLOATS).to_string(),
+            Type::Float => self.float().to_string(),
+            Type::Mixed => {
+                let kind = self.one_of_mixed();
+                self.value(scope, kind, depth)
+            }
             Type::List => {
                 let count = self.dice.below(7);
                 let items: Vec<String> = (0..count).map(|_| self.value(scope, Type::Int, depth)).collect();
@@ -90,6 +108,11 @@ impl Generator<'_> {
                 format!("{{{}}}", items.join(","))
             }
         }
+    }
+
+    fn one_of_mixed(&mut self) -> Type {
+        use Type::{Atom, Float, Int, List, String, Tree};
+        self.dice.pick(&[Int, Int, Atom, String, Float, List, Tree])
     }
 
     /// A variable with goals that give it a value.
@@ -314,7 +337,11 @@ impl Generator<'_> {
 
     /// `( Test -> .. ; otherwise ; true -> .. )`.
     fn define_by_condition(&mut self, scope: &mut Scope, name: &str, kind: Type, depth: usize) {
-        let (a, b) = (self.expression(scope, 1), self.expression(scope, 1));
+        let (a, mut b) = (self.expression(scope, 1), self.expression(scope, 1));
+        if a == b {
+            // A comparison that cannot hold is left out: nothing waits for its operands.
+            b = "0".into();
+        }
         let compare = self.dice.pick(&["<", "=<", ">", ">=", "=:=", "=\\="]);
         let yes = self.branch(scope, name, kind, depth);
         let no = self.branch(scope, name, kind, depth);

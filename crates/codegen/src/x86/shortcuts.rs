@@ -1,18 +1,12 @@
 //! Hand-written beginnings of thunks: what a helper is not needed for. They stand once in an image, so that generated
 //! code has the usual case alone at each place, and one block for all others.
 
-use crate::stubs::{ANSWER, Assembler, CELL, FIRST_OPERAND, operand};
+use crate::helpers::{ANSWER, FIRST_OPERAND, GENERATOR_BIT, operand};
+use crate::x86::assembler::{Assembler, CELL};
 use std::mem::offset_of;
 use term::abi::{IntOp, PRIVATE_BYTES, WorkerAbi};
-use term::layout::{GENERATOR, HOOK, SUSPENSION};
-use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
+use term::word::{TAG_BITS, Tag, UNBOUND};
 
-/// Of the headers of what a variable may lead to, only a generator's have it.
-pub(crate) const GENERATOR_BIT: u8 = {
-    let [generator, hook, suspension] =
-        [object_header(GENERATOR, 0), object_header(HOOK, 0), object_header(SUSPENSION, 0)];
-    (generator.0 & !hook.0 & !suspension.0) as u8
-};
 const _: () = assert!(GENERATOR_BIT.count_ones() == 1 && Tag::Ref as u8 == 1 && UNBOUND.0 == 7);
 
 impl Assembler {

@@ -16,6 +16,8 @@
 //! - F3 Every exit of a function is a jump that Cranelift lists among its call sites, behind exactly the instructions
 //!   above.
 
+use crate::processor::Start;
+
 /// Bytes of slots that a function may use without asking.
 pub(crate) const FRAME_BYTES: u32 = 4096;
 
@@ -123,17 +125,6 @@ pub(crate) fn strip(code: &mut [u8], returns: impl Iterator<Item = u32>) -> (u32
     // F2: a large frame is still made, but not `rbp`.
     let entry = if small { prologue.length } else { PUSH_RBP.len() };
     (entry as u32, moved)
-}
-
-/// Where the goals of one predicate begin in a component's code.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Start {
-    /// Moves between registers that come first.
-    pub(crate) moves: Vec<u8>,
-    /// Whether the selector must be in its register.
-    pub(crate) selects: bool,
-    /// Where the code goes on.
-    pub(crate) at: u32,
 }
 
 /// Follows the comparisons of the selector that a function begins with, for one selector: behind the last of

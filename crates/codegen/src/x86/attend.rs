@@ -1,6 +1,6 @@
 //! How generated code makes a resumed goal ready (C8 of `term::abi`), written by hand like all of `stubs`.
 
-use crate::stubs::Assembler;
+use crate::x86::assembler::Assembler;
 use std::mem::offset_of;
 use term::abi::{PRIVATE_BYTES, SPENT_ARITIES, WorkerAbi};
 use term::layout::{

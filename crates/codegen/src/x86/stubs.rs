@@ -10,214 +10,21 @@
 //!   only jumps to it.
 //! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
 
+use crate::helpers::{ANSWER, HELPERS, Helper, Leave, SLOTS, operand};
+use crate::x86::assembler::{Assembler, CELL};
 use std::mem::offset_of;
-use term::abi::{
-    Helpers, OPERANDS_MAX, PRIVATE_BYTES, REGISTER_INPUTS, REGISTER_OUTPUTS, SPENT_ARITIES, Status, WorkerAbi,
-};
+use term::abi::{Helpers, PRIVATE_BYTES, SPENT_ARITIES, Status, WorkerAbi};
 use term::layout::{
     self, SUSPENSION_ARGS, SUSPENSION_BEFORE, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
 use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
 
 /// `enter`'s frame (F1): after the return address and six registers, `rsp` becomes a multiple of 16.
-const FRAME: usize = crate::frame::FRAME_BYTES as usize + 8;
+const FRAME: usize = crate::x86::frame::FRAME_BYTES as usize + 8;
 
-/// From a REF to its cell.
-pub(crate) const CELL: u8 = (-(Tag::Ref as i8)) as u8;
 const _: () = assert!(UNBOUND.0 < 0x80 && PRIVATE_BYTES >> TAG_BITS < 1 << 31 && 8 * SPENT_ARITIES <= 128);
 
-const HELPERS: usize = offset_of!(WorkerAbi, helpers);
-/// Where a thunk takes a helper's operands: from the end of the worker's operands, whose beginning the inputs of
-/// builtins use (predicates have at most 255 arguments, and builtins' helpers two operands).
-pub(crate) const fn operand(index: usize) -> usize {
-    offset_of!(WorkerAbi, operands) + 8 * (OPERANDS_MAX - 1 - index)
-}
-/// Of arithmetic the number of the first operand of the two: before it comes the operation's.
-pub(crate) const FIRST_OPERAND: usize = 1;
-/// Where a thunk leaves a helper's answer.
-pub(crate) const ANSWER: usize = operand(0);
-/// Where a settling routine takes the arguments that may lead to slots: a bit for each, the lowest for the first.
-pub(crate) const SLOTS: usize = operand(0);
-const _: () = assert!(term::layout::GOAL_ARITY_MAX + 2 <= OPERANDS_MAX);
-
-/// A helper that generated code calls through a thunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Helper {
-    Unify,
-    Remember,
-    Arith,
-    GuardArith,
-    Compare,
-    Equal,
-    Guard,
-    Guard1,
-    Guard2,
-    Guard3,
-    Builtin,
-    Builtin1,
-    Builtin2,
-    Builtin3,
-    MoveToPriority,
-    MoveToNode,
-    GrowGoals,
-    Pend,
-    MoveToPlace,
-}
-
-impl Helper {
-    pub(crate) const ALL: [Helper; 19] = [
-        Helper::Unify,
-        Helper::Remember,
-        Helper::Arith,
-        Helper::GuardArith,
-        Helper::Compare,
-        Helper::Equal,
-        Helper::Guard,
-        Helper::Guard1,
-        Helper::Guard2,
-        Helper::Guard3,
-        Helper::Builtin,
-        Helper::Builtin1,
-        Helper::Builtin2,
-        Helper::Builtin3,
-        Helper::MoveToPriority,
-        Helper::MoveToNode,
-        Helper::GrowGoals,
-        Helper::Pend,
-        Helper::MoveToPlace,
-    ];
-
-    /// Where its address lies in the worker.
-    fn offset(self) -> usize {
-        HELPERS
-            + match self {
-                Helper::Unify => offset_of!(Helpers, unify),
-                Helper::Remember => offset_of!(Helpers, remember),
-                Helper::Arith => offset_of!(Helpers, arith),
-                Helper::GuardArith => offset_of!(Helpers, guard_arith),
-                Helper::Compare => offset_of!(Helpers, compare),
-                Helper::Equal => offset_of!(Helpers, equal),
-                Helper::Guard => offset_of!(Helpers, guard),
-                Helper::Guard1 => offset_of!(Helpers, guard_1),
-                Helper::Guard2 => offset_of!(Helpers, guard_2),
-                Helper::Guard3 => offset_of!(Helpers, guard_3),
-                Helper::Builtin => offset_of!(Helpers, builtin),
-                Helper::Builtin1 => offset_of!(Helpers, builtin_1),
-                Helper::Builtin2 => offset_of!(Helpers, builtin_2),
-                Helper::Builtin3 => offset_of!(Helpers, builtin_3),
-                Helper::MoveToPriority => offset_of!(Helpers, move_to_priority),
-                Helper::MoveToNode => offset_of!(Helpers, move_to_node),
-                Helper::GrowGoals => offset_of!(Helpers, grow_goals),
-                Helper::Pend => offset_of!(Helpers, pend),
-                Helper::MoveToPlace => offset_of!(Helpers, move_to_place),
-            }
-    }
-
-    /// Operands after the worker.
-    pub(crate) fn operands(self) -> usize {
-        match self {
-            Helper::GrowGoals => 0,
-            Helper::Remember | Helper::Guard | Helper::MoveToNode => 1,
-            Helper::Builtin | Helper::Equal | Helper::MoveToPriority | Helper::Pend | Helper::Guard1 => 2,
-            Helper::Unify | Helper::GuardArith | Helper::Compare | Helper::MoveToPlace => 3,
-            Helper::Guard2 | Helper::Builtin1 => 3,
-            Helper::Arith | Helper::Guard3 | Helper::Builtin2 => 4,
-            Helper::Builtin3 => 5,
-        }
-    }
-
-    /// Of helpers for one, two and three inputs in registers the one for a call with these numbers of inputs and
-    /// outputs, if they are few enough.
-    pub(crate) fn for_few(
-        helpers: [Helper; REGISTER_INPUTS],
-        inputs: usize,
-        outputs: usize,
-    ) -> Option<Helper> {
-        let index = inputs.checked_sub(1).filter(|_| outputs <= REGISTER_OUTPUTS)?;
-        helpers.get(index).copied()
-    }
-
-    /// Whether its operands and its answer, two words, are in registers, and it keeps only those that functions keep.
-    pub(crate) fn in_registers(self) -> bool {
-        use Helper::{Builtin1, Builtin2, Builtin3, Guard1, Guard2, Guard3};
-        matches!(self, Guard1 | Guard2 | Guard3 | Builtin1 | Builtin2 | Builtin3)
-    }
-
-    /// Whether it leaves a word in [`ANSWER`].
-    pub(crate) fn answers(self) -> bool {
-        matches!(self, Helper::Arith | Helper::GuardArith | Helper::Compare | Helper::Equal | Helper::Guard)
-    }
-}
-
-/// Ends of a reduction that leave generated code; tail functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leave {
-    /// Attends to resumed goals and starts the goal on top of the stack; if that is not all, returns `Status::Poll`.
-    Poll,
-    /// The entry of predicates that the runtime implements: reduces the goal and starts the next one; if that is not
-    /// all, returns `Status::Native`.
-    Native,
-    /// Returns `Status::Fail`.
-    Fail,
-    /// Suspends the goal on top of the stack, which has this number of arguments, on what is `pending`, then starts the
-    /// next one.
-    Suspend(usize),
-    /// The same on one variable, the first in `pending`, whatever `pending_count` says; for goals of fewer than
-    /// [`SPENT_ARITIES`] arguments.
-    SuspendOne(usize),
-    /// The same as these two for a goal of few arguments, of which those that `SLOTS` says may lead to slots (C7 of
-    /// `term::abi`).
-    Settle(usize),
-    SettleOne(usize),
-}
-
-impl Leave {
-    /// The first has number 0. Suspension of a goal with any number of arguments comes before those of goals with few.
-    const FIRST: [Leave; 4] = [Leave::Poll, Leave::Native, Leave::Fail, Leave::Suspend(SPENT_ARITIES)];
-    pub(crate) const COUNT: usize = Leave::FIRST.len() + 4 * SPENT_ARITIES;
-
-    pub(crate) fn number(self) -> usize {
-        match self {
-            Leave::Poll => 0,
-            Leave::Native => 1,
-            Leave::Fail => 2,
-            Leave::Suspend(arity) if arity < SPENT_ARITIES => Leave::FIRST.len() + 2 * arity + 1,
-            Leave::Suspend(_) => 3,
-            Leave::SuspendOne(arity) => Leave::FIRST.len() + 2 * arity,
-            Leave::Settle(arity) => Leave::FIRST.len() + 2 * (SPENT_ARITIES + arity) + 1,
-            Leave::SettleOne(arity) => Leave::FIRST.len() + 2 * (SPENT_ARITIES + arity),
-        }
-    }
-}
-
-/// Machine code being written.
-#[derive(Default)]
-pub(crate) struct Assembler {
-    pub(crate) bytes: Vec<u8>,
-}
-
 impl Assembler {
-    pub(crate) fn put(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-    }
-    /// An instruction that ends in a displacement from the worker.
-    pub(crate) fn put_field(&mut self, opcode: &[u8], offset: usize) {
-        self.put(opcode);
-        self.put(&(offset as u32).to_le_bytes());
-    }
-    /// Where what follows will stand.
-    pub(crate) fn place(&self) -> u32 {
-        self.bytes.len() as u32
-    }
-    /// Continues at the beginning of a cache line; the gap traps. (At multiples of 16, how fast a loop was depended
-    /// by 7 % on where it happened to lie.)
-    pub(crate) fn align(&mut self) -> u32 {
-        while !self.bytes.len().is_multiple_of(64) {
-            self.bytes.push(0xcc);
-        }
-        self.bytes.len() as u32
-    }
     fn store_state(&mut self) {
         self.put_field(&[0x48, 0x89, 0xb7], offset_of!(WorkerAbi, heap)); // mov [rdi+heap], rsi
         self.put_field(&[0x48, 0x89, 0x97], offset_of!(WorkerAbi, goals)); // mov [rdi+goals], rdx
@@ -229,8 +36,8 @@ impl Assembler {
 
     /// `fn(worker)`, keeping every general register, and the low halves of vector registers if wanted (G2); operands
     /// and answer pass through memory ([`operand`]). Or just a jump to the helper ([`Helper::in_registers`]).
-    pub(crate) fn thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
-        let start = self.align();
+    pub(crate) fn put_thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
+        let start = self.to_line();
         if helper.in_registers() {
             self.put_field(&[0xff, 0xa7], helper.offset()); // jmp [rdi+helper]
             return start;
@@ -303,7 +110,7 @@ impl Assembler {
     }
 
     /// All tail functions that end a reduction, by number.
-    pub(crate) fn leaves(&mut self) -> Vec<u32> {
+    pub(crate) fn put_leaves(&mut self) -> Vec<u32> {
         let mut leaves = Leave::FIRST.map(|leave| self.leave(leave)).to_vec();
         let suspend = leaves[Leave::Suspend(SPENT_ARITIES).number()];
         for arity in 0..SPENT_ARITIES {
@@ -318,28 +125,9 @@ impl Assembler {
         leaves
     }
 
-    /// Jumps to what lies before, by `0f 8x` or `e9`.
-    pub(crate) fn jump_back(&mut self, opcode: &[u8], to: u32) {
-        self.put(opcode);
-        let end = self.bytes.len() as i64 + 4;
-        self.put(&((i64::from(to) - end) as i32).to_le_bytes());
-    }
-
-    /// Jumps to what follows, by `0f 8x` or `e9`: where the distance will stand.
-    pub(crate) fn jump_ahead(&mut self, opcode: &[u8]) -> usize {
-        self.put(opcode);
-        self.put(&[0; 4]);
-        self.bytes.len()
-    }
-    /// What follows now is where that jump leads.
-    pub(crate) fn land(&mut self, jump: usize) {
-        let distance = (self.bytes.len() - jump) as u32;
-        self.bytes[jump - 4..jump].copy_from_slice(&distance.to_le_bytes());
-    }
-
     /// Suspends the goal on top of the stack on what is `pending`: in `one` if that is one variable, else in `other`.
     fn suspend(&mut self, one: u32, other: u32) -> u32 {
-        let start = self.align();
+        let start = self.to_line();
         self.put_field(&[0x48, 0x83, 0xbf], offset_of!(WorkerAbi, pending_count)); // cmp [rdi+pending_count], 1
         self.put(&[1]);
         self.jump_back(&[0x0f, 0x84], one); // je
@@ -352,7 +140,7 @@ impl Assembler {
     /// goal waits for it, makes the record (`term::layout`) here, of one that is spent if there is one; else goes on in
     /// `other`.
     fn suspend_one(&mut self, arity: usize, other: u32) -> u32 {
-        let start = self.align();
+        let start = self.to_line();
         self.put_field(&[0x48, 0x8b, 0x87], offset_of!(WorkerAbi, pending)); // mov rax, [rdi+pending]
         self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.0 as u8]); // cmp [rax+CELL], UNBOUND
         let has_goals = self.jump_ahead(&[0x0f, 0x85]); // jne
@@ -386,7 +174,7 @@ impl Assembler {
 
     /// Makes variables of the slots that the goal on top of the stack leads to, and goes on in `suspend`.
     fn settle(&mut self, arity: usize, suspend: u32) -> u32 {
-        let start = self.align();
+        let start = self.to_line();
         self.put_field(&[0x48, 0x8b, 0x8f], SLOTS); // mov rcx, [rdi+SLOTS]
         let again = self.bytes.len();
         self.put(&[0x48, 0x0f, 0xbc, 0xc1]); // bsf rax, rcx
@@ -442,7 +230,7 @@ impl Assembler {
 
     /// A tail function that ends a reduction.
     fn leave(&mut self, leave: Leave) -> u32 {
-        let start = self.align();
+        let start = self.to_line();
         if leave == Leave::Poll {
             self.attend();
         }
@@ -471,8 +259,8 @@ impl Assembler {
     }
 
     /// `extern "C" fn(worker, entry) -> status`: from Rust into generated code. Its end is in the leave routines.
-    pub(crate) fn enter(&mut self) -> u32 {
-        let start = self.align();
+    pub(crate) fn put_enter(&mut self) -> u32 {
+        let start = self.to_line();
         self.put(&[0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57]); // push rbp rbx r12-r15
         self.put_field(&[0x48, 0x81, 0xec], FRAME); // sub rsp, FRAME
         self.put(&[0x48, 0x89, 0xf0]); // mov rax, rsi
@@ -483,7 +271,7 @@ impl Assembler {
 
     /// An entry of a component with several: what its code expects of registers. Answers its start and where the
     /// distance to the component is to be written.
-    pub(crate) fn entry(&mut self, moves: &[u8], selector: Option<u32>) -> (u32, u32) {
+    pub(crate) fn put_entry(&mut self, moves: &[u8], selector: Option<u32>) -> (u32, u32) {
         let start = self.bytes.len() as u32;
         self.put(moves);
         if let Some(selector) = selector {
