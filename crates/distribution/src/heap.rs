@@ -138,22 +138,17 @@ impl Store for Heap<'_> {
     fn release(&mut self, export: ExportId) {
         self.worker.release_anchor(export.0);
     }
-    fn mark(&mut self, value: Word, export: ExportId) {
-        if deref(value).tag() != Tag::Ref {
-            // Without identities a second export of a structure gets another number.
-            if self.worker.options().identities {
-                self.worker.note_export(value, export.0);
-            }
-            if self.worker.options().workers > 1 {
-                // It may have been a variable a moment ago.
-                self.late.push(export);
-            }
-            return;
-        }
-        self.worker.mark(value, export.0);
-        if deref(value).tag() != Tag::Ref {
-            // A generator has made its value at once.
+    fn mark(&mut self, variable: Word, export: ExportId) {
+        self.worker.mark(variable, export.0);
+        if deref(variable).tag() != Tag::Ref {
+            // Another worker has bound it a moment ago, or a generator has made its value at once.
             self.late.push(export);
+        }
+    }
+    fn note(&mut self, value: Word, export: ExportId, must: bool) {
+        // Without identities a second export of a structure gets another number.
+        if must || self.worker.options().identities {
+            self.worker.note_export(value, export.0);
         }
     }
     fn exported(&self, value: Word) -> Option<ExportId> {

@@ -286,15 +286,15 @@ impl<'a> Reducer<'a> {
         let (dead, lost) = (worker.take_dead(), worker.take_lost());
         let distances = worker.take_distances().map(|far| {
             let far = far.into_iter().map(|(import, distance)| (ImportId(import), distance));
-            (far.collect::<Vec<_>>(), worker.is_short())
+            (far.collect::<Vec<_>>(), worker.room() / 8, worker.is_short())
         });
         let mut told = Vec::new();
         let mut heap = Heap::new(worker, *atoms, &mut told);
         let mut with = protocol.with(&mut heap, &mut mail);
         dead.into_iter().for_each(|import| with.dead(ImportId(import)));
         lost.into_iter().for_each(|export| with.lost(ExportId(export)));
-        if let Some((far, short)) = distances {
-            with.far(&far);
+        if let Some((far, room, short)) = distances {
+            with.far(&far, room);
             *was_short |= short;
         }
         let marked = std::mem::take(late);

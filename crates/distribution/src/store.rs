@@ -124,13 +124,14 @@ pub trait Store {
     /// How far the nearest reference to it is from what some node's program holds: see `Protocol::far`. 1 as after
     /// [`Store::anchor`].
     fn set_distance(&mut self, export: ExportId, distance: u8);
-    /// The number is free; what `mark` has noted of a structure is forgotten. A variable stays marked.
+    /// The number is free; what `note` has remembered of a structure is forgotten. A variable stays marked.
     fn release(&mut self, export: ExportId);
     /// For an unbound variable: when it is bound or becomes a reference, tell (`Protocol::marked`), once for each
-    /// call of `mark`; until then it keeps its anchor alive. It may be an import's. For another term: only remember
-    /// it for [`Store::exported`].
-    fn mark(&mut self, value: Self::Value, export: ExportId);
-    /// An export that `mark` noted for this term. It may be out of date: the protocol compares.
+    /// call of `mark`; until then it keeps its anchor alive. It may be an import's.
+    fn mark(&mut self, variable: Self::Value, export: ExportId);
+    /// For another term: remembers it for [`Store::exported`], unless the store does without what it need not (`must`).
+    fn note(&mut self, value: Self::Value, export: ExportId, must: bool);
+    /// An export that `mark` or `note` was told of for this term. It may be out of date: the protocol compares.
     fn exported(&self, value: Self::Value) -> Option<ExportId>;
 
     /// Makes a variable that stands for an import. The store keeps it weakly under this number; when it has died, the

@@ -58,6 +58,7 @@ fn node(told: &mut Told, counters: &Counters) -> NodeRecord {
     let depth = |depth: usize| match depth {
         0 => "structure".into(),
         1 => "one level".into(),
+        last if last == DEPTHS - 1 => "garbage".into(),
         _ => format!("{} conses", 1u32 << (depth - 2)),
     };
     NodeRecord {

@@ -79,7 +79,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return;
         }
         let mut words = Vec::new();
-        self.put(&mut words, other, 0, Way { to: entry.home, low: true, black: true });
+        self.put(&mut words, other, 0, Way::low(entry.home));
         self.give_back(import, entry.home, entry.entry, &words);
     }
 }

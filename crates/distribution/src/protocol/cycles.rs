@@ -5,9 +5,18 @@
 //! 1 if this node's program holds it, else one more than that of an export of this node that leads to it. The distance
 //! of an export is the least of its imports, which their nodes tell after each collection of everything. Round a cycle
 //! that nobody holds, distances grow with each round of such collections; of all else they stay. An import that is at
-//! least [`Options::far`](super::Options::far) away is suspected. If its home has a higher number it is read: terms do
-//! not change, so a copy is as good as what it was made from. What a cycle leads through comes to its lowest node, and
-//! dies there. To suspect what is alive costs a read.
+//! least [`Options::far`](super::Options::far) away is suspected. If its home has a higher number its term *moves*: it
+//! is read, for terms do not change, and a copy is as good as what it was made from. What a cycle leads through comes
+//! to its lowest node, and dies there.
+//!
+//! All of a term moves at once, whatever parts it is made of: what an answer does not bring is read when the answer
+//! comes, if its home has a higher number, too. Were it left there, its new export would be as near as what is alive,
+//! and each level of a structure would cost as many collections as the first. What other references lead to moves
+//! once, and a term that is a part of itself ends, for the structures where answers end have identities.
+//!
+//! To suspect what is alive costs copies. After each collection of everything, terms move until half of what was left
+//! of the heap is full, [`WINDOW`] at a time; then the rest waits for the next collection. An answer for which there is
+//! no room is taken apart for the references in it, and its import is suspected no more while there is no more room.
 //!
 //! What is told may be out of date, or not be all that there is, for references are under way. So it comes with the
 //! import's weight, and an export is as far as it is told only if what was told accounts for all of its weight.
@@ -15,12 +24,13 @@
 //! What waits is not garbage: goals are held. Cycles of variables there are none (rule L of `binding`). A cycle of
 //! daemons alone, such as mergers that feed each other over nodes, is not collected.
 
-use super::exports::Export;
+use super::exports::{Export, WHOLE};
 use super::{Fault, Post, With};
-use crate::message::{Distance, Distances, Message};
+use crate::message::{Distance, Distances, Item, Message};
 use crate::store::{ExportId, ImportId, Store};
+use crate::tokens::{Reference, Token, Tokens};
 use fabric::NodeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a node has told of one of its imports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,12 +50,48 @@ impl Export {
     }
 }
 
+/// Reads of suspects that are under way at one time, at most: enough that nobody waits for the next answer.
+const WINDOW: usize = 256;
+
+/// What is to move until the next collection of everything.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Suspects {
+    /// Those that are not read yet. What an answer brings is first: less is left over when there is no more room.
+    next: VecDeque<ImportId>,
+    under_way: usize,
+    /// Words that answers may bring, now and at first.
+    room: usize,
+    room_first: usize,
+    /// The terms of an answer to a suspect are being built.
+    building: bool,
+}
+
+impl Suspects {
+    /// The terms of a message are going to be built; they are those of a suspect if it `moves`.
+    pub(super) fn begin(&mut self, moves: bool) {
+        self.building = moves;
+    }
+    pub(super) fn end(&mut self) {
+        self.building = false;
+    }
+    /// A message has brought an import.
+    pub(super) fn found(&mut self, import: ImportId) {
+        if self.building {
+            self.next.push_front(import);
+        }
+    }
+    /// What was read for a suspect has come, or nobody wants it any more.
+    pub(super) fn came(&mut self) {
+        self.under_way = self.under_way.saturating_sub(1);
+    }
+}
+
 impl<S: Store, P: Post> With<'_, S, P> {
-    /// After a collection of everything: these imports have these distances, and all others are at 1, as they were
-    /// before.
-    pub fn far(&mut self, distances: &[(ImportId, u8)]) {
+    /// After a collection of everything that left room for this number of words: these imports have these distances,
+    /// and all others are at 1, as they were before.
+    pub fn far(&mut self, distances: &[(ImportId, u8)], room: usize) {
         let mut told: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
-        let mut suspects = Vec::new();
+        let mut suspects = VecDeque::new();
         let (node, far) = (self.protocol.options.node, self.protocol.options.far);
         for &(import, distance) in distances {
             let Some(entry) = self.protocol.imports.get_mut(import) else { continue };
@@ -56,22 +102,68 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 Distances::push(told.entry(home).or_default(), &item);
             }
             if distance >= far && node < home {
-                suspects.push(import);
+                suspects.push_back(import);
             }
         }
         for (home, words) in told {
             let items = Distances::new(&words).expect("items of this node's own");
             self.send(home, Message::Distances { items });
         }
-        for import in suspects {
-            if self.unread(import).is_some() {
+        // Reads that are still under way may wait for variables: they leave the others their places.
+        self.protocol.suspects =
+            Suspects { next: suspects, room: room / 2, room_first: room / 2, ..Suspects::default() };
+        self.move_suspects();
+    }
+
+    /// Reads suspects while there is room for what they bring.
+    pub(super) fn move_suspects(&mut self) {
+        let node = self.protocol.options.node;
+        while self.protocol.suspects.under_way < WINDOW
+            && self.protocol.suspects.room > 0
+            && let Some(import) = self.protocol.suspects.next.pop_front()
+        {
+            let most = self.protocol.suspects.room_first.checked_ilog2().unwrap_or(0);
+            let moves = |entry: &super::Import| node < entry.home && u32::from(entry.heavy) < most;
+            if self.unread(import).is_some_and(moves) {
                 self.protocol.suspected += 1;
-                self.ask(import, false);
+                self.protocol.suspects.under_way += 1;
+                self.ask_ahead(import, WHOLE);
                 if let Some(entry) = self.protocol.imports.get_mut(import) {
-                    entry.ahead = true;
+                    entry.moving = true;
                 }
             }
         }
+    }
+
+    /// Whether there is room for the answer to a suspect. If not, its import is one that is not read.
+    pub(super) fn has_room_for(&mut self, import: ImportId, value: &Tokens<'_>) -> bool {
+        let (words, suspects) = (value.room(), &mut self.protocol.suspects);
+        if words <= suspects.room && self.store.room(words).is_ok() {
+            suspects.room -= words;
+            return true;
+        }
+        if let Some(entry) = self.protocol.imports.get_mut(import) {
+            (entry.reading, entry.ahead, entry.moving) = (false, false, false);
+            entry.heavy = words.checked_ilog2().unwrap_or(0) as u8;
+        }
+        suspects.came();
+        self.move_suspects();
+        false
+    }
+
+    /// The references of a term that nobody wants go back.
+    pub(super) fn take_apart(&mut self, from: NodeId, value: Tokens<'_>) -> Result<(), Fault> {
+        for token in value {
+            let Token::Reference(Reference { home, entry, log2, .. }) = token else { continue };
+            let weight = log2.map_or(0, |log2| 1 << log2);
+            if home == self.protocol.options.node {
+                self.protocol.take(from, ExportId(entry), weight)?;
+                self.try_free(ExportId(entry));
+            } else if weight > 0 {
+                self.release(home, Item { entry, weight, cancel: None });
+            }
+        }
+        Ok(())
     }
 
     /// A node has told how far its imports are.

@@ -6,6 +6,7 @@ use crate::message::{Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store, StructureId};
 use crate::tokens::{Name, Packed, Reference, Token, Tokens};
 use fabric::NodeId;
+use smallvec::SmallVec;
 
 /// Structures that are larger get an identity at once (words).
 const LARGE: usize = 32;
@@ -16,7 +17,13 @@ const SHORT_BYTES: usize = 32;
 /// The largest exponent of a chunk of conses: 256.
 pub(super) const CHUNK_MAX: u8 = 8;
 /// How many depths a read may ask for.
-pub const DEPTHS: usize = 3 + CHUNK_MAX as usize;
+pub const DEPTHS: usize = 4 + CHUNK_MAX as usize;
+/// What is to move (see `cycles`).
+pub(super) const WHOLE: u8 = 3 + CHUNK_MAX;
+/// Levels of a structure that moves: of one that has the same parts in many places, few are sent twice.
+const WHOLE_LEVELS: u8 = 4;
+/// The same of conses, as an exponent, where heads may be what tails are. Where none can be, as many as of any list.
+const WHOLE_CHUNK: u8 = 4;
 
 /// Somebody who waits, and how much of the value is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -37,7 +44,7 @@ pub(crate) struct Export {
     /// one label, so it is used again for nothing else, even if its variable has become something else.
     made_for: Option<ImportId>,
     /// How far its imports are (see `cycles`), and what that makes; 0 is as 1.
-    pub(super) told: Vec<Told>,
+    pub(super) told: SmallVec<[Told; 1]>,
     pub(super) distance: u8,
 }
 
@@ -94,6 +101,16 @@ pub(super) struct Way {
     pub(super) low: bool,
     /// References are looked up and noted.
     pub(super) black: bool,
+    /// The term moves: each structure that it refers to gets an identity and is noted. So all of it moves once, in
+    /// whatever order, also what is a part of itself.
+    pub(super) moves: bool,
+}
+
+impl Way {
+    /// In a message of low priority, with black references.
+    pub(super) fn low(to: NodeId) -> Way {
+        Way { to, low: true, black: true, moves: false }
+    }
 }
 
 /// What a `Read` says that it wants.
@@ -158,9 +175,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
             self.hook(export, value);
         } else {
             if way.black && !again {
-                self.store.mark(value, export);
+                self.store.note(value, export, way.moves);
             }
-            identity = self.identity(value, seen, again);
+            identity = self.identity(value, seen, again, way.moves);
         }
         *self.protocol.given(way.to) += 1;
         let home = self.protocol.options.node;
@@ -168,9 +185,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
         Reference { home, entry: export.0, log2, black: way.black, root: home, depth: 1, identity }
     }
 
-    /// The identity of a structure: it gets one if it travels `again`, or is large.
-    fn identity(&mut self, value: S::Value, seen: &Seen, again: bool) -> Option<StructureId> {
-        if !self.protocol.options.identities {
+    /// The identity of a structure: it gets one if it travels `again`, or is large, or moves.
+    fn identity(&mut self, value: S::Value, seen: &Seen, again: bool, moves: bool) -> Option<StructureId> {
+        if !self.protocol.options.identities && !moves {
             return None;
         }
         let words = size(seen);
@@ -178,7 +195,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return None;
         }
         let known = self.store.identity(value);
-        if known.is_some() || !(again || words > LARGE) {
+        if known.is_some() || !(again || moves || words > LARGE) {
             return known;
         }
         let new = StructureId { node: self.protocol.options.node, serial: self.protocol.identity };
@@ -279,16 +296,34 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Sends a value to what reads it; `depth` as in [`Message::Read`].
     pub fn answer(&mut self, value: S::Value, reader: Reader, depth: u8) {
-        let way = Way { to: reader.node, low: false, black: true };
+        let way = Way { to: reader.node, low: false, black: true, moves: depth == WHOLE };
         let mut words = self.protocol.buffer();
         match (depth.checked_sub(2), self.store.look(value)) {
+            (_, Seen::List) if depth == WHOLE => {
+                let chunk = if self.has_plain_heads(value) { CHUNK_MAX } else { WHOLE_CHUNK };
+                self.put_chunk(&mut words, value, chunk, way);
+            }
             (Some(chunk), Seen::List) => self.put_chunk(&mut words, value, chunk, way),
             (None, _) => self.put(&mut words, value, 1 + depth, way),
+            _ if depth == WHOLE => self.put(&mut words, value, WHOLE_LEVELS, way),
             _ => self.put(&mut words, value, 1, way),
         }
         let value = self.tokens(&words, 1);
         self.send(reader.node, Message::Answer { reader, value });
         self.protocol.buffer = words;
+    }
+
+    /// Whether the first conses of a list have heads that are no lists, structures or vectors.
+    fn has_plain_heads(&self, mut list: S::Value) -> bool {
+        let mut left = 1 << CHUNK_MAX;
+        while left > 0 && self.store.look(list) == Seen::List {
+            let head = self.store.look(self.store.part(list, 0));
+            if matches!(head, Seen::List | Seen::Struct { .. } | Seen::Vector(_)) {
+                return false;
+            }
+            (left, list) = (left - 1, self.store.part(list, 1));
+        }
+        true
     }
 
     /// Appends the first 2^chunk conses of a list, or as many as fit into an answer, and the rest as a reference.
@@ -303,7 +338,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
         words[first] = Token::of_list(count);
         // Whoever reads a list goes on with its tail, and hardly anybody else has it.
-        self.put(words, tail, 0, Way { black: self.protocol.options.black, ..way });
+        self.put(words, tail, 0, Way { black: self.protocol.options.black || way.moves, ..way });
     }
 }
 

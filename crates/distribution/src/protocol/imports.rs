@@ -32,6 +32,10 @@ pub(crate) struct Import {
     pub(super) distance: u8,
     /// It is the rest of a list, of which the next answer is to bring 2 to this power of conses.
     pub(super) chunk: u8,
+    /// It is being read because it is suspected.
+    pub(super) moving: bool,
+    /// Its term did not move: an answer had 2 to this power of words. 0: none was too large.
+    pub(super) heavy: u8,
 }
 
 /// The table. An entry's serial says how often it was used before.
@@ -155,12 +159,14 @@ impl Imports {
         }
         ImportId(number)
     }
-    pub(super) fn remove(&mut self, import: ImportId) {
+    /// What it was.
+    pub(super) fn remove(&mut self, import: ImportId) -> Option<Import> {
         let (serial, entry) = &mut self.entries[import.0 as usize];
-        let Some(Import { home, entry, .. }) = entry.take() else { return };
+        let was = entry.take()?;
         *serial = serial.wrapping_add(1);
         self.free.push(import.0);
-        self.keys.remove(home, entry, import);
+        self.keys.remove(was.home, was.entry, import);
+        Some(was)
     }
 }
 
@@ -279,6 +285,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
         let (reading, ahead, asked, export) = (false, false, false, None);
         let (chunk, distance) = (chunk.min(CHUNK_MAX), 1);
+        let (moving, heavy) = (false, 0);
         let import = Import {
             home,
             entry,
@@ -292,11 +299,14 @@ impl<S: Store, P: Post> With<'_, S, P> {
             identity,
             distance,
             chunk,
+            moving,
+            heavy,
         };
         let import = self.protocol.imports.add(import, black);
         if chunk > 0 {
             self.protocol.rest = Some(import);
         }
+        self.protocol.suspects.found(import);
         Ok(self.store.import(import))
     }
 

@@ -26,8 +26,9 @@ mod tests;
 
 use crate::message::{Item, Items, KINDS, Malformed, Message, Reader, TABLES};
 use crate::store::{ExportId, ImportId, Seen, Store};
+use cycles::Suspects;
 pub use exports::DEPTHS;
-use exports::{Export, Exports};
+use exports::{Export, Exports, Way};
 use fabric::NodeId;
 use imports::{Import, Imports};
 use releases::Releases;
@@ -190,6 +191,7 @@ pub struct Protocol {
     exports: Exports,
     imports: Imports,
     releases: Releases,
+    suspects: Suspects,
     /// The next structure identity.
     identity: u64,
     sent: [u64; KINDS.len()],
@@ -227,8 +229,8 @@ enum Rule {
 impl Hash for Protocol {
     /// All that later messages depend on.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Protocol { exports, imports, releases, identity, .. } = self;
-        (exports, imports, releases, identity).hash(state);
+        let Protocol { exports, imports, releases, suspects, identity, .. } = self;
+        (exports, imports, releases, suspects, identity).hash(state);
     }
 }
 
@@ -240,6 +242,7 @@ impl Protocol {
             exports: Exports::default(),
             imports: Imports::default(),
             releases: Releases::default(),
+            suspects: Suspects::default(),
             identity: 0,
             sent: [0; KINDS.len()],
             gifts: 0,
@@ -334,7 +337,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
         for (number, &argument) in goal.arguments.iter().enumerate() {
             let levels = if bit(goal.values, number) { goal.levels } else { 0 };
-            let way = exports::Way { to, low: true, black: !bit(goal.white, number) };
+            let way = Way { black: !bit(goal.white, number), ..Way::low(to) };
             self.put(&mut words, argument, levels, way);
         }
         let arity = u8::try_from(goal.arguments.len()).expect("a predicate has at most 255 arguments");
@@ -348,7 +351,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// Goals of this node wait for an import.
     pub fn wanted(&mut self, import: ImportId) {
         if self.unread(import).is_some() {
-            self.ask(import, false);
+            self.ask(import, self.depth(import));
         } else if let Some(entry) = self.protocol.imports.get_mut(import) {
             entry.ahead = false;
         }
@@ -357,7 +360,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// Somebody looks at an import but does not wait: the store is told, if there is no value yet.
     pub fn peek(&mut self, import: ImportId) {
         if self.protocol.imports.get(import).is_some() {
-            self.ask(import, true);
+            self.send_read(import, self.depth(import), true);
         }
     }
 
@@ -369,7 +372,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return;
         }
         let mut words = self.protocol.buffer();
-        self.put(&mut words, cell, 1, exports::Way { to: home, low: true, black: true });
+        self.put(&mut words, cell, 1, Way::low(home));
         self.give_back(import, home, entry, &words);
         self.protocol.buffer = words;
     }
@@ -447,14 +450,31 @@ impl<S: Store, P: Post> With<'_, S, P> {
         self.protocol.releases.give_back(to, words);
     }
 
-    /// Sends a `Read` for an import.
-    fn ask(&mut self, import: ImportId, peek: bool) {
+    /// How much of its value a goal that waits for an import is going to use, so far as one can tell.
+    fn depth(&self, import: ImportId) -> u8 {
+        let chunk = self.protocol.imports.get(import).map_or(0, |entry| entry.chunk);
+        exports::depth_byte(self.protocol.options.depth, chunk)
+    }
+
+    /// An import is read from now on.
+    fn ask(&mut self, import: ImportId, depth: u8) {
+        if let Some(entry) = self.protocol.imports.get_mut(import) {
+            entry.reading = true;
+            self.send_read(import, depth, false);
+        }
+    }
+
+    /// The same, before any goal waits.
+    fn ask_ahead(&mut self, import: ImportId, depth: u8) {
+        self.ask(import, depth);
+        if let Some(entry) = self.protocol.imports.get_mut(import) {
+            entry.ahead = true;
+        }
+    }
+
+    fn send_read(&mut self, import: ImportId, depth: u8, peek: bool) {
         let reader = self.reader(import);
-        let depth = self.protocol.options.depth;
-        let Some(entry) = self.protocol.imports.get_mut(import) else { return };
-        entry.reading |= !peek;
-        let depth = exports::depth_byte(depth, entry.chunk);
-        let (home, entry) = (entry.home, entry.entry);
+        let Some(&Import { home, entry, .. }) = self.protocol.imports.get(import) else { return };
         self.protocol.reads[usize::from(depth)] += 1;
         self.send(home, Message::Read { entry, reader, depth, hops: 0, peek });
     }
@@ -487,7 +507,10 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     fn gone(&mut self, import: ImportId) {
         self.store.forget(import);
-        self.protocol.imports.remove(import);
+        if self.protocol.imports.remove(import).is_some_and(|entry| entry.moving) {
+            self.protocol.suspects.came();
+            self.move_suspects();
+        }
     }
 
     /// An export waits for its variable.

@@ -1,6 +1,6 @@
 //! What a node does with each message.
 
-use super::exports::{CHUNK_MAX, Waiting};
+use super::exports::{CHUNK_MAX, DEPTHS, Waiting};
 use super::{Fault, Post, Rule, With};
 use crate::message::{Item, Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store};
@@ -20,7 +20,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             }
             Message::Read { entry, reader, depth, hops, peek } => {
                 let export = self.exported(from, entry)?;
-                if depth > 2 + CHUNK_MAX {
+                if usize::from(depth) >= DEPTHS {
                     return violation("a read of an unknown depth");
                 }
                 self.read(export, Waiting { reader, depth }, hops, peek);
@@ -111,7 +111,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if let Some(import) = import
             && !self.reading(import)
         {
-            self.ask(import, false);
+            self.ask(import, self.depth(import));
         }
     }
 
@@ -123,7 +123,13 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if matches!({ value }.next(), Some(Token::Reference(_))) {
             return Err(Fault::Violation { from, what: "an answer that is a reference" });
         }
+        let moves = asked.is_some_and(|entry| entry.moving && entry.ahead);
+        if moves && !self.has_room_for(import, &value) {
+            return self.take_apart(from, value);
+        }
+        self.protocol.suspects.begin(moves);
         let values = self.build(from, value, chunk)?;
+        self.protocol.suspects.end();
         // An import whose variable has died gives its weight back when the store tells.
         let (true, Some(cell)) = (known, self.store.cell(import)) else { return Ok(()) };
         let Some(&entry) = self.protocol.imports.get(import) else { return Ok(()) };
@@ -147,10 +153,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             && !entry.ahead
             && let Some(rest) = self.protocol.rest.take().filter(|&rest| self.unread(rest).is_some())
         {
-            self.ask(rest, false);
-            if let Some(entry) = self.protocol.imports.get_mut(rest) {
-                entry.ahead = true;
-            }
+            self.ask_ahead(rest, self.depth(rest));
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ impl Worker {
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
     }
     /// Bytes that are left until the heap limit is reached.
-    pub(crate) fn room(&self) -> usize {
+    pub fn room(&self) -> usize {
         let spaces = &self.heap.spaces;
         spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
     }

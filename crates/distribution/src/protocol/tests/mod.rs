@@ -6,17 +6,17 @@
 mod invariants;
 mod model;
 mod oracle;
+mod rings;
 mod tiny;
 
 use super::exports::Exports;
 use super::imports::Imports;
 use super::{Counters, Depth, Protocol, Rule};
 use crate::message::Items;
-use crate::store::Store;
 use explorer::{Model, breadth_first, walk, walks};
 use fabric::{NodeId, Random};
 use model::{Act, Action, Case, Removed};
-use tiny::{Cell, StoreRule};
+use tiny::StoreRule;
 
 impl Protocol {
     fn without(&mut self, rule: Rule) {
@@ -53,6 +53,7 @@ fn small(nodes: u8, homes: [u8; 2], before: &[(u8, u8, u8)], acts: &[&[Act]]) ->
         depth: Depth::Off,
         identities: false,
         far: None,
+        room: 1 << 20,
         batch: 1,
         homes: homes.to_vec(),
         before: before.to_vec(),
@@ -127,43 +128,6 @@ fn released_against_exported_again_in_every_order() {
         &[&[Throw(0, 1), Wait(0)], &[Throw(0, 0), Forget(0), Wait(0), Bind(0, 0)]],
     );
     assert!(every_order(&back) > 100);
-}
-
-/// A ring of pairs, each at a node of its own, that nobody holds: how many collections of each node it takes until
-/// nothing is left, at most `most`.
-fn rounds_of_a_ring(nodes: u8, far: Option<u8>, most: usize) -> Option<usize> {
-    let next = |number: u8| (number + 1) % nodes;
-    let before: Vec<_> = (0..nodes).map(|number| (next(number), next(number), number)).collect();
-    let mut case = small(nodes, [0, 0], &before, &[]);
-    (case.variables, case.homes, case.exponent, case.far) = (nodes, (0..nodes).collect(), 9, far);
-    let mut state = case.start();
-    for (number, node) in (0..nodes).zip(&mut state.nodes) {
-        let cell =
-            |of: u8| node.handles.iter().find(|(known, _)| *known == of).expect("it was thrown here").1;
-        let (own, other) = (cell(number), cell(next(number)));
-        let pair = node.store.add(Cell::Pair(other, other));
-        node.store.unify(pair, own);
-        node.handles.clear();
-    }
-    case.finish(&mut state).expect("the bindings are told");
-    (1..=most).find(|_| {
-        for number in 0..nodes {
-            case.step(&mut state, &Action::Collect(number)).expect("a collection");
-            case.finish(&mut state).expect("what it has told");
-        }
-        let left = |node: &model::Node| node.protocol.counters().exports_and_imports() > 0;
-        !state.nodes.iter().any(left)
-    })
-}
-
-#[test]
-fn rings_over_nodes_that_nobody_holds_are_collected() {
-    for nodes in 2..=8 {
-        let rounds = rounds_of_a_ring(nodes, Some(4), 40);
-        println!("{nodes} nodes: {rounds:?} collections of each");
-        assert!(rounds.is_some_and(|rounds| rounds <= 10 + usize::from(nodes)), "{nodes} nodes: {rounds:?}");
-        assert_eq!(rounds_of_a_ring(nodes, None, 40), None);
-    }
 }
 
 /// More than any large case takes.

@@ -82,6 +82,8 @@ pub(super) struct Case {
     pub(super) identities: bool,
     /// Distances are told, and imports at this one are suspected.
     pub(super) far: Option<u8>,
+    /// Words that a collection of everything leaves for what moves.
+    pub(super) room: usize,
     pub(super) batch: usize,
     /// Where the variables are made.
     pub(super) homes: Vec<u8>,
@@ -92,7 +94,7 @@ pub(super) struct Case {
 }
 
 /// What a node sends, until it is put on its way.
-struct Outbox<'a> {
+pub(super) struct Outbox<'a> {
     ways: &'a mut [VecDeque<Vec<u64>>],
     from: usize,
     nodes: usize,
@@ -146,6 +148,7 @@ impl Case {
             identities: below(2) == 0,
             far: [None, Some(1), Some(2), Some(3)][below(4) as usize],
             batch: [1, 1, 3][below(3) as usize],
+            room: [1 << 20, 4, 20][below(3) as usize],
             homes,
             before,
             acts,
@@ -172,7 +175,7 @@ impl Case {
     }
 
     /// Lets a node's protocol do something.
-    fn with(
+    pub(super) fn with(
         &self,
         state: &mut State,
         node: usize,
@@ -410,7 +413,7 @@ impl Model for Case {
                 let distances = node.store.distances(&program);
                 if self.far.is_some() {
                     self.with(state, number.into(), |protocol| {
-                        protocol.far(&distances);
+                        protocol.far(&distances, self.room);
                         Ok(())
                     })?;
                 }
@@ -483,7 +486,7 @@ impl Case {
     /// Goes on in a fixed order until nothing is left to do.
     pub(super) fn finish(&self, state: &mut State) -> Result<(), String> {
         let mut actions = Vec::new();
-        for _ in 0..5_000 {
+        for _ in 0..20_000 {
             actions.clear();
             self.actions(state, &mut actions);
             let Some(action) = actions.first() else { return Ok(()) };

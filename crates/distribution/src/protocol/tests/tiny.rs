@@ -392,8 +392,11 @@ impl Store for Tiny {
                 *wanted = true;
                 marks.push(export);
             }
-            _ => self.noted.push((value, export)),
+            _ => self.broken = Some("a value was to be marked"),
         }
+    }
+    fn note(&mut self, value: usize, export: ExportId, _must: bool) {
+        self.noted.push((self.at(value), export));
     }
     fn exported(&self, value: usize) -> Option<ExportId> {
         let value = self.at(value);
