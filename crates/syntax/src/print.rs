@@ -453,7 +453,7 @@ impl<V: TermView> Writer<'_, '_, V> {
             let after = Place { max: op.right, before: Before::Other, ..place };
             self.printer.work.push(Work::Infix(name, right, after));
             let closed = matches!(name, COMMA | BAR);
-            let left = Place { max: self.left_max(first, op), closed, ..place };
+            let left = Place { max: self.left_max(first, name, op), closed, ..place };
             self.printer.work.push(Work::Term(first, left));
             return true;
         }
@@ -475,9 +475,11 @@ impl<V: TermView> Writer<'_, '_, V> {
             return true;
         }
         if let Some(op) = self.ops.postfix(name) {
-            let place = self.parenthesis(op, place);
+            // Before an operator the reader takes one that is infix, too, as that.
+            let ambiguous = !place.closed && self.infix(name).is_some();
+            let place = self.parenthesis(op, if ambiguous { Place { max: 0, ..place } } else { place });
             self.printer.work.push(Work::Postfix(name));
-            let left = Place { max: self.left_max(first, op), closed: false, ..place };
+            let left = Place { max: self.left_max(first, name, op), closed: false, ..place };
             self.printer.work.push(Work::Term(first, left));
             return true;
         }

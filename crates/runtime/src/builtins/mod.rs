@@ -326,4 +326,6 @@ fn ensure_readable(worker: &mut Worker, length: usize) -> Result<(), Outcome> {
 #[cfg(test)]
 mod large_tests;
 #[cfg(test)]
+mod round_trip_tests;
+#[cfg(test)]
 pub(crate) mod tests;

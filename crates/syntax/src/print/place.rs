@@ -58,15 +58,17 @@ impl<V: TermView> Writer<'_, '_, V> {
     }
 
     /// The highest priority of a left operand. An operand that would take the operator into itself (same
-    /// priority, open to the right) gets parentheses.
-    pub(super) fn left_max(&self, left: V::Term, op: Op) -> u16 {
+    /// priority, open to the right) gets parentheses. The operator may be infix and postfix.
+    pub(super) fn left_max(&self, left: V::Term, name: Atom, op: Op) -> u16 {
+        let kinds = [self.infix(name), self.ops.postfix(name)];
+        let least = kinds.iter().flatten().map(|op| op.priority).min().unwrap_or(op.priority);
         let open = match self.terms.view(left) {
             View::Struct(name, 2) => self.infix(name),
             View::Struct(name, 1) => self.ops.prefix(name),
             _ => None,
         };
         match open {
-            Some(inner) if inner.right >= op.priority => op.left.min(inner.priority - 1),
+            Some(inner) if inner.right >= least => op.left.min(inner.priority - 1),
             _ => op.left,
         }
     }
@@ -89,8 +91,11 @@ impl<V: TermView> Writer<'_, '_, V> {
                 View::Struct(inner, arity @ (1 | 2)) => {
                     let infix = if arity == 2 { self.infix(inner) } else { None };
                     let prefix = if arity == 1 { self.ops.prefix(inner) } else { None };
-                    match (infix.or(self.ops.postfix(inner).filter(|_| arity == 1)), prefix) {
-                        (_, Some(prefix)) => return word && prefix.priority <= max,
+                    let postfix = self.ops.postfix(inner);
+                    match (infix.or(postfix.filter(|_| arity == 1)), prefix) {
+                        // Whether it is written as an operator or before `(`, its name comes first: before a `-` of
+                        // any kind a word is an operand. One that stands behind operands, too, may not come first.
+                        (_, Some(_)) => return word && self.infix(inner).is_some() || postfix.is_some(),
                         (Some(infix), None) if infix.priority <= max => {
                             leftmost = self.terms.argument(leftmost, 0);
                             max = infix.left;
