@@ -3,6 +3,8 @@
 //! Reading never fails: what is wrong is reported and left out, and reading goes on.
 
 use crate::diagnostic::Diagnostic;
+use crate::escapes;
+use crate::hints;
 use crate::lexer::TEXT_MAX;
 use crate::macros::keys::{Key, Keys};
 use crate::macros::{Context, Expanded, Expander, With, named};
@@ -23,15 +25,46 @@ pub fn read_program(sources: &SourceMap, files: &[FileId], atoms: &AtomTable) ->
     let mut declared = FxHashMap::default();
     let mut diagnostics = vec![];
     for &file in files {
-        let context = Context { atoms, keys: &keys, file, withs: vec![], diagnostics: vec![] };
+        let context = Context {
+            atoms,
+            keys: &keys,
+            file,
+            text: &sources.file(file).text,
+            withs: vec![],
+            foreign_macros: false,
+            diagnostics: vec![],
+        };
         let mut reader = Reader { context, declared: &mut declared, modules: vec![], current: None };
-        reader.file(&sources.file(file).text, &ops);
+        reader.file(&ops);
         program.modules.append(&mut reader.modules);
         diagnostics.append(&mut reader.context.diagnostics);
     }
     diagnostics.sort_by_key(|d| (d.span.file, d.span.start));
     (program, diagnostics)
 }
+
+/// Directives of PIMOS that choose which clauses are compiled.
+const CONDITIONS: [&[u8]; 17] = [
+    b"switch",
+    b"case",
+    b"default",
+    b"end_switch",
+    b"if",
+    b"ifdef",
+    b"ifndef",
+    b"if_equal",
+    b"if_not_equal",
+    b"if_defined",
+    b"if_not_defined",
+    b"else",
+    b"elseif",
+    b"end_if",
+    b"endif",
+    b"define",
+    b"undefine",
+];
+/// Those that define macros.
+const MACROS: [&[u8]; 4] = [b"macro_module", b"user_macro", b"old_macro", b"end_old_macro"];
 
 /// A module being read.
 struct Current {
@@ -53,7 +86,8 @@ struct Reader<'c, 'a> {
 }
 
 impl Reader<'_, '_> {
-    fn file(&mut self, text: &[u8], ops: &OpTable) {
+    fn file(&mut self, ops: &OpTable) {
+        let text = self.context.text;
         if text.len() > TEXT_MAX {
             let span = Span { file: self.context.file, start: 0, end: 0 };
             let error = Diagnostic::error("text-too-large", span, "a file is limited to 1 GB");
@@ -64,7 +98,11 @@ impl Reader<'_, '_> {
         loop {
             match parser.term(self.context.atoms) {
                 Ok(None) => break,
-                Ok(Some(tree)) => self.item(&tree),
+                Ok(Some(tree)) => {
+                    let Context { file, atoms, .. } = self.context;
+                    self.context.diagnostics.extend(escapes::warnings(&tree, text, file, atoms));
+                    self.item(&tree);
+                }
                 Err(error) => {
                     let diagnostic = error.diagnostic(self.context.file);
                     self.context.diagnostics.push(diagnostic);
@@ -314,10 +352,29 @@ impl Reader<'_, '_> {
     }
 
     fn unknown_directive(&mut self, tree: &Tree, id: NodeId) {
-        let warning =
-            Diagnostic::warning("unknown-directive", self.span(tree, id), "this directive has no effect");
-        let note = "Every predicate is visible in other modules; operators and macros are fixed.";
-        self.context.diagnostics.push(warning.label("ignored").note(note));
+        let name = match tree.node(id).kind {
+            NodeKind::Atom(name) | NodeKind::Struct(name, _) => self.context.atoms.text(name),
+            _ => b"",
+        };
+        self.context.foreign_macros |= MACROS.contains(&name) || name == b"with_macro";
+        let span = self.span(tree, id);
+        let refused = |message: &str| Diagnostic::error("unsupported-directive", span, message);
+        let diagnostic = if CONDITIONS.contains(&name) {
+            refused("conditional compilation (of PIMOS) is not supported")
+                .label("all branches would be compiled")
+                .help("keep the clauses of one branch, or make a module of each and name its file when you compile")
+        } else if MACROS.contains(&name) {
+            refused("a program cannot define macros").label("a directive of PIMOS").help(hints::NO_MACROS)
+        } else if name == b"include" {
+            Diagnostic::warning("unknown-directive", span, "`include` has no effect")
+                .label("this file is not read")
+                .help("clauses of another file are a module of their own, named on the command line")
+        } else {
+            let note = "Every predicate is visible in other modules; operators and macros are fixed.";
+            let warning = Diagnostic::warning("unknown-directive", span, "this directive has no effect");
+            warning.label("ignored").note(note)
+        };
+        self.context.diagnostics.push(diagnostic);
     }
 
     fn structure<'t>(&self, tree: &'t Tree, id: NodeId) -> (Option<Key>, &'t [NodeId]) {

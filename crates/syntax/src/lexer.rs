@@ -466,6 +466,11 @@ fn value(shape: Shape, text: &[u8], atoms: &AtomTable) -> TokenKind {
     }
 }
 
+/// Whether the text of a term has its end token; without, the input ended before.
+pub fn has_end(text: &[u8]) -> bool {
+    matches!(TermScanner::new().scan(&[text, b"\n"].concat(), false), Scanned::Term(_))
+}
+
 /// Finds the ends of terms in a text that arrives in pieces.
 #[derive(Clone, Debug, Default)]
 pub struct TermScanner {

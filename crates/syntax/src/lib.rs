@@ -24,6 +24,8 @@ pub mod views;
 
 mod circles;
 mod clauses;
+mod escapes;
+mod hints;
 mod macros;
 
 pub use clauses::read_program;

@@ -9,6 +9,7 @@
 //!
 //! Reading is greedy: an operator continues the innermost term it fits. Absent on purpose: what terms mean.
 
+use crate::hints::hint;
 use crate::lexer::{Lexer, TEXT_MAX, Token, TokenKind};
 use crate::operators::{ARGUMENT_MAX, BAR_OP, COMMA_OP, Op, OpTable, PRIORITY_MAX};
 pub use crate::syntax_error::SyntaxError;
@@ -117,7 +118,9 @@ impl<'a> Parser<'a> {
     /// The next term with its end token; `None` at the end of the text. After an error the text up to the
     /// next end token is skipped.
     pub(crate) fn term(&mut self, atoms: &AtomTable) -> Result<Option<Tree>, Box<SyntaxError>> {
-        if self.lexer.peek(0, atoms).kind == TokenKind::EndOfText {
+        let first = self.lexer.peek(0, atoms);
+        let from = first.start as usize;
+        if first.kind == TokenKind::EndOfText {
             return Ok(None);
         }
         self.values.clear();
@@ -129,10 +132,12 @@ impl<'a> Parser<'a> {
         let tree = std::mem::take(&mut self.tree);
         match result {
             Ok(()) => Ok(Some(tree)),
-            Err(error) => {
+            Err(mut error) => {
                 if !self.ended {
                     self.lexer.skip_to_end();
                 }
+                let better = hint(self.lexer.text(), from, &error, self.ops, atoms);
+                error.help = better.or(error.help.take());
                 Err(error)
             }
         }
@@ -559,10 +564,7 @@ impl Parser<'_> {
             error.related = Some((frame.start, frame.opened, "inside what opens here".to_string()));
         }
         let before = &self.lexer.text()[..token.start as usize];
-        if self.lexer.text()[token.start as usize..].starts_with(b"!=") {
-            error.help =
-                Some("different integers are written `X =\\= Y`, different terms `X \\= Y`".to_string());
-        } else if token.kind == TokenKind::EndOfText {
+        if token.kind == TokenKind::EndOfText {
             error.help = Some("end the last clause with `.`".to_string());
         } else if let (TokenKind::End, Some(frame)) = (&token.kind, frame) {
             let close = match frame.kind {

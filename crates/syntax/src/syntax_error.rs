@@ -59,9 +59,9 @@ impl SyntaxError {
         diagnostic
     }
 
-    /// What is said of it on standard error while a program runs: the lines, what is wrong, the text before the place
-    /// and the text behind it, [`REPORT_BYTES`] of each, with `?` for control characters. `text` is what was read; the
-    /// input had `lines` line ends up to its end.
+    /// What is said of it on standard error while a program runs: the lines, what is wrong, what to do, the text before
+    /// the place and the text behind it, [`REPORT_BYTES`] of each, with `?` for control characters. `text` is what was
+    /// read; the input had `lines` line ends up to its end.
     pub fn report(&self, text: &[u8], lines: i64) -> Vec<u8> {
         let ends = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as i64;
         let layout = text.len() - text.trim_ascii_start().len();
@@ -70,6 +70,9 @@ impl SyntaxError {
         let (before, after) = text.split_at((self.start as usize).clamp(layout, text.len()));
         let mut report =
             format!("{{SYNTAX ERROR: in lines {first}-{last}}}\n** {} **\n", self.message).into_bytes();
+        if let Some(help) = &self.help {
+            report.extend(format!("** {help} **\n").into_bytes());
+        }
         let (before, after) = (before.trim_ascii(), after.trim_ascii());
         let skipped = before.len().saturating_sub(REPORT_BYTES);
         report.extend(if skipped > 0 { &b".. "[..] } else { b"" });

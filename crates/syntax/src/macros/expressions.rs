@@ -94,6 +94,7 @@ impl Expander<'_, '_, '_> {
             }
             let expression = match (key, arguments, int_operation(key, arguments.len())) {
                 (_, _, Some(operation)) => {
+                    self.warn_of_grouping(id, key, arguments);
                     let operands = arguments.iter().map(|&a| self.int_expression_at(scope, a, false));
                     Some(Expr::Int(operation, span, operands.collect()))
                 }
@@ -114,7 +115,7 @@ impl Expander<'_, '_, '_> {
         let term = self.term(scope, id);
         match term.kind {
             TermKind::Var(_) | TermKind::Int(_) | TermKind::BigInt(_) => {}
-            _ if top => self.not_an_expression(span, "integer"),
+            _ if top => self.not_an_expression(id, span, "integer"),
             _ if never_commits(scope, &term) => {}
             _ => {
                 self.unknown_operand(id, span, "integer");
@@ -162,7 +163,7 @@ impl Expander<'_, '_, '_> {
             // As the whole expression, a variable must be seen to be a float one.
             TermKind::Var(_) if top => return Expr::Float("plus", span, vec![Expr::Term(term)]),
             TermKind::Var(_) | TermKind::Float(_) => {}
-            _ if top => self.not_an_expression(span, "float"),
+            _ if top => self.not_an_expression(id, span, "float"),
             _ if never_commits(scope, &term) => {}
             _ => {
                 self.unknown_operand(id, span, "float");
@@ -173,12 +174,12 @@ impl Expander<'_, '_, '_> {
     }
 
     /// The whole right side is no expression.
-    fn not_an_expression(&mut self, span: Span, kind: &str) {
+    fn not_an_expression(&mut self, id: NodeId, span: Span, kind: &str) {
         let message = format!("this is no {kind} expression");
         let warning = Diagnostic::warning("unknown-expression", span, message);
-        self.report(
-            warning.label("the term itself is used as the value").help("write `=` to unify with a term"),
-        );
+        let help = self.instead(id, kind == "integer");
+        let help = help.unwrap_or_else(|| "write `=` to unify with a term".into());
+        self.report(warning.label("the term itself is used as the value").help(help));
     }
 
     fn unknown_operand(&mut self, id: NodeId, span: Span, kind: &str) {
@@ -190,7 +191,9 @@ impl Expander<'_, '_, '_> {
             _ => format!("this is no {kind}"),
         };
         let error = Diagnostic::error("unknown-expression", span, message);
-        let help = if kind == "integer" && matches!(self.tree.node(id).kind, NodeKind::Float(_)) {
+        let help = if let Some(instead) = self.instead(id, kind == "integer") {
+            return self.report(error.label("cannot be computed with").help(instead));
+        } else if kind == "integer" && matches!(self.tree.node(id).kind, NodeKind::Float(_)) {
             "`:=` computes integers; floats are computed by `$:=`, as in `X $:= 1.5 + Y`"
         } else if kind == "integer" {
             "integers have `+ - * / mod /\\ \\/ xor << >>`, unary `+ - \\(X)`, and `int(FloatExpression)`"

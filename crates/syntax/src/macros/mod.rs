@@ -13,6 +13,7 @@
 mod conditionals;
 mod expressions;
 mod goals;
+mod grouping;
 mod guards;
 pub(crate) mod keys;
 pub(crate) mod named;
@@ -45,7 +46,11 @@ pub(crate) struct Context<'a> {
     pub(crate) atoms: &'a AtomTable,
     pub(crate) keys: &'a Keys,
     pub(crate) file: FileId,
+    /// The file's.
+    pub(crate) text: &'a [u8],
     pub(crate) withs: Vec<With>,
+    /// A directive says that macros come from elsewhere: then each unknown one is missing.
+    pub(crate) foreign_macros: bool,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -305,7 +310,9 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
             _ => false,
         };
         if reserved && !form.arguments.is_empty() {
-            let help = if self.key(form.name) == Some(Arrow) {
+            let help = if self.key(form.name) == Some(Comma) {
+                "a clause ends with `.`: a `,` stands between the goals of a body"
+            } else if self.key(form.name) == Some(Arrow) {
                 "a clause is `Head :- Guard | Body.`; `->` stands in conditionals: `( Guard -> Body ; otherwise ; \
                  true -> Body )`"
             } else {

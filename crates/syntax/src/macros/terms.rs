@@ -192,7 +192,7 @@ impl Expander<'_, '_, '_> {
             _ => {}
         }
         let (NodeKind::Int(radix), NodeKind::String(digits)) = (&self.tree.node(prefix).kind, node) else {
-            return None;
+            return self.no_macro(prefix, value, span);
         };
         let value =
             u32::try_from(*radix).ok().filter(|r| (2..=36).contains(r)).and_then(|radix| {
@@ -209,6 +209,45 @@ impl Expander<'_, '_, '_> {
                 self.report(error.label("a radix of 2 to 36 and digits smaller than it are needed"));
                 Some(TermKind::Int(0))
             }
+        }
+    }
+
+    /// What looks like a literal and is none. Everything else is a structure (`None`).
+    fn no_macro(&mut self, prefix: NodeId, value: NodeId, span: Span) -> Option<TermKind> {
+        let atoms = self.context.atoms;
+        match self.tree.node(prefix).kind {
+            NodeKind::Int(radix @ 2..=36) => {
+                let digits = match &self.tree.node(value).kind {
+                    NodeKind::Atom(atom) => atoms.name(*atom).into_owned(),
+                    NodeKind::Int(number) => number.to_string(),
+                    NodeKind::Var(variable) => {
+                        String::from_utf8_lossy(&self.tree.variables()[*variable as usize].name).into_owned()
+                    }
+                    _ => return None,
+                };
+                radix_integer(digits.as_bytes(), radix as u32)?;
+                let error = Diagnostic::error("illegal-literal", span, "digits of a radix stand in quotes");
+                let help = format!("write `{radix}'{digits}`, or `{radix}#\"{digits}\"`");
+                self.report(
+                    error.label(format!("a structure named `#`, not a number of radix {radix}")).help(help),
+                );
+                Some(TermKind::Int(0))
+            }
+            NodeKind::Atom(name) if self.context.foreign_macros || is_of_pimos(atoms.text(name)) => {
+                let prefix = atoms.name(name);
+                let help = match &self.tree.node(value).kind {
+                    NodeKind::String(_) => {
+                        "the code of a character is written `#\"a\"`, a string `\"..\"`".into()
+                    }
+                    _ => format!("write its value; the structure itself is written `` `({prefix}#..) ``"),
+                };
+                let message = format!("macros of PIMOS are not supported: `{prefix}#..` has no value here");
+                self.report(
+                    Diagnostic::error("unsupported-macro", span, message).label("a macro").help(help),
+                );
+                Some(TermKind::Int(0))
+            }
+            _ => None,
         }
     }
 
@@ -242,6 +281,22 @@ impl Expander<'_, '_, '_> {
         });
         TermKind::Predicate(module, name, arity)
     }
+}
+
+/// The macros that every program for PIMOS could use, by what stands before `#`.
+fn is_of_pimos(prefix: &[u8]) -> bool {
+    const NAMES: [&[u8]; 9] = [
+        b"fep",
+        b"ascii",
+        b"jis",
+        b"shoen",
+        b"mdlib",
+        b"pimos_user",
+        b"pimos_group",
+        b"string_operation",
+        b"exception_code",
+    ];
+    NAMES.contains(&prefix) || prefix.ends_with(b"_tag")
 }
 
 fn negative(value: TokenKind) -> TokenKind {

@@ -165,6 +165,10 @@ impl File {
         let output = Output { fd: None, regular: true, bytes: Vec::new(), lines: false, closed: false };
         File { name: "string".into(), input: None, output: Some(output), kept: Some(kept), broken: None }
     }
+    /// Is it a string?
+    pub(crate) fn is_string(&self) -> bool {
+        self.kept.is_some()
+    }
     /// Can it be read?
     pub(crate) fn reads(&self) -> bool {
         self.input.is_some()

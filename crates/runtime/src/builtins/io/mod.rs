@@ -48,6 +48,19 @@ pub fn has_output() -> bool {
     !closed::was_closed(rustix::stdio::stdout())
 }
 
+/// The messages that streams and request streams take here, and no clause of the library.
+const MESSAGES: [&str; 4] = [
+    "accept accept2 access addop append_open bind cd chmod connect connect2 fclose feof fflush flush fork",
+    "fork_with_pipes fread fseek ftell fwrite getc getenv gett getwt kill linecount mktemp nl on_error pipe",
+    "print putc putenv puts putt puttq putwt putwtq read_open rmop signal_stream status stderr stdin stdio",
+    "stdout string_input string_output sync system umask ungetc unlink update_open write_open",
+];
+
+/// Whether a stream or request stream takes a message of this name.
+pub fn is_message(name: &[u8]) -> bool {
+    MESSAGES.iter().flat_map(|names| names.split(' ')).any(|message| message.as_bytes() == name)
+}
+
 /// A table with numbered places that are used again.
 #[derive(Debug)]
 pub(crate) struct Table<T> {

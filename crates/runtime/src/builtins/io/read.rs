@@ -8,7 +8,7 @@ use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::print;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
-use syntax::lexer::{Scanned, TermScanner};
+use syntax::lexer::{Scanned, TermScanner, has_end};
 use syntax::operators::{OpTable, OpType, PRIORITY_MAX};
 use syntax::parser::SyntaxError;
 use syntax::tree::{Children, NodeKind, Tree};
@@ -137,21 +137,29 @@ fn list(worker: &mut Worker, items: &[Word], tail: Word, wrapped: bool) -> Word 
     list
 }
 
-/// Says on standard error what is wrong with a term; with `on_error`, ends the program.
+/// Says on standard error what is wrong with a term. With `on_error(N)`, N < 0, it ends the program; so does a last
+/// term without its point, for all that the program would see is the end of the file. Not of a string, which the
+/// program has made itself, nor after `on_error(0)`.
 fn report(worker: &mut Worker, place: usize, text: &[u8], error: &SyntaxError) -> Result<(), Step> {
     let io = worker.io();
-    let on_error = io.streams.get_mut(place).map_or(0, |stream| stream.on_error);
+    let on_error = io.streams.get_mut(place).and_then(|stream| stream.on_error);
     let number = io.streams.get_mut(place).map_or(0, |stream| stream.input);
-    let lines = io.file(number).map_or(0, |file| file.line_count());
+    let (lines, string) = io.file(number).map_or((0, true), |file| (file.line_count(), file.is_string()));
     super::print_error(worker, &error.report(text, lines)).map_err(Step::from)?;
-    if on_error < 0 {
-        worker.exit((on_error & 0xff) as i32);
-        // The rest of the stream is not served any more.
-        let never = worker.new_variable();
-        return Err(Step::Wait(never));
+    match on_error {
+        Some(status) if status < 0 => {
+            worker.exit((status & 0xff) as i32);
+            // The rest of the stream is not served any more.
+            let never = worker.new_variable();
+            Err(Step::Wait(never))
+        }
+        None if !string && !has_end(text) => Err(crate::builtins::error(ErrorKind::Other, UNFINISHED).into()),
+        _ => Ok(()),
     }
-    Ok(())
 }
+
+/// Why a program ends.
+const UNFINISHED: &str = "the input ends within a term: each term ends with `.` and a blank or a new line";
 
 // ---- operators -------------------------------------------------------------------------------------
 

@@ -39,8 +39,8 @@ pub(crate) struct Stream {
     pub(super) calm: u32,
     /// Own operators, once changed.
     pub(super) ops: Option<Box<OpTable>>,
-    /// `on_error(N)`, N < 0: a syntax error ends the program with this status.
-    pub(super) on_error: i64,
+    /// `on_error(N)`. N < 0: a syntax error ends the program with this status.
+    pub(super) on_error: Option<i64>,
     /// Where `gett` is in the term that has not come completely.
     pub(super) scanner: TermScanner,
 }
@@ -66,7 +66,7 @@ impl Stream {
             closed: false,
             calm: 0,
             ops: None,
-            on_error: 0,
+            on_error: None,
             scanner: TermScanner::new(),
         }
     }
@@ -238,7 +238,7 @@ pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -
         (symbol::ON_ERROR, [status]) => {
             let status = step!(integer(worker, 1, *status));
             if let Some(stream) = worker.io().streams.get_mut(place) {
-                stream.on_error = status;
+                stream.on_error = Some(status);
             }
             Step::Done
         }

@@ -24,7 +24,7 @@ pub(in super::super) struct Stream {
     simple: bool,
     closed: bool,
     ops: OpTable,
-    on_error: i64,
+    on_error: Option<i64>,
 }
 
 const MODULE: &str = "file_io";
@@ -48,7 +48,7 @@ impl Machine<'_> {
     }
     fn open_two_way_stream(&mut self, input: usize, output: usize, simple: bool) -> Id {
         let ops = OpTable::default_table(self.atoms);
-        self.streams.push(Stream { input, output, simple, closed: false, ops, on_error: 0 });
+        self.streams.push(Stream { input, output, simple, closed: false, ops, on_error: None });
         self.store.int(self.streams.len() as i64 - 1)
     }
     /// A pipe whose writer has not closed it.

@@ -7,7 +7,7 @@ use super::super::super::world;
 use super::super::{Step, type_error};
 use super::streams::{Reaction, get};
 use std::borrow::Cow;
-use syntax::lexer::{Scanned, TermScanner};
+use syntax::lexer::{Scanned, TermScanner, has_end};
 use syntax::operators::{OpType, PRIORITY_MAX};
 use syntax::parser::SyntaxError;
 use syntax::print::{Printer, Progress, TermView, View};
@@ -45,13 +45,21 @@ pub(super) fn get_term(machine: &mut Machine, place: usize, answer: Id, wrapped:
     }
 }
 
-/// Says on standard error what is wrong with a term; with `on_error(N)`, N < 0, the program exits.
+/// Says on standard error what is wrong with a term; with `on_error(N)`, N < 0, the program exits. Without `on_error`
+/// it ends where the last term lacks its point, but for strings.
 fn report(machine: &mut Machine, place: usize, text: &[u8], error: &SyntaxError) -> Option<Reaction> {
     let (number, on_error) = (machine.streams[place].input, machine.streams[place].on_error);
     let message = error.report(text, machine.world.files[number].lines());
     machine.world.put(world::STDERR, &message);
-    let exit = || Reaction::Stop(Step::End(Outcome::Exit((on_error & 255) as i32)));
-    (on_error < 0).then(exit)
+    let string = matches!(machine.world.files[number].medium, world::Medium::Text(_));
+    let outcome = match on_error {
+        Some(status) if status < 0 => Outcome::Exit((status & 255) as i32),
+        None if !string && !has_end(text) => {
+            Outcome::Error { message: "the input ends within a term".into() }
+        }
+        _ => return None,
+    };
+    Some(Reaction::Stop(Step::End(outcome)))
 }
 
 impl Machine<'_> {

@@ -220,7 +220,7 @@ fn react_any(machine: &mut Machine, place: usize, name: &str, arguments: &[Id]) 
         ("addop", [op, kind, priority]) => read::add_operator(machine, place, [*op, *kind, *priority]),
         ("rmop", [op, kind]) => read::remove_operator(machine, place, *op, *kind),
         ("on_error", [status]) => {
-            machine.streams[place].on_error = get!(machine.int_of(*status));
+            machine.streams[place].on_error = Some(get!(machine.int_of(*status)));
             Reaction::Done
         }
         _ => Reaction::Unknown,
