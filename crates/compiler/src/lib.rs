@@ -22,6 +22,8 @@ mod tree;
 
 pub use ir::{text, verify};
 pub use program::names::Earlier;
+pub use program::slips::messages::{almost_messages, looks_for};
+pub use program::slips::unused::unused_predicates;
 
 use emit::body::{self, Surroundings};
 use emit::computing::Computing;
@@ -34,7 +36,7 @@ use program::names::{Index, Names};
 use program::passive::{self, Context, Passive};
 use program::tables::{Choice, Places};
 use program::values::Table;
-use program::{check, shadowed, split, structures, tables};
+use program::{check, shadowed, slips, split, structures, tables};
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Module, Program, Separator};
@@ -86,6 +88,7 @@ pub fn compile(
         None => (program, first),
     };
     check::names(&names, atoms, &mut diagnostics);
+    slips::numbers::check(&names, sources, atoms, &mut diagnostics);
     missing_roots(program, &names, atoms, options, &mut diagnostics);
     let compiled = names.number(options.roots.as_deref(), options.first_predicate);
     let mut pool = Pool::new(options.first_constant);

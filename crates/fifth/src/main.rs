@@ -124,11 +124,24 @@ fn told(error: &clap::Error) -> anyhow::Result<u8> {
     output::write(&if terminal { text.ansi().to_string() } else { text.to_string() }).map(|()| 0)
 }
 
-/// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors.
-fn compile(machine: &mut Machine, read: &mut Read, format: MessageFormat) -> Option<compiler::ir::Program> {
+/// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors. Only a check says what
+/// the program does not use: while one is written, much of it is not used yet.
+fn compile(
+    machine: &mut Machine,
+    read: &mut Read,
+    format: MessageFormat,
+    checks: bool,
+) -> Option<compiler::ir::Program> {
     let refused = read.diagnostics.iter().any(|d| d.severity == Severity::Error);
     let roots = roots(machine, read);
-    let (program, diagnostics) = machine.lower(read, Some(roots));
+    let (program, diagnostics) = machine.lower(read, Some(roots.clone()));
+    if program.is_some() && !refused {
+        let found = sources::almost_messages(read, machine.atoms());
+        read.diagnostics.extend(found);
+        if checks {
+            read.diagnostics.extend(compiler::unused_predicates(&read.program, machine.atoms(), &roots));
+        }
+    }
     // What could not be read is missing: what follows from that is not worth saying.
     let follows =
         |d: &Diagnostic| refused && ["no-main", "undefined-predicate", "wrong-arity"].contains(&d.code);
@@ -215,7 +228,7 @@ fn prepare(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<Result<(
         output::write(&dump_text(machine, &read, stage))?;
         return Ok(Err(if errors { USAGE } else { 0 }));
     }
-    let Some(program) = compile(machine, &mut read, options.sources.message_format) else {
+    let Some(program) = compile(machine, &mut read, options.sources.message_format, false) else {
         return Ok(Err(USAGE));
     };
     let code = machine.code_options(&options.engine);
@@ -238,7 +251,7 @@ fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
 fn check(options: &cli::Check) -> anyhow::Result<u8> {
     let mut machine = Machine::new(&Engine::PLAIN)?;
     let mut read = read(&mut machine, &options.sources, true)?;
-    let right = compile(&mut machine, &mut read, options.sources.message_format).is_some();
+    let right = compile(&mut machine, &mut read, options.sources.message_format, true).is_some();
     machine.end();
     Ok(if right { 0 } else { USAGE })
 }
@@ -246,7 +259,7 @@ fn check(options: &cli::Check) -> anyhow::Result<u8> {
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let mut machine = Machine::new(&Engine::PLAIN)?;
     let mut read = read(&mut machine, &options.sources, true)?;
-    let Some(program) = compile(&mut machine, &mut read, options.sources.message_format) else {
+    let Some(program) = compile(&mut machine, &mut read, options.sources.message_format, false) else {
         return Ok(USAGE);
     };
     let output = destination::Destination::new(&options.output, &sources::inputs(Some(&read)))?;

@@ -137,6 +137,20 @@ pub(crate) fn of_library(used: Used, atoms: &AtomTable) -> (Program, SourceMap) 
     (program, sources)
 }
 
+/// Warnings of messages that are mistyped. What the library takes is read only where something looks like it.
+pub(crate) fn almost_messages(read: &Read, atoms: &AtomTable) -> Vec<Diagnostic> {
+    let mut library = None;
+    compiler::almost_messages(&read.program, atoms, &mut |name, arity| {
+        let library = library.get_or_insert_with(|| {
+            let mut sources = SourceMap::default();
+            let files: Vec<FileId> =
+                library::modules().filter_map(|module| add_text(&mut sources, module)).collect();
+            syntax::read_program(&sources, &files, atoms).0
+        });
+        compiler::looks_for(library, name, arity) || runtime::builtins::io::is_message(atoms.text(name))
+    })
+}
+
 /// Adds the text of a library module, if there is one of this name.
 fn add_text(sources: &mut SourceMap, module: &str) -> Option<FileId> {
     let text = library::text(module)?;

@@ -149,6 +149,12 @@ fn in_prolog(name: &[u8], arity: usize) -> Option<&'static str> {
         (b"write" | b"writeln" | b"print" | b"nl" | b"put_char" | b"format", 0..=2) => {
             Some("what is written goes by a stream: `io:outstream([print(X), nl])`")
         }
+        (b"if" | b"while", _) => Some(
+            "a conditional is `( X > 0 -> Goals ; otherwise ; true -> Goals )`; a loop is a predicate that calls itself",
+        ),
+        (b"otherwise" | b"alternatively", 0) => {
+            Some("it stands on a line of its own: end the clause before it with `.`, not with `,`")
+        }
         (b"!", 0) => Some("there is no cut: a guard chooses the clause for good, `p(X) :- X > 0 | ..`"),
         _ => None,
     }

@@ -10,6 +10,7 @@ pub(crate) mod constants;
 pub(crate) mod names;
 pub(crate) mod passive;
 pub(crate) mod shadowed;
+pub(crate) mod slips;
 pub(crate) mod split;
 pub(crate) mod structures;
 pub(crate) mod suggestions;
