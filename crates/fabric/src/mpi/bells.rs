@@ -265,8 +265,10 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    pub(super) fn new(processors: Processors) -> Pause {
-        Pause { patience: Patience::new(processors), is_awake: true, sleep: SLEEPS.0 }
+    /// The next wait of a node with this patience.
+    pub(super) fn new(mut patience: Patience) -> Pause {
+        patience.begin();
+        Pause { patience, is_awake: true, sleep: SLEEPS.0 }
     }
     /// Passes a moment awake. False when it is time to sleep.
     pub(super) fn wait(&mut self) -> bool {
@@ -278,10 +280,14 @@ impl Pause {
         self.sleep = if still { (2 * self.sleep).min(SLEEPS.1) } else { SLEEPS.0 };
         self.sleep
     }
-    /// The wait is over.
-    pub(super) fn end(&self, bells: &Bells) {
+    /// The wait is over; `came`: because what was waited for has come. Answers the node's patience.
+    pub(super) fn end(mut self, bells: &Bells, came: bool) -> Patience {
         if !self.is_awake {
             bells.board.get_up();
         }
+        if came {
+            self.patience.end();
+        }
+        self.patience
     }
 }

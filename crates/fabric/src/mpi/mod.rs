@@ -30,7 +30,7 @@ pub mod yardstick;
 pub use drive::Bell;
 pub use error::Error;
 
-use crate::patience::Processors;
+use crate::patience::{Patience, Processors};
 use crate::wire::{self, Header, Kind, Malformed};
 use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step, Time};
 use bells::{Bells, Pause, QUIET_SLEEP};
@@ -72,6 +72,7 @@ pub struct Mpi {
     node: NodeId,
     run: u8,
     processors: Processors,
+    patience: Patience,
     begin: Instant,
     peers: Vec<Peer>,
     /// What this node sent to itself, by priority; it and the others have turns.
@@ -187,6 +188,7 @@ impl Mpi {
             node,
             run,
             processors,
+            patience: Patience::new(processors),
             begin: Instant::now(),
             peers: (0..nodes).map(|_| Peer::new()).collect(),
             own: Default::default(),
@@ -435,7 +437,7 @@ impl Mpi {
 
     /// Returns when there is a message, or at this time.
     fn wait(&mut self, until: Option<Time>) -> Result<(), Error> {
-        let mut pause = Pause::new(self.processors);
+        let mut pause = Pause::new(self.patience);
         loop {
             // A step that ends with a wait has often looked just before.
             if !std::mem::take(&mut self.looked) || self.ports.bells.is_ringing() {
@@ -447,8 +449,9 @@ impl Mpi {
                 return Err(error);
             }
             let left = until.map(|until| until.0.saturating_sub(self.now().0));
-            if self.has_work() || left == Some(0) {
-                pause.end(&self.ports.bells);
+            let came = self.has_work();
+            if came || left == Some(0) {
+                self.patience = pause.end(&self.ports.bells, came);
                 return Ok(());
             }
             self.rest(&mut pause, left.map(Duration::from_nanos));
@@ -459,7 +462,7 @@ impl Mpi {
     fn close(mut self) -> Result<Ports, Error> {
         let (me, nodes) = (self.node.0, self.peers.len() as u32);
         let others = || (0..nodes).filter(|&node| node != me);
-        let mut pause = Pause::new(self.processors);
+        let mut pause = Pause::new(self.patience);
         let mut said = false;
         loop {
             self.progress();
@@ -480,7 +483,7 @@ impl Mpi {
             }
             self.rest(&mut pause, None);
         }
-        pause.end(&self.ports.bells);
+        let mut pause = Pause::new(pause.end(&self.ports.bells, true));
         self.ports.bells.end_run();
         drop(self.bell);
         let mut barrier = self.ports.channel.barrier();

@@ -84,6 +84,7 @@ pub struct Threads {
     stretch: u32,
     /// It got a message back and has read none since: what it needs is that others run.
     stalled: bool,
+    patience: Patience,
 }
 
 /// The doorbell of a node that several threads step in turn, one of which sleeps behind it.
@@ -235,6 +236,7 @@ impl Hub {
 impl Threads {
     fn new(hub: Arc<Hub>, node: NodeId) -> Threads {
         let writers = hub.mailboxes.iter().flat_map(|_| [None, None]).collect();
+        let patience = Patience::new(hub.processors);
         Threads {
             hub,
             node,
@@ -246,6 +248,7 @@ impl Threads {
             in_barrier: false,
             stretch: 0,
             stalled: false,
+            patience,
         }
     }
 
@@ -329,7 +332,7 @@ impl Threads {
 
     /// Returns when there is something to do, at this time, or if the run has failed.
     fn wait(&mut self, until: Option<Time>) {
-        let mut patience = Patience::new(self.hub.processors);
+        self.patience.begin();
         let mut awake = true;
         while !self.has_message() && !self.is_over() && !self.hub.has_failed() {
             let left = until.map(|until| until.0.saturating_sub(self.now().0));
@@ -337,7 +340,7 @@ impl Threads {
                 return;
             }
             if awake {
-                awake = patience.wait();
+                awake = self.patience.wait();
                 continue;
             }
             let hub = self.hub.clone();
@@ -345,6 +348,7 @@ impl Threads {
             let wanted = || self.has_message() || self.is_over() || hub.has_failed();
             doorbell.sleep(left.map(Duration::from_nanos), wanted);
         }
+        self.patience.end();
     }
 }
 
