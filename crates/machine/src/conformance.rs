@@ -37,6 +37,7 @@ pub fn tests<K: Kind>() -> Vec<Test<K>> {
         ("who sleeps wakes in time", sleeping),
         ("messages find an object that moves", moving),
         ("what is done in the background is done to the end", background),
+        ("nodes that hold back what they send end", |kind| hold_back(kind, 60, 400, 1_000)),
         ("what may come from outside keeps a run going while somebody waits", outside),
     ]
 }
@@ -500,4 +501,67 @@ impl Program for Nomad {
 fn moving<K: Kind>(kind: &mut K) {
     let visits = run(kind, |_| Nomad::default(), |nomad| nomad.visits);
     assert_eq!(total(kind, visits.into_iter()), 50 * u64::from(kind.nodes()));
+}
+
+/// Writes letters to random nodes, itself among them, and none while more than a limit is under way (X7). Each is
+/// answered by one that is as long.
+struct Writer {
+    left: u32,
+    longest: u32,
+    limit: u64,
+    random: Random,
+    answers: u32,
+    most: u64,
+}
+
+const LETTER: u32 = 8;
+const ANSWER: u32 = 9;
+
+impl Program for Writer {
+    fn start(&mut self, _: &Here) {}
+    fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
+        match call.code {
+            LETTER => {
+                context.send_with(call.from, Priority::High, ANSWER, call.words, call.payload.to_vec());
+            }
+            ANSWER => {
+                assert_eq!(call.words, [call.payload.len() as u64]);
+                self.answers += 1;
+            }
+            code => panic!("code {code}"),
+        }
+        self.most = self.most.max(context.under_way());
+        Verdict::Done
+    }
+    fn background<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        self.most = self.most.max(context.under_way());
+        if self.left == 0 || context.under_way() > self.limit {
+            return false;
+        }
+        self.left -= 1;
+        let to = NodeId(self.random.below(context.nodes()));
+        let length = if self.random.below(3) == 0 { 0 } else { self.random.below(self.longest) };
+        context.send_with(to, Priority::Low, LETTER, &[length.into()], vec![1; length as usize]);
+        true
+    }
+}
+
+/// Each node writes so many letters, with so many bytes at most, and holds back from this number of bytes on.
+pub fn hold_back<K: Kind>(kind: &mut K, letters: u32, longest: u32, limit: u64) {
+    let nodes = u64::from(kind.nodes());
+    let writer = |NodeId(node)| Writer {
+        left: letters,
+        longest,
+        limit,
+        random: Random::new(node.into()),
+        answers: 0,
+        most: 0,
+    };
+    for (_, writer) in run(kind, writer, |writer| writer) {
+        assert_eq!((writer.left, writer.answers), (0, letters));
+        // What goes over the limit is one letter, and answers to what others have under way.
+        let message = 200 + u64::from(longest);
+        let others = (limit + message + (64 << 10) + 1024 * 200) * nodes;
+        assert!(writer.most <= limit + message + others, "{} bytes", writer.most);
+    }
 }

@@ -30,6 +30,10 @@ impl<F: Fabric> Context<'_, F> {
     pub fn spend(&mut self, time: u64) {
         self.core.spend(self.fabric, |spent| &mut spent.program, time);
     }
+    /// X7: bytes of messages of this node that are under way.
+    pub fn under_way(&self) -> u64 {
+        self.core.flow.under_way()
+    }
     /// For what only tasks may do, and to spawn one.
     pub fn here(&self) -> &Here {
         self.here

@@ -43,6 +43,8 @@ pub struct Machine<P> {
     waves_in_vain: u32,
     /// The program may have background work.
     background: bool,
+    /// Messages that were dispatched since it was last asked (X8).
+    in_row: usize,
     /// When it is asked for that although nothing has happened.
     look: Option<Time>,
     ended: Option<Ended>,
@@ -70,6 +72,7 @@ impl<P: Program> Machine<P> {
             next_wave: Time(costs.patience),
             waves_in_vain: 0,
             background: true,
+            in_row: 0,
             look: None,
             ended: None,
         }
@@ -97,9 +100,9 @@ impl<P: Program> Machine<P> {
             self.core.counters.strange += 1;
             return;
         };
-        if message.priority == Priority::Low
-            && header.kind != Kind::Copy
-            && let Some(credits) = self.core.flow.dispatched(message.from)
+        let low = message.priority == Priority::Low;
+        if header.kind != Kind::Copy
+            && let Some(credits) = self.core.flow.dispatched(message.from, low, message.payload.len())
         {
             self.core.flow.send(fabric, message.from, credits);
         }
@@ -156,7 +159,11 @@ impl<P: Program> Machine<P> {
             Kind::Named => return self.named(fabric, header, message),
             Kind::Moved => return core.object_moved(aux, message.words()),
             Kind::Returned => return self.returned(fabric, header, message),
-            Kind::Credits => return core.flow.refill(from, aux),
+            Kind::Credits => {
+                // What the program sees of it is what is under way.
+                self.background = true;
+                return core.flow.refill(from, aux, &message.words()[1..]);
+            }
             Kind::Broadcast => {
                 if aux >= core.nodes || message.words().len() > 1 + WORDS {
                     return false;
@@ -364,6 +371,7 @@ impl<P: Program> Machine<P> {
     }
     /// A stretch of the program's background work; false if there was none, or it was the last.
     fn step_background<F: Fabric>(&mut self, fabric: &mut F) -> bool {
+        self.in_row = 0;
         if self.background {
             let Machine { program, core, here, .. } = self;
             self.background = program.background(&mut Context { core, fabric, here });
@@ -403,6 +411,7 @@ impl<P: Program> Machine<P> {
         let busy = self.any_ready()
             || self.background
             || !self.core.all_sent()
+            || self.core.flow.under_way() > 0
             || !self.later.is_empty()
             || !self.here.shared().sleeping.borrow().is_empty();
         let Counters { sent, dispatched, .. } = self.core.counters;
@@ -479,7 +488,10 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
                 did = true;
                 break;
             }
-            if let Some(message) = fabric.poll() {
+            if self.in_row == STEPS {
+                self.step_background(fabric);
+            } else if let Some(message) = fabric.poll() {
+                self.in_row += 1;
                 self.dispatch(fabric, message);
             } else if self.step_task(fabric) {
                 self.background = true;
@@ -490,7 +502,9 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
         }
         // Handlers may have asked for what only tasks may do.
         self.serve(fabric);
-        did |= self.core.flush(fabric);
+        if self.core.flush(fabric) {
+            (did, self.background) = (true, true);
+        }
         if !self.core.flow.is_full() {
             let waiting = std::mem::take(&mut *self.here.shared().room.borrow_mut());
             waiting.into_iter().for_each(Waker::wake);
@@ -502,7 +516,7 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
         if self.ended.is_some() && self.core.all_sent() {
             return Step::Done;
         }
-        if did || self.any_ready() || self.background || !self.core.all_sent() {
+        if did || self.any_ready() || self.background || self.core.must_try_again() {
             return Step::Again;
         }
         Step::Wait(self.next_time())

@@ -2,7 +2,7 @@
 
 use fabric::simulated::{self, Config, Outcome, Topology};
 use fabric::{Fabric, NodeId, NodeSet, Pace, Priority, threads};
-use machine::conformance::{Kind, tests};
+use machine::conformance::{Kind, hold_back, tests};
 use machine::{Answers, Call, Context, Costs, Ended, Here, Machine, Program, Spread, Verdict};
 
 struct Threads(u32);
@@ -60,6 +60,15 @@ fn conforms<K: Kind>(mut kind: K) {
 fn machines_conform_on_threads() {
     for nodes in [1, 2, 3, 8] {
         conforms(Threads(nodes));
+    }
+}
+
+/// Payloads are acknowledged, so that a node knows how much its receivers have not taken, and no two of them wait for
+/// each other.
+#[test]
+fn nodes_that_hold_back_much_end() {
+    for nodes in [2, 3, 8] {
+        hold_back(&mut Threads(nodes), 1_000, 100_000, 400_000);
     }
 }
 

@@ -4,7 +4,7 @@
 use fabric::NodeId;
 use fabric::mpi::Session;
 use fabric::mpi::launch::{self, Expected};
-use machine::conformance::{Kind, tests};
+use machine::conformance::{Kind, hold_back, tests};
 use machine::{Costs, Machine, Program};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -21,6 +21,7 @@ fn main() -> ExitCode {
             println!("{name}: {:.1?}", begin.elapsed());
         }
     }
+    hold_back(&mut processes, 300, 100_000, 400_000);
     processes.0.finish();
     ExitCode::SUCCESS
 }
