@@ -18,8 +18,9 @@
 //!   gives credits back: so a node that is slow stops the nodes that flood it, not the network. Copies that the
 //!   network makes of a multicast need none; of such multicasts a node has at most 64 under way.
 //! - X7 A payload is acknowledged once it was dispatched, with the credits, as soon as there are 64 KB of them: so a
-//!   node knows how much of what it has sent its receivers have not taken, but for 64 KB of each ([`Context::under_way`]).
-//!   Nobody has to wait for it: a handler takes a message whatever its own node has under way.
+//!   node knows how much of what it has sent its receivers have not taken, but for 64 KB of each
+//!   ([`Context::under_way`]). Nobody has to wait for it: a handler takes a message whatever its own node has under
+//!   way.
 //! - X8 However many messages come, the program has a stretch of its background work after each 64 of them.
 //! - X3 What has no credit, or finds the fabric busy, waits in the outbox of its sender, in order. Tasks wait while
 //!   that is full; handlers never do, so it grows only if handlers send more messages than they get.

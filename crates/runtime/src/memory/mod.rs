@@ -7,6 +7,8 @@
 
 pub mod classes;
 pub(crate) mod constants;
+#[cfg(not(miri))]
+mod machine;
 pub(crate) mod nursery;
 pub(crate) mod ranges;
 pub mod refused;

@@ -12,6 +12,8 @@
 //! - G5 No cell ever lies in a gap, so a range of addresses that begins in a nursery and is as long as one holds
 //!   cells of that nursery only.
 
+#[cfg(not(miri))]
+use crate::memory::machine;
 use crate::memory::ranges::{LARGE_PAGE, Range, Region, fetch_or, read, write};
 use crate::memory::tuning::{
     BLOCK_BYTES, IN_VAIN_PERCENT, LANE_BYTES, MAJOR_MIN, NURSERY_RANGE, SPACE_BYTES, SURVIVOR_RANGE,
@@ -172,12 +174,10 @@ impl Spaces {
     }
 }
 
-/// A share of the machine's memory that leaves room for copying.
+/// A share of the memory that the process may have, so that there is room for copying.
 #[cfg(not(miri))]
 fn machine_share() -> usize {
-    let info = rustix::system::sysinfo();
-    let bytes = (info.totalram as u64).saturating_mul(info.mem_unit.into());
-    usize::try_from(bytes / 100 * 45).unwrap_or(usize::MAX)
+    usize::try_from(machine::bytes() / 100 * 45).unwrap_or(usize::MAX)
 }
 #[cfg(miri)]
 fn machine_share() -> usize {

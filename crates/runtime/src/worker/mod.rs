@@ -137,8 +137,8 @@ pub struct Worker {
 pub struct Options {
     /// Workers, from 1 to [`WORKERS_MAX`].
     pub workers: usize,
-    /// Bytes of heap and goal stack at most; `None`: 45 % of the machine's memory. Less if the process may
-    /// have less address space than usual.
+    /// Bytes of heap and goal stack at most; `None`: 45 % of the machine's memory, or of what its control groups leave
+    /// to the process. Less if the process may have less address space than usual.
     pub heap_bytes_max: Option<usize>,
     /// When to collect.
     pub collect: Collect,
