@@ -244,3 +244,38 @@ fn figures_of_a_run_are_complete() {
     let (heap, waiting) = (sum("heap_words"), sum("waiting_words"));
     assert!(sum("ready_words") > 0 && waiting > 0 && waiting < heap, "{waiting} of {heap}");
 }
+
+/// Rows whose experiments run programs have their cells, and a folder of reports is read again.
+#[test]
+fn the_scorecard_reads_what_was_measured() {
+    let folder = std::env::temp_dir().join(format!("fifth-scorecard-{}", std::process::id()));
+    let out = folder.to_string_lossy().into_owned();
+    let (code, stdout, stderr) = lab(&["scorecard", "--from", &out]);
+    assert_eq!(code, Some(2), "{stdout}{stderr}");
+    assert!(stderr.contains("has no reports"), "{stderr}");
+    let (code, stdout, stderr) =
+        lab(&["run", "multipsi", "jmachine/fig2", "--scale", "small", "--out", &out]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    let (code, scorecard, stderr) = lab(&["scorecard", "--from", &out]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{scorecard}");
+    // Once as a head of a column.
+    assert_eq!(scorecard.matches("no cell").count(), 1, "{scorecard}");
+    let row = |quantity: &str| scorecard.lines().find(|line| line.contains(quantity)).unwrap_or_default();
+    assert!(row("read neighbour, cycles").contains("within 10 %"), "{scorecard}");
+    assert!(row("base of ping, cycles").contains("derived"), "{scorecard}");
+    assert!(row("Pentomino speed").contains("fitted"), "{scorecard}");
+    // Not run: another experiment.
+    assert!(row("barrier of 8 nodes").contains("not run"), "{scorecard}");
+    let page = std::fs::read_to_string(folder.join("report.html")).expect("it was written");
+    assert!(page.contains("<a href=\"#jmachine/fig2/ping\">") && page.contains("id=\"jmachine/fig2/ping\""));
+    // Whatever stands in a file, it is an error and nothing worse.
+    let report = folder.join("jmachine/fig2/report.json");
+    for text in ["", "{}", "[1", "{\"name\":1}"] {
+        std::fs::write(&report, text).expect("it is a file");
+        let (code, stdout, stderr) = lab(&["scorecard", "--from", &out]);
+        assert_eq!(code, Some(2), "{text}: {stdout}{stderr}");
+        assert!(stderr.contains("is no report"), "{text}: {stderr}");
+    }
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+}

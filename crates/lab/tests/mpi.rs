@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let last = node.0 + 1 == nodes;
 
     let (first, second) = lcs::strings(1, 256, 1000);
-    let cycles = lcs::Cycles { entry: 0, character: 0 };
+    let cycles = lcs::Cycles { entry: 0, character: 0, start_up: 0 };
     let part = run(&mut session, |node| lcs::Lcs::new(node, nodes, (&first, &second), cycles));
     assert_eq!(part.characters, second.len() as u64);
     assert!(!last || part.result == lcs::sequential(&first, &second));
@@ -27,18 +27,19 @@ fn main() -> ExitCode {
     let mine =
         sorted.chunks(keys.len() / nodes as usize).nth(node.0 as usize).expect("nodes divide the keys");
     for writes in [radix_sort::Writes::One, radix_sort::Writes::Batched] {
-        let cycles = radix_sort::Cycles { key: 0, write: 0 };
+        let cycles = radix_sort::Cycles { key: 0, write: 0, alone: 0 };
         let part =
             run(&mut session, |node| radix_sort::RadixSort::new(node, nodes, &keys, 28, writes, cycles));
         assert_eq!(part.keys(), mine, "{writes:?}");
     }
 
     let cycles = queens::Cycles { board: 0, answer: 0 };
-    let part = run(&mut session, |_| queens::Queens::new(9, 3, cycles));
+    let part = run(&mut session, |_| queens::Queens::new(9, 3, queens::Deal::InTurn, cycles));
     assert!(node != NodeId(0) || part.solutions == queens::sequential(9));
 
     let map = tsp::Map::new(3, 10);
-    assert_eq!(run(&mut session, |node| tsp::Tsp::new(node, &map, 0)).best(), tsp::sequential(&map));
+    let part = run(&mut session, |node| tsp::Tsp::new(node, nodes, &map, tsp::Cycles::NONE));
+    assert_eq!(part.best(), tsp::sequential(&map));
     session.finish();
     ExitCode::SUCCESS
 }

@@ -90,7 +90,7 @@ fn letter(code: u32, words: &[u64], payload: &[u64]) -> Letter {
 #[test]
 fn longest_common_subsequence() {
     let (first, second) = lcs::strings(1, 64, 50);
-    let cycles = lcs::Cycles { entry: 42, character: 22 };
+    let cycles = lcs::Cycles { entry: 42, character: 22, start_up: 5 };
     let letter = |words: &[u64]| letter(lcs::NEXT_CHARACTER, words, &[]);
     survives(
         |node| lcs::Lcs::new(node, NODES, (&first, &second), cycles),
@@ -126,7 +126,8 @@ fn radix_sorting() {
         letter(99, &[0, 0], &counts),
     ];
     for writes in [Writes::One, Writes::Batched] {
-        let make = |node| RadixSort::new(node, NODES, &keys, 28, writes, Cycles { key: 20, write: 4 });
+        let make =
+            |node| RadixSort::new(node, NODES, &keys, 28, writes, Cycles { key: 20, write: 4, alone: 30 });
         survives(make, &right, &wrong);
         // Places that no node has, of keys that then nobody gets.
         strange(make, &[letter(DOWN, &[0, 0], &[64; 16]), letter(DOWN, &[0, 1], &[64; 16])]);
@@ -135,32 +136,37 @@ fn radix_sorting() {
 
 #[test]
 fn placing_queens() {
-    use queens::{BOARD, DONE};
+    use queens::{BOARD, DONE, Deal};
     const CYCLES: queens::Cycles = queens::Cycles { board: 10, answer: 5 };
     survives(
-        |_| queens::Queens::new(6, 3, CYCLES),
-        &[letter(BOARD, &[2, 9, 6, 4], &[]), letter(DONE, &[1], &[])],
+        |_| queens::Queens::new(6, 3, Deal::InTurn, CYCLES),
+        &[letter(BOARD, &[2, 3, 9, 6, 4], &[0]), letter(DONE, &[3, 1], &[])],
         &[
-            letter(BOARD, &[7, 0, 0, 0], &[]),
-            letter(BOARD, &[u64::MAX, 0, 0, 0], &[]),
-            letter(BOARD, &[2, 9, 6], &[]),
+            letter(BOARD, &[7, 3, 0, 0, 0], &[0]),
+            letter(BOARD, &[u64::MAX, 3, 0, 0, 0], &[0]),
+            letter(BOARD, &[2, 3, 9, 6], &[0]),
+            letter(BOARD, &[2, 3, 9, 6, 4], &[]),
             letter(DONE, &[], &[]),
+            // Nobody waits for an answer to such a board.
+            letter(DONE, &[u64::MAX, 1], &[]),
             letter(3, &[1], &[]),
         ],
     );
     // What would not fit into the sum.
-    let twice = [letter(DONE, &[u64::MAX - 1], &[]), letter(DONE, &[u64::MAX - 1], &[])];
-    assert!(strange(|_| queens::Queens::new(6, 3, CYCLES), &twice) >= u64::from(NODES - 1));
+    let twice = [letter(DONE, &[3, u64::MAX - 1], &[]), letter(DONE, &[3, u64::MAX - 1], &[])];
+    let make = |_| queens::Queens::new(6, 3, Deal::InTurn, CYCLES);
+    assert!(strange(make, &twice) >= u64::from(NODES - 1));
 }
 
 #[test]
 fn the_travelling_salesman() {
     use tsp::{BOUND, WANT, WORK};
+    const CYCLES: tsp::Cycles = tsp::Cycles { path: 50, call: 20, call_paths: 3, task_cities: 3 };
     let map = tsp::Map::new(1, 6);
     // From city 0 to city 2.
     let (last, been, count, length) = (2, 0b101 << 32, 2, 500 << 32);
     survives(
-        |node| tsp::Tsp::new(node, &map, 50),
+        |node| tsp::Tsp::new(node, NODES, &map, CYCLES),
         &[
             letter(WORK, &[last | been, count | length], &[]),
             letter(WANT, &[], &[]),

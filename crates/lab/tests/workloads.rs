@@ -2,6 +2,7 @@
 
 use fabric::simulated::{self, Config, Outcome};
 use fabric::{NodeId, Pace, threads};
+use lab::workloads::queens::Deal;
 use lab::workloads::{lcs, queens, radix_sort, tsp};
 use machine::{Costs, Ended, Machine, Program};
 
@@ -35,7 +36,7 @@ fn run<P: Program, R: Send>(
 fn longest_common_subsequence() {
     let (first, second) = lcs::strings(1, 256, 1000);
     let expected = lcs::sequential(&first, &second);
-    let cycles = lcs::Cycles { entry: 42, character: 22 };
+    let cycles = lcs::Cycles { entry: 42, character: 22, start_up: 5 };
     for nodes in NODES {
         let make = |node| lcs::Lcs::new(node, nodes, (&first, &second), cycles);
         for results in run(nodes, make, |part| (part.characters, part.result)) {
@@ -52,7 +53,9 @@ fn radix_sorting() {
     let expected = radix_sort::sequential(&keys);
     for nodes in NODES {
         for writes in [Writes::One, Writes::Batched] {
-            let make = |node| RadixSort::new(node, nodes, &keys, 28, writes, Cycles { key: 20, write: 4 });
+            let make = |node| {
+                RadixSort::new(node, nodes, &keys, 28, writes, Cycles { key: 20, write: 4, alone: 30 })
+            };
             for results in run(nodes, make, RadixSort::keys) {
                 assert_eq!(results.concat(), expected, "{nodes} nodes, {writes:?}");
             }
@@ -65,11 +68,14 @@ fn placing_queens() {
     for size in [1, 2, 5, 9] {
         for nodes in NODES {
             let cycles = queens::Cycles { board: 10, answer: 5 };
-            let make = |_| queens::Queens::new(size, 3.min(size), cycles);
-            for results in run(nodes, make, |part| (part.boards, part.answers, part.solutions)) {
-                let boards: u64 = results.iter().map(|result| result.0).sum();
-                let solutions = queens::sequential(size);
-                assert_eq!((results[0].1, results[0].2), (boards, solutions), "{size} on {nodes}");
+            for deal in [Deal::InTurn, Deal::AtRandom(7), Deal::InBlocks] {
+                let make = |_| queens::Queens::new(size, 3.min(size), deal, cycles);
+                for results in run(nodes, make, |part| (part.boards, part.answers, part.solutions)) {
+                    let boards: u64 = results.iter().map(|result| result.0).sum();
+                    // Each answer that goes up the tree is one, too.
+                    assert!(results[0].1 >= boards, "{size} on {nodes}");
+                    assert_eq!(results[0].2, queens::sequential(size), "{size} on {nodes}, {deal:?}");
+                }
             }
         }
     }
@@ -82,7 +88,8 @@ fn the_travelling_salesman() {
         let map = tsp::Map::new(seed, cities);
         let expected = tsp::sequential(&map);
         for nodes in NODES {
-            let make = |node| tsp::Tsp::new(node, &map, 50);
+            let cycles = tsp::Cycles { path: 50, call: 20, call_paths: 3, task_cities: 3 };
+            let make = |node| tsp::Tsp::new(node, nodes, &map, cycles);
             for results in run(nodes, make, |part| (part.best(), part.looked_at())) {
                 assert!(
                     results.iter().all(|&(best, _)| best == expected),

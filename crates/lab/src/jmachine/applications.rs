@@ -3,29 +3,42 @@
 use super::simulation::{self, Run, Threads};
 use super::{CLOCK_HZ, Input, SEED, measured_on, network_inputs};
 use crate::report::{Chart, Report, Table};
+use crate::workloads::queens::Deal;
 use crate::workloads::{lcs, queens, radix_sort, tsp};
 use crate::{Error, Experiment, Scale};
 use fabric::simulated::Config;
 use machine::Spent;
 use std::fmt::Debug;
 
-/// Cycles of an instruction, on the average: an operand in the chip's memory costs one more.
+/// Cycles of an instruction of LCS, on the average: an operand in the chip's memory costs one more.
 const CYCLES_AN_INSTRUCTION: u64 = 2;
 
-/// LCS: 232 instructions are printed for a character on 64 nodes, where a node has 16 letters of the first string,
-/// and the shares of `entry` on 64, 256 and 512 nodes. Whole instructions that come near to all four: 20 + 16 * 13 =
-/// 228.
+/// LCS: 232 instructions are printed for a character on 64 nodes, where a node has 16 letters of the first string, and
+/// 86,000 for taking the second string of 4,096 characters apart, which node 0 does: 21 a character, a cycle each. Of
+/// the 232 so many are the handler's own that the printed shares of `entry` on 64, 256 and 512 nodes come out as well
+/// as they can.
 const LCS_CYCLES: lcs::Cycles =
-    lcs::Cycles { entry: 20 * CYCLES_AN_INSTRUCTION, character: 13 * CYCLES_AN_INSTRUCTION };
-/// N-Queens: 1,030 threads of 296,000 instructions, and 4,674,890 boards; 21 instructions for an answer.
-const QUEENS_CYCLES: queens::Cycles =
-    queens::Cycles { board: 65 * CYCLES_AN_INSTRUCTION, answer: 21 * CYCLES_AN_INSTRUCTION };
-/// Radix sort: 276,000 instructions on each of 64 nodes that count and send 1,024 keys in 7 passes; 4 for a key that
-/// is written.
-const SORT_CYCLES: radix_sort::Cycles =
-    radix_sort::Cycles { key: 19 * CYCLES_AN_INSTRUCTION, write: 4 * CYCLES_AN_INSTRUCTION };
-/// TSP: 26,300 ms of 64 nodes for 9.1 million threads.
-const PATH_CYCLES: u64 = 2300;
+    lcs::Cycles { entry: 23 * CYCLES_AN_INSTRUCTION, character: 13 * CYCLES_AN_INSTRUCTION, start_up: 21 };
+/// N-Queens: 1,030 threads of 296,000 instructions, and 4,674,890 boards: 65 instructions each; 21 for an answer. The
+/// printed run time, less 15 % of idle time, over all instructions is 1.73 cycles each.
+const QUEENS_CYCLES: queens::Cycles = queens::Cycles { board: 65 * 173 / 100, answer: 21 * 173 / 100 };
+/// Radix sort: 276,000 instructions on each of 64 nodes that count and send 1,024 keys in 7 passes, at 5.5 MIPS; 16
+/// cycles for a key that is written. A sequential program is faster: so much that two nodes are 1.3 times as fast.
+const SORT_CYCLES: radix_sort::Cycles = radix_sort::Cycles { key: 43, write: 16, alone: 63 };
+/// Cycles of a write to external memory, which is what a key costs that stays.
+const LOCAL_WRITE: u64 = 6;
+/// TSP: 309 instructions of a user's thread are 11 paths; 61 of the system's; 6.25 cycles each, from external memory.
+pub(super) const TSP_CYCLES: tsp::Cycles = tsp::Cycles {
+    path: PATH_INSTRUCTIONS * 625 / 100,
+    call: CALL_INSTRUCTIONS * 625 / 100,
+    call_paths: 11,
+    task_cities: 5,
+};
+pub(super) const PATH_INSTRUCTIONS: u64 = 28;
+pub(super) const CALL_INSTRUCTIONS: u64 = 61;
+
+/// LCS's thread that takes the second string apart is a task of node 0: no handler has this code.
+const START_UP: u32 = u32::MAX;
 
 /// Rows of N-Queens that are filled breadth first.
 const QUEENS_DEPTH: u32 = 3;
@@ -68,6 +81,12 @@ pub(super) struct Ran {
     pub(super) threads: Vec<Threads>,
     /// Boards or paths that were looked at.
     pub(super) looked_at: u64,
+    /// Tasks of TSP, and its null calls.
+    pub(super) tasks: u64,
+    /// See `tasks`.
+    pub(super) calls: u64,
+    /// When the last node had its first character of LCS.
+    pub(super) last_begins: u64,
 }
 
 impl Ran {
@@ -83,7 +102,16 @@ impl Ran {
         }
         let of = |(_, code): &(&str, u32)| run.threads.get(code).copied().unwrap_or_default();
         let threads = application.handlers().iter().map(of).collect();
-        Ok(Ran { nodes, cycles: run.cycles, spent: run.spent, threads, looked_at })
+        Ok(Ran {
+            nodes,
+            cycles: run.cycles,
+            spent: run.spent,
+            threads,
+            looked_at,
+            tasks: 0,
+            calls: 0,
+            last_begins: 0,
+        })
     }
     pub(super) fn millis(&self) -> f64 {
         self.cycles as f64 / CLOCK_HZ * 1e3
@@ -91,6 +119,10 @@ impl Ran {
     /// So much of the time of all nodes, in percent.
     pub(super) fn share(&self, cycles: u64) -> f64 {
         100.0 * cycles as f64 / (self.cycles as f64 * f64::from(self.nodes))
+    }
+    /// The time until the last node had its first character of LCS, in percent of the run's.
+    pub(super) fn skew(&self) -> f64 {
+        100.0 * self.last_begins as f64 / self.cycles as f64
     }
     /// The time of nodes that had nothing to do, or could not send, in percent.
     pub(super) fn idle(&self) -> f64 {
@@ -145,7 +177,7 @@ impl Application {
     /// What its threads that messages start are called.
     pub(super) fn handlers(self) -> &'static [(&'static str, u32)] {
         match self {
-            Lcs => &[("NxtChar", lcs::NEXT_CHARACTER)],
+            Lcs => &[("StartUp", START_UP), ("NxtChar", lcs::NEXT_CHARACTER)],
             Queens => &[("NQueens", queens::BOARD), ("NQDone", queens::DONE)],
             RadixSort => &[("Write", radix_sort::WRITE)],
             Tsp => &[("Work", tsp::WORK), ("Want", tsp::WANT), ("Bound", tsp::BOUND)],
@@ -161,55 +193,102 @@ impl Application {
         let nodes = network.topology.nodes();
         let ran = match self {
             Lcs => run_lcs(network, sizes.strings),
-            Queens => run_queens(network, sizes.queens),
+            Queens => run_queens(network, sizes.queens, Deal::InTurn),
             RadixSort => run_radix_sort(network, sizes.keys),
-            Tsp => run_tsp(network, sizes.cities),
+            Tsp => run_tsp(network, sizes.cities, SEED, TSP_CYCLES),
         };
         ran.map_err(|Error(why)| Error(format!("{} on {nodes} nodes: {why}", self.name())))
     }
+    /// N-Queens on a J-Machine of this number of nodes, whose boards are dealt so.
+    pub(super) fn run_dealt(nodes: u32, sizes: &Sizes, deal: Deal) -> Result<Ran, Error> {
+        run_queens(&simulation::network(nodes), sizes.queens, deal)
+    }
+    /// TSP with other cities, and tasks of another number of cities.
+    pub(super) fn run_cities(nodes: u32, sizes: &Sizes, seed: u64, task_cities: u32) -> Result<Ran, Error> {
+        run_tsp(&simulation::network(nodes), sizes.cities, seed, tsp::Cycles { task_cities, ..TSP_CYCLES })
+    }
     /// What the nodes were told.
     fn inputs(self) -> Vec<Input> {
+        let of = |what, value: u64, origin| (what, value.to_string(), origin);
         match self {
-            Lcs => vec![
-                (
-                    "LCS: cycles of a character's handler",
-                    LCS_CYCLES.entry.to_string(),
-                    "fitted to the printed shares of figure 6; with 16 letters 98 % of the printed instructions, 2 \
-                     cycles each",
-                ),
-                ("LCS: cycles for each letter of the node", LCS_CYCLES.character.to_string(), "the same"),
-            ],
+            Lcs => lcs_inputs(),
             Queens => vec![
                 (
+                    "N-Queens: cycles of an instruction",
+                    "1.73".into(),
+                    "fitted to the printed run time and idle time",
+                ),
+                of(
                     "N-Queens: cycles of a board",
-                    QUEENS_CYCLES.board.to_string(),
-                    "printed instructions of all threads, over our boards, 2 cycles each",
+                    QUEENS_CYCLES.board,
+                    "fitted: printed instructions of all threads, over our boards, 1.73 cycles each",
                 ),
-                (
+                of(
                     "N-Queens: cycles of an answer",
-                    QUEENS_CYCLES.answer.to_string(),
-                    "printed instructions, 2 cycles each",
+                    QUEENS_CYCLES.answer,
+                    "fitted: printed instructions, 1.73 cycles each",
                 ),
+                ("N-Queens: how boards are dealt", "to nodes in turn".into(), "assumed; figure 6 has others"),
             ],
             RadixSort => vec![
-                (
+                of(
                     "radix sort: cycles to count or to send a key",
-                    SORT_CYCLES.key.to_string(),
-                    "printed instructions, over keys and passes, 2 cycles each",
+                    SORT_CYCLES.key,
+                    "printed instructions, over keys and passes, at about the printed 5.5 MIPS",
                 ),
-                (
-                    "radix sort: cycles to write a key",
-                    SORT_CYCLES.write.to_string(),
-                    "printed instructions, 2 cycles each",
+                of("radix sort: cycles to write a key", SORT_CYCLES.write, "printed"),
+                of(
+                    "radix sort: cycles of a key and pass on one node",
+                    SORT_CYCLES.alone,
+                    "fitted: two nodes are 1.3 times as fast",
                 ),
             ],
-            Tsp => vec![(
-                "TSP: cycles of a path",
-                PATH_CYCLES.to_string(),
-                "printed run time of 64 nodes, over printed threads",
-            )],
+            Tsp => vec![
+                of(
+                    "TSP: instructions of a path",
+                    PATH_INSTRUCTIONS,
+                    "printed: 309 a thread, which are 11 paths",
+                ),
+                of("TSP: paths of a thread of users", TSP_CYCLES.call_paths, "assumed"),
+                of(
+                    "TSP: instructions of a null call",
+                    CALL_INSTRUCTIONS,
+                    "printed: of a thread of the system",
+                ),
+                (
+                    "TSP: cycles of an instruction",
+                    "6.25".into(),
+                    "printed: under 2 MIPS from external memory",
+                ),
+                ("MIPS from external memory", "2.0".into(), "printed: under 2"),
+                of(
+                    "TSP: cities of a task's path",
+                    TSP_CYCLES.task_cities.into(),
+                    "assumed; table 5 has 6, too",
+                ),
+            ],
         }
     }
+}
+
+/// What the nodes of LCS were told.
+fn lcs_inputs() -> Vec<Input> {
+    let of = |what, value: u64, origin| (what, value.to_string(), origin);
+    vec![
+        ("LCS: cycles of an instruction", CYCLES_AN_INSTRUCTION.to_string(), "assumed"),
+        ("MIPS that 2 cycles an instruction are", "6.25".into(), "assumed; 5.5 is printed as typical"),
+        of(
+            "LCS: cycles of a character's handler",
+            LCS_CYCLES.entry,
+            "fitted to the printed shares of figure 6; with 16 letters the printed instructions",
+        ),
+        of("LCS: cycles for each letter of the node", LCS_CYCLES.character, "fitted, the same"),
+        of(
+            "LCS: cycles of node 0 for each character, to start",
+            LCS_CYCLES.start_up,
+            "printed instructions, over characters; a cycle each is assumed",
+        ),
+    ]
 }
 
 /// What an experiment with these shows: what they compute, its tables, what the nodes of this network were told, and
@@ -228,18 +307,29 @@ pub(super) fn report(
     Report { notes, tables, charts, ..Report::of(experiment, measured_on()) }
 }
 
+/// What a key costs the two nodes if it goes to another one, against one that stays.
+pub(super) fn remote_write() -> f64 {
+    let sent = simulation::COSTS.send_words.of(3);
+    (sent + simulation::COSTS.dispatch + SORT_CYCLES.write) as f64 / LOCAL_WRITE as f64
+}
+
 fn run_lcs(network: &Config, (first, second): (usize, usize)) -> Result<Ran, Error> {
     let nodes = network.topology.nodes();
     let (first, second) = lcs::strings(SEED, first, second);
     let make = |node| lcs::Lcs::new(node, nodes, (&first, &second), LCS_CYCLES);
     let run = simulation::run_on(network, make)?;
     let answer = run.programs.last().map_or(0, |last| last.result);
-    Ran::checked((Lcs, nodes), &run, (answer, lcs::sequential(&first, &second)), 0)
+    let ran = Ran::checked((Lcs, nodes), &run, (answer, lcs::sequential(&first, &second)), 0)?;
+    let mut ran = Ran { last_begins: run.programs.last().map_or(0, |last| last.first.0), ..ran };
+    let start_up = LCS_CYCLES.start_up * second.len() as u64;
+    ran.threads[0] = Threads { count: 1, cycles: start_up, words: 1 };
+    Ok(ran)
 }
 
-fn run_queens(network: &Config, size: u32) -> Result<Ran, Error> {
+fn run_queens(network: &Config, size: u32, deal: Deal) -> Result<Ran, Error> {
     let nodes = network.topology.nodes();
-    let run = simulation::run_on(network, |_| queens::Queens::new(size, QUEENS_DEPTH, QUEENS_CYCLES))?;
+    let make = |_| queens::Queens::new(size, QUEENS_DEPTH, deal, QUEENS_CYCLES);
+    let run = simulation::run_on(network, make)?;
     let looked_at = run.programs.iter().map(|part| part.looked_at).sum();
     let answer = run.programs[0].solutions;
     Ran::checked((Queens, nodes), &run, (answer, queens::sequential(size)), looked_at)
@@ -256,11 +346,16 @@ fn run_radix_sort(network: &Config, keys: usize) -> Result<Ran, Error> {
     Ran::checked((RadixSort, nodes), &run, (right, true), 0)
 }
 
-fn run_tsp(network: &Config, cities: usize) -> Result<Ran, Error> {
+fn run_tsp(network: &Config, cities: usize, seed: u64, cycles: tsp::Cycles) -> Result<Ran, Error> {
     let nodes = network.topology.nodes();
-    let map = tsp::Map::new(SEED, cities);
-    let run = simulation::run_on(network, |node| tsp::Tsp::new(node, &map, PATH_CYCLES))?;
+    let map = tsp::Map::new(seed, cities);
+    let run = simulation::run_on(network, |node| tsp::Tsp::new(node, nodes, &map, cycles))?;
     let looked_at = run.programs.iter().map(tsp::Tsp::looked_at).sum();
+    let calls: u64 = run.programs.iter().map(tsp::Tsp::calls).sum();
     let best = run.programs.iter().map(tsp::Tsp::best).max().unwrap_or_default();
-    Ran::checked((Tsp, nodes), &run, (best, tsp::sequential(&map)), looked_at)
+    let mut ran = Ran::checked((Tsp, nodes), &run, (best, tsp::sequential(&map)), looked_at)?;
+    // Null calls are the system's.
+    ran.spent.program -= calls * cycles.call;
+    ran.spent.synchronization += calls * cycles.call;
+    Ok(Ran { tasks: tsp::tasks(&map, cycles.task_cities).len() as u64, calls, ..ran })
 }

@@ -2,8 +2,9 @@
 
 use super::applications::{Application, Ran, Sizes, report};
 use super::table4::NODES;
-use super::{SOURCE, simulation};
+use super::{SEED, SOURCE, simulation};
 use crate::report::{Cell, Chart, Group, Kind, Report, Series, Table};
+use crate::workloads::queens::Deal;
 use crate::{Config, Error, Experiment, Host, Scale};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -14,7 +15,11 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
+/// The four programs, and the two other tables.
+const PARTS_OF_REPORT: usize = Application::ALL.len() + 2;
 const PARTS: [&str; 4] = ["computing", "messages", "synchronization", "idle"];
+
+const SYNCHRONIZATION: usize = 2;
 
 fn shares(ran: &Ran) -> [f64; 4] {
     let spent = ran.spent;
@@ -35,13 +40,18 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let mut rows = Vec::new();
     let mut bars: Vec<Vec<(f64, f64)>> = vec![Vec::new(); PARTS.len()];
     for (place, application) in Application::ALL.into_iter().enumerate() {
-        host.progress(place + 1, Application::ALL.len() + 1, application.name());
+        host.progress(place + 1, PARTS_OF_REPORT, application.name());
         let shares = shares(&application.run(NODES, &sizes)?);
         for (bars, share) in bars.iter_mut().zip(shares) {
             bars.push((place as f64, share));
         }
         let name = vec![Cell::Text(application.name().into())];
-        let measured = shares.map(|share| Cell::Measured(share, 1)).to_vec();
+        // Null calls were told.
+        let kind = |part: usize| match application {
+            Application::Tsp if part == SYNCHRONIZATION => Kind::Derived,
+            _ => Kind::Measured,
+        };
+        let measured = (0..).zip(shares).map(|(part, share)| Cell::number(kind(part), share, 1)).collect();
         rows.push([name, measured, published(application).to_vec()].concat());
     }
     let heads =
@@ -49,9 +59,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             .concat();
     let note = "Percent of the time of all nodes, until the last one has done its last work. A node that cannot send \
         because the network is full counts as idle. The paper draws bars for each program; of their heights it prints \
-        three. Both depend on what it does not print: how N-Queens dealt its boards (here: in turn), and how TSP's \
-        nodes got work (here: from others, whom they ask once, when they have none; the paper's system started as \
-        many threads for that and the like as the search did).";
+        three. Of N-Queens it depends on how boards are dealt (here: in turn). TSP's synchronization is mostly null \
+        calls of the system, whose printed instructions were told, so it follows from them.";
     let table = Table::new("time", "Where the time of 64 nodes goes, %", note, &heads, rows);
     let series = PARTS.iter().zip(bars).map(|(part, points)| Series { name: (*part).into(), points });
     let groups =
@@ -67,30 +76,77 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             Vec::new(),
         )
     };
-    let tables = vec![table, entry_and_exit(host, config.scale, &sizes)?];
+    let tables = vec![table, deals(host, &sizes)?, entry_and_exit(host, config.scale, &sizes)?];
     let topology = simulation::network(NODES).topology.to_string();
     Ok(report(experiment, (&Application::ALL, config.scale), &topology, tables, vec![chart]))
 }
 
-/// The share of LCS's time that goes into beginning and ending its handlers.
-fn entry_and_exit(host: &mut dyn Host, scale: Scale, sizes: &Sizes) -> Result<Table, Error> {
-    host.progress(Application::ALL.len() + 1, Application::ALL.len() + 1, "LCS on more nodes");
+/// Idle time of N-Queens by how boards are dealt.
+fn deals(host: &mut dyn Host, sizes: &Sizes) -> Result<Table, Error> {
+    host.progress(PARTS_OF_REPORT - 1, PARTS_OF_REPORT, "N-Queens, boards dealt otherwise");
     let mut rows = Vec::new();
-    for (nodes, published) in [(64, 9.0), (256, 24.0), (512, 33.0)] {
-        if scale == Scale::Small && nodes > 64 {
-            continue;
-        }
-        let ran = Application::Lcs.run(nodes, sizes)?;
-        let share = ran.share(ran.threads[0].count * Application::LCS_ENTRY);
+    for (deal, name) in DEALS {
+        let ran = Application::run_dealt(NODES, sizes, deal)?;
         rows.push(vec![
-            Cell::key(nodes),
-            Cell::Fitted(share, 1),
-            Cell::Published(published, 0),
-            Cell::of(Kind::Fitted, share, published, 2),
+            Cell::text(name),
+            Cell::Measured(ran.idle(), 1),
+            Cell::Published(15.0, 0),
+            Cell::Derived(ran.millis(), 0),
         ]);
     }
-    let note = "What of a handler does not depend on how many letters the node has. Its cycles are an input that was \
-        fitted to these three figures together, and to the instructions of table 4.";
-    let heads = ["nodes", "% of the time", "published", "times the published"];
-    Ok(Table::new("entry", "LCS: entry and exit of handlers", note, &heads, rows))
+    let note = "How the boards were dealt to the 64 nodes is not printed. The printed idle time lies between boards dealt at \
+        random and neighbouring boards dealt to the same node.";
+    let heads = ["boards are dealt", "% idle", "published", "ms"];
+    Ok(Table::new("deals", "N-Queens: idle time by how boards are dealt", note, &heads, rows))
+}
+
+const DEALS: [(Deal, &str); 3] =
+    [(Deal::InTurn, "in turn"), (Deal::AtRandom(SEED), "at random"), (Deal::InBlocks, "in blocks")];
+
+/// Nodes, and what the paper prints for LCS on them: entry and exit, imbalance, and the most that the pipeline takes to
+/// fill.
+const LCS: [(u32, f64, f64, Option<f64>); 3] =
+    [(64, 9.0, 4.0, None), (256, 24.0, 13.0, None), (512, 33.0, 17.0, Some(11.0))];
+
+/// Where the rest of LCS's time goes: into beginning and ending its handlers, into waiting for node 0 and for the
+/// longest part, and into filling the pipeline.
+fn entry_and_exit(host: &mut dyn Host, scale: Scale, sizes: &Sizes) -> Result<Table, Error> {
+    host.progress(PARTS_OF_REPORT, PARTS_OF_REPORT, "LCS on more nodes");
+    let mut rows = Vec::new();
+    for (nodes, entry, imbalance, skew) in LCS {
+        let ran = match scale {
+            Scale::Small if nodes > 64 => None,
+            _ => Some(Application::Lcs.run(nodes, sizes)?),
+        };
+        let cell = |of: fn(&Ran) -> f64, kind| {
+            ran.as_ref().map_or(Cell::Absent, |ran| Cell::number(kind, of(ran), 1))
+        };
+        let share = |ran: &Ran| ran.share(ran.threads[1].count * Application::LCS_ENTRY);
+        let times = ran.as_ref().map_or(Cell::Absent, |ran| Cell::of(Kind::Fitted, share(ran), entry, 2));
+        rows.push(vec![
+            Cell::key(nodes),
+            cell(share, Kind::Fitted),
+            Cell::Published(entry, 0),
+            times,
+            cell(|ran| ran.idle() - ran.skew(), Kind::Measured),
+            Cell::Published(imbalance, 0),
+            cell(Ran::skew, Kind::Measured),
+            skew.map_or(Cell::Absent, |skew| Cell::Published(skew, 0)),
+        ]);
+    }
+    let note = "Entry and exit is what of a handler does not depend on how many letters the node has. Its cycles were \
+        fitted to these three figures together, and to the instructions of table 4. The skew is the time until the last \
+        node has its first character; imbalance is what else nodes are idle for: node 0 also takes the second string \
+        apart. Published: the skew is 11 % at most.";
+    let heads = [
+        "nodes",
+        "entry and exit, % of the time",
+        "published",
+        "times the published",
+        "imbalance, % of the time",
+        "imbalance, published",
+        "skew, % of the time",
+        "skew, published",
+    ];
+    Ok(Table::new("entry", "LCS: entry and exit of handlers, imbalance, skew", note, &heads, rows))
 }

@@ -14,7 +14,7 @@ pub(super) const COSTS: Costs = Costs {
     send_words: Pace { cycles: 1, things: 2 },
     receive_words: Pace::NONE,
     boards_pass_on: false,
-    barrier_round: 10,
+    barrier_round: 9,
     barrier: 26,
     restart: 75,
     patience: 2000,

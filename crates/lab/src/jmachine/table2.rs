@@ -107,9 +107,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         row("write", [Some(4.0), Some(6.0)], range(|times| times.write)),
         row("restart", [Some(0.0), Some(0.0)], nothing()),
         row("saving a thread's state, at least", [Some(30.0), None], nothing()),
-        row("the same, at most", [Some(50.0), None], nothing()),
+        row("saving a thread's state, at most", [Some(50.0), None], nothing()),
         row("restoring it, at least", [Some(20.0), None], nothing()),
-        row("the same, at most", [Some(50.0), None], nothing()),
+        row("restoring it, at most", [Some(50.0), None], nothing()),
         row("to wait once: read, write and restart", [None, None], range(|times| times.wait)),
     ];
     let note = format!(

@@ -37,7 +37,7 @@ const ENTER: u32 = 1;
 const WAVE: u32 = 2;
 /// Of a node: to come to a barrier and to leave it, and the handler of a wave.
 const ENTRY_AND_EXIT: u64 = 26;
-const WAVE_HANDLER: u64 = 10;
+const WAVE_HANDLER: u64 = 9;
 
 /// The barrier of a library, in handlers alone: in wave w a node and the one whose number differs in bit w tell each
 /// other that they are there.

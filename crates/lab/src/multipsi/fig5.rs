@@ -1,7 +1,8 @@
 //! Figure 5: where the time goes, how much of the network messages take, and how that grows with the machine.
 
 use super::{
-    CASES, Case, Figures, SOURCE, Simulated, measure, measured_on, notes, places, run as run_program, title,
+    CASES, Case, Figures, SOURCE, Simulated, inputs, measure, measured_on, notes, places, run as run_program,
+    title,
 };
 use crate::programs::{PENTOMINO, Size};
 use crate::report::{Cell, Chart, Group, Report, Series, Table};
@@ -67,11 +68,17 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         let place = Place::Simulated { machine: machine.name.into(), identities: false };
         growth.push(grown(machine, &run_program(host, &PENTOMINO, &machine.size, &place)?));
     }
-    let tables = vec![
+    if config.scale == Scale::Small {
+        // What is too large for a moment has a row without values.
+        let largest = FULL.last().map(|machine| Cell::text(machine.name));
+        growth.push(largest.into_iter().chain(vec![Cell::Absent; GROWTH.len() - 1]).collect());
+    }
+    let mut tables = vec![
         Table::new("time", "Time of the processors", TIME_NOTE, TIME, times),
         Table::new("load", "Load of channels", LOAD_NOTE, LOAD, loads),
         Table::new("growth", "Larger and faster machines", GROWTH_NOTE, GROWTH, growth),
     ];
+    tables.push(inputs(config.scale));
     let charts = vec![chart(&bars)];
     Ok(Report { notes: notes(), tables, charts, ..Report::of(experiment, measured_on(host, config)) })
 }
@@ -135,6 +142,7 @@ const LOAD: &[&str] = &[
     "published",
     "channels a message",
     "published",
+    "Mbyte/s of a channel, given",
     "kbyte/s a channel",
     "published",
     "% of a channel",
@@ -154,11 +162,12 @@ fn load(case: &Case, figures: &Figures, simulated: &Simulated) -> Vec<Cell> {
     let [mean, busiest] = loads(figures, simulated);
     vec![
         Cell::Text(case.name().into()),
-        Cell::key(simulated.channels.len() as u64),
+        Cell::Derived(simulated.channels.len() as f64, 0),
         Cell::ratio(simulated.bytes, figures.messages(), 1),
         published(20.0, 0),
         Cell::ratio(carried, simulated.bytes, 2),
         published(2.5, 1),
+        Cell::Input(simulated.capacity / 1e6, 0),
         Cell::Derived(mean * simulated.capacity / 1e3, 1),
         published(17.7, 1),
         Cell::Derived(100.0 * mean, 2),

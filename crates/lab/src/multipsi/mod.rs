@@ -12,7 +12,7 @@
 
 use crate::programs::{BESTPATH, PENTOMINO, Program, Size};
 use crate::record::{NodeRecord, Record, Spent};
-use crate::report::Cell;
+use crate::report::{self, Cell, Table};
 use crate::{Config, Error, Host, Job, Place, Scale};
 
 pub(crate) mod fig4;
@@ -245,7 +245,7 @@ fn title(place: &Place) -> String {
         Place::Workers(workers) => format!("{workers} workers"),
         Place::Threads(nodes) => format!("{nodes} threads"),
         Place::Processes(nodes) => format!("{nodes} processes"),
-        Place::Simulated { machine, .. } => machine.split(',').next().unwrap_or_default().to_string(),
+        Place::Simulated { .. } => "simulated".into(),
     }
 }
 
@@ -264,6 +264,29 @@ fn measured_on(host: &dyn Host, config: &Config) -> String {
     };
     format!("Simulated machines: in virtual time, the same for each run and on every host.{size}{here}")
 }
+
+/// What the simulated machine was told, beside what the other tables have.
+fn inputs(scale: Scale) -> Table {
+    let pim = PIM_TIMES_AS_FAST.to_string();
+    let nodes = if scale == Scale::Full { "16" } else { "4" };
+    let squares = BESTPATH.size(scale).arguments[0];
+    let rows = [
+        ("processors", nodes.to_string(), "printed: 16"),
+        ("processors of the largest machine", "64".into(), "printed; more are allowed here"),
+        ("squares of a side of Bestpath", squares.into(), "printed: 330"),
+        ("ns of a cycle", "200".into(), "printed"),
+        ("bytes of the output buffer", "48".into(), "printed"),
+        ("Kbytes of the Write and Read Buffers", "4".into(), "printed"),
+        ("Mbyte/s of a channel", "5".into(), "printed"),
+        ("us of a reduction of Pentomino on one processor", "22".into(), "fitted to the printed time"),
+        ("us of a reduction of Bestpath on one processor", "41".into(), "fitted to the printed time"),
+        ("times as fast as a processor of the Multi-PSI: pim", pim, "printed: 8 times 4"),
+    ];
+    report::inputs("Times of messages are in multipsi/fig4.", &rows)
+}
+
+/// How many times as fast a processor of the planned machine is.
+const PIM_TIMES_AS_FAST: u32 = 32;
 
 /// What must be known of the programs.
 fn notes() -> Vec<String> {

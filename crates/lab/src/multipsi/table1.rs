@@ -1,7 +1,7 @@
 //! Table 1: messages by kind, reductions, and how often there is a message; and what the ways to read and to note
 //! references change.
 
-use super::{CASES, Case, Figures, KINDS, SOURCE, measure, measured_on, notes, places, title};
+use super::{CASES, Case, Figures, KINDS, SOURCE, inputs, measure, measured_on, notes, places, title};
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Place};
 
@@ -55,6 +55,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         VARIANT,
         variants,
     ));
+    tables.push(inputs(config.scale));
     Ok(Report { notes: notes(), tables, ..Report::of(experiment, measured_on(host, config)) })
 }
 
@@ -97,9 +98,11 @@ const RATES: &[&str] = &[
     "published",
     "reductions/message",
     "published",
-    "s",
+    "ms",
     "published",
     "messages/s",
+    "published",
+    "1,000 reductions/s",
     "published",
     "us a reduction",
     "published",
@@ -117,10 +120,12 @@ fn rate(case: &Case, title: &str, figures: &Figures) -> Vec<Cell> {
         Cell::Published(published.reductions, 0),
         Cell::ratio(figures.reductions, messages, 1),
         Cell::Published(published.reductions_a_message, 1),
-        figures.timed(figures.seconds, 1.0, 3),
-        Cell::Published(published.seconds, 3),
+        figures.timed(figures.seconds * 1e3, 1.0, 0),
+        Cell::Published(published.seconds * 1e3, 0),
         figures.timed(messages, figures.seconds, 0),
         Cell::Published(published.messages_a_second, 0),
+        figures.timed(figures.reductions / 1e3, figures.seconds, 0),
+        Cell::Published((1e3 / published.micros_a_reduction).round(), 0),
         figures.timed(figures.seconds * 1e6, figures.reductions, 3),
         Cell::Published(published.micros_a_reduction, 2),
     ]

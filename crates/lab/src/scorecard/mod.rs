@@ -29,6 +29,8 @@ pub struct Row {
     pub kind: Kind,
     /// What stands beside it.
     pub link: Link,
+    /// Why it is off, in a sentence; empty: it is not.
+    pub why_off: &'static str,
 }
 
 /// What a paper prints.
@@ -213,6 +215,11 @@ impl State {
             (kind, agreement) => State::Told(kind, agreement),
         }
     }
+    /// Whether its value is further from the published one than 10 %, or not as found.
+    pub fn is_off(&self) -> bool {
+        let (State::Measured(agreement) | State::Told(_, Some(agreement))) = self else { return false };
+        matches!(agreement, Agreement::Off(_) | Agreement::Not)
+    }
     /// For people.
     pub fn show(&self) -> String {
         match self {
@@ -271,7 +278,9 @@ fn parse(text: &'static str) -> Result<Vec<Row>, String> {
             continue;
         }
         let link = lines.next_if(|(_, line)| line.starts_with("    ")).map(|(_, line)| line.trim());
+        let why_off = lines.next_if(|(_, line)| line.starts_with("    off: ")).map(|(_, line)| &line[9..]);
         let row = link.and_then(|link| parse_row(paper, line, link));
+        let row = row.map(|row| Row { why_off: why_off.unwrap_or(""), ..row });
         rows.push(row.ok_or_else(|| format!("rows.txt, line {number}: this is no row: {line}"))?);
     }
     Ok(rows)
@@ -286,7 +295,7 @@ fn parse_row(paper: &'static str, line: &'static str, link: &'static str) -> Opt
         Some(why) => Link::Nothing(why),
         None => Link::Cell(Address::parse(link)?),
     };
-    Some(Row { paper, place, quantity, unit, published: Printed::parse(published)?, kind, link })
+    Some(Row { paper, place, quantity, unit, published: Printed::parse(published)?, kind, link, why_off: "" })
 }
 
 #[cfg(test)]

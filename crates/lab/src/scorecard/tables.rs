@@ -41,8 +41,12 @@ fn states(reports: &[Report]) -> Vec<(&'static Row, Option<&Cell>, State)> {
 }
 
 fn papers() -> Vec<&'static str> {
-    let mut papers: Vec<&str> = rows().iter().map(|row| row.paper).collect();
-    papers.dedup();
+    let mut papers = Vec::new();
+    for row in rows() {
+        if !papers.contains(&row.paper) {
+            papers.push(row.paper);
+        }
+    }
     papers
 }
 
@@ -85,11 +89,13 @@ pub fn report(reports: &[Report]) -> Report {
             row.published.cell(),
             cell.cloned().unwrap_or(Cell::Absent),
             Cell::Text(state.show()),
-            Cell::Text(if link.is_empty() { why } else { link }),
+            Cell::Text(link),
+            Cell::Text(if state.is_off() { row.why_off.into() } else { why }),
         ]
     });
-    let heads = ["paper", "place", "quantity", "unit", "published", "here", "state", "where, or why not"];
-    let note = "A row is a number or a finding that a paper prints; the last column is the table that has its value.";
+    let heads = ["paper", "place", "quantity", "unit", "published", "here", "state", "where", "why not"];
+    let note = "A row is a number or a finding that a paper prints; the table that has its value stands beside it, or why \
+        there is none, or why it is off.";
     let all = Table::new("rows", "Every printed number", note, &heads, lines.collect());
     Report {
         name: "scorecard".into(),
@@ -129,6 +135,9 @@ pub fn markdown(reports: &[Report]) -> String {
             let unit = if row.unit == "yes/no" { String::new() } else { format!(" {}", row.unit) };
             let place = match (&row.link, state) {
                 (_, State::NotModelled(why)) => why.clone(),
+                (Link::Cell(address), state) if state.is_off() => {
+                    format!("`{}`: {}", address.experiment, row.why_off)
+                }
                 (Link::Cell(address), _) => format!("`{}`", address.experiment),
                 (Link::Nothing(why), _) => (*why).to_string(),
             };

@@ -200,13 +200,14 @@ fn report(
     experiment: &Experiment,
     host: &mut dyn Host,
     config: &Config,
-    problems: &[Problem],
+    published: &[Problem],
 ) -> Result<Report, Error> {
-    let mut problems = problems.to_vec();
+    let mut problems = published.to_vec();
     if config.scale == Scale::Small {
         problems.iter_mut().for_each(|problem| *problem = problem.small());
         problems.dedup();
     }
+    let large: Vec<String> = published.iter().map(|problem| problem.name()).collect();
     let cases = problems.iter().flat_map(|problem| Filling::BOTH.map(|filling| (*problem, filling)));
     let cases: Vec<_> = cases.flat_map(|case| Place::ALL.map(|place| (case, place))).collect();
     let mut rows = Vec::new();
@@ -219,7 +220,11 @@ fn report(
     let charts =
         rows.iter().zip(1..).filter(|(row, _)| row.place == Place::Cluster).map(|(row, at)| chart(row, at));
     let charts = charts.collect();
-    let tables = vec![split(&rows), findings(&rows), inputs()];
+    let mut tables = vec![split(&rows), findings(&rows)];
+    if matches!(problems[0], Problem::Fft(_)) {
+        tables.push(shares(&rows, &large));
+    }
+    tables.push(inputs());
     let measured_on = format!(
         "Published: only drawn, but for the findings. Simulated: the same on every machine. This host: {}, median of \
          {} runs.",
@@ -308,6 +313,31 @@ fn findings(rows: &[Row]) -> Table {
     let note = "Who fills what is not printed, so each reading is a row. That the FFT takes the same on any number of \
         nodes is said of 65,536 numbers.";
     Table::new("findings", "What the text says", note, &heads, found)
+}
+
+/// The FFT's initialisation on the cluster, by problem of the published size: what was not run has no value.
+fn shares(rows: &[Row], problems: &[String]) -> Table {
+    let mut cells = Vec::new();
+    for name in problems {
+        for filling in Filling::BOTH {
+            let is_meant = |row: &&Row| {
+                row.place == Place::Cluster && row.filling == filling && row.problem.name() == *name
+            };
+            let row = rows.iter().find(is_meant);
+            let shares = row.iter().flat_map(|row| &row.splits[1..]);
+            let shares: Vec<f64> = shares.map(|split| 100.0 * split.initialisation / split.total()).collect();
+            let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = shares.iter().copied().fold(0.0, f64::max);
+            for (which, share, published) in [("least", least, 40.0), ("most", most, 50.0)] {
+                let share = if row.is_some() { Cell::Measured(share, 0) } else { Cell::Absent };
+                let case = [Cell::text(name), Cell::text(filling.name()), Cell::text(which)];
+                cells.push([&case[..], &[share, Cell::Published(published, 0)]].concat());
+            }
+        }
+    }
+    let heads = ["problem", "each node fills", "of 2 to 4 nodes", "initialisation, %", "published"];
+    let note = "Published: 40 to 50 %. No reading of who fills what gives it.";
+    Table::new("shares", "Initialisation on the simulated cluster", note, &heads, cells)
 }
 
 fn chart(row: &Row, at: usize) -> Chart {

@@ -72,7 +72,8 @@ fn run(experiment: &Experiment, _: &mut dyn Host, _: &Config) -> Result<Report, 
 
     let (apart, overlapping) = (way_us(PAGE_BYTES, false), way_us(PAGE_BYTES, true));
     let sum = |what: &str, us: f64| {
-        vec![text(what), derived(us, 0), Cell::Published(PUBLISHED_US, 0), derived(us / PUBLISHED_US, 2)]
+        let published = Cell::Published(PUBLISHED_US / 1e3, 0);
+        vec![text(what), derived(us, 0), derived(us / 1e3, 2), published, derived(us / PUBLISHED_US, 2)]
     };
     let rows = vec![
         sum("one way, each stage after the one before", apart),
@@ -80,7 +81,7 @@ fn run(experiment: &Experiment, _: &mut dyn Host, _: &Config) -> Result<Report, 
         sum("one way, stages overlap", overlapping),
         sum("there and back, stages overlap", 2.0 * overlapping),
     ];
-    let heads = ["a page of 4 KB", "us", "us, published", "of the published"];
+    let heads = ["a page of 4 KB", "us", "ms", "ms, published", "of the published"];
     let note = "Published is \"about 3 ms\" for the transfer of a page; what that includes is not printed. There and \
         back with stages one after the other comes within a tenth of it. Assumed: one access at each of the two \
         boards, one node that routes.";

@@ -1,7 +1,7 @@
 //! Longest common subsequence: the first string is spread over the nodes, the second passes through them character by
 //! character.
 
-use fabric::{Fabric, NodeId, Priority, Random};
+use fabric::{Fabric, NodeId, Priority, Random, Time};
 use machine::{Call, Context, Here, Program, Verdict};
 
 /// The handler of a character of the second string.
@@ -14,6 +14,8 @@ pub struct Cycles {
     pub entry: u64,
     /// For each character.
     pub character: u64,
+    /// Of node 0, which takes the second string apart, for each character of it.
+    pub start_up: u64,
 }
 
 /// The two strings: letters `a` to `z` by seed.
@@ -46,8 +48,10 @@ pub struct Lcs {
     /// The second string, at node 0.
     second: Vec<u8>,
     cycles: Cycles,
-    /// Characters that came.
+    /// Characters that came, and when the first one did.
     pub characters: u64,
+    /// See `characters`.
+    pub first: Time,
     /// At the last node, when all characters have come: the length.
     pub result: u64,
 }
@@ -64,6 +68,7 @@ impl Lcs {
             second: if node.0 == 0 { second.to_vec() } else { Vec::new() },
             cycles,
             characters: 0,
+            first: Time(0),
             result: 0,
         }
     }
@@ -72,8 +77,10 @@ impl Lcs {
 impl Program for Lcs {
     fn start(&mut self, here: &Here) {
         let (here, second) = (here.clone(), std::mem::take(&mut self.second));
+        let start_up = self.cycles.start_up;
         here.clone().spawn(async move {
             for character in second {
+                here.spend(start_up);
                 here.send(here.node(), Priority::Low, NEXT_CHARACTER, &[character.into(), 0]).await;
             }
         });
@@ -83,6 +90,9 @@ impl Program for Lcs {
         // No characters of this number have a longer common subsequence with anything.
         if call.code != NEXT_CHARACTER || above > self.characters + 1 {
             return Verdict::Strange;
+        }
+        if self.characters == 0 {
+            self.first = context.now();
         }
         context.spend(self.cycles.entry + self.cycles.character * self.part.len() as u64);
         let mut diagonal = std::mem::replace(&mut self.above, above);

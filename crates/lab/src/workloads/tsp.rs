@@ -1,5 +1,8 @@
-//! The travelling salesman by branch and bound: nodes search parts of the tree, tell each other better tours, and
-//! give parts to nodes that have none.
+//! The travelling salesman by branch and bound: paths of some cities are tasks, which nodes get in turn and search
+//! depth first, in the cities' order. They tell each other better tours, and give tasks to nodes that have none.
+//!
+//! As published, a thread of the search makes room for messages now and then by a null call, which is a thread of the
+//! system.
 //!
 //! A node that has nothing left asks the nodes 1, 2, 4, .. places further on. They give something at once, or
 //! remember the request and give as soon as they have something to spare (lifelines: Saraswat et al., "Lifeline-based
@@ -22,16 +25,33 @@ pub const BOUND: u32 = 3;
 pub const CITIES_MAX: usize = 16;
 /// Sides of the square where cities lie.
 const SIDE: u32 = 1000;
-/// Paths that are looked at before messages are; where time is simulated, one.
-const SLICE: u64 = 256;
+/// Null calls between looking at messages, and paths of one where no time is simulated.
+const CALLS: u64 = 16;
+const CALL_PATHS: u64 = 16;
+
+/// What a search costs where time is simulated, and how it is divided.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycles {
+    /// For each path that is looked at.
+    pub path: u64,
+    /// Of a null call.
+    pub call: u64,
+    /// Paths that are looked at between null calls.
+    pub call_paths: u64,
+    /// Cities of a task's path, the first one included.
+    pub task_cities: u32,
+}
+
+impl Cycles {
+    /// Where no time is simulated.
+    pub const NONE: Cycles = Cycles { path: 0, call: 0, call_paths: CALL_PATHS, task_cities: 4 };
+}
 
 /// Distances between cities.
 #[derive(Clone, Debug)]
 pub struct Map {
     cities: usize,
     distances: [[u32; CITIES_MAX]; CITIES_MAX],
-    /// Of each city: the shortest way out of it, for the bound.
-    shortest: [u32; CITIES_MAX],
 }
 
 impl Map {
@@ -42,21 +62,19 @@ impl Map {
         let places: Vec<[i64; 2]> =
             (0..cities).map(|_| [random.below(SIDE).into(), random.below(SIDE).into()]).collect();
         let mut distances = [[0; CITIES_MAX]; CITIES_MAX];
-        let mut shortest = [0; CITIES_MAX];
         for a in 0..cities {
             for b in 0..cities {
                 let [x, y] = [places[a][0] - places[b][0], places[a][1] - places[b][1]];
                 distances[a][b] = ((x * x + y * y) as u64).isqrt() as u32;
             }
-            shortest[a] = (0..cities).filter(|&b| b != a).map(|b| distances[a][b]).min().unwrap_or(0);
         }
-        Map { cities, distances, shortest }
+        Map { cities, distances }
     }
 }
 
 /// A path from city 0, so far.
 #[derive(Clone, Copy, Debug)]
-struct Path {
+pub struct Path {
     last: u32,
     /// A bit for each city that it has been to.
     been: u32,
@@ -83,26 +101,39 @@ impl Path {
             && path.length <= 2 * SIDE * path.count;
         possible.then_some(path)
     }
-    /// No tour along this path is shorter than that.
-    fn bound(self, map: &Map) -> u32 {
-        let open = (0..map.cities).filter(|&city| self.been >> city & 1 == 0);
-        self.length + map.shortest[self.last as usize] + open.map(|city| map.shortest[city]).sum::<u32>()
+    /// Adds the path's continuations that are shorter than `best`, the one to the first city last.
+    fn extend(self, map: &Map, best: u32, open: &mut VecDeque<Path>) {
+        let mut rest = !self.been & ((1 << map.cities) - 1);
+        while rest != 0 {
+            let city = 31 - rest.leading_zeros();
+            rest &= !(1 << city);
+            let length = self.length + map.distances[self.last as usize][city as usize];
+            if length < best {
+                open.push_back(Path {
+                    last: city,
+                    been: self.been | 1 << city,
+                    count: self.count + 1,
+                    length,
+                });
+            }
+        }
     }
-    /// The path's continuations that may be better than `best`, the worst first.
-    fn next(self, map: &Map, best: u32) -> Vec<Path> {
-        let open = (0..map.cities as u32).filter(|&city| self.been >> city & 1 == 0);
-        let mut paths: Vec<Path> = open
-            .map(|city| Path {
-                last: city,
-                been: self.been | 1 << city,
-                count: self.count + 1,
-                length: self.length + map.distances[self.last as usize][city as usize],
-            })
-            .filter(|path| path.bound(map) < best)
-            .collect();
-        paths.sort_unstable_by_key(|path| std::cmp::Reverse(path.length));
-        paths
+}
+
+/// All paths of this number of cities, in the cities' order.
+pub fn tasks(map: &Map, cities: u32) -> Vec<Path> {
+    let mut paths = VecDeque::from([Path::START]);
+    for _ in 1..cities.min(map.cities as u32) {
+        let mut longer = VecDeque::new();
+        for path in paths {
+            path.extend(map, u32::MAX, &mut longer);
+            // The one to the first city comes last.
+            let from = longer.len() - (map.cities - path.count as usize);
+            longer.make_contiguous()[from..].reverse();
+        }
+        paths = longer;
     }
+    paths.into()
 }
 
 /// A node's search: what its handlers and its task share.
@@ -112,6 +143,8 @@ struct Search {
     open: VecDeque<Path>,
     best: u32,
     looked_at: u64,
+    /// Null calls.
+    calls: u64,
     /// Nodes that asked for a part of the tree and have not got one.
     asking: NodeSet,
     /// A task searches.
@@ -122,19 +155,21 @@ impl Search {
     /// Looks at the path that was found last; true if that gives a better tour.
     fn step(&mut self, map: &Map) -> bool {
         let Some(path) = self.open.pop_back() else { return false };
-        self.looked_at += 1;
+        if path.length >= self.best {
+            return false;
+        }
         if path.count as usize == map.cities {
             let tour = path.length + map.distances[path.last as usize][0];
             let better = tour < self.best;
             self.best = self.best.min(tour);
             return better;
         }
-        if path.bound(map) < self.best {
-            self.open.extend(path.next(map, self.best));
-        }
+        // Those that are too long are looked at, too.
+        self.looked_at += map.cities as u64 - u64::from(path.count);
+        path.extend(map, self.best, &mut self.open);
         false
     }
-    /// A node that asked, and the shortest path, if there is one to spare.
+    /// A node that asked, and the task that would come last, if there is one to spare.
     fn gift(&mut self) -> Option<(NodeId, Path)> {
         let asker = self.asking.iter().next().filter(|_| self.open.len() > 1)?;
         self.asking.remove(asker);
@@ -165,18 +200,20 @@ pub fn sequential(map: &Map) -> u32 {
 /// A node's part.
 pub struct Tsp {
     map: Rc<Map>,
-    /// Cycles for each path that is looked at, where time is simulated.
-    cycles: u64,
+    cycles: Cycles,
     search: Rc<RefCell<Search>>,
-    /// How often parts of the tree came from other nodes.
+    /// How often tasks came from other nodes.
     pub gifts: u64,
 }
 
 impl Tsp {
-    /// The part of a node: node 0 has the whole tree at first.
-    pub fn new(node: NodeId, map: &Map, cycles: u64) -> Tsp {
-        let open = if node == NodeId(0) { VecDeque::from([Path::START]) } else { VecDeque::new() };
-        let search = Search { open, best: u32::MAX, looked_at: 0, asking: NodeSet::new(), runs: false };
+    /// The part of a node: nodes have the tasks in turn.
+    pub fn new(node: NodeId, nodes: u32, map: &Map, cycles: Cycles) -> Tsp {
+        let tasks = tasks(map, cycles.task_cities);
+        // The first one is looked at first: it lies on top.
+        let open = tasks.into_iter().skip(node.0 as usize).step_by(nodes as usize).rev().collect();
+        let asking = NodeSet::new();
+        let search = Search { open, best: u32::MAX, looked_at: 0, calls: 0, asking, runs: false };
         Tsp { map: Rc::new(map.clone()), cycles, search: Rc::new(RefCell::new(search)), gifts: 0 }
     }
     /// When the run is over: the length of the shortest tour.
@@ -187,6 +224,10 @@ impl Tsp {
     pub fn looked_at(&self) -> u64 {
         self.search.borrow().looked_at
     }
+    /// Its null calls.
+    pub fn calls(&self) -> u64 {
+        self.search.borrow().calls
+    }
     /// Makes a task search, unless one does.
     fn search(&mut self, here: &Here) {
         if !std::mem::replace(&mut self.search.borrow_mut().runs, true) {
@@ -196,11 +237,13 @@ impl Tsp {
 }
 
 /// Searches until nothing is left, and asks for more.
-async fn search(here: Here, map: Rc<Map>, cycles: u64, search: Rc<RefCell<Search>>) {
-    while !search.borrow().open.is_empty() {
-        let paths = if cycles == 0 { SLICE } else { 1 };
-        let (better, looked_at) = slice(&map, &mut search.borrow_mut(), paths);
-        here.spend(cycles * looked_at);
+async fn search(here: Here, map: Rc<Map>, cycles: Cycles, search: Rc<RefCell<Search>>) {
+    loop {
+        if search.borrow().open.is_empty() {
+            break;
+        }
+        let (better, looked_at, calls) = stretch(&map, &mut search.borrow_mut(), cycles.call_paths);
+        here.spend(cycles.path * looked_at + cycles.call * calls);
         if let Some(best) = better {
             here.broadcast(BOUND, &[best.into()], Vec::new()).await;
         }
@@ -219,16 +262,17 @@ async fn search(here: Here, map: Rc<Map>, cycles: u64, search: Rc<RefCell<Search
     }
 }
 
-/// Looks at some paths: a better tour if there is one, and how many they were.
-fn slice(map: &Map, search: &mut Search, paths: u64) -> (Option<u32>, u64) {
-    let before = search.looked_at;
+/// Looks at the paths of some null calls, or until there is a better tour: that tour, how many paths they were, and
+/// how many calls.
+fn stretch(map: &Map, search: &mut Search, call_paths: u64) -> (Option<u32>, u64, u64) {
+    let before = (search.looked_at, search.looked_at / call_paths);
     let mut better = None;
-    while search.looked_at - before < paths && !search.open.is_empty() {
-        if search.step(map) {
-            better = Some(search.best);
-        }
+    while better.is_none() && search.looked_at - before.0 < CALLS * call_paths && !search.open.is_empty() {
+        better = search.step(map).then_some(search.best);
     }
-    (better, search.looked_at - before)
+    let calls = search.looked_at / call_paths - before.1;
+    search.calls += calls;
+    (better, search.looked_at - before.0, calls)
 }
 
 impl Program for Tsp {
