@@ -50,9 +50,18 @@ pub(crate) enum Command {
     /// Writes a stand-alone executable.
     #[command(after_help = "Example:
     fifth build examples/queens.kl1 -o queens && ./queens
+    fifth build queens.kl1 && ./queens
 
 The executable has options of its own: `./queens --help` lists them.")]
     Build(Build),
+    /// Says what the code of an error or warning means.
+    #[command(after_help = "Example:
+    fifth explain shadowed-clause")]
+    Explain {
+        /// A code, as messages have it in brackets; without one, all are listed.
+        #[arg(value_name = "CODE")]
+        code: Option<String>,
+    },
     /// Defines clauses and runs goals interactively.
     #[command(
         after_help = "In the REPL, a line `p(X) :- G | B.` defines a clause; `?- p(X).` runs a goal and prints \
@@ -90,7 +99,10 @@ impl Command {
             Command::Run(Run { sources, .. })
             | Command::Check(Check { sources })
             | Command::Build(Build { sources, .. }) => sources.message_format,
-            Command::Repl(_) | Command::Lab { .. } | Command::Completions { .. } => MessageFormat::Human,
+            Command::Repl(_)
+            | Command::Lab { .. }
+            | Command::Completions { .. }
+            | Command::Explain { .. } => MessageFormat::Human,
         }
     }
 }
@@ -98,8 +110,8 @@ impl Command {
 /// The program text.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Sources {
-    /// KL1 files. A module that they call and do not contain is looked for in a file of its name beside the first, then
-    /// in the library.
+    /// KL1 files; `-` is standard input. A module that they call and do not contain is looked for in a file of its name
+    /// beside the first, then in the library.
     #[arg(required = true, value_name = "FILE.kl1")]
     pub(crate) files: Vec<PathBuf>,
     /// How errors and warnings are printed.
@@ -241,9 +253,10 @@ pub(crate) struct Check {
 pub(crate) struct Build {
     #[command(flatten)]
     pub(crate) sources: Sources,
-    /// The executable to write.
+    /// The executable to write. Without it: the first file without `.kl1`, which must not be there unless Fifth has
+    /// built it.
     #[arg(short, long, value_name = "EXECUTABLE")]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

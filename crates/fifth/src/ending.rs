@@ -13,7 +13,7 @@ use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -167,9 +167,7 @@ pub(crate) fn file_line(file: &str, line: u32) -> Option<String> {
     let module = file.strip_prefix("library/").and_then(|name| name.strip_suffix(".kl1"));
     let text = match module.and_then(library::text) {
         Some(text) => text.as_bytes().to_vec(),
-        // Reading a pipe or terminal again would wait for it.
-        None if Path::new(file).is_file() => sources::text_of(Path::new(file)).ok()?,
-        None => return None,
+        None => sources::text_again(file)?,
     };
     nth_line(&text, line)
 }

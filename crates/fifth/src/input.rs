@@ -1,28 +1,45 @@
-//! What is typed into the REPL, clause by clause: with line editing and history on a terminal, plainly otherwise.
+//! What is typed into the REPL, clause by clause: with line editing and history on a terminal, plainly otherwise. It
+//! may be any bytes.
 
+use crate::output::{self, complain};
 use anyhow::Context as _;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
-use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::io::{BufRead, ErrorKind, IsTerminal};
+use std::path::{Path, PathBuf};
 use syntax::lexer::{Scanned, TermScanner};
 
+/// What may stand behind a colon.
+pub(crate) const COMMANDS: [&str; 7] = ["clear", "def", "forget", "help", "list", "load", "quit"];
 const PROMPT: &str = "fifth> ";
+/// Before the lines of an entry behind its first.
+const MORE: &str = "     | ";
 /// Entries that are remembered.
 const HISTORY_MAX: usize = 1000;
 
 /// Source of clauses, queries and commands.
 pub(crate) struct Input {
-    /// `None`: nobody is typing.
-    editor: Option<Editor<Assistant, FileHistory>>,
+    from: Source,
     history: Option<PathBuf>,
     /// Read and not yet answered.
-    rest: String,
+    rest: Vec<u8>,
+    /// A word alone on its line, which may be the beginning of a clause all the same.
+    word: Option<Vec<u8>>,
+}
+
+/// Where lines come from.
+enum Source {
+    /// Somebody types, and edits.
+    Editor(Box<Editor<Assistant, FileHistory>>),
+    /// Somebody types what the editor cannot read: bytes that are no UTF-8.
+    Terminal,
+    /// Nobody types.
+    Pipe,
 }
 
 /// What a text begins with.
@@ -37,31 +54,72 @@ enum Entry {
 
 impl Entry {
     /// Looks at a text that begins without blanks.
-    fn first(text: &str) -> Entry {
+    fn first(text: &[u8]) -> Entry {
         if is_command(text) {
-            return text.find('\n').map_or(Entry::Part, |end| Entry::Whole(end + 1));
+            return text
+                .iter()
+                .position(|&byte| byte == b'\n')
+                .map_or(Entry::Part, |end| Entry::Whole(end + 1));
         }
-        if text.lines().all(|line| matches!(line.trim_start().chars().next(), None | Some('%'))) {
+        let is_nothing = |line: &[u8]| matches!(line.trim_ascii_start().first(), None | Some(b'%'));
+        if text.split(|&byte| byte == b'\n').all(is_nothing) {
             return Entry::Nothing;
         }
-        match TermScanner::new().scan(text.as_bytes(), false) {
+        match TermScanner::new().scan(text, false) {
             Scanned::Term(end) => Entry::Whole(end),
             Scanned::NeedMore | Scanned::EndOfInput => Entry::Part,
         }
     }
 }
 
-fn is_command(text: &str) -> bool {
-    text.starts_with(':') && !text.starts_with(":-")
+fn is_command(text: &[u8]) -> bool {
+    text.starts_with(b":") && !text.starts_with(b":-")
+}
+
+/// Whether a line begins an entry, whatever is before it: no clause goes on so.
+fn begins_anew(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let word = || line[1..].split(|byte| !byte.is_ascii_lowercase()).next().unwrap_or_default();
+    line.starts_with(b"?-") || is_command(line) && COMMANDS.iter().any(|command| command.as_bytes() == word())
+}
+
+/// Whether a line goes on with the clause of a word that stands alone before it.
+fn goes_on(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    [&b":-"[..], b"-->", b"|", b".", b"("].iter().any(|begin| line.starts_with(begin))
+}
+
+/// What to write in place of a word that means nothing by itself.
+pub(crate) fn hint(word: &str) -> String {
+    match word {
+        "q" | "quit" | "exit" | "halt" | "bye" => "`:quit` leaves (so does Ctrl-D)".into(),
+        "h" | "help" => "`:help` explains".into(),
+        _ if COMMANDS.contains(&word) => format!("the command is `:{word}`; `:help` explains"),
+        _ => format!("`{word} :- ..` defines it, `:load FILE` adds those of a file, and `:help` explains"),
+    }
+}
+
+/// What is said of a word without a point.
+fn word_hint(word: &str) -> String {
+    let meant = COMMANDS.contains(&word) || ["q", "h", "exit", "halt", "bye"].contains(&word);
+    match meant {
+        true => format!("hint: {}; what is no command ends with a point", hint(word)),
+        false => format!("hint: goals and clauses end with a point: `{word}.`; `:help` explains"),
+    }
 }
 
 impl Input {
     /// Standard input.
     pub(crate) fn new() -> anyhow::Result<Input> {
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let editor = if terminal { Some(editor().context("cannot use the terminal")?) } else { None };
-        let mut input = Input { editor, history: history_file(), rest: String::new() };
-        if let (Some(editor), Some(file)) = (&mut input.editor, &input.history) {
+        let from = match terminal {
+            true if is_other_encoding(|name| std::env::var(name).ok()) => Source::Terminal,
+            true => Source::Editor(Box::new(editor().context("cannot use the terminal")?)),
+            false => Source::Pipe,
+        };
+        let history = if matches!(from, Source::Editor(_)) { history_file() } else { None };
+        let mut input = Input { from, history, rest: Vec::new(), word: None };
+        if let (Source::Editor(editor), Some(file)) = (&mut input.from, &input.history) {
             // The first time there is none, and what cannot be read is only a convenience.
             let _ = editor.load_history(file);
         }
@@ -69,33 +127,83 @@ impl Input {
     }
     /// Somebody is typing.
     pub(crate) fn is_terminal(&self) -> bool {
-        self.editor.is_some()
+        !matches!(self.from, Source::Pipe)
     }
     /// What Tab completes from now on, in alphabetical order.
     pub(crate) fn offer(&mut self, names: impl FnOnce() -> Vec<String>) {
-        if let Some(assistant) = self.editor.as_mut().and_then(|editor| editor.helper_mut()) {
+        if let Source::Editor(editor) = &mut self.from
+            && let Some(assistant) = editor.helper_mut()
+        {
             assistant.names = names();
         }
     }
     /// The next clause, query or command; `None` at the end of the input.
-    pub(crate) fn next(&mut self) -> anyhow::Result<Option<String>> {
+    pub(crate) fn next(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
         loop {
             if let Some(entry) = self.take() {
+                self.remember(&entry);
                 return Ok(Some(entry));
             }
             let Some(line) = self.line()? else {
+                self.tell_word();
                 let last = std::mem::take(&mut self.rest);
-                return Ok(Some(last).filter(|last| !last.trim().is_empty()));
+                return Ok(Some(last).filter(|last| !last.trim_ascii().is_empty()));
             };
-            self.rest.push_str(&line);
+            self.add(&line);
+        }
+    }
+    /// Puts a line to what was read.
+    fn add(&mut self, line: &[u8]) {
+        if self.word.is_some() && line.trim_ascii().is_empty() {
+            return;
+        }
+        if goes_on(line)
+            && let Some(word) = self.word.take()
+        {
+            self.rest = word;
+        } else {
+            self.tell_word();
+        }
+        if begins_anew(line) && !self.rest.trim_ascii().is_empty() {
+            let left = String::from_utf8_lossy(self.rest.trim_ascii()).into_owned();
+            complain(&format!(
+                "note: this has no point at its end, and is left out: {}",
+                crate::report::harmless(&left)
+            ));
+            self.rest.clear();
+        }
+        self.rest.extend(line);
+        let text = self.rest.trim_ascii();
+        let is_word = text.first().is_some_and(u8::is_ascii_lowercase)
+            && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        if is_word {
+            self.word = Some(std::mem::take(&mut self.rest));
+            // A pipe may go on with it.
+            if self.is_terminal() {
+                let word = self.word.as_deref().unwrap_or_default();
+                complain(&word_hint(&String::from_utf8_lossy(word.trim_ascii())));
+            }
+        }
+    }
+    /// Nothing goes on with the word that stood alone: says so, unless it was said.
+    fn tell_word(&mut self) {
+        let said = self.is_terminal();
+        if let Some(word) = self.word.take().filter(|_| !said) {
+            complain(&word_hint(&String::from_utf8_lossy(word.trim_ascii())));
         }
     }
     /// Takes a complete entry off what was read.
-    fn take(&mut self) -> Option<String> {
+    fn take(&mut self) -> Option<Vec<u8>> {
         // Some editors begin a file with a byte order mark; it may have been given as standard input.
-        let is_blank = |c: char| c.is_whitespace() || c == '\u{feff}';
-        let blank = self.rest.len() - self.rest.trim_start_matches(is_blank).len();
-        self.rest.drain(..blank);
+        let mark = "\u{feff}".as_bytes();
+        loop {
+            let blank = self.rest.len() - self.rest.trim_ascii_start().len();
+            self.rest.drain(..blank);
+            if !self.rest.starts_with(mark) {
+                break;
+            }
+            self.rest.drain(..mark.len());
+        }
         match Entry::first(&self.rest) {
             Entry::Whole(end) => Some(self.rest.drain(..end).collect()),
             Entry::Part => None,
@@ -105,31 +213,54 @@ impl Input {
             }
         }
     }
-    /// More text: a line, or on a terminal all lines of an entry.
-    fn line(&mut self) -> anyhow::Result<Option<String>> {
-        let Some(editor) = &mut self.editor else {
+    /// More text: a line.
+    fn line(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
+        let prompt = if self.rest.is_empty() { PROMPT } else { MORE };
+        let Source::Editor(editor) = &mut self.from else {
+            if self.is_terminal() {
+                output::write(prompt)?;
+            }
             let mut line = Vec::new();
             std::io::stdin().lock().read_until(b'\n', &mut line).context("cannot read standard input")?;
-            return Ok(if line.is_empty() {
-                None
-            } else {
-                Some(String::from_utf8_lossy(&line).into_owned())
-            });
+            return Ok(if line.is_empty() { None } else { Some(line) });
         };
-        match editor.readline(PROMPT) {
-            Ok(text) => {
-                remember(editor, &text, self.history.as_deref());
-                Ok(Some(text + "\n"))
-            }
+        match editor.readline(prompt) {
+            Ok(text) => Ok(Some((text + "\n").into_bytes())),
             // Ctrl-C: what was typed is abandoned.
             Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => {
-                self.rest.clear();
-                Ok(Some(String::new()))
+                (self.rest, self.word) = (Vec::new(), None);
+                Ok(Some(Vec::new()))
             }
             Err(ReadlineError::Eof) => Ok(None),
+            Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                complain(
+                    "note: this terminal sends bytes that are no UTF-8. From here on lines are read as they are, without \
+                     editing; type this one again",
+                );
+                (self.rest, self.from) = (Vec::new(), Source::Terminal);
+                Ok(Some(Vec::new()))
+            }
             Err(error) => Err(error).context("cannot read the terminal"),
         }
     }
+    /// Adds an entry to the history. What cannot be stored is remembered until the end of the process.
+    fn remember(&mut self, entry: &[u8]) {
+        let Source::Editor(editor) = &mut self.from else { return };
+        // The editor has nothing else.
+        let Ok(text) = std::str::from_utf8(entry.trim_ascii_end()) else { return };
+        let _ = editor.add_history_entry(text);
+        if let Some(file) = self.history.as_deref().filter(|file| file.parent().is_some_and(Path::is_dir)) {
+            let _ = editor.append_history(file);
+        }
+    }
+}
+
+/// Whether the environment says that the terminal has an encoding other than UTF-8, which the editor cannot read.
+fn is_other_encoding(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|v| !v.is_empty()));
+    let encoding = set.as_deref().and_then(|set| set.split('@').next()?.split_once('.'));
+    encoding.is_some_and(|(_, encoding)| !["utf8", "utf-8"].contains(&encoding.to_ascii_lowercase().as_str()))
 }
 
 fn editor() -> rustyline::Result<Editor<Assistant, FileHistory>> {
@@ -143,24 +274,27 @@ fn editor() -> rustyline::Result<Editor<Assistant, FileHistory>> {
     Ok(editor)
 }
 
-/// Where the history is kept, in the place for such files (XDG).
+/// Where the history is kept, in the place for such files (XDG), whose folder is made. `None`: it is not kept, because
+/// there is no home.
 fn history_file() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let states = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
-    Some(states.join("fifth").join("history"))
+    history_in(set("XDG_STATE_HOME").as_deref(), set("HOME").as_deref())
 }
 
-/// Adds an entry to the history. What cannot be stored is remembered until the end of the process.
-fn remember(editor: &mut Editor<Assistant, FileHistory>, text: &str, file: Option<&std::path::Path>) {
-    let text = text.trim_end();
-    if text.is_empty() {
-        return;
-    }
-    let _ = editor.add_history_entry(text);
-    if let Some(file) = file {
-        let _ = file.parent().map(std::fs::create_dir_all);
-        let _ = editor.append_history(file);
-    }
+/// The same, with these folders. A home that is not there is not made, nor what would be in it.
+fn history_in(states: Option<&Path>, home: Option<&Path>) -> Option<PathBuf> {
+    let home = home.filter(|home| home.is_dir());
+    let states = match states {
+        None => home?.join(".local/state"),
+        Some(states) => {
+            let is_at_home = home.is_some_and(|home| states.starts_with(home));
+            let is_there = states.is_dir() || states.parent().is_some_and(Path::is_dir);
+            Some(states).filter(|_| is_at_home || is_there)?.to_path_buf()
+        }
+    };
+    let folder = states.join("fifth");
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join("history"))
 }
 
 /// What the line editor asks while somebody types.
@@ -174,20 +308,7 @@ impl Hinter for Assistant {
     type Hint = String;
 }
 
-impl Validator for Assistant {
-    /// Enter ends the input when no clause in it is incomplete; otherwise it begins a new line.
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let text = format!("{}\n", context.input());
-        let mut rest = text.trim_start();
-        Ok(loop {
-            match Entry::first(rest) {
-                Entry::Whole(end) => rest = rest[end..].trim_start(),
-                Entry::Part => break ValidationResult::Incomplete,
-                Entry::Nothing => break ValidationResult::Valid(None),
-            }
-        })
-    }
-}
+impl Validator for Assistant {}
 
 impl Completer for Assistant {
     type Candidate = String;
@@ -234,11 +355,77 @@ mod tests {
 
     #[test]
     fn an_entry_ends_with_its_full_stop_or_line() {
-        let whole = |text| if let Entry::Whole(end) = Entry::first(text) { Some(end) } else { None };
+        let whole = |text: &str| match Entry::first(text.as_bytes()) {
+            Entry::Whole(end) => Some(end),
+            _ => None,
+        };
         assert_eq!(whole("p(X) :- q(X).\nmore"), Some(14));
         assert_eq!(whole(":help\n"), Some(6));
         assert_eq!(whole(":- p.\n"), Some(6));
         assert_eq!(whole("p(X) :-\n  q(X)\n"), None);
-        assert!(matches!(Entry::first("% nothing\n"), Entry::Nothing));
+        assert!(matches!(Entry::first(b"% nothing\n"), Entry::Nothing));
+    }
+
+    fn input() -> Input {
+        Input { from: Source::Pipe, history: None, rest: Vec::new(), word: None }
+    }
+
+    #[test]
+    fn a_word_alone_is_the_beginning_of_what_goes_on_with_it() {
+        let mut input = input();
+        let mut entries = |lines: &[&str]| -> Vec<String> {
+            let mut entries = Vec::new();
+            for line in lines {
+                input.add(line.as_bytes());
+                entries.extend(
+                    std::iter::from_fn(|| input.take()).map(|e| String::from_utf8_lossy(&e).into_owned()),
+                );
+            }
+            entries
+        };
+        assert_eq!(entries(&["main\n", "  :- true |\n", "p.\n"]), ["main\n  :- true |\np.\n"]);
+        assert_eq!(entries(&["quit\n", "p.\n", "help\n", "?- q.\n"]), ["p.\n", "?- q.\n"]);
+        assert_eq!(entries(&["p(X) :-\n", ":list\n", "p(X,\n", "?- q.\n"]), [":list\n", "?- q.\n"]);
+        assert_eq!(entries(&["p :- m\n", ":q(X).\n"]), ["p :- m\n:q(X).\n"]);
+    }
+
+    #[test]
+    fn bytes_are_what_they_were() {
+        let mut input = input();
+        input.add("\u{feff}".as_bytes());
+        input.add(b" p('\xe9\xff').\n");
+        assert_eq!(input.take().as_deref(), Some(&b"p('\xe9\xff').\n"[..]));
+    }
+
+    #[test]
+    fn a_home_that_is_not_there_is_not_made() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = folder.path().join("home");
+        let states = home.join("states");
+        assert_eq!(history_in(None, Some(&home)), None);
+        assert_eq!(history_in(Some(&states), Some(&home)), None);
+        assert_eq!(history_in(Some(&states), None), None);
+        assert!(!home.exists() && history_in(None, None).is_none());
+        std::fs::create_dir(&home).expect("a home");
+        assert_eq!(history_in(None, Some(&home)), Some(home.join(".local/state/fifth/history")));
+        let deep = states.join("a/b");
+        assert_eq!(history_in(Some(&deep), Some(&home)), Some(deep.join("fifth/history")));
+        assert_eq!(history_in(Some(&states), None), Some(states.join("fifth/history")));
+        assert!(deep.join("fifth").is_dir());
+    }
+
+    #[test]
+    fn the_environment_says_whether_a_terminal_has_another_encoding() {
+        let of = |all: &str, lang: &str| {
+            is_other_encoding(|name| match name {
+                "LC_ALL" => Some(all.into()),
+                "LANG" => Some(lang.into()),
+                _ => None,
+            })
+        };
+        assert!(
+            of("", "ja_JP.eucJP") && of("de_DE.ISO-8859-1@euro", "C.UTF-8") && of("", "de_DE.ISO8859-15")
+        );
+        assert!(!of("", "") && !of("", "C") && !of("en_US.UTF-8", "ja_JP.eucJP") && !of("C.utf8", ""));
     }
 }

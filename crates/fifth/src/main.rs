@@ -9,6 +9,7 @@ mod destination;
 mod driver;
 mod ending;
 mod excerpt;
+mod explain;
 mod input;
 mod job;
 mod laboratory;
@@ -32,6 +33,7 @@ use driver::{Compiled, Machine};
 use sources::Read;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{Call, GoalKind, TermKind};
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
             output::write(&String::from_utf8_lossy(&script)).map(|()| 0)
         }
         Command::Build(options) => build(options),
+        Command::Explain { code } => explain::run(code.as_deref()),
         Command::Repl(options) => repl::run(options),
         Command::Lab { command } => laboratory::run(command),
     };
@@ -257,12 +260,13 @@ fn check(options: &cli::Check) -> anyhow::Result<u8> {
 }
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
+    let name = executable(options)?;
     let mut machine = Machine::new(&Engine::PLAIN)?;
     let mut read = read(&mut machine, &options.sources, true)?;
     let Some(program) = compile(&mut machine, &mut read, options.sources.message_format, false) else {
         return Ok(USAGE);
     };
-    let output = destination::Destination::new(&options.output, &sources::inputs(Some(&read)))?;
+    let output = destination::Destination::new(&name, &sources::inputs(Some(&read)))?;
     let compiled = machine.generate(program, &standalone::CODE, read.library)?;
     let waker = machine.node.worker().waker();
     // An interrupt must leave neither half an executable nor its parts.
@@ -272,6 +276,27 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let interrupted = waker.release_interrupts();
     written?;
     Ok(if interrupted { ending::INTERRUPTED } else { 0 })
+}
+
+/// The name of the executable: that of the first file without its ending, unless another was given. What may be written
+/// over without being asked for is an executable that was built before.
+fn executable(options: &cli::Build) -> anyhow::Result<PathBuf> {
+    if let Some(name) = &options.output {
+        return Ok(name.clone());
+    }
+    let Some(first) =
+        options.sources.files.first().filter(|file| file.extension().is_some_and(|e| e == "kl1"))
+    else {
+        anyhow::bail!("the executable has no name: say it with `-o EXECUTABLE`");
+    };
+    let name = first.with_extension("");
+    if name.symlink_metadata().is_ok() && !section::is_executable_with_program(&name) {
+        let shown = name.display();
+        anyhow::bail!(
+            "{shown} is there, and is no executable that Fifth has built: name another with `-o EXECUTABLE`"
+        );
+    }
+    Ok(name)
 }
 
 /// Arguments as the program sees them.

@@ -19,11 +19,16 @@ impl std::error::Error for ReaderGone {}
 
 /// Writes a text to standard output.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
+    bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output.
+pub(crate) fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if !runtime::builtins::io::has_output() {
         bail!("cannot write to standard output: it is closed");
     }
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderGone.into()),
         written => written.context("cannot write to standard output"),
     }

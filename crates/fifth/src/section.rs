@@ -14,6 +14,8 @@ use object::pod;
 use object::read::elf::{FileHeader, SectionHeader};
 use object::read::{ReadCache, ReadRef};
 use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 type Header = FileHeader64<LittleEndian>;
@@ -38,18 +40,34 @@ pub(crate) fn with_own_program<T>(
     if *std::hint::black_box(&MARK) != CHANGED {
         return None;
     }
-    let file = File::open(OWN).map(ReadCache::new).map_err(anyhow::Error::from);
-    let program = match &file {
-        Ok(file) => program_in(file),
-        Err(error) => Err(anyhow!("{error}")),
+    let file = match File::open(OWN) {
+        Ok(file) => ReadCache::new(file),
+        Err(error) => return Some(Err(unreadable(&error))),
     };
-    let program = program.context("the program in this executable cannot be read; build it again");
+    let program = program_in(&file).context("the program in this executable cannot be read; build it again");
     Some(program.and_then(then))
+}
+
+/// Why this executable cannot read itself, and what to do: it is as it should be.
+fn unreadable(error: &std::io::Error) -> anyhow::Error {
+    let name = std::env::args_os().next().unwrap_or_default();
+    let name = name.display();
+    match error.kind() {
+        ErrorKind::PermissionDenied => anyhow!(
+            "cannot read {name}: an executable of Fifth has its program in itself, so whoever runs it must be allowed \
+             to read it: `chmod a+r {name}`"
+        ),
+        ErrorKind::NotFound => anyhow!(
+            "cannot read {name}: an executable of Fifth reads its program through {OWN}, and there is none here: mount \
+             /proc (`mount -t proc proc /proc`)"
+        ),
+        _ => anyhow!("cannot read {name} through {OWN}: {error}"),
+    }
 }
 
 /// This executable with a program.
 pub(crate) fn with_program(program: &[u8]) -> anyhow::Result<Vec<u8>> {
-    let mut executable = std::fs::read(OWN).context("cannot read the fifth executable")?;
+    let mut executable = std::fs::read(OWN).map_err(|error| unreadable(&error))?;
     mark(&mut executable)?;
     append(&mut executable, program)?;
     Ok(executable)
@@ -119,14 +137,27 @@ fn tables<'d>(file: impl ReadRef<'d>) -> anyhow::Result<(Header, Vec<Section>, V
     Ok((*header, sections.to_vec(), names.to_vec()))
 }
 
-/// The program in an executable.
-fn program_in<'d>(file: impl ReadRef<'d>) -> anyhow::Result<&'d [u8]> {
+/// Whether a file is an executable that has got a program, of whatever version.
+pub(crate) fn is_executable_with_program(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
+    let Some(file) = File::open(path).ok().filter(|_| is_file) else { return false };
+    let file = ReadCache::new(file);
+    own_section(&file).is_ok_and(|section| section.is_some())
+}
+
+/// The section of an executable that has a program, if there is one.
+fn own_section<'d>(file: impl ReadRef<'d>) -> anyhow::Result<Option<Section>> {
     let (_, sections, names) = tables(file)?;
     let is_ours = |section: &&Section| {
         let name = names.get(section.sh_name.get(LittleEndian) as usize..).unwrap_or_default();
         name.split(|&byte| byte == 0).next() == Some(NAME)
     };
-    let section = sections.iter().find(is_ours).context("its section is not there")?;
+    Ok(sections.iter().find(is_ours).copied())
+}
+
+/// The program in an executable.
+fn program_in<'d>(file: impl ReadRef<'d>) -> anyhow::Result<&'d [u8]> {
+    let section = own_section(file)?.context("its section is not there")?;
     let content = section.data(LittleEndian, file).map_err(|_| anyhow!("it is cut off"))?;
     let (fixed, program) = content.split_at_checked(FIXED).context("it is cut off")?;
     let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));

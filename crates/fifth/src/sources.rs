@@ -6,6 +6,7 @@ use library::Used;
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use syntax::diagnostic::Diagnostic;
 use syntax::program::Program;
 use syntax::source::{FileId, SourceMap};
@@ -85,20 +86,20 @@ pub(crate) fn read(
             }
             Unreadable { path: path.clone(), message }
         })?;
-        given.push(sources.add(path.display().to_string(), text));
+        given.push(sources.add(name_of(path), text));
     }
     let (program, diagnostics) = syntax::read_program(&sources, &given, atoms);
     let mut read = Read::of(program, sources, diagnostics, given, files.to_vec());
     let beside = files.first().and_then(|path| path.parent()).map(Path::to_path_buf);
-    if !(code && use_library(&mut read, beside.as_deref(), atoms)?) {
-        complete(&mut read, beside.as_deref(), atoms, known)?;
+    if !(code && use_library(&mut read, beside.as_slice(), atoms)?) {
+        complete(&mut read, beside.as_slice(), atoms, known)?;
     }
     Ok(read)
 }
 
 /// Adds the modules that the program calls and that are not in it: those beside it as text, those of the library as
 /// code. False if that is not possible, because the program has a module itself that the library would call.
-fn use_library(read: &mut Read, beside: Option<&Path>, atoms: &AtomTable) -> anyhow::Result<bool> {
+fn use_library(read: &mut Read, beside: &[PathBuf], atoms: &AtomTable) -> anyhow::Result<bool> {
     let mut tried = BTreeSet::new();
     let mut used = Used::default();
     loop {
@@ -160,7 +161,7 @@ fn add_text(sources: &mut SourceMap, module: &str) -> Option<FileId> {
 /// Adds the modules that the program calls and that are neither in it nor known, as text.
 pub(crate) fn complete(
     read: &mut Read,
-    beside: Option<&Path>,
+    beside: &[PathBuf],
     atoms: &AtomTable,
     known: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<()> {
@@ -190,14 +191,24 @@ pub(crate) fn complete(
     }
 }
 
-/// Adds `name.kl1` beside the first file, if it exists and declares the module.
-fn add_beside(read: &mut Read, beside: Option<&Path>, name: &str, atoms: &AtomTable) -> anyhow::Result<bool> {
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let Some(path) = beside.filter(|_| plain).map(|folder| folder.join(format!("{name}.kl1"))) else {
+/// Adds `name.kl1` of the first of these folders that has it, if it declares the module.
+fn add_beside(read: &mut Read, beside: &[PathBuf], name: &str, atoms: &AtomTable) -> anyhow::Result<bool> {
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
         return Ok(false);
-    };
+    }
+    let paths = beside.iter().map(|folder| folder.join(format!("{name}.kl1")));
+    for path in paths.filter(|path| path.is_file()) {
+        if add_module(read, path, name, atoms)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Adds a file that declares the module, unless it is there.
+fn add_module(read: &mut Read, path: PathBuf, name: &str, atoms: &AtomTable) -> anyhow::Result<bool> {
     let shown = path.display().to_string();
-    if !path.is_file() || read.sources.files().iter().any(|file| file.name == shown) {
+    if read.sources.files().iter().any(|file| file.name == shown) {
         return Ok(false);
     }
     let text =
@@ -213,8 +224,43 @@ fn add_beside(read: &mut Read, beside: Option<&Path>, name: &str, atoms: &AtomTa
     Ok(true)
 }
 
-/// The bytes of a text file.
+/// Names standard input on the command line.
+const DASH: &str = "-";
+/// Names it in messages.
+const STANDARD_INPUT: &str = "standard input";
+
+/// How messages name a file.
+fn name_of(path: &Path) -> String {
+    if path.as_os_str() == DASH { STANDARD_INPUT.into() } else { path.display().to_string() }
+}
+
+/// The bytes of a file that messages name so, if they can be read once more: reading a pipe or terminal again would
+/// wait for it.
+pub(crate) fn text_again(name: &str) -> Option<Vec<u8>> {
+    match name {
+        STANDARD_INPUT => text_of(Path::new(DASH)).ok(),
+        _ if Path::new(name).is_file() => text_of(Path::new(name)).ok(),
+        _ => None,
+    }
+}
+
+/// The bytes of a text file; of standard input, which is read once, whenever they are wanted.
 pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path.as_os_str() != DASH {
+        return checked(read_file(path)?, &path.display().to_string());
+    }
+    static INPUT: OnceLock<Vec<u8>> = OnceLock::new();
+    if INPUT.get().is_none() {
+        let mut text = Vec::new();
+        let input = std::io::stdin().lock();
+        let read = input.take(FILE_BYTES_MAX + 1).read_to_end(&mut text);
+        read.with_context(|| format!("cannot read {STANDARD_INPUT}"))?;
+        INPUT.get_or_init(|| text);
+    }
+    checked(INPUT.get().cloned().unwrap_or_default(), STANDARD_INPUT)
+}
+
+fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = path.display();
     let facts = std::fs::metadata(path).with_context(|| {
         let meant = path.with_extension("kl1");
@@ -228,6 +274,11 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();
     let file = std::fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).with_context(|| format!("cannot read {shown}"))?;
+    Ok(text)
+}
+
+/// The bytes of a text as the compiler reads them, if they may be one.
+fn checked(mut text: Vec<u8>, shown: &str) -> anyhow::Result<Vec<u8>> {
     if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
         bail!("cannot read {shown}: it is UTF-16; save it as UTF-8");
     }
@@ -240,6 +291,10 @@ pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     // Some editors begin UTF-8 files with a byte order mark.
     if text.starts_with("\u{feff}".as_bytes()) {
         text.drain(.."\u{feff}".len());
+    }
+    // The first line of a script tells the system how to run it: to the compiler it is a comment.
+    if text.starts_with(b"#!") {
+        text[0] = b'%';
     }
     Ok(text)
 }

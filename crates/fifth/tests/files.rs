@@ -245,3 +245,145 @@ fn an_error_is_reported_after_what_was_written_before_it() {
     let written = String::from_utf8_lossy(&output.stdout);
     assert!(written.starts_with(&format!("{}\nfifth: reduction failure", "x".repeat(100))), "{written}");
 }
+
+#[test]
+fn an_executable_has_the_name_of_its_first_file() {
+    let folder = Folder::new("named");
+    let built = folder.run(&["build", "p.kl1"]);
+    assert_eq!(built.status.code(), Some(0), "{}", error(&built));
+    let run = || Command::new(folder.path("p")).output().expect("it starts").stdout;
+    assert_eq!(run(), b"hello\n");
+    // What was built may be built again; what is something else stays.
+    fs::write(folder.path("p.kl1"), PROGRAM.replace("hello", "again")).expect("a temporary file");
+    assert_eq!(folder.run(&["build", "p.kl1"]).status.code(), Some(0));
+    assert_eq!(run(), b"again\n");
+    let other: [fn(&Path); 4] = [
+        |path| fs::write(path, "mine").expect("a file"),
+        |path| _ = fs::copy(env!("CARGO_BIN_EXE_fifth"), path).expect("a copy"),
+        |path| fs::create_dir(path).expect("a folder"),
+        |path| symlink("nowhere", path).expect("a link"),
+    ];
+    for (number, make) in other.iter().enumerate() {
+        let (name, text) = (format!("other{number}"), format!("other{number}.kl1"));
+        fs::write(folder.path(&text), PROGRAM).expect("a temporary file");
+        make(&folder.path(&name));
+        let refused = folder.run(&["build", &text]);
+        let told = format!(
+            "error: {name} is there, and is no executable that Fifth has built: name another with `-o"
+        );
+        assert!(error(&refused).starts_with(&told), "{}", error(&refused));
+        assert_eq!(refused.status.code(), Some(2));
+    }
+    assert_eq!(fs::read(folder.path("other0")).expect("it is there"), b"mine");
+    fs::write(folder.path("plain"), PROGRAM).expect("a temporary file");
+    for file in ["plain", "-"] {
+        let refused = folder.run(&["build", file]);
+        assert_eq!(
+            (refused.status.code(), error(&refused).contains("`-o EXECUTABLE`")),
+            (Some(2), true),
+            "{file}"
+        );
+    }
+}
+
+/// An executable that cannot read itself says why: nothing is wrong with it.
+#[test]
+fn an_executable_that_cannot_be_read_says_what_to_do() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let folder = Folder::new("unreadable");
+    assert_eq!(folder.run(&["build", "p.kl1"]).status.code(), Some(0));
+    let exe = folder.path("p");
+    let allow = |mode| fs::set_permissions(&exe, fs::Permissions::from_mode(mode)).expect("it is ours");
+    allow(0o111);
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let mut command = Command::new(&exe);
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        // It may read everything.
+        command.uid(65534).gid(65534);
+    }
+    let output = command.output().expect("it starts");
+    let told = error(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("has its program in itself") && told.contains("chmod a+r"), "{told}");
+    assert!(!told.contains("build it again"), "{told}");
+    allow(0o755);
+    if !is_root {
+        eprintln!("not tested without being root: a folder without /proc (chroot)");
+        return;
+    }
+    // What it is linked with, in a place of its own.
+    let linked = Command::new("ldd").arg(&exe).output().expect("ldd");
+    let root = folder.path("root");
+    let linked = String::from_utf8_lossy(&linked.stdout).into_owned();
+    for library in linked.split_whitespace().filter(|word| word.starts_with('/')) {
+        let place = root.join(library.trim_start_matches('/'));
+        fs::create_dir_all(place.parent().expect("a folder")).expect("a temporary folder");
+        fs::copy(library, place).expect("a copy");
+    }
+    fs::copy(&exe, root.join("p")).expect("a copy");
+    let output = Command::new("chroot").arg(&root).arg("/p").output().expect("chroot");
+    let told = error(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("mount /proc") && !told.contains("build it again"), "{told}");
+}
+
+#[test]
+fn a_program_comes_from_standard_input() {
+    let folder = Folder::new("dash");
+    folder_module(&folder);
+    let run = |arguments: &[&str], text: &str| {
+        let mut command = folder.fifth(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        std::io::Write::write_all(&mut child.stdin.take().expect("piped"), text.as_bytes())
+            .expect("it reads");
+        child.wait_with_output().expect("a child")
+    };
+    let output = run(&["run", "-", "--", "-"], PROGRAM);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"hello\n"[..]), "{}", error(&output));
+    // With what it calls beside it, or named.
+    let calls = ":- module main.\nmain :- beside:name(X), io:outstream([print(X), nl]).\n";
+    for arguments in [&["run", "-"][..], &["run", "-", "beside.kl1"], &["run", "beside.kl1", "-"]] {
+        let output = run(arguments, calls);
+        assert_eq!(&output.stdout[..], b"beside\n", "{}", error(&output));
+    }
+    // Places are those of the text, of errors before the run and in it.
+    let output = run(&["check", "-"], "#!/usr/bin/env -S fifth run\n:- module main.\n\nmain :- foo.\n");
+    assert!(error(&output).contains("standard input:4:9"), "{}", error(&output));
+    let output = run(&["run", "-"], ":- module main.\nmain :-\n  X := 1/0, io:outstream([print(X)]).\n");
+    let told = error(&output);
+    assert!(told.contains("standard input:3") && told.contains("X := 1/0"), "{told}");
+    let output = run(&["check", "--message-format", "json", "-"], ":- module main.\nmain :- foo.\n");
+    assert!(error(&output).contains("standard input"), "{}", error(&output));
+}
+
+fn folder_module(folder: &Folder) {
+    fs::write(folder.path("beside.kl1"), ":- module beside.\nname(X) :- X = beside.\n")
+        .expect("a temporary file");
+}
+
+#[test]
+fn a_script_is_a_program() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("script");
+    folder_module(&folder);
+    let text = "main :- unix:argv(As), beside:name(X), io:outstream([print([X|As]), nl]).\n";
+    let fifth = env!("CARGO_BIN_EXE_fifth");
+    for (number, first) in
+        [format!("#!{fifth} run"), format!("#!/usr/bin/env -S {fifth} run")].iter().enumerate()
+    {
+        let script = folder.path(&format!("script{number}"));
+        fs::write(&script, format!("{first}\n:- module main.\n{text}")).expect("a temporary file");
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        let output = Command::new(&script).args(["--", "a", "-b"]).output().expect("it starts");
+        let wanted = "[beside,\"a\",\"-b\"]\n";
+        assert_eq!(String::from_utf8_lossy(&output.stdout), wanted, "{}", error(&output));
+        // Lines and columns stay what they are, also of a mistake in the first line of clauses.
+        fs::write(&script, format!("{first}\n:- module main.\nmain :- foo.\n")).expect("a temporary file");
+        let output = Command::new(&script).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error(&output).contains(&format!("script{number}:3:9")), "{}", error(&output));
+    }
+}

@@ -508,13 +508,18 @@ pub fn print_readable<V: TermView>(terms: &V, atoms: &AtomTable, ops: &OpTable, 
 
 /// A term as messages show it.
 pub fn print_limited<V: TermView>(terms: &V, atoms: &AtomTable, term: V::Term, limits: Limits) -> String {
+    String::from_utf8_lossy(&write_limited(terms, atoms, term, limits)).into_owned()
+}
+
+/// The same, with the bytes of atoms as they are.
+pub fn write_limited<V: TermView>(terms: &V, atoms: &AtomTable, term: V::Term, limits: Limits) -> Vec<u8> {
     let mut printer = Printer::limited(term, limits);
     let mut out = vec![];
     let progress = printer.write(&NoWaiting(terms), atoms, &OpTable::default(), &mut out, limits.bytes);
     if !matches!(progress, Progress::Done) {
         out.extend(b"..");
     }
-    String::from_utf8_lossy(&out).into_owned()
+    out
 }
 
 fn finish<V: TermView>(

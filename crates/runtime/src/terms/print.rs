@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use syntax::format::write_atom;
 use syntax::operators::OpTable;
-use syntax::print::{Limits, Printer, Progress, TermView, View, print_limited};
+use syntax::print::{Limits, Printer, Progress, TermView, View, print_limited, write_limited};
 use syntax::views::WrappedView;
 use term::abi::PredicateId;
 use term::layout::{self, BIGINT, FLOAT, STRING, VECTOR};
@@ -29,14 +29,21 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Names variables `_1`, `_2` in order of appearance.
 #[derive(Default)]
 pub(crate) struct Names {
-    numbers: FxHashMap<usize, usize>,
+    /// Of variables, by address: their numbers, and themselves.
+    pub(super) numbers: FxHashMap<usize, (usize, Word)>,
+    /// The last number.
+    pub(super) last: usize,
 }
 
 impl Names {
     /// The name of an unbound variable.
     pub(crate) fn name(&mut self, variable: Word) -> String {
-        let next = self.numbers.len() + 1;
-        format!("_{}", self.numbers.entry(variable.address()).or_insert(next))
+        let last = &mut self.last;
+        let (number, _) = self.numbers.entry(variable.address()).or_insert_with(|| {
+            *last += 1;
+            (*last, variable)
+        });
+        format!("_{number}")
     }
 }
 
@@ -166,6 +173,11 @@ impl Worker {
     /// A term as text, cut off when it is deep or long.
     pub fn term_text(&self, term: Word) -> String {
         self.limited(&mut Names::default(), term, TERM)
+    }
+    /// The same, with these names, as bytes.
+    pub(super) fn term_bytes(&self, names: &mut Names, term: Word) -> Vec<u8> {
+        let terms = Terms { message: true, ..Terms::new(self, names) };
+        write_limited(&terms, &self.atoms, term, TERM)
     }
     fn limited(&self, names: &mut Names, term: Word, limits: Limits) -> String {
         let terms = Terms { message: true, ..Terms::new(self, names) };
