@@ -1,14 +1,14 @@
 //! `cargo xtask bench`: the programs in `benches/` (a file, or a folder with `main.kl1` and the modules that it calls),
 //! each beside the yardstick, in turn; with `--network`, the
 //! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory, with
-//! `--nodes`, KL1 on several nodes.
+//! `--nodes`, KL1 on several nodes, with `--live`, how soon a run hears the world outside.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
 //! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run. Programs that are in
 //! `benches/c/`, too, run beside those: C that computes the same and allocates alike.
 
-use crate::nodes;
+use crate::{live, nodes};
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// processes.
     #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm"])]
     nodes: bool,
+    /// How soon signals, timers and connections are heard while all workers compute, instead of programs.
+    #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm", "nodes"])]
+    live: bool,
     /// How fast networks are simulated, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json"])]
     network: bool,
@@ -82,6 +85,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.nodes {
         println!("machine: {}", machine());
         return nodes::run(root, options.rounds);
+    }
+    if options.live {
+        println!("machine: {}", machine());
+        return live::run(root, &build_fifth(root)?, options.rounds);
     }
     if options.network {
         return network(root);

@@ -4,6 +4,7 @@ mod bench;
 mod checkers;
 mod circles;
 mod labels;
+mod live;
 mod methods;
 mod nodes;
 mod prose;

@@ -20,11 +20,13 @@ use super::sockets::Wanted;
 use super::streams::Kind;
 use super::{STDERR, STDIN, STDOUT, batches, events, processes, sockets};
 use crate::builtins::{Row, attempt, bytes, error, goal, home, integer, known, wrong};
+use crate::coordination::waker::TICK;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
-use rustix::fs::{Access, Mode, OFlags};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Access, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::sync::Arc;
 use term::Word;
@@ -64,14 +66,32 @@ fn open_path(worker: &mut Worker, path: &[u8], mode: &[u8]) -> Result<Word, Errn
         b"append_open" => (OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND, false, true),
         _ => (OFlags::RDWR, true, true),
     };
-    let fd = rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))?;
+    let fd = open_soon(worker, path, flags)?;
     let stat = rustix::fs::fstat(&fd)?;
-    if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
+    if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
         return Err(Errno::ISDIR);
     }
     let fd = owned(fd);
     let name = String::from_utf8_lossy(path).into_owned();
     Ok(open(worker, &name, reads.then(|| fd.clone()), writes.then_some(fd)))
+}
+
+/// Opens a file, and hears of an interrupt meanwhile. A FIFO that nobody writes yet opens at once (its reader waits);
+/// one that nobody reads is tried again and again.
+fn open_soon(worker: &Worker, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let fd = loop {
+        match rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::from_raw_mode(0o666)) {
+            Err(Errno::NXIO) if is_fifo(path) && !worker.is_interrupted() => std::thread::sleep(TICK),
+            opened => break opened?,
+        }
+    };
+    rustix::fs::fcntl_setfl(&fd, rustix::fs::fcntl_getfl(&fd)? - OFlags::NONBLOCK)?;
+    Ok(fd)
+}
+
+fn is_fifo(path: &[u8]) -> bool {
+    let kind = rustix::fs::stat(path).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    kind == Ok(FileType::Fifo)
 }
 
 fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
