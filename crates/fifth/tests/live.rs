@@ -92,6 +92,34 @@ fn signals_end_whatever_computes_wherever() {
     }
 }
 
+/// A FIFO is opened that nobody else opens.
+#[test]
+fn signals_end_what_waits_for_the_other_end_of_a_fifo() {
+    let fifo = std::env::temp_dir().join(format!("fifth-live-fifo-{}", std::process::id()));
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("it starts");
+    assert!(made.success());
+    let path = fifo.to_str().expect("plain");
+    for (name, opens) in
+        [("read", "io:instream(PATH, [getc(C)]), got(C)"), ("write", "io:outstream(PATH, [nl])")]
+    {
+        let program = format!(
+            ":- module main.\nmain :- io:errstream([print(started), nl, flush, sync(S)]), go(S).\n\
+             go(S) :- wait(S) | {}.\ngot(C) :- integer(C) | true.\n",
+            opens.replace("PATH", &format!("{path:?}"))
+        );
+        let text = Text::new(name, program.as_bytes());
+        for workers in ["1", "2"] {
+            let mut child = text.start(&["run", "-w", workers]);
+            wait_for_line(&mut child, "started");
+            std::thread::sleep(Duration::from_millis(30));
+            send(&child, Signal::TERM);
+            let output = end(child);
+            assert_eq!(output.status.code(), Some(130), "{name}, {workers} workers: {}", error(&output));
+        }
+    }
+    std::fs::remove_file(fifo).expect("it was made");
+}
+
 /// Twenty ticks come, and then the program ends itself. The first goal keeps worker 0 busy for a while, so that another
 /// one takes the endless goals.
 #[test]
@@ -144,6 +172,54 @@ fn sockets_are_heard_while_others_compute() {
             drop(client);
             let output = end(server);
             assert_eq!(output.status.code(), Some(7), "{goals} {machine:?}: {}", error(&output));
+        }
+    }
+}
+
+/// Reductions of a run that ends by itself, as `--stats` says.
+fn reductions(text: &Text, workers: &str) -> u64 {
+    let output = end(text.start(&["run", "--stats", "-w", workers]));
+    let told = error(&output);
+    assert_eq!(output.status.code(), Some(0), "{workers} workers: {told}");
+    let count = told.lines().find_map(|line| line.strip_prefix("reductions"));
+    count.and_then(|count| count.trim().parse().ok()).expect("a count")
+}
+
+/// A generator without an end makes at a low priority what goals above it ask for, until one of them stops it. With
+/// several workers it runs ahead of them, but not far.
+#[test]
+fn endless_generators_at_a_low_priority_do_not_run_far_ahead() {
+    const GENERATOR: &str = "gen(_, G, stop) :- true | G = [].\nalternatively.\n\
+        gen(N, G, S) :- true | G = [N|G1], N1 := N + 1, gen(N1, G1, S).\n";
+    let sieve = "main :- gen(2, G, Stop)@lower_priority(10), sift(G, P), take(300, P, Stop).\n\
+        sift([], P) :- true | P = [].\n\
+        sift([N|G], P) :- true | P = [N|P1], filter(G, N, G1), sift(G1, P1).\n\
+        filter([], _, O) :- true | O = [].\n\
+        filter([X|I], N, O) :- X mod N =\\= 0 | O = [X|O1], filter(I, N, O1).\n\
+        filter([X|I], N, O) :- X mod N =:= 0 | filter(I, N, O).\n\
+        take(0, _, S) :- true | S = stop.\n\
+        take(N, [_|P], S) :- N > 0 | N1 := N - 1, take(N1, P, S).\n";
+    let work = "main :- gen(1, G, Stop)@lower_priority, work(G, 0, Stop).\n\
+        work([N|G], A, S) :- A < 100000 | fib(~(N mod 15), F), A1 := A + F, work(G, A1, S).\n\
+        work(_, A, S) :- A >= 100000 | S = stop.\n\
+        fib(N, F) :- N < 2 | F = 1.\n\
+        fib(N, F) :- N >= 2 | fib(~(N-1), A), fib(~(N-2), B), F := A + B.\n";
+    let server = "main :- ask(0, S, Stop)@lower_priority(5), serve(S, 0, Stop)@lower_priority(2).\n\
+        ask(_, S, stop) :- true | S = [].\nalternatively.\n\
+        ask(N, S, Stop) :- true | S = [add(N,X)|S1], keep(X), N1 := N + 1, ask(N1, S1, Stop).\n\
+        keep(X) :- wait(X) | true.\n\
+        serve([add(N,X)|S], A, Stop) :- A < 50000 | X := N + A, A1 := A + 1, serve(S, A1, Stop).\n\
+        serve([add(_,X)|S], A, Stop) :- A >= 50000 | X = 0, Stop = stop, drain(S).\n\
+        drain([add(_,X)|S]) :- true | X = 0, drain(S).\ndrain([]) :- true | true.\n";
+    let _load = Load::new();
+    for (name, program) in [("sieve", sieve), ("work", work), ("server", server)] {
+        let text = Text::new(name, format!(":- module main.\n{program}{GENERATOR}").as_bytes());
+        let alone = reductions(&text, "1");
+        for workers in ["2", "3", "8", "64"] {
+            let mut several = [(); 5].map(|()| reductions(&text, workers));
+            several.sort_unstable();
+            // If the system takes the processor from a worker in the middle of the goals above, one run may be longer.
+            assert!(several[2] <= 10 * alone, "{name}, {workers} workers: {several:?} for {alone}");
         }
     }
 }

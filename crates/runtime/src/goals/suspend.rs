@@ -249,6 +249,7 @@ impl Worker {
         let (priority, goal) = (self.abi.priority, self.pop_goal());
         let words = std::iter::once(variable).chain(goal).collect();
         self.goals.poll(priority, words);
+        self.shared.team.need(maker);
         self.abi.want_attention();
     }
     /// B3, B10: the goal on top of the stack goes to the worker that makes what it waits for.

@@ -42,20 +42,25 @@ impl Worker {
             self.attention.look_at(self.abi.heap as usize + batches::LOOK_BYTES);
         }
         let messages = self.is_one_of_several_nodes() && self.look_for_messages(due);
+        let mut yields = false;
         if crowd {
             let mail = self.attend_to_others(collected);
             if self.goals.has_polled() && !self.poll_variables() {
                 return Some(Pause::Poll);
             }
             let fenced = self.show_lowest(due || mail);
+            yields = self.must_yield(collected);
             self.feed_others(poked);
             self.look_again(needed, fenced);
         } else {
             self.abi.set_limit(self.abi.limit().min(self.attention.soon().max(needed)));
         }
         self.switch_priority();
+        if crowd {
+            self.show_running();
+        }
         let look = woken || messages || self.index == 0 && self.has_outward();
-        look.then_some(Pause::Look)
+        if look { Some(Pause::Look) } else { yields.then_some(Pause::Yield) }
     }
     /// True if another worker wants this one to look.
     fn look_who_pokes(&self) -> bool {

@@ -46,6 +46,8 @@ pub(super) enum Pause {
     Rest,
     /// What other workers make.
     Poll,
+    /// Others, at higher priorities.
+    Yield,
     /// Everybody else to stop, for a collection.
     Collect,
     /// The end of somebody else's stop.
@@ -93,6 +95,10 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
         let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
         match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
             Pause::Poll => shared.noted(me, || idle.poll(shared), |_| What::Resting),
+            Pause::Yield => {
+                let yields = || crew.with(me, Worker::yield_to_others);
+                shared.noted(me, yields, |()| What::Resting);
+            }
             Pause::Rest => {
                 if home.is_some() && idle.is_awaited(shared) {
                     continue;
@@ -298,7 +304,7 @@ impl Idle {
     }
     /// Goals wait for what others make (B3 of `give`).
     fn poll(&self, shared: &Shared) {
-        shared.team.pause(self.me, POLL);
+        shared.team.pause(self.me, POLL, || true);
         shared.crew().with(self.me, Worker::count_poll);
     }
     fn rest(&mut self, shared: &Shared, home: Option<&mut Home>) -> Wake {

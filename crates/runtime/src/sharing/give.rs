@@ -45,6 +45,7 @@ impl Worker {
         }
         self.publish();
         self.sharing.fed = Some(now());
+        self.sharing.yields.begin();
         // What it reduces at now is no worse than that.
         self.sharing.lowest = AT_REST;
         for Mail { priority, back, gift, giver, words } in mails {
@@ -99,6 +100,7 @@ impl Worker {
         }
         (self.sharing.shown, self.sharing.lowest) = (AT_REST, AT_REST);
         self.shared.team.show_priority(self.index, AT_REST);
+        self.show_no_running();
         std::mem::replace(&mut self.sharing.polling, Polling::NEW).sent_back
     }
     /// B6: goals of a lower priority than before are the next.
@@ -110,6 +112,7 @@ impl Worker {
         if priority < self.sharing.shown {
             self.show_priority(priority);
         }
+        self.show_running();
     }
     /// B6: shows the lowest priority since this was last called with `again`, that included. True if what is shown
     /// has changed: then what follows is not older.
@@ -130,7 +133,7 @@ impl Worker {
     pub(crate) fn goes_up(&self) -> bool {
         self.best_priority() > self.sharing.shown
     }
-    fn best_priority(&self) -> i64 {
+    pub(super) fn best_priority(&self) -> i64 {
         self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY))
     }
     fn show_priority(&mut self, priority: i64) {
@@ -201,6 +204,10 @@ impl Worker {
         for (worker, priority) in lower {
             let surplus = self.surplus(share, priority);
             let goals: usize = surplus.iter().map(Surplus::len).sum();
+            if goals == 0 {
+                // B11: it may allocate nothing, and so never look by itself.
+                shared.team.poke_below(worker);
+            }
             if 2 * goals <= descents.min(share) {
                 // They are done, or most of them, when it looks again.
                 return;

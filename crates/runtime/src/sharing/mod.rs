@@ -11,3 +11,4 @@ pub(crate) mod give;
 mod spare;
 pub(crate) mod state;
 pub(crate) mod tuning;
+mod yields;

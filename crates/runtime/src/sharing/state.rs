@@ -3,9 +3,11 @@
 
 use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::Mutex;
-use crate::coordination::team::AT_REST;
+use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
-use crate::sharing::tuning::{LEVELS, LITTLE_POLLED, LITTLE_WORK, POLLS_IN_VAIN, REMEMBERED, SEEN_WORDS};
+use crate::sharing::tuning::{
+    LEVELS, LITTLE_POLLED, LITTLE_WORK, POLLS_IN_VAIN, REMEMBERED, SEEN_WORDS, YIELD_SLICE,
+};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -44,6 +46,8 @@ pub(crate) struct Sharing {
     pub(super) fed: Option<Instant>,
     /// B4 of `choose`.
     pub(super) seen: Seen,
+    /// B11 of `yields`.
+    pub(super) yields: Yields,
     pub(super) shaker: Option<Shaker>,
 }
 
@@ -67,13 +71,14 @@ impl Sharing {
             fed_by: None,
             fed: None,
             seen: Seen::default(),
+            yields: Yields::NEW,
             shaker,
         }
     }
     /// After a run: nothing is shown to others, and what was seen of its goals is no longer true.
     pub(crate) fn end_run(&mut self) {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
-        (self.trial, self.waited) = (None, [None; 2]);
+        (self.trial, self.waited, self.yields) = (None, [None; 2], Yields::NEW);
         self.seen = Seen::default();
     }
     /// B3 of `give`: whether a goal that waits for what another worker makes is polled; else it goes there.
@@ -109,6 +114,38 @@ impl Sharing {
     /// It makes disorder, for tests.
     pub(crate) fn is_shaken(&self) -> bool {
         self.shaker.is_some()
+    }
+}
+
+/// B11 of `yields`.
+#[derive(Debug)]
+pub(super) struct Yields {
+    /// What others were shown.
+    pub(super) runs_at: i64,
+    /// Where allocation has got to when the slice is over.
+    pub(super) due: usize,
+    /// Bytes of a slice.
+    pub(super) slice: usize,
+    /// Since when others have been above at each look.
+    pub(super) above_since: Option<Instant>,
+    /// When the pause ends that it is in.
+    pub(super) until: Option<Instant>,
+    /// How often others have needed what it makes, when it last looked.
+    pub(super) needed: u32,
+}
+
+impl Yields {
+    pub(super) const NEW: Yields = Yields {
+        runs_at: NOT_RUNNING,
+        due: 0,
+        slice: YIELD_SLICE,
+        above_since: None,
+        until: None,
+        needed: 0,
+    };
+    /// It begins anew: goals came from others, or nobody can be above.
+    pub(super) fn begin(&mut self) {
+        *self = Yields { runs_at: self.runs_at, needed: self.needed, ..Yields::NEW };
     }
 }
 

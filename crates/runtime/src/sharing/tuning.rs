@@ -1,7 +1,7 @@
 //! All numbers of the load balance: unit, meaning, and the reason where it is known.
 //!
-//! A rule is named by its letter (B1 to B10, in `give`, `choose` and `feedback`). Whether a number is right is seen
-//! by running `cargo xtask bench` with two workers before and after a change of it. The numbers of the order of
+//! A rule is named by its letter (B1 to B11, in `give`, `choose`, `feedback` and `yields`). Whether a number is right
+//! is seen by running `cargo xtask bench` with two workers before and after a change of it. The numbers of the order of
 //! resumed goals are in `goals::resumed_order`.
 
 use std::time::Duration;
@@ -44,6 +44,19 @@ pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
 pub(crate) const POLLS_IN_VAIN: u32 = 3;
 /// Time of work below which a polled goal was not worth the poll (B3).
 pub(crate) const LITTLE_POLLED: Duration = Duration::from_micros(10);
+
+// Reducing below others (`yields`).
+
+/// Bytes that a worker allocates below the priority of another one before it pauses: some tens of goals (B11).
+pub(crate) const YIELD_SLICE: usize = 512;
+/// Bytes that it allocates before it looks again whether somebody is above it, if nobody was for a while.
+pub(crate) const YIELD_SLICE_MAX: usize = 16 << 10;
+/// Longest pause of a worker below others.
+pub(crate) const YIELD_PAUSE: Duration = Duration::from_millis(1);
+/// Time for which others have been above after which slices are twice as long.
+pub(crate) const YIELD_DOUBLES: Duration = Duration::from_millis(100);
+/// Doublings after which nothing holds a worker back any more: slices of half a megabyte, some milliseconds.
+pub(crate) const YIELD_DOUBLINGS: u32 = 10;
 
 // Asking for goals (`node::reduce`).
 

@@ -28,11 +28,13 @@
 mod knock;
 #[cfg(all(test, models))]
 mod models;
+mod pause;
 mod solo;
 mod stop;
 #[cfg(all(test, not(models)))]
 mod tests;
 
+pub(crate) use pause::NOT_RUNNING;
 pub(crate) use stop::{Phase, Sharers};
 
 use crate::coordination::schedule::{Schedule, now, since};
@@ -100,6 +102,8 @@ pub(crate) struct Team {
     hungry: AtomicU64,
     /// Whether there is a leader. Relaxed, like `over`: a hint to come and take the lock.
     stop: AtomicBool,
+    /// What `pause` keeps of all.
+    precedence: pause::Precedence,
     /// The solo worker is to end that (T10). Relaxed: a hint to come and take the lock.
     solo_interrupted: AtomicBool,
     /// Written under the lock of `world`.
@@ -120,6 +124,10 @@ struct Seat {
     /// The priority that the worker reduces at, or the highest that it has goals for; [`AT_REST`]. Relaxed: others
     /// compare theirs with it.
     priority: AtomicI64,
+    /// The priority that the worker reduces at; [`NOT_RUNNING`](pause::NOT_RUNNING). Relaxed, like the one above.
+    runs_at: AtomicI64,
+    /// How often others have begun to poll what the worker is about to make. Relaxed: a hint.
+    needed: AtomicU32,
     /// The worker is going to look soon whether others reduce at a lower priority. Relaxed: a poke would not tell it
     /// more.
     looks: AtomicBool,
@@ -133,6 +141,8 @@ struct Seat {
     /// takes that lock.
     rings: AtomicU32,
     bell: Condvar,
+    /// Ends its pause; with the mailbox (T13 of `pause`).
+    nudge: Condvar,
 }
 
 #[derive(Debug)]
@@ -140,6 +150,8 @@ struct Mailbox {
     mails: Vec<Mail>,
     /// T3: the next mail must ring.
     listening: bool,
+    /// T13.
+    pausing: bool,
     /// T6. Atomic only because a raw pointer cannot be sent.
     limit: AtomicPtr<Limit>,
 }
@@ -163,7 +175,10 @@ struct World {
 
 impl Mailbox {
     /// Makes the worker look soon if it reduces; to any other it does no harm.
-    fn poke(&mut self) {
+    fn poke(&mut self, seat: &Seat) {
+        if self.pausing {
+            seat.nudge.notify_one();
+        }
         let limit = *self.limit.get_mut();
         // SAFETY: T6 - the worker lives until `detach` has had the lock that the caller holds.
         if let Some(limit) = unsafe { limit.as_ref() } {
@@ -192,22 +207,27 @@ impl Team {
         let seat = |_| Seat {
             appetite: AtomicUsize::new(1),
             priority: AtomicI64::new(AT_REST),
+            runs_at: AtomicI64::new(pause::NOT_RUNNING),
+            needed: AtomicU32::new(0),
             looks: AtomicBool::new(false),
             poked: AtomicBool::new(false),
             waiting: AtomicBool::new(false),
             mailbox: Mutex::new(Mailbox {
                 mails: Vec::new(),
                 listening: false,
+                pausing: false,
                 limit: AtomicPtr::new(std::ptr::null_mut()),
             }),
             rings: AtomicU32::new(0),
             bell: Condvar::new(),
+            nudge: Condvar::new(),
         };
         Team {
             seats: (0..workers).map(seat).collect(),
             active: AtomicUsize::new(workers),
             hungry: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            precedence: pause::Precedence::new(),
             solo_interrupted: AtomicBool::new(false),
             over: AtomicBool::new(false),
             world: Mutex::new(World::default()),
@@ -243,8 +263,9 @@ impl Team {
         self.seats[me].poked.store(false, Relaxed);
     }
     fn poke(&self, worker: usize) {
-        self.seats[worker].poked.store(true, Relaxed);
-        self.mailbox(worker).poke();
+        let seat = &self.seats[worker];
+        seat.poked.store(true, Relaxed);
+        self.mailbox(worker).poke(seat);
     }
     /// The address of the worker's `abi.limit`, where pokes store 0. It must stay valid until `detach`.
     pub(crate) fn attach(&self, me: usize, limit: *const Limit) {
@@ -267,9 +288,10 @@ impl Team {
         let seat = &self.seats[to];
         let mut mailbox = self.mailbox(to);
         put(&mut mailbox.mails);
+        self.expect(to, mailbox.mails.iter().map(|mail| mail.priority).max());
         seat.waiting.store(true, Relaxed);
         seat.poked.store(true, Relaxed);
-        mailbox.poke();
+        mailbox.poke(seat);
         let listening = std::mem::take(&mut mailbox.listening);
         drop(mailbox);
         if listening {
@@ -307,19 +329,6 @@ impl Team {
     pub(crate) fn set_appetite(&self, me: usize, goals: usize) {
         self.seats[me].appetite.store(goals, Relaxed);
     }
-    /// A running worker waits: until it has something to attend to, or for so long.
-    pub(crate) fn pause(&self, me: usize, time: Duration) {
-        let begin = now();
-        while !self.wants(me) && since(begin) < time {
-            if self.schedule.is_some() {
-                crate::coordination::schedule::step();
-            } else if self.spins {
-                std::hint::spin_loop();
-            } else {
-                std::thread::sleep(time);
-            }
-        }
-    }
     /// True for one giver: it then posts goals to the worker that asked.
     pub(crate) fn claim(&self, hungry_worker: usize) -> bool {
         let asked = bit(hungry_worker);
@@ -349,16 +358,6 @@ impl Team {
     pub(crate) fn is_busy(&self, worker: usize) -> bool {
         self.has_goals(worker) && !self.seats[worker].waiting.load(Relaxed)
     }
-    /// Makes the workers look that reduce at a higher priority than this one.
-    pub(crate) fn poke_above(&self, priority: i64) {
-        for (worker, seat) in self.seats.iter().enumerate() {
-            let shown = seat.priority.load(Relaxed);
-            if shown > priority && shown != AT_REST && !seat.looks.load(Relaxed) {
-                self.poke(worker);
-            }
-        }
-    }
-
     /// Waits until there is something to do; with `ask`, asks for goals meanwhile, that worker or the next one that
     /// runs. After the time is over it runs again, but if it asks and is not worker 0: then it asks the next one, and
     /// ever later.
@@ -502,7 +501,9 @@ impl Team {
             seat.waiting.store(false, Relaxed);
             seat.priority.store(AT_REST, Relaxed);
             seat.looks.store(false, Relaxed);
+            seat.runs_at.store(pause::NOT_RUNNING, Relaxed);
         }
+        self.precedence.begin_run();
         self.active.store(self.seats.len(), Relaxed);
         self.hungry.store(0, Relaxed);
         self.solo_interrupted.store(false, Relaxed);

@@ -338,3 +338,21 @@ fn hunger_is_claimed_once() {
         assert_eq!(mails, first + second);
     });
 }
+
+#[test]
+fn a_stop_ends_a_pause() {
+    let leader = |node: &Node| {
+        node.collect_or_take_part(0);
+        node.work(0, None)
+    };
+    let pausing = |node: &Node| {
+        // Nothing else ends it.
+        node.team.pause(1, Duration::from_secs(1 << 20), || true);
+        while !node.team.stop_wanted() {
+            thread::yield_now();
+        }
+        node.take_part(1);
+        node.work(1, None)
+    };
+    model(4, [leader, pausing], |_| ());
+}
