@@ -15,6 +15,13 @@ pub struct Letter {
     pub(crate) words: Vec<u64>,
 }
 
+impl Letter {
+    /// What it takes while it is kept.
+    pub(crate) fn bytes(&self) -> u64 {
+        (size_of::<Letter>() + 8 * self.words.len()) as u64
+    }
+}
+
 /// A message of what is beside: its kind, below 2^16, two words, and bytes.
 #[derive(Debug)]
 pub struct Parcel {

@@ -18,13 +18,19 @@ pub struct Heap<'a> {
     atoms: u32,
     /// Exports whose variables had values when they were to be marked.
     late: &'a mut Vec<ExportId>,
+    /// Words for which there is room.
+    room: usize,
 }
 
 impl<'a> Heap<'a> {
     /// This worker's, of a node that has the first `atoms` atoms in common with all others. Exports come into `late`
     /// that are to be told as marked though no marker will.
     pub fn new(worker: &'a mut Worker, atoms: u32, late: &'a mut Vec<ExportId>) -> Heap<'a> {
-        Heap { worker, atoms, late }
+        Heap { worker, atoms, late, room: 0 }
+    }
+    /// Somebody has made sure of room for this number of words.
+    pub(crate) fn with_room(self, words: usize) -> Heap<'a> {
+        Heap { room: words, ..self }
     }
     fn object(&self, value: Word) -> Seen {
         let worker = &*self.worker;
@@ -114,7 +120,7 @@ impl Store for Heap<'_> {
         })
     }
     fn room(&mut self, words: usize) -> Result<(), Full> {
-        self.worker.ensure(words).map_err(|_| Full)
+        if words <= self.room { Ok(()) } else { self.worker.ensure(words).map_err(|_| Full) }
     }
     fn text(&self, atom: u32) -> Option<&[u8]> {
         (atom >= self.atoms).then(|| self.worker.atoms.text(Atom(atom)))

@@ -208,6 +208,15 @@ impl<'a> Message<'a> {
     pub fn shows(&self) -> bool {
         matches!(self, Message::Throw { .. } | Message::Answer { .. } | Message::Unify { .. })
     }
+    /// The words of a heap that its terms take at most.
+    pub(crate) fn room(&self) -> usize {
+        match self {
+            Message::Throw { arguments: terms, .. }
+            | Message::Answer { value: terms, .. }
+            | Message::Unify { value: terms, .. } => terms.room(),
+            _ => 0,
+        }
+    }
     /// Appends its words.
     pub fn write(&self, words: &mut Vec<u64>) {
         let kind = self.kind() as u64;

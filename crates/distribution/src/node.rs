@@ -12,6 +12,9 @@
 //!   comes: so the machine finds that nobody has anything to do.
 //! - J3 A node with a meter is simulated: its turns are slices of reductions, and virtual time passes with each
 //!   reduction and message, before what follows from it is sent.
+//! - J5 A node from which more than a quarter of its heap limit is under way has no turn, and so hands no goal over,
+//!   until that is less. It goes on handling what comes: what it sends for that answers others. So what is under way to
+//!   it gets less whatever it waits for itself, and no two nodes wait for each other.
 //! - J4 What shows a value to another node leaves when what is beside terms ([`crate::Beside`]) lets it, and all
 //!   messages of a priority to a node leave in order. While any is kept, an answer to this node is under way: so the
 //!   run goes on (X4 of `machine`).
@@ -47,6 +50,8 @@ const BESIDE: u32 = 3;
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
 const GIFT_LEVELS: u8 = 64;
+/// J5: a node has at most one of so many parts of its heap limit under way.
+const UNDER_WAY_PART: u64 = 4;
 /// A node that is short of memory asks that many to collect.
 const HOLDERS: usize = 3;
 
@@ -76,6 +81,8 @@ pub(crate) struct Reducer<'a> {
     received: u64,
     /// Something has come since this node rested, or it has not rested.
     woken: bool,
+    /// J5.
+    holds_back: bool,
     /// The last collection of everything left little room.
     short: bool,
     /// When this node last asked others to collect, and was asked, in seconds.
@@ -91,8 +98,9 @@ struct Outgoing {
     words: Vec<u64>,
     /// Of a node that is traced.
     letters: Option<Letters>,
-    /// J4.
+    /// J4; and bytes of the messages about terms that it keeps.
     beside: Shared,
+    kept: u64,
 }
 
 /// Sends a message about terms.
@@ -137,6 +145,7 @@ impl Outgoing {
             }
         }
         while let Some(letter) = shared.get().and_then(|mut beside| beside.next_letter()) {
+            self.kept -= letter.bytes();
             send(context, letter.to, letter.priority, &letter.words);
             self.wake(own, letter.to);
         }
@@ -152,7 +161,7 @@ struct Mail<'a, 'c, F: Fabric> {
 
 impl<F: Fabric> Post for Mail<'_, '_, F> {
     fn post(&mut self, to: NodeId, message: Message<'_>) {
-        let Outgoing { words, letters, beside, .. } = &mut *self.outgoing;
+        let Outgoing { words, letters, beside, kept, .. } = &mut *self.outgoing;
         words.clear();
         message.write(words);
         let priority = message.priority();
@@ -164,6 +173,7 @@ impl<F: Fabric> Post for Mail<'_, '_, F> {
             && beside.must_keep(message.shows())
         {
             let letter = Letter { to, priority, words: words.clone() };
+            *kept += letter.bytes();
             return noted(sending, || beside.keep(letter, message.shows()));
         }
         noted(sending, || send(self.context, to, priority, words));
@@ -183,7 +193,7 @@ impl<'a> Reducer<'a> {
         meter: Option<Meter>,
     ) -> Reducer<'a> {
         let (letters, beside) = (Letters::of(node), Shared::of(node.worker()));
-        let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters, beside };
+        let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters, beside, kept: 0 };
         let (late, over, ended) = (Vec::new(), false, None);
         let identities = node.worker().options().identities;
         let protocol = Protocol::new(Options { identities, ..options });
@@ -207,6 +217,7 @@ impl<'a> Reducer<'a> {
             balance,
             received: 0,
             woken: true,
+            holds_back: false,
             short: false,
             asked_to_collect: f64::NEG_INFINITY,
             collected: f64::NEG_INFINITY,
@@ -375,7 +386,7 @@ impl<'a> Reducer<'a> {
                 self.balance.got(from, predicate, self.traffic());
                 told
             }
-            Message::Hungry { asker, .. } if self.feed(context, asker) => None,
+            Message::Hungry { asker, .. } if !self.holds_back && self.feed(context, asker) => None,
             Message::Hungry { asker, hops } => self.balance.pass_on(asker, hops),
             Message::NoGoal => {
                 self.balance.no_goal();
@@ -404,6 +415,27 @@ impl<'a> Reducer<'a> {
         let of_tables = message.kind() < TABLES;
         self.received += u64::from(of_tables);
         self.woken |= of_tables;
+    }
+
+    /// J5: looks what is under way, which counts for the heap limit. True if the node is to have no turn.
+    fn must_hold_back<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        let under_way = context.under_way() + self.outgoing.kept;
+        let worker = self.node.worker();
+        let limit = worker.heap_limit() as u64;
+        // Who is to end ends.
+        let goes_on = worker.may_go_on(0).is_ok();
+        self.holds_back = goes_on && under_way > limit / UNDER_WAY_PART;
+        self.node.set_under_way(under_way, self.holds_back);
+        if under_way > limit && goes_on {
+            let [under_way, limit] = [under_way, limit].map(|bytes| bytes.div_ceil(1 << 20));
+            let message = format!(
+                "the heap limit of {limit} MiB is reached: messages to other nodes that are under way take \
+                 {under_way} MiB"
+            );
+            self.stop(context, Some(RunOutcome::Failed(ProgramError::new(ErrorKind::HeapLimit, message))));
+            return true;
+        }
+        self.holds_back
     }
 
     /// The node has nothing to do.
@@ -513,6 +545,12 @@ impl Program for Reducer<'_> {
                 if let Some(meter) = &mut self.meter {
                     context.spend(meter.receive(message.kind()));
                 }
+                let room = message.room();
+                if let Err(error) = self.node.make_room(room) {
+                    let error = error.detail(format!("it came with a message of node {}", call.from.0));
+                    self.stop(context, Some(RunOutcome::Failed(error)));
+                    return Verdict::Done;
+                }
                 self.consider(context, call.from, &message);
                 let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
                 if message.shows() {
@@ -520,7 +558,7 @@ impl Program for Reducer<'_> {
                 }
                 let letters = outgoing.letters.as_mut();
                 let handling = letters.map(|letters| letters.handling(call.from, &message));
-                let mut heap = Heap::new(node.worker(), *atoms, late);
+                let mut heap = Heap::new(node.worker(), *atoms, late).with_room(room);
                 let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
                 let received =
                     noted(handling, || protocol.with(&mut heap, &mut mail).receive(call.from, message));
@@ -537,6 +575,11 @@ impl Program for Reducer<'_> {
     fn background<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
         self.ring();
         if self.over {
+            return false;
+        }
+        if self.must_hold_back(context) {
+            // What comes wakes it, and so does each acknowledgement.
+            self.outgoing.send_beside(context);
             return false;
         }
         let turn = self.turn(context);

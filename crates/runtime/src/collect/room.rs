@@ -71,6 +71,10 @@ impl Worker {
         if goals >= most / 10 {
             message += &format!(", {} MiB of them by goals that are ready", mebibytes(goals));
         }
+        let under_way = self.shared.under_way.load(Relaxed);
+        if under_way >= most / 10 {
+            message += &format!(", {} MiB of them for messages to other nodes", mebibytes(under_way));
+        }
         self.end_with(ProgramError::new(ErrorKind::HeapLimit, message));
     }
 }

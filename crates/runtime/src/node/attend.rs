@@ -45,6 +45,9 @@ impl Worker {
         let mut yields = false;
         if crowd {
             let mail = self.attend_to_others(collected);
+            if self.holds_back() {
+                return Some(Pause::Poll);
+            }
             if self.goals.has_polled() && !self.poll_variables() {
                 return Some(Pause::Poll);
             }

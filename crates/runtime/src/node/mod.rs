@@ -24,7 +24,7 @@ use crate::memory::tuning::HALVINGS_MAX;
 use crate::node::reduce::{Home, Idle};
 pub use crate::node::reduce::{Report, Turn};
 use crate::node::threads::Threads;
-use crate::reports::outcome::{ErrorKind, RunOutcome, Waiting};
+use crate::reports::outcome::{ErrorKind, ProgramError, RunOutcome, Waiting};
 use crate::reports::statistics::Statistics;
 use crate::reports::trace::Tracks;
 use crate::terms::integers;
@@ -34,6 +34,7 @@ use crate::worker::native::{Native, Outcome};
 use crate::worker::program::{Code, Constant, Enter, Load, NativeCode, PredicateInfo, Predicates};
 use crate::worker::{Options, PRIORITY_START, Tracer, Worker};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::{BOTTOM, Builtin, Place, PredicateId};
 use term::symbol::AtomTable;
@@ -349,13 +350,37 @@ impl Node {
     }
     /// Worker 0's share of the run. Panics before `begin`.
     pub fn turn(&mut self) -> Turn {
-        if std::mem::take(&mut self.quiescent) {
-            self.shared.team.go_on();
-        }
+        self.go_on();
         let idle = self.idle.as_mut().expect("a run has begun");
         let turn = reduce::turn(&self.shared, idle, Some(&mut self.home));
         self.quiescent = turn == Turn::Quiescent;
         turn
+    }
+    /// Worker 0 is told no longer that nothing is ready.
+    fn go_on(&mut self) {
+        if std::mem::take(&mut self.quiescent) {
+            self.shared.team.go_on();
+        }
+    }
+    /// Between two turns: whether `words` more words may be allocated at once; the error says why not. Garbage is no
+    /// reason: if there is no room without it, everything is collected, and all words are others then.
+    pub fn make_room(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+        if self.worker().ensure(words).is_ok() {
+            return Ok(());
+        }
+        self.go_on();
+        reduce::collect_everything(&self.shared);
+        let worker = self.worker();
+        let room = worker.ensure(words);
+        // No builtin had asked.
+        worker.wanted.take_refused();
+        room.map_err(|error| error.detail(format!("{} MiB are in use", worker.mebibytes_in_use())))
+    }
+    /// Y12 of `abroad`: so many bytes of messages to other nodes are under way; they count for the heap limit. `holds_back`: they are so many that this node has no turn until they are
+    /// less. Then its other workers hand no goal to others either.
+    pub fn set_under_way(&mut self, bytes: u64, holds_back: bool) {
+        self.shared.under_way.store(usize::try_from(bytes).unwrap_or(usize::MAX), Relaxed);
+        self.shared.holds_back.store(holds_back, Relaxed);
     }
     /// The same for a node among several with metered code: after this number of reductions at the latest it is time to
     /// look for messages. Answers how many there were, too.
@@ -427,6 +452,7 @@ impl Node {
             }
         }
         self.workers.get(0).waker().set_running(false);
+        self.set_under_way(0, false);
         self.home.tick(self.workers.get(0), false);
         self.workers.iter_mut().for_each(|worker| {
             worker.note_figures(true);

@@ -91,6 +91,8 @@ pub(crate) fn work(shared: &Shared, me: usize) {
 /// Reduces for a worker until something is to be done outside the node, or the run is over.
 pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>) -> Turn {
     let (crew, me) = (shared.crew(), idle.me);
+    let before = crew.with(me, |worker| worker.abi.reductions);
+    let mut has_looked = false;
     loop {
         let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
         match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
@@ -111,31 +113,49 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                     Wake::Share | Wake::Solo => unreachable!("a rest looks after these itself"),
                 }
             }
-            pause @ (Pause::Collect | Pause::Stopped) => {
-                if pause == Pause::Collect
-                    && let Some(wanted) = stop_others(shared, me)
-                {
-                    lead::collect(shared, me, wanted);
-                    if let Some(home) = &home {
-                        home.answer(shared);
-                    }
-                    shared.team.resume_others(me);
-                    continue;
-                }
-                let stopped = || {
-                    while shared.team.stopped(me) == Phase::Share {
-                        take_part(shared, me);
-                    }
-                };
-                shared.noted(me, stopped, |()| What::Stopped);
+            Pause::Collect if lead_collection(shared, me, home.as_deref()) => {}
+            Pause::Collect | Pause::Stopped => {
+                be_stopped(shared, me);
                 if home.is_some() && shared.waker.is_asked() {
                     // Another worker's collection came before the one in which the answer is given.
                     shared.waker.wake();
                 }
             }
+            // What woke it was outside when the turn began, and was looked at: however often that is so, it reduces.
+            Pause::Look
+                if !std::mem::replace(&mut has_looked, true)
+                    && crew.with(me, |worker| worker.abi.reductions == before && worker.is_only_woken()) => {}
             Pause::Look => return Turn::Look,
             Pause::Over => return Turn::Ended,
         }
+    }
+}
+
+/// True if worker `me` has led a collection. Else another worker does, or the run is over.
+fn lead_collection(shared: &Shared, me: usize, home: Option<&Home>) -> bool {
+    let Some(wanted) = stop_others(shared, me) else { return false };
+    lead::collect(shared, me, wanted);
+    if let Some(home) = home {
+        home.answer(shared);
+    }
+    shared.team.resume_others(me);
+    true
+}
+
+fn be_stopped(shared: &Shared, me: usize) {
+    let stopped = || {
+        while shared.team.stopped(me) == Phase::Share {
+            take_part(shared, me);
+        }
+    };
+    shared.noted(me, stopped, |()| What::Stopped);
+}
+
+/// Collects everything between two turns of worker 0, unless the run is over.
+pub(crate) fn collect_everything(shared: &Shared) {
+    shared.crew().with(0, |worker| worker.wanted.be_major());
+    while !shared.team.over() && !lead_collection(shared, 0, None) {
+        be_stopped(shared, 0);
     }
 }
 
@@ -534,5 +554,9 @@ impl Worker {
         }
         self.run_top_native();
         true
+    }
+    /// It attended because it was woken, and has a goal to reduce.
+    fn is_only_woken(&self) -> bool {
+        !self.has_outward() && PredicateId::of_goal_word(read(self.abi.goals as usize - 8)) != BOTTOM
     }
 }

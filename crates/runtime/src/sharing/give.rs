@@ -64,7 +64,7 @@ impl Worker {
     /// What is told to other nodes goes to worker 0, which tells them (Y8 of `abroad`). Between reductions: what it
     /// leads to is published.
     pub(crate) fn report_outward(&mut self) {
-        if self.index == 0 || !self.has_outward() {
+        if self.index == 0 || !self.has_outward() || self.holds_back() {
             return;
         }
         self.end_solo();
@@ -73,6 +73,10 @@ impl Worker {
         self.statistics.mails += reports.len() as u64;
         let mail = |words| Mail { priority: OUTWARD, back: false, gift: 0, giver: None, words };
         self.shared.team.post_all(0, reports.into_iter().map(mail).collect());
+    }
+    /// Y12 of `abroad`: this worker waits with what it has to tell.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.index != 0 && self.has_outward() && self.shared.holds_back.load(Ordering::Relaxed)
     }
     /// Begins and ends being alone (B5); publishes what is to be published. Between reductions.
     pub(crate) fn look_at_others(&mut self) {

@@ -11,7 +11,7 @@
 //!   only its worker moves it, between reductions: after all plain stores to what becomes shared.
 
 use crate::collect::state::Policy;
-use crate::coordination::sync::atomic::{AtomicUsize, Ordering};
+use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::coordination::sync::{Mutex, lock};
 use crate::coordination::team::Team;
 use crate::coordination::waker::Waker;
@@ -35,6 +35,10 @@ pub(crate) struct Shared {
     pub(crate) work: Mutex<Option<Arc<dyn SharedWork>>>,
     /// Bytes that builtins keep outside the heap: see [`Kept`](crate::worker::Kept).
     pub(crate) kept: AtomicUsize,
+    /// Bytes of messages to other nodes that are under way.
+    pub(crate) under_way: AtomicUsize,
+    /// Y12 of `abroad`.
+    pub(crate) holds_back: AtomicBool,
     /// Bytes of ready goals: P5 of `stack`.
     pub(crate) goal_bytes: AtomicUsize,
     /// Of worker 0, to which the outside belongs.
@@ -77,6 +81,8 @@ impl Shared {
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
             work: Mutex::default(),
             kept: AtomicUsize::new(0),
+            under_way: AtomicUsize::new(0),
+            holds_back: AtomicBool::new(false),
             goal_bytes: AtomicUsize::new(0),
             waker: Waker::default(),
             outcome: Mutex::default(),

@@ -35,6 +35,10 @@ impl Worker {
         let message = format!("an object of {words} words does not fit into the heap limit of {limit} MiB");
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
     }
+    /// The heap limit, in bytes.
+    pub fn heap_limit(&self) -> usize {
+        self.heap.spaces.bytes_max()
+    }
     /// Bytes that are left until the heap limit is reached.
     pub fn room(&self) -> usize {
         let spaces = &self.heap.spaces;
@@ -44,10 +48,15 @@ impl Worker {
     pub(crate) fn bytes_in_use(&self) -> usize {
         self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
     }
+    /// The same, for an error.
+    pub(crate) fn mebibytes_in_use(&self) -> usize {
+        self.bytes_in_use().div_ceil(1 << 20)
+    }
     /// Bytes of the heap outside the young regions, and of what the node keeps beside the heap because the program
     /// wants it kept.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let kept = self.shared.kept.load(Relaxed) + self.roots.words().len() * ROOT_BYTES;
+        let kept = self.shared.kept.load(Relaxed) + self.shared.under_way.load(Relaxed);
+        let kept = kept + self.roots.words().len() * ROOT_BYTES;
         self.heap.spaces.old_bytes() + self.atoms.bytes() + kept + self.abroad.bytes()
     }
     /// Bytes of its nursery in use.

@@ -31,6 +31,8 @@
 //!   [`BUNCH_BYTES`] more are allocated, or until anything else wants attention, nothing being ready included. So a
 //!   program that throws goals one after the other leaves generated code once for many of them, and they travel
 //!   together. A loop that does not allocate is ended by the ticker: no goal waits for longer than two ticks.
+//! - Y12 While too much is under way from this node (`Node::set_under_way`), worker 0 has no turn, and another worker
+//!   that has anything to tell waits between two reductions: so what is kept for other nodes stays bounded.
 
 mod far;
 mod identities;
