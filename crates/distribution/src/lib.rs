@@ -24,6 +24,7 @@ mod letters;
 mod message;
 mod model;
 mod node;
+mod outgoing;
 mod protocol;
 mod run;
 mod simulate;

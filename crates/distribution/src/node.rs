@@ -20,16 +20,17 @@
 //!   run goes on (X4 of `machine`).
 
 use crate::balance::Balance;
-use crate::beside::{Letter, Parcel, Receivers, Shared};
+use crate::beside::Shared;
 use crate::heap::Heap;
 use crate::letters::{Letters, noted};
 use crate::message::{Message, TABLES};
 use crate::model::Meter;
-use crate::protocol::{Fault, Goal, Options, Post, Protocol};
+use crate::outgoing::{BESIDE, Mail, Outgoing, PROTOCOL};
+use crate::protocol::{Fault, Goal, Options, Protocol};
 use crate::run::Part;
 use crate::store::{ExportId, ImportId};
 use fabric::{Fabric, NodeId, Priority, Time};
-use machine::{Call, Context, Here, Program, Spread, Verdict, WORDS};
+use machine::{Call, Context, Here, Program, Verdict};
 use runtime::abroad::Outward;
 use runtime::node::{Bell, Node, Turn};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
@@ -38,14 +39,10 @@ use std::sync::Arc;
 use term::Word;
 use term::abi::PredicateId;
 
-/// A message of the protocol.
-const PROTOCOL: u32 = 0;
 /// The run is over. A word: 1 if somebody has interrupted it, so that all nodes tell what waits.
 const STOP: u32 = 1;
 /// Somebody wants to know what waits.
 const ASKED: u32 = 2;
-/// The first kind of what is beside.
-const BESIDE: u32 = 3;
 /// What a message between threads or processes takes of both its nodes, about.
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
@@ -90,97 +87,6 @@ pub(crate) struct Reducer<'a> {
     collected: f64,
 }
 
-/// What sending needs.
-struct Outgoing {
-    /// J1: nodes that are to be woken.
-    bells: Vec<NodeId>,
-    /// Room for the words of a message.
-    words: Vec<u64>,
-    /// Of a node that is traced.
-    letters: Option<Letters>,
-    /// J4; and bytes of the messages about terms that it keeps.
-    beside: Shared,
-    kept: u64,
-}
-
-/// Sends a message about terms.
-fn send<F: Fabric>(context: &mut Context<'_, F>, to: NodeId, priority: Priority, words: &[u64]) {
-    if words.len() <= WORDS {
-        return context.send(to, priority, PROTOCOL, words);
-    }
-    let mut payload = vec![0; 8 * words.len()];
-    let (places, _) = payload.as_chunks_mut::<8>();
-    places.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
-    context.send_with(to, priority, PROTOCOL, &[], payload);
-}
-
-impl Outgoing {
-    /// J1: this node has a message.
-    fn wake(&mut self, own: NodeId, to: NodeId) {
-        if to != own && !self.bells.contains(&to) {
-            self.bells.push(to);
-        }
-    }
-    /// Sends what is beside, and what that lets go (J4).
-    fn send_beside<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
-        let shared = self.beside.clone();
-        let own = context.node();
-        while let Some(parcel) = shared.get().and_then(|mut beside| beside.next_parcel()) {
-            let Parcel { to, kind, words, bytes } = parcel;
-            let code = BESIDE + kind;
-            match to {
-                Receivers::One(to, priority) => {
-                    context.send_with(to, priority, code, &words, bytes);
-                    self.wake(own, to);
-                }
-                Receivers::Many(to, number) => {
-                    to.iter().for_each(|to| self.wake(own, to));
-                    let (here, shared) = (context.here().clone(), shared.clone());
-                    // To each: the sender knows all whom it has to wake.
-                    context.here().spawn(async move {
-                        here.multicast_by(Spread::Unicast, to, code, &words, bytes).await;
-                        shared.get().into_iter().for_each(|mut beside| beside.acknowledged(number));
-                    });
-                }
-            }
-        }
-        while let Some(letter) = shared.get().and_then(|mut beside| beside.next_letter()) {
-            self.kept -= letter.bytes();
-            send(context, letter.to, letter.priority, &letter.words);
-            self.wake(own, letter.to);
-        }
-    }
-}
-
-/// Sends the protocol's messages.
-struct Mail<'a, 'c, F: Fabric> {
-    context: &'a mut Context<'c, F>,
-    outgoing: &'a mut Outgoing,
-    meter: Option<&'a mut Meter>,
-}
-
-impl<F: Fabric> Post for Mail<'_, '_, F> {
-    fn post(&mut self, to: NodeId, message: Message<'_>) {
-        let Outgoing { words, letters, beside, kept, .. } = &mut *self.outgoing;
-        words.clear();
-        message.write(words);
-        let priority = message.priority();
-        if let Some(meter) = &mut self.meter {
-            self.context.spend(meter.send(&message, words.len()));
-        }
-        let sending = letters.as_mut().map(|letters| letters.sending(to, &message));
-        if let Some(mut beside) = beside.get()
-            && beside.must_keep(message.shows())
-        {
-            let letter = Letter { to, priority, words: words.clone() };
-            *kept += letter.bytes();
-            return noted(sending, || beside.keep(letter, message.shows()));
-        }
-        noted(sending, || send(self.context, to, priority, words));
-        self.outgoing.wake(self.context.node(), to);
-    }
-}
-
 impl<'a> Reducer<'a> {
     /// A node that is going to run, beginning with this goal if it is to have one. The first `atoms` atoms have the
     /// same numbers at all nodes.
@@ -193,7 +99,7 @@ impl<'a> Reducer<'a> {
         meter: Option<Meter>,
     ) -> Reducer<'a> {
         let (letters, beside) = (Letters::of(node), Shared::of(node.worker()));
-        let outgoing = Outgoing { bells: Vec::new(), words: Vec::new(), letters, beside, kept: 0 };
+        let outgoing = Outgoing::new(letters, beside);
         let (late, over, ended) = (Vec::new(), false, None);
         let identities = node.worker().options().identities;
         let protocol = Protocol::new(Options { identities, ..options });
@@ -281,8 +187,18 @@ impl<'a> Reducer<'a> {
                     let goal = thrown(priority, predicate, &args, awaits);
                     with.throw(NodeId(node), &goal);
                 }
-                Outward::Wanted { import } => with.wanted(ImportId(import)),
-                Outward::Looked { import } => with.peek(ImportId(import)),
+                Outward::Wanted { import, whole } => {
+                    if whole {
+                        with.want_whole(ImportId(import));
+                    }
+                    with.wanted(ImportId(import));
+                }
+                Outward::Looked { import, whole } => {
+                    if whole {
+                        with.want_whole(ImportId(import));
+                    }
+                    with.peek(ImportId(import));
+                }
                 Outward::Bound { import, .. } => with.bound(ImportId(import)),
                 Outward::Marked { export } => with.marked(ExportId(export)),
                 Outward::Alias { a, b } => with.alias(a, b),
@@ -422,7 +338,7 @@ impl<'a> Reducer<'a> {
         let under_way = context.under_way() + self.outgoing.kept;
         let worker = self.node.worker();
         let limit = worker.heap_limit() as u64;
-        // Who is to end ends.
+        // A turn ends what is to end.
         let goes_on = worker.may_go_on(0).is_ok();
         self.holds_back = goes_on && under_way > limit / UNDER_WAY_PART;
         self.node.set_under_way(under_way, self.holds_back);
@@ -436,6 +352,23 @@ impl<'a> Reducer<'a> {
             return true;
         }
         self.holds_back
+    }
+
+    /// The words for which there is room now, and the message may need; `None`: there is none, and the run is over.
+    fn make_room<F: Fabric>(
+        &mut self,
+        context: &mut Context<'_, F>,
+        from: NodeId,
+        message: &Message<'_>,
+    ) -> Option<usize> {
+        if self.protocol.can_spare(message) {
+            return Some(0);
+        }
+        let room = message.room();
+        let Err(error) = self.node.make_room(room) else { return Some(room) };
+        let error = error.detail(format!("it came with a message of node {}", from.0));
+        self.stop(context, Some(RunOutcome::Failed(error)));
+        None
     }
 
     /// The node has nothing to do.
@@ -545,12 +478,7 @@ impl Program for Reducer<'_> {
                 if let Some(meter) = &mut self.meter {
                     context.spend(meter.receive(message.kind()));
                 }
-                let room = message.room();
-                if let Err(error) = self.node.make_room(room) {
-                    let error = error.detail(format!("it came with a message of node {}", call.from.0));
-                    self.stop(context, Some(RunOutcome::Failed(error)));
-                    return Verdict::Done;
-                }
+                let Some(room) = self.make_room(context, call.from, &message) else { return Verdict::Done };
                 self.consider(context, call.from, &message);
                 let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
                 if message.shows() {

@@ -59,7 +59,8 @@ fn node(told: &mut Told, counters: &Counters) -> NodeRecord {
         0 => "structure".into(),
         1 => "one level".into(),
         last if last == DEPTHS - 1 => "garbage".into(),
-        _ => format!("{} conses", 1u32 << (depth - 2)),
+        2..=10 => format!("{} conses", 1u32 << (depth - 2)),
+        _ => format!("{} words", 450u32 << (depth - 11)),
     };
     NodeRecord {
         reductions: statistics.reductions,

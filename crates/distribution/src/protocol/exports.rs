@@ -16,10 +16,18 @@ const ANSWER_WORDS: usize = 450;
 const SHORT_BYTES: usize = 32;
 /// The largest exponent of a chunk of conses: 256.
 pub(super) const CHUNK_MAX: u8 = 8;
+/// From this on a chunk is no number of conses or structures: all of the term is wanted, and 2 to the power of what it
+/// is more than this times as many words come as an answer has otherwise.
+pub(super) const ALL: u8 = CHUNK_MAX + 1;
+/// The largest chunk: an answer of 920 KB.
+const ALL_MAX: u8 = ALL + 8;
+/// Of a term that is wanted whole, or of which the outside is larger, an answer has so many times the words of the
+/// outside, if that is more: to make and to release a reference takes longer than to copy a small structure.
+const INSIDE: usize = 8;
 /// How many depths a read may ask for.
-pub const DEPTHS: usize = 4 + CHUNK_MAX as usize;
+pub const DEPTHS: usize = 4 + ALL_MAX as usize;
 /// What is to move (see `cycles`).
-pub(super) const WHOLE: u8 = 3 + CHUNK_MAX;
+pub(super) const WHOLE: u8 = 3 + ALL_MAX;
 /// Levels of a structure that moves: of one that has the same parts in many places, few are sent twice.
 const WHOLE_LEVELS: u8 = 4;
 /// The same of conses, as an exponent, where heads may be what tails are. Where none can be, as many as of any list.
@@ -118,8 +126,13 @@ pub(super) fn depth_byte(depth: Depth, chunk: u8) -> u8 {
     match depth {
         Depth::Off => 0,
         Depth::OneLevel => 1,
-        Depth::Adaptive => 2 + chunk.min(CHUNK_MAX),
+        Depth::Adaptive => 2 + chunk.min(ALL_MAX),
     }
+}
+
+/// The chunk of what an answer with this chunk leaves out.
+pub(super) fn next_chunk(chunk: u8) -> u8 {
+    (chunk + 1).min(if chunk < ALL { CHUNK_MAX } else { ALL_MAX })
 }
 
 impl Protocol {
@@ -255,43 +268,51 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// The same, of any term.
     fn put_other(&mut self, words: &mut Vec<u64>, value: S::Value, levels: u8, way: Way) {
         let (mut open, mut first) = (Vec::new(), Some((value, levels, way)));
-        let (mut scratch, mut limbs);
         while let Some((value, levels, way)) = first.take().or_else(|| open.pop()) {
-            scratch = Vec::new();
-            let seen = self.store.look(value);
             // Of what is asked for, the outside comes whatever its size.
-            let fits = words.is_empty() || words.len() + size(&seen) <= ANSWER_WORDS;
-            let copies = levels > 0 && fits;
-            let (token, parts) = match seen {
-                Seen::Int(value) => (Token::Int(value), 0),
-                Seen::Atom(atom) => (Token::Atom(name(self.store, atom, &mut scratch)), 0),
-                Seen::Float(bits) => (Token::Float(bits), 0),
-                Seen::Big => {
-                    limbs = self.store.limbs(value);
-                    (Token::Big(limbs.0, &limbs.1), 0)
-                }
-                Seen::Predicate(predicate) => (Token::Predicate(predicate), 0),
-                Seen::Module(atom) => (Token::Module(name(self.store, atom, &mut scratch)), 0),
-                Seen::Bytes(length) if copies || length <= SHORT_BYTES => {
-                    (Token::Bytes(Packed::new(&self.store.bytes(value), &mut scratch)), 0)
-                }
-                Seen::List if copies => (Token::List(1), 2),
-                Seen::Struct { name: atom, arity } if copies => {
-                    (Token::Struct(name(self.store, atom, &mut scratch), arity), arity)
-                }
-                Seen::Vector(length) if copies => (Token::Vector(length), length),
-                Seen::Import(import) => {
-                    let reference = self.pass_on(import, value, way).expect("an import that is not gone");
-                    (Token::Reference(reference), 0)
-                }
-                seen => (Token::Reference(self.refer(value, &seen, way)), 0),
-            };
-            token.write(words);
-            if parts > 0 {
-                let part = |number| (self.store.part(value, number), levels - 1, Way { black: true, ..way });
-                open.extend((0..parts).rev().map(part));
-            }
+            let fits = words.is_empty() || words.len() + size(&self.store.look(value)) <= ANSWER_WORDS;
+            let parts = self.put_outside(words, value, levels > 0 && fits, way);
+            let part = |number| (self.store.part(value, number), levels - 1, Way { black: true, ..way });
+            open.extend((0..parts).rev().map(part));
         }
+    }
+
+    /// Appends a term without its parts if it `copies`, or else as a reference if it is a structure or a long string.
+    /// Answers how many parts are to follow.
+    pub(super) fn put_outside(
+        &mut self,
+        words: &mut Vec<u64>,
+        value: S::Value,
+        copies: bool,
+        way: Way,
+    ) -> usize {
+        let mut scratch = Vec::new();
+        let limbs;
+        let token = match self.store.look(value) {
+            Seen::Int(value) => Token::Int(value),
+            Seen::Atom(atom) => Token::Atom(name(self.store, atom, &mut scratch)),
+            Seen::Float(bits) => Token::Float(bits),
+            Seen::Big => {
+                limbs = self.store.limbs(value);
+                Token::Big(limbs.0, &limbs.1)
+            }
+            Seen::Predicate(predicate) => Token::Predicate(predicate),
+            Seen::Module(atom) => Token::Module(name(self.store, atom, &mut scratch)),
+            Seen::Bytes(length) if copies || length <= SHORT_BYTES => {
+                Token::Bytes(Packed::new(&self.store.bytes(value), &mut scratch))
+            }
+            Seen::List if copies => Token::List(1),
+            Seen::Struct { name: atom, arity } if copies => {
+                Token::Struct(name(self.store, atom, &mut scratch), arity)
+            }
+            Seen::Vector(length) if copies => Token::Vector(length),
+            Seen::Import(import) => {
+                Token::Reference(self.pass_on(import, value, way).expect("an import that is not gone"))
+            }
+            seen => Token::Reference(self.refer(value, &seen, way)),
+        };
+        token.write(words);
+        token.parts()
     }
 
     /// Sends a value to what reads it; `depth` as in [`Message::Read`].
@@ -303,10 +324,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 let chunk = if self.has_plain_heads(value) { CHUNK_MAX } else { WHOLE_CHUNK };
                 self.put_chunk(&mut words, value, chunk, way);
             }
-            (Some(chunk), Seen::List) => self.put_chunk(&mut words, value, chunk, way),
-            (None, _) => self.put(&mut words, value, 1 + depth, way),
             _ if depth == WHOLE => self.put(&mut words, value, WHOLE_LEVELS, way),
-            _ => self.put(&mut words, value, 1, way),
+            (Some(chunk), _) => self.put_share(&mut words, value, chunk, way),
+            (None, _) => self.put(&mut words, value, 1 + depth, way),
         }
         let value = self.tokens(&words, 1);
         self.send(reader.node, Message::Answer { reader, value });
@@ -326,6 +346,32 @@ impl<S: Store, P: Post> With<'_, S, P> {
         true
     }
 
+    /// Appends as much of a term as somebody wants who asks for this chunk.
+    pub(super) fn put_share(&mut self, words: &mut Vec<u64>, value: S::Value, chunk: u8, way: Way) {
+        match self.store.look(value) {
+            Seen::List if chunk < ALL => self.put_chunk(words, value, chunk, way),
+            _ => self.put_inside(words, value, chunk, way),
+        }
+    }
+    /// The same: of a list, too, as much of its heads as of its tail.
+    pub(super) fn put_inside(&mut self, words: &mut Vec<u64>, value: S::Value, chunk: u8, way: Way) {
+        let size = match self.store.look(value) {
+            _ if self.protocol.options.depth != Depth::Adaptive => 0,
+            seen @ (Seen::List | Seen::Struct { .. } | Seen::Vector(_)) => size(&seen),
+            _ => 0,
+        };
+        if size <= ANSWER_WORDS && chunk == 0 || size == 0 {
+            return self.put(words, value, 1, way);
+        }
+        let share = if size <= ANSWER_WORDS && chunk < ALL {
+            Share { structures: 1 << chunk, words: ANSWER_WORDS }
+        } else {
+            let most = ANSWER_WORDS << chunk.saturating_sub(ALL);
+            Share { structures: usize::MAX, words: most.max(INSIDE * size) }
+        };
+        self.put_levels(words, value, share, way);
+    }
+
     /// Appends the first 2^chunk conses of a list, or as many as fit into an answer, and the rest as a reference.
     fn put_chunk(&mut self, words: &mut Vec<u64>, list: S::Value, chunk: u8, way: Way) {
         let (first, mut count, mut tail) = (words.len(), 0, list);
@@ -333,6 +379,11 @@ impl<S: Store, P: Post> With<'_, S, P> {
         while count < 1 << chunk.min(CHUNK_MAX) && self.store.look(tail) == Seen::List {
             // A list that is read whole has heads that are, too; a first cons may be all that is read.
             let head = self.store.part(tail, 0);
+            let size = size(&self.store.look(head));
+            if count > 0 && size < ANSWER_WORDS && words.len() + 1 + size > ANSWER_WORDS {
+                // The next answer brings it: a reference would be read by a message of its own.
+                break;
+            }
             self.put(words, head, u8::from(chunk > 0), way);
             (count, tail) = (count + 1, self.store.part(tail, 1));
         }
@@ -342,8 +393,14 @@ impl<S: Store, P: Post> With<'_, S, P> {
     }
 }
 
+/// How much of a term an answer brings at most.
+pub(super) struct Share {
+    pub(super) structures: usize,
+    pub(super) words: usize,
+}
+
 /// The words of a structure or string without its parts' own; 0 of all others.
-fn size(seen: &Seen) -> usize {
+pub(super) fn size(seen: &Seen) -> usize {
     match *seen {
         Seen::List => 2,
         Seen::Struct { arity, .. } => 1 + arity,

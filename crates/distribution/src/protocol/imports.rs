@@ -1,6 +1,5 @@
 //! The import table, and terms from tokens.
 
-use super::exports::CHUNK_MAX;
 use super::{Fault, Post, With};
 use crate::message::Item;
 use crate::store::{ExportId, ImportId, Shape, Store, StructureId};
@@ -30,7 +29,7 @@ pub(crate) struct Import {
     pub(super) identity: Option<StructureId>,
     /// What was told of it: see `cycles`.
     pub(super) distance: u8,
-    /// It is the rest of a list, of which the next answer is to bring 2 to this power of conses.
+    /// The next answer is to bring 2 to this power of conses or structures, or what `exports::ALL` says.
     pub(super) chunk: u8,
     /// It is being read because it is suspected.
     pub(super) moving: bool,
@@ -173,6 +172,14 @@ impl Imports {
 /// The terms of a message: a goal's few arguments most often.
 pub(super) type Terms<V> = SmallVec<[V; 8]>;
 
+/// Which references of a message ask for more when they are read, and for which chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Inherits {
+    All(u8),
+    /// That to the rest of a list.
+    Tail(u8),
+}
+
 /// A term whose parts are not all there.
 struct Open<'a> {
     token: Token<'a>,
@@ -180,12 +187,12 @@ struct Open<'a> {
 }
 
 impl<S: Store, P: Post> With<'_, S, P> {
-    /// Makes the terms of a message. Rests of lists ask for 2^chunk conses when they are read.
+    /// Makes the terms of a message.
     pub(super) fn build(
         &mut self,
         from: NodeId,
         tokens: Tokens<'_>,
-        chunk: u8,
+        inherits: Inherits,
     ) -> Result<Terms<S::Value>, Fault> {
         self.protocol.rest = None;
         self.store.room(tokens.room()).map_err(|_| Fault::Full)?;
@@ -201,7 +208,17 @@ impl<S: Store, P: Post> With<'_, S, P> {
             let value = match token {
                 Token::Reference(reference) => {
                     let tail = matches!(open.last(), Some(Open { token: Token::List(_), missing: 1 }));
-                    self.resolve(from, &reference, if tail { chunk } else { 0 })?
+                    let chunk = match inherits {
+                        Inherits::All(chunk) => chunk,
+                        Inherits::Tail(chunk) => {
+                            if tail {
+                                chunk
+                            } else {
+                                0
+                            }
+                        }
+                    };
+                    self.resolve(from, &reference, chunk)?
                 }
                 Token::Int(value) => self.store.make(Shape::Int(value)).ok_or(unknown)?,
                 _ => self.make(&token, &[], &mut scratch).ok_or(unknown)?,
@@ -284,7 +301,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             return Ok(cell);
         }
         let (reading, ahead, asked, export) = (false, false, false, None);
-        let (chunk, distance) = (chunk.min(CHUNK_MAX), 1);
+        let distance = 1;
         let (moving, heavy) = (false, 0);
         let import = Import {
             home,

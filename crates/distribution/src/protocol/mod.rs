@@ -19,6 +19,7 @@ mod binding;
 mod cycles;
 mod exports;
 mod imports;
+mod levels;
 mod receive;
 mod releases;
 #[cfg(test)]
@@ -50,7 +51,8 @@ pub enum Depth {
     Off,
     /// Structures that are its parts, too.
     OneLevel,
-    /// Of a list, conses: one at first, then twice as many with each answer, at most 256.
+    /// Of a list, conses: one at first, then twice as many with each answer, at most 256; of other structures as many
+    /// that are inside them. Of a term that is walked whole more with each answer, at most 920 KB.
     #[default]
     Adaptive,
 }
@@ -150,7 +152,8 @@ pub struct Counters {
     pub resolved: u64,
     /// Reads of terms of other nodes that may be garbage in cycles.
     pub suspected: u64,
-    /// Reads, by what they asked for: a structure, one level more, or 2 to the power of the index less 2 of conses.
+    /// Reads, by what they asked for: a structure, one level more, or 2 to the power of the index less 2 of conses or
+    /// structures; from index 11 on, of a term that is wanted whole, 3.6 KB times 2 to the power of the index less 11.
     pub reads: [u64; DEPTHS],
     /// Exports that had to be made for imports without weight to give away.
     pub indirect: u64,
@@ -304,6 +307,11 @@ impl Protocol {
         holders.sort_unstable();
         holders.into_iter().map(|(_, node)| node).collect()
     }
+    /// Whether this message may be taken apart if there is no room for its terms: they move (see [`cycles`]).
+    pub(crate) fn can_spare(&self, message: &Message<'_>) -> bool {
+        let Message::Answer { reader, .. } = message else { return false };
+        self.imports.get(ImportId(reader.import)).is_some_and(|entry| entry.moving && entry.ahead)
+    }
     /// Messages about terms and goals that this node has sent.
     pub(crate) fn sent(&self) -> u64 {
         self.sent[..TABLES].iter().sum()
@@ -364,15 +372,23 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
+    /// Of an import that is going to be read, all is wanted that is inside it.
+    pub fn want_whole(&mut self, import: ImportId) {
+        if let Some(entry) = self.protocol.imports.get_mut(import) {
+            entry.chunk = entry.chunk.max(exports::ALL);
+        }
+    }
+
     /// An import got a value here.
     pub fn bound(&mut self, import: ImportId) {
-        let Some(&Import { home, entry, .. }) = self.protocol.imports.get(import) else { return };
+        let Some(&Import { home, entry, chunk, .. }) = self.protocol.imports.get(import) else { return };
         let Some(cell) = self.store.cell(import) else { return };
         if matches!(self.store.look(cell), Seen::Import(_) | Seen::Variable { .. }) {
             return;
         }
         let mut words = self.protocol.buffer();
-        self.put(&mut words, cell, 1, Way::low(home));
+        // Its home unifies it with what it has. If both go on inside, more comes with each message.
+        self.put_inside(&mut words, cell, chunk, Way::low(home));
         self.give_back(import, home, entry, &words);
         self.protocol.buffer = words;
     }

@@ -1,6 +1,7 @@
 //! What a node does with each message.
 
-use super::exports::{CHUNK_MAX, DEPTHS, Waiting};
+use super::exports::{ALL, CHUNK_MAX, DEPTHS, Waiting, next_chunk};
+use super::imports::Inherits;
 use super::{Fault, Post, Rule, With};
 use crate::message::{Item, Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store};
@@ -13,7 +14,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let violation = |what| Err(Fault::Violation { from, what });
         match message {
             Message::Throw { priority, predicate, arguments, .. } => {
-                let arguments = self.build(from, arguments, 0)?;
+                let arguments = self.build(from, arguments, Inherits::All(0))?;
                 if !self.store.spawn(priority, predicate, &arguments) {
                     return violation("a goal of an unknown predicate");
                 }
@@ -43,7 +44,10 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 let Some(term) = self.store.anchored(export) else {
                     return violation("a binding of what was released");
                 };
-                let values = self.build(from, value, 0)?;
+                // If the two are unified inside, twice as much comes back.
+                let chunk =
+                    structures(value).checked_ilog2().map_or(0, |log2| (log2 + 1).min(CHUNK_MAX.into()));
+                let values = self.build(from, value, Inherits::All(chunk as u8))?;
                 self.store.unify(term, values[0]);
                 self.protocol.take(from, export, weight)?;
                 self.try_free(export);
@@ -119,7 +123,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let import = ImportId(reader.import);
         let serial = self.protocol.rule(Rule::Serial);
         let asked = self.protocol.imports.get(import).filter(|_| !serial || self.reader(import) == reader);
-        let (known, chunk) = (asked.is_some(), asked.map_or(0, |entry| entry.chunk + 1));
+        let (known, chunk) = (asked.is_some(), asked.map_or(0, |entry| entry.chunk));
         if matches!({ value }.next(), Some(Token::Reference(_))) {
             return Err(Fault::Violation { from, what: "an answer that is a reference" });
         }
@@ -127,8 +131,12 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if moves && !self.has_room_for(import, &value) {
             return self.take_apart(from, value);
         }
+        // Heads are other terms than their list.
+        let of_list = chunk < ALL && matches!({ value }.next(), Some(Token::List(_)));
+        let next = next_chunk(chunk);
+        let inherits = if of_list { Inherits::Tail(next) } else { Inherits::All(next) };
         self.protocol.suspects.begin(moves);
-        let values = self.build(from, value, chunk)?;
+        let values = self.build(from, value, inherits)?;
         self.protocol.suspects.end();
         // An import whose variable has died gives its weight back when the store tells.
         let (true, Some(cell)) = (known, self.store.cell(import)) else { return Ok(()) };
@@ -148,7 +156,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
         self.gone(import);
         // A list of which a goal reads so much is read to its end: the next part may come while this one is used. Never
         // two parts ahead: nobody may want them.
-        let full = matches!({ value }.next(), Some(Token::List(heads)) if heads == 1 << CHUNK_MAX);
+        let full = of_list
+            && matches!({ value }.next(), Some(Token::List(heads)) if heads > 1)
+            && value.words().len() > 1 << CHUNK_MAX;
         if full
             && !entry.ahead
             && let Some(rest) = self.protocol.rest.take().filter(|&rest| self.unread(rest).is_some())
@@ -179,4 +189,14 @@ impl<S: Store, P: Post> With<'_, S, P> {
             None => self.release(from, Item { entry, weight, cancel: None }),
         }
     }
+}
+
+/// Conses, structures and vectors of a term.
+fn structures(value: Tokens<'_>) -> usize {
+    let count = |token| match token {
+        Token::List(heads) => heads,
+        Token::Struct(..) | Token::Vector(_) => 1,
+        _ => 0,
+    };
+    value.map(count).sum()
 }

@@ -2,6 +2,7 @@
 
 use super::{Row, decide, guard};
 use crate::terms::View;
+use crate::terms::order::AHEAD;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use std::collections::VecDeque;
@@ -15,14 +16,25 @@ fn compare(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
             outputs[0] = Word::small(order);
             Outcome::Done
         }
-        Err(outcome) => outcome,
+        Err(outcome) => not_yet(worker, outcome),
     }
+}
+
+/// The terms of other nodes that the comparison has come to will be wanted.
+fn not_yet(worker: &mut Worker, outcome: Outcome) -> Outcome {
+    worker.fetch_met();
+    outcome
+}
+
+fn equal(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let outcome = worker.equal_terms(inputs[0], inputs[1]);
+    not_yet(worker, outcome)
 }
 
 fn ordered(worker: &mut Worker, inputs: &[Word], holds: fn(i64) -> bool) -> Outcome {
     match worker.compare_terms(inputs[0], inputs[1]) {
         Ok(order) => decide(holds(order)),
-        Err(outcome) => outcome,
+        Err(outcome) => not_yet(worker, outcome),
     }
 }
 
@@ -70,14 +82,21 @@ impl Parts {
 
 /// A hash of the top `depth` levels, of [`HASH_PARTS_MAX`] parts at most (so the loop is short, L1 of `walk`); `Err` is
 /// a variable among them.
-fn hash_term(worker: &Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
+fn hash_term(worker: &mut Worker, term: Word, depth: i64) -> Result<i64, Outcome> {
     let mut hasher = rustc_hash::FxHasher::default();
     let mut parts = Parts { next: VecDeque::new(), left: HASH_PARTS_MAX };
     parts.add(depth.saturating_add(1), std::iter::once(term));
     while let Some((term, levels)) = parts.next.pop_front() {
         worker.deref(term).tag().hash(&mut hasher);
         match worker.view(term) {
-            View::Unbound(variable) => return Err(Outcome::Wait(variable)),
+            View::Unbound(variable) => {
+                if levels > 1 && worker.fetch(variable) {
+                    // What comes next will be waited for, too.
+                    let next = parts.next.iter().take(AHEAD).filter(|(_, levels)| *levels > 1);
+                    next.for_each(|&(part, _)| _ = worker.fetch(part));
+                }
+                return Err(Outcome::Wait(variable));
+            }
             View::Int(value) => value.hash(&mut hasher),
             View::Atom(atom) => worker.atoms.text(atom).hash(&mut hasher),
             View::Cons(car, cdr) => parts.add(levels, [car, cdr].into_iter()),
@@ -130,7 +149,7 @@ pub(super) const NATIVES: &[Row] = &[
     guard(GUARD, "@=<", "aa", |w, i, _| ordered(w, i, |order| order <= 0)),
     guard(GUARD, "@>", "aa", |w, i, _| ordered(w, i, |order| order > 0)),
     guard(GUARD, "@>=", "aa", |w, i, _| ordered(w, i, |order| order >= 0)),
-    guard(GUARD, "equal_terms", "aa", |w, i, _| w.equal_terms(i[0], i[1])),
+    guard(GUARD, "equal_terms", "aa", equal),
     guard(GUARD, "\\=", "ii", differ),
     guard(GUARD, "diff", "ii", differ),
     guard(GUARD, "hash", "io", hash),

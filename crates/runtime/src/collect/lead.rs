@@ -257,6 +257,7 @@ impl Worker {
         let limit = self.first_limit();
         self.attention.collected(limit);
         self.sharing.forget_seen();
+        self.terms.forget_walks();
         // The worker attends again before it reduces.
         self.abi.want_attention();
         self.set_private_base(base);
@@ -409,5 +410,28 @@ mod tests {
         // All of it survives one collection, and dies before the second: that is copied once, but to the survivor area.
         let (made, copied) = copied_of(100, 1);
         assert!(copied <= made + 3000, "{copied} words of {made}");
+    }
+
+    /// Whoever makes room between two turns is refused for what is alive, and not for garbage.
+    #[test]
+    fn room_for_a_message_is_made_of_garbage() {
+        const WORDS: usize = 100_000;
+        let mut builder = Builder::with(1, Some(8 * WORDS * 5));
+        let worker = builder.node.worker();
+        worker.options.check_heap = false;
+        while worker.ensure(WORDS).is_ok() {
+            worker.vector_of_zeros(WORDS - 10);
+        }
+        assert!(builder.node.make_room(WORDS).is_ok());
+        let worker = builder.node.worker();
+        for _ in 0..4 {
+            let kept = worker.vector_of_zeros(WORDS - 10);
+            worker.root(kept);
+        }
+        let error = builder.node.make_room(2 * WORDS).expect_err("it is alive");
+        assert!(
+            error.message.contains("an object of 200000 words does not fit into the heap limit of 3 MiB")
+        );
+        assert_eq!(error.details, ["4 MiB are in use"]);
     }
 }

@@ -480,27 +480,6 @@ fn the_heap_limit_is_an_error_with_figures() {
     assert!(worker.ensure(1 << 40).is_err() && worker.ensure(1).is_err());
 }
 
-/// Whoever makes room between two turns is refused for what is alive, and not for garbage.
-#[test]
-fn room_for_a_message_is_made_of_garbage() {
-    const WORDS: usize = 100_000;
-    let mut builder = Builder::with(1, Some(8 * WORDS * 5));
-    let worker = builder.node.worker();
-    worker.options.check_heap = false;
-    while worker.ensure(WORDS).is_ok() {
-        worker.vector_of_zeros(WORDS - 10);
-    }
-    assert!(builder.node.make_room(WORDS).is_ok());
-    let worker = builder.node.worker();
-    for _ in 0..4 {
-        let kept = worker.vector_of_zeros(WORDS - 10);
-        worker.root(kept);
-    }
-    let error = builder.node.make_room(2 * WORDS).expect_err("it is alive");
-    assert!(error.message.contains("an object of 200000 words does not fit into the heap limit of 3 MiB"));
-    assert_eq!(error.details, ["4 MiB are in use"]);
-}
-
 /// What one worker is about to make is no room for another, whether it has been made or not.
 #[test]
 fn two_workers_are_not_promised_the_same_room() {

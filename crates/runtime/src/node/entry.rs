@@ -173,7 +173,10 @@ unsafe extern "C" fn guard_3(abi: *mut WorkerAbi, predicate: u64, a: Word, b: Wo
 unsafe extern "C" fn equal(abi: *mut WorkerAbi, a: Word, b: Word) -> Word {
     // SAFETY: E6.
     let worker = unsafe { worker_of(abi) };
-    match worker.equal_near(a, b) {
+    // L2: what was looked at before is not looked at again.
+    let known = worker.terms.has_comparisons() && worker.terms.has_comparison([deref(a), deref(b)]);
+    let near = if known { None } else { worker.equal_near(a, b) };
+    match near {
         Some(true) => answer::YES,
         Some(false) => answer::NO,
         None => equal_far(worker, a, b),
@@ -184,6 +187,7 @@ unsafe extern "C" fn equal(abi: *mut WorkerAbi, a: Word, b: Word) -> Word {
 #[inline(never)]
 fn equal_far(worker: &mut Worker, a: Word, b: Word) -> Word {
     let outcome = worker.equal_terms(a, b);
+    worker.fetch_met();
     guard_answer(worker, outcome)
 }
 

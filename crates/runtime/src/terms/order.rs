@@ -21,7 +21,15 @@ enum Top {
     Differ(i64),
     /// Two vectors: their elements in turn.
     Vectors,
-    Wait(Word),
+    /// One is a variable.
+    Wait,
+}
+
+impl Pair {
+    /// Of two terms of which one is a variable, the first such.
+    fn variable(self) -> Word {
+        if self.a.tag() == Tag::Ref { self.a } else { self.b }
+    }
 }
 
 /// The order of kinds of terms.
@@ -45,25 +53,28 @@ fn string_order((ordering, same): (Ordering, usize)) -> i64 {
     sign(ordering) * (same as i64 + 1)
 }
 
+/// Pairs that are looked at for parts of other nodes behind the first one that is waited for, at most.
+pub(crate) const AHEAD: usize = 4096;
+
 /// Structures of more arguments are compared by a walk, which counts its steps.
 const NEAR_ARGUMENTS: usize = 64;
 
 impl Worker {
     /// Equality of two terms, as a guard sees it: `No` as soon as parts differ, even behind variables; else the first
     /// variable is waited for.
-    pub fn equal_terms(&self, a: Word, b: Word) -> Outcome {
+    pub fn equal_terms(&mut self, a: Word, b: Word) -> Outcome {
         self.are_equal(a, b).unwrap_or_else(Outcome::Error)
     }
-    fn are_equal(&self, a: Word, b: Word) -> Result<Outcome, Box<ProgramError>> {
-        let mut wait = None;
-        let mut pairs = Pairs::<false>::new();
-        let mut next = pairs.start(self, a, b);
+    fn are_equal(&mut self, a: Word, b: Word) -> Result<Outcome, Box<ProgramError>> {
+        let (mut waiting, mut ahead) = (Vec::new(), AHEAD);
+        let (mut pairs, mut next) = Pairs::begin(self, a, b);
         while let Some(pair) = next? {
             match self.compare_tops(pair.a, pair.b) {
                 Top::Equal => {}
                 Top::Differ(_) => return Ok(Outcome::No),
-                Top::Wait(variable) => {
-                    wait.get_or_insert(variable);
+                Top::Wait => {
+                    waiting.push(pair);
+                    self.meet(pair, &mut ahead);
                 }
                 Top::Vectors if self.vector_length(pair.a) != self.vector_length(pair.b) => {
                     return Ok(Outcome::No);
@@ -72,13 +83,15 @@ impl Worker {
             }
             next = pairs.pop(self);
         }
-        Ok(wait.map_or(Outcome::Done, Outcome::Wait))
+        let Some(&first) = waiting.first() else { return Ok(Outcome::Done) };
+        pairs.keep(self, a, b, waiting);
+        Ok(Outcome::Wait(first.variable()))
     }
     /// The standard order: negative, zero or positive as `a` is before, equal to or after `b`; for strings the
     /// position (from 1) of the first difference, for vectors that differ in length only the longer one's length
     /// and 1. `Err` is a variable to wait for, or an error.
     #[inline(always)]
-    pub fn compare_terms(&self, a: Word, b: Word) -> Result<i64, Outcome> {
+    pub fn compare_terms(&mut self, a: Word, b: Word) -> Result<i64, Outcome> {
         match self.compare_near(a, b) {
             Some(order) => Ok(order),
             None => self.compare_far(a, b),
@@ -123,22 +136,44 @@ impl Worker {
         self.compare_newest(a, b).map(string_order)
     }
     #[inline(never)]
-    fn compare_far(&self, a: Word, b: Word) -> Result<i64, Outcome> {
-        let mut pairs = Pairs::<false>::new();
-        let mut next = pairs.start(self, a, b);
+    fn compare_far(&mut self, a: Word, b: Word) -> Result<i64, Outcome> {
+        let (mut waiting, mut ahead) = (Vec::new(), AHEAD);
+        let (mut pairs, mut next) = Pairs::begin(self, a, b);
         while let Some(pair) = next? {
-            match self.compare_tops(pair.a, pair.b) {
-                Top::Equal => {}
-                Top::Differ(order) => return Ok(order),
-                Top::Wait(variable) => return Err(Outcome::Wait(variable)),
-                Top::Vectors => match self.compare_lengths(pair) {
-                    Some(order) => return Ok(order),
-                    None => pairs.push_elements(self, pair),
-                },
+            let top = self.compare_tops(pair.a, pair.b);
+            let differs = match top {
+                Top::Differ(order) => Some(order),
+                Top::Vectors => self.compare_lengths(pair),
+                Top::Equal | Top::Wait => None,
+            };
+            match (top, differs) {
+                (_, Some(order)) if waiting.is_empty() => return Ok(order),
+                (_, Some(_)) | (Top::Wait, _) => {
+                    waiting.push(pair);
+                    self.meet(pair, &mut ahead);
+                }
+                (Top::Vectors, None) => pairs.push_elements(self, pair),
+                _ => {}
+            }
+            if !waiting.is_empty() {
+                // What is behind is looked at for parts of other nodes only, unless it has no say.
+                ahead = if self.is_one_of_several_nodes() { ahead.saturating_sub(1) } else { 0 };
+                if ahead == 0 || differs.is_some() {
+                    break;
+                }
             }
             next = pairs.pop(self);
         }
-        Ok(0)
+        let Some(&first) = waiting.first() else { return Ok(0) };
+        pairs.keep(self, a, b, waiting);
+        Err(Outcome::Wait(first.variable()))
+    }
+    /// A walk has come to a pair that waits: whoever makes it may have to fetch one of both from another node.
+    fn meet(&mut self, pair: Pair, ahead: &mut usize) {
+        if *ahead > 0 && self.is_one_of_several_nodes() {
+            *ahead -= 1;
+            self.terms.met.extend([pair.a, pair.b].into_iter().filter(|word| word.tag() == Tag::Ref));
+        }
     }
     /// The order of two vectors once all elements that both have are known to be equal.
     fn compare_lengths(&self, vectors: Pair) -> Option<i64> {
@@ -152,8 +187,7 @@ impl Worker {
     fn compare_tops(&self, a: Word, b: Word) -> Top {
         match (a.tag(), b.tag()) {
             _ if a == b && a.is_immediate() => Top::Equal,
-            (Tag::Ref, _) => Top::Wait(a),
-            (_, Tag::Ref) => Top::Wait(b),
+            (Tag::Ref, _) | (_, Tag::Ref) => Top::Wait,
             (Tag::Int, Tag::Int) => self.ordered(a.as_int().cmp(&b.as_int())),
             (Tag::Atom, Tag::Atom) => self.ordered(self.compare_atoms(a.as_atom(), b.as_atom())),
             (Tag::Struct, Tag::Struct) => {
@@ -171,7 +205,7 @@ impl Worker {
         match self.compare_tops(a, b) {
             Top::Equal => Some(true),
             Top::Differ(_) => Some(false),
-            Top::Wait(_) | Top::Vectors => None,
+            Top::Wait | Top::Vectors => None,
         }
     }
     /// Two words that are not of one kind, or objects.
@@ -266,6 +300,57 @@ mod tests {
                 let equal = matches!(worker.equal_terms(string, other), Outcome::Done);
                 assert_eq!(equal, a == b, "{a:?} {b:?}");
             }
+        }
+    }
+
+    /// A comparison that was made before goes on where it waited, and says what one from the top says.
+    #[test]
+    fn a_walk_that_goes_on_says_what_one_from_the_top_says() {
+        const LENGTH: i64 = 3000;
+        let name = |outcome: &Outcome| match outcome {
+            Outcome::Done => "yes".to_string(),
+            Outcome::No => "no".to_string(),
+            Outcome::Wait(variable) => format!("{variable:?}"),
+            _ => "an error".to_string(),
+        };
+        for (forwards, wrong) in [(true, None), (false, None), (true, Some(7)), (false, Some(7))] {
+            let worker = worker();
+            let f = worker.intern("f");
+            let mut variables = Vec::new();
+            let (mut a, mut b) = (Word::NIL, Word::NIL);
+            for number in (0..LENGTH).rev() {
+                let part = worker.structure(f, &[Word::small(number)]);
+                let open = if number % 100 == 0 { worker.new_variable() } else { part };
+                if number % 100 == 0 {
+                    variables.push((open, if wrong == Some(number / 100) { Word::NIL } else { part }));
+                }
+                (a, b) = (worker.structure(f, &[a, open]), worker.structure(f, &[b, part]));
+            }
+            if forwards {
+                variables.reverse();
+            }
+            let mut went_on = 0;
+            for step in 0..=variables.len() {
+                let begun = worker.terms.has_comparison([a, b]);
+                went_on += usize::from(begun);
+                let outcome = worker.equal_terms(a, b);
+                let order = worker.compare_terms(a, b);
+                let kept = std::mem::take(&mut worker.terms);
+                assert_eq!(name(&outcome), name(&worker.equal_terms(a, b)), "{forwards} {wrong:?} {step}");
+                worker.terms.forget_walks();
+                match (order, worker.compare_terms(a, b)) {
+                    (Ok(order), Ok(other)) => assert_eq!(order, other),
+                    (Err(order), Err(other)) => assert_eq!(name(&order), name(&other)),
+                    (order, other) => panic!("{:?} {:?}", order.ok(), other.ok()),
+                }
+                worker.terms = kept;
+                if let Some(&(variable, value)) = variables.get(step) {
+                    worker.unify(variable, value);
+                }
+            }
+            assert!(went_on > 5, "{forwards} {wrong:?}: {went_on}");
+            worker.terms.forget_walks();
+            assert!(!worker.terms.has_comparison([a, b]));
         }
     }
 

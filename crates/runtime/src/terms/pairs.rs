@@ -6,6 +6,7 @@
 
 use crate::memory::ranges::read;
 use crate::reports::outcome::ProgramError;
+pub(crate) use crate::terms::state::Pair;
 use crate::terms::walk::Stack;
 use crate::terms::{cell, deref};
 use crate::worker::Worker;
@@ -16,14 +17,8 @@ use term::word::{self, Tag};
 const LEVELS: usize = 8;
 /// Pairs that are walked without a stack.
 const STEPS: usize = 4096;
-
-/// Two terms that are to be compared or unified; of two vectors, their elements from a number on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pair {
-    pub(crate) a: Word,
-    pub(crate) b: Word,
-    pub(crate) from: usize,
-}
+/// A walk of fewer steps is made again from the top.
+const LONG: usize = 256;
 
 impl Pair {
     #[inline(always)]
@@ -130,6 +125,23 @@ impl<const SAME: bool> Pairs<SAME> {
     pub(crate) fn new() -> Pairs<SAME> {
         let near = [Cells::NONE; LEVELS];
         Pairs { next: Cells::NONE, near, levels: 0, steps_left: STEPS, stack: Stack::new(), far: false }
+    }
+    /// A walk that goes on with what another one has left.
+    fn resume(left: Vec<Pair>) -> Pairs<SAME> {
+        let mut stack = Stack::new();
+        stack.extend(left);
+        Pairs { stack, far: true, ..Pairs::new() }
+    }
+    /// What is left of a walk, the next one last, with pairs that were given out before it, the first one first.
+    /// `None`: it was short.
+    fn into_left(mut self, before: Vec<Pair>) -> Option<Vec<Pair>> {
+        if !self.far && self.steps_left > STEPS - LONG {
+            return None;
+        }
+        self.go_far();
+        let mut left = self.stack.into_items();
+        left.extend(before.into_iter().rev());
+        Some(left)
     }
     /// The first pair of a walk through two terms.
     #[inline(always)]
@@ -239,6 +251,25 @@ impl<const SAME: bool> Pairs<SAME> {
             self.stack.extend(self.near[level].backwards());
         }
         self.stack.extend(self.next.backwards());
+    }
+}
+
+impl Pairs<false> {
+    /// A walk through two terms that may have been begun before, and its first pair.
+    pub(crate) fn begin(worker: &mut Worker, a: Word, b: Word) -> (Pairs<false>, Next) {
+        let kept = worker.terms.take_comparison([deref(a), deref(b)]);
+        let (mut pairs, begins) = match kept {
+            Some(left) => (Pairs::resume(left), false),
+            None => (Pairs::new(), true),
+        };
+        let first = if begins { pairs.start(worker, a, b) } else { pairs.pop(worker) };
+        (pairs, first)
+    }
+    /// The walk is to be made again, from these pairs on (L2).
+    pub(crate) fn keep(self, worker: &mut Worker, a: Word, b: Word, waiting: Vec<Pair>) {
+        if let Some(left) = self.into_left(waiting) {
+            worker.terms.keep_comparison([deref(a), deref(b)], left);
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use super::buffers::{File, Ready};
 use super::errors::IoError;
 use super::{Io, events, read};
-use crate::builtins::{integer, list_items, with_bytes};
+use crate::builtins::{integer, with_bytes, wrong};
 use crate::reports::outcome::{ErrorKind, ProgramError};
-use crate::terms::walk::Stack;
+use crate::terms::order::AHEAD;
+use crate::terms::walk::{STEPS, Stack};
 use crate::terms::{View, deref};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -388,13 +389,15 @@ pub(in crate::builtins) fn find_variable(
     work: Word,
     into_vectors: bool,
 ) -> Result<Option<(Word, Word)>, Outcome> {
-    let mut stack = Stack::new();
-    // The list is the stack of an earlier call: its first element is the top.
-    stack.extend(list_items(worker, 1, work)?.into_iter().rev());
-    while let Some(term) = stack.pop_unseen(worker)? {
+    // The list is what an earlier call has left on its stack: its first element was the top.
+    let (mut stack, mut left, mut taken) = (Stack::new(), work, 0);
+    while let Some(term) = next_term(worker, &mut stack, &mut left, &mut taken)? {
         match worker.view(term) {
             View::Unbound(variable) => {
-                let work = stack.items().iter().fold(Word::NIL, |list, &term| worker.cons(term, list));
+                if worker.fetch(variable) {
+                    fetch_ahead(worker, &stack, left);
+                }
+                let work = stack.items().iter().fold(left, |list, &term| worker.cons(term, list));
                 return Ok(Some((variable, work)));
             }
             View::Cons(car, cdr) => stack.extend([cdr, car]),
@@ -408,6 +411,42 @@ pub(in crate::builtins) fn find_variable(
         }
     }
     Ok(None)
+}
+
+/// From the stack, and from the list once that is empty. Of an infinite list so much is taken as might be kept.
+fn next_term(
+    worker: &Worker,
+    stack: &mut Stack<Word>,
+    list: &mut Word,
+    taken: &mut usize,
+) -> Result<Option<Word>, Outcome> {
+    if let Some(term) = stack.pop_unseen(worker)? {
+        return Ok(Some(term));
+    }
+    *taken += 1;
+    if taken.is_multiple_of(STEPS) {
+        worker.may_go_on(*taken * size_of::<Word>())?;
+    }
+    match worker.view(*list) {
+        View::Cons(term, rest) => {
+            *list = rest;
+            Ok(Some(term))
+        }
+        View::Atom(symbol::NIL) => Ok(None),
+        View::Unbound(variable) => Err(Outcome::Wait(variable)),
+        _ => Err(wrong(worker, 1, "a list", *list)),
+    }
+}
+
+/// Terms that come next will be waited for, too.
+fn fetch_ahead(worker: &mut Worker, stack: &Stack<Word>, mut list: Word) {
+    let next = stack.items().iter().rev().take(AHEAD);
+    next.for_each(|&term| _ = worker.fetch(term));
+    for _ in stack.items().len()..AHEAD {
+        let View::Cons(term, rest) = worker.view(list) else { break };
+        worker.fetch(term);
+        list = rest;
+    }
 }
 
 // ---- input -----------------------------------------------------------------------------------------

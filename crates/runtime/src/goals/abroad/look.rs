@@ -2,12 +2,35 @@
 //! its parts elsewhere are unbound.
 
 use super::state::{Kind, Look};
+use crate::memory::ranges::read;
 use crate::terms::{View, deref};
 use crate::worker::Worker;
 use rustc_hash::FxHashSet;
 use term::Word;
+use term::word::Tag;
 
 impl Worker {
+    /// A builtin or guard has come to this variable inside a term that it walks, and goes on inside it: if it is an
+    /// import that nobody reads, all that is inside it is read at once, so far as it fits into answers that grow.
+    /// True if it is one.
+    pub(crate) fn fetch(&mut self, variable: Word) -> bool {
+        let variable = deref(variable);
+        if !self.is_one_of_several_nodes() || variable.tag() != Tag::Ref {
+            return false;
+        }
+        let content = read(variable.address());
+        let unread = self.is_unread(content);
+        if unread {
+            self.want_import_as(content.address(), true);
+        }
+        unread
+    }
+    /// The same for all variables that the last comparison has come to.
+    pub(crate) fn fetch_met(&mut self) {
+        if self.is_one_of_several_nodes() {
+            self.terms.take_met().into_iter().for_each(|variable| _ = self.fetch(variable));
+        }
+    }
     /// Asks the homes of the terms of other nodes that a term has parts of (that it is, if not `deep`) for values.
     /// `Some`: the caller waits for this variable, and asks again. `None`: all that had a value is here.
     pub(crate) fn look_abroad(&mut self, term: Word, deep: bool) -> Option<Word> {
@@ -24,7 +47,7 @@ impl Worker {
             if !self.abroad.looks.contains_key(&import) {
                 let answered = self.new_variable();
                 self.abroad.looks.insert(import, Look::Asked(answered));
-                self.tell(Kind::Looked(import), &[]);
+                self.tell(Kind::Looked(import, deep), &[]);
             }
             if let (None, Some(&Look::Asked(answered))) = (wait, self.abroad.looks.get(&import)) {
                 wait = Some(answered);

@@ -90,11 +90,15 @@ pub enum Outward {
     Wanted {
         /// The import.
         import: u32,
+        /// Somebody walks a term that it is a part of: all that is inside it will be wanted, too.
+        whole: bool,
     },
     /// Somebody wants to know whether an import has a value, and does not wait for it.
     Looked {
         /// The import.
         import: u32,
+        /// As for `Wanted`.
+        whole: bool,
     },
     /// An import got a value at this node.
     Bound {
@@ -186,7 +190,7 @@ impl Worker {
     /// What a worker of this node tells: it changes the tables, and other nodes may have to be told.
     fn learn(&mut self, Item { what, mut words }: Item) {
         match what {
-            Kind::Wanted(import) | Kind::Bound(import) => {
+            Kind::Wanted(import, _) | Kind::Bound(import) => {
                 let record = words.pop().expect("with its record").address();
                 if self.abroad.import(import) != Import::Record(record) {
                     return;
@@ -220,7 +224,7 @@ impl Worker {
                 self.abroad.placed.insert(predicate);
                 return;
             }
-            Kind::Throw { .. } | Kind::Looked(_) | Kind::Alias => {}
+            Kind::Throw { .. } | Kind::Looked(..) | Kind::Alias => {}
         }
         self.abroad.queue.push_back(Item { what, words });
     }
@@ -292,6 +296,9 @@ impl Worker {
     }
     /// The generator of an import runs, unless another worker was first: its record is that of a goal which waits.
     pub(crate) fn want_import(&mut self, record: usize) {
+        self.want_import_as(record, false);
+    }
+    fn want_import_as(&mut self, record: usize, whole: bool) {
         let [generator, suspension] =
             [layout::GENERATOR, layout::SUSPENSION].map(|class| word::object_header(class, RECORD_WORDS - 1));
         if self.is_alone() {
@@ -300,7 +307,7 @@ impl Worker {
             return;
         }
         let import = argument(record, 1).as_int() as u32;
-        self.tell(Kind::Wanted(import), &[argument(record, 0), Word::pointer(Tag::Object, record)]);
+        self.tell(Kind::Wanted(import, whole), &[argument(record, 0), Word::pointer(Tag::Object, record)]);
     }
     /// Unifies an import that nobody reads with a value, or leaves to others what that means: what became of its cell.
     /// `None`: it is to be read, or is none.
@@ -568,8 +575,8 @@ impl Worker {
             Kind::Throw { node, priority, predicate } => {
                 Outward::Throw { node, priority, predicate, args: words }
             }
-            Kind::Wanted(import) => Outward::Wanted { import },
-            Kind::Looked(import) => Outward::Looked { import },
+            Kind::Wanted(import, whole) => Outward::Wanted { import, whole },
+            Kind::Looked(import, whole) => Outward::Looked { import, whole },
             Kind::Bound(import) => Outward::Bound { import, value: deref(words[0]) },
             Kind::Marked(export) => {
                 self.abroad.told = Some(export);

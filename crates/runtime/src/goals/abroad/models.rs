@@ -21,7 +21,7 @@ fn reading(worker: &mut Worker, x: &mut Vec<Word>) {
     unread(worker, x);
     let import = *x.last().expect("that import");
     worker.run_generator(import.address());
-    assert_eq!(worker.next_outward(), Some(Outward::Wanted { import: 0 }));
+    assert_eq!(worker.next_outward(), Some(Outward::Wanted { import: 0, whole: false }));
 }
 /// The answer to a read.
 fn answer(worker: &mut Worker, import: Word) {
@@ -133,7 +133,7 @@ fn a_marker_against_a_value() {
 fn two_goals_that_wait_for_an_import_make_one_read() {
     let wait: fn(&mut Worker, &[Word]) = |worker, x| suspend(worker, x);
     model_of_nodes(0, unread, [wait, wait], |pair| {
-        assert_eq!(told(pair), [Outward::Wanted { import: 0 }]);
+        assert_eq!(told(pair), [Outward::Wanted { import: 0, whole: false }]);
         pair.with(0, |worker| answer(worker, pair.value(0)));
         assert_eq!(pair.ready(), 2, "both go on");
     });

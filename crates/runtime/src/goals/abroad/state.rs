@@ -71,9 +71,14 @@ pub(super) struct Item {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    Throw { node: u32, priority: i64, predicate: PredicateId },
-    Wanted(u32),
-    Looked(u32),
+    Throw {
+        node: u32,
+        priority: i64,
+        predicate: PredicateId,
+    },
+    /// The second says whether all that is inside is wanted, too.
+    Wanted(u32, bool),
+    Looked(u32, bool),
     Bound(u32),
     Marked(u32),
     Alias,
@@ -89,13 +94,13 @@ impl Item {
     fn into_mail(self) -> Vec<Word> {
         let kind = match self.what {
             Kind::Throw { node, priority, predicate } => [0, node.into(), predicate.0.into(), priority],
-            Kind::Wanted(import) => [1, import.into(), 0, 0],
+            Kind::Wanted(import, whole) => [1, import.into(), whole.into(), 0],
             Kind::Bound(import) => [2, import.into(), 0, 0],
             Kind::Marked(export) => [3, export.into(), 0, 0],
             Kind::Alias => [4, 0, 0, 0],
             Kind::Offered(predicate) => [5, predicate.0.into(), 0, 0],
             Kind::Placed(predicate) => [6, predicate.0.into(), 0, 0],
-            Kind::Looked(import) => [7, import.into(), 0, 0],
+            Kind::Looked(import, whole) => [7, import.into(), whole.into(), 0],
         };
         self.words.into_iter().chain(kind.map(Word::small)).collect()
     }
@@ -105,13 +110,13 @@ impl Item {
         let number = number as u32;
         let what = match kind {
             0 => Kind::Throw { node: number, priority, predicate: PredicateId(second as u32) },
-            1 => Kind::Wanted(number),
+            1 => Kind::Wanted(number, second != 0),
             2 => Kind::Bound(number),
             3 => Kind::Marked(number),
             4 => Kind::Alias,
             5 => Kind::Offered(PredicateId(number)),
             6 => Kind::Placed(PredicateId(number)),
-            _ => Kind::Looked(number),
+            _ => Kind::Looked(number, second != 0),
         };
         Item { what, words: Words::from_slice(words) }
     }

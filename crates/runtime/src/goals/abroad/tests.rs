@@ -48,7 +48,7 @@ fn an_import_lives_as_long_as_its_variable_is_read_once_and_tells_its_value() {
         let variable = worker.root_word(&kept);
         wait(worker, goal, variable);
     }
-    assert_eq!(happened(worker), [Outward::Wanted { import: 7 }]);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 7, whole: false }]);
     for major in [false, false, true, false] {
         collect(&mut builder.node, major);
         let worker = builder.node.worker();
@@ -77,7 +77,7 @@ fn an_answer_resumes_the_goals_and_is_not_told_to_its_home() {
     let worker = builder.node.worker();
     let variable = worker.import(0);
     wait(worker, goal, variable);
-    assert_eq!(happened(worker), [Outward::Wanted { import: 0 }]);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 0, whole: false }]);
     worker.become_reference(variable, Word::small(1));
     worker.forget_import(0);
     assert_eq!(happened(worker), []);
@@ -85,13 +85,13 @@ fn an_answer_resumes_the_goals_and_is_not_told_to_its_home() {
     // The answer is an import of another node: the goals read that one.
     let (first, second) = (worker.import(1), worker.import(2));
     wait(worker, goal, first);
-    assert_eq!(happened(worker), [Outward::Wanted { import: 1 }]);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 1, whole: false }]);
     worker.become_reference(first, second);
     worker.forget_import(1);
     assert_eq!(happened(worker), []);
     worker.pop_goal();
     wait(worker, goal, first);
-    assert_eq!(happened(worker), [Outward::Wanted { import: 2 }]);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 2, whole: false }]);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn two_variables_that_others_know_are_made_one_by_those_who_know_more() {
     for variable in [import, waited] {
         wait(worker, goal, variable);
     }
-    assert_eq!(happened(worker), [Outward::Wanted { import: 0 }]);
+    assert_eq!(happened(worker), [Outward::Wanted { import: 0, whole: false }]);
     let pairs = [(import, exported), (exported, import), (unread, import), (exported, unread)];
     for (a, b) in pairs {
         worker.unify(a, b);

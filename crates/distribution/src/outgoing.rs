@@ -1,0 +1,109 @@
+//! What a node sends: the protocol's messages as the machine's, and what is beside terms. The invariants are those of
+//! `node`.
+
+use crate::beside::{Letter, Parcel, Receivers, Shared};
+use crate::letters::{Letters, noted};
+use crate::message::Message;
+use crate::model::Meter;
+use crate::protocol::Post;
+use fabric::{Fabric, NodeId, Priority};
+use machine::{Context, Spread, WORDS};
+
+/// A message of the protocol.
+pub(crate) const PROTOCOL: u32 = 0;
+/// The first kind of what is beside.
+pub(crate) const BESIDE: u32 = 3;
+
+/// What sending needs.
+pub(crate) struct Outgoing {
+    /// J1: nodes that are to be woken.
+    pub(crate) bells: Vec<NodeId>,
+    /// Room for the words of a message.
+    words: Vec<u64>,
+    /// Of a node that is traced.
+    pub(crate) letters: Option<Letters>,
+    /// J4; and bytes of the messages about terms that it keeps.
+    pub(crate) beside: Shared,
+    pub(crate) kept: u64,
+}
+
+/// Sends a message about terms.
+fn send<F: Fabric>(context: &mut Context<'_, F>, to: NodeId, priority: Priority, words: &[u64]) {
+    if words.len() <= WORDS {
+        return context.send(to, priority, PROTOCOL, words);
+    }
+    let mut payload = vec![0; 8 * words.len()];
+    let (places, _) = payload.as_chunks_mut::<8>();
+    places.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
+    context.send_with(to, priority, PROTOCOL, &[], payload);
+}
+
+impl Outgoing {
+    pub(crate) fn new(letters: Option<Letters>, beside: Shared) -> Outgoing {
+        Outgoing { bells: Vec::new(), words: Vec::new(), letters, beside, kept: 0 }
+    }
+    /// J1: this node has a message.
+    pub(crate) fn wake(&mut self, own: NodeId, to: NodeId) {
+        if to != own && !self.bells.contains(&to) {
+            self.bells.push(to);
+        }
+    }
+    /// Sends what is beside, and what that lets go (J4).
+    pub(crate) fn send_beside<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        let shared = self.beside.clone();
+        let own = context.node();
+        while let Some(parcel) = shared.get().and_then(|mut beside| beside.next_parcel()) {
+            let Parcel { to, kind, words, bytes } = parcel;
+            let code = BESIDE + kind;
+            match to {
+                Receivers::One(to, priority) => {
+                    context.send_with(to, priority, code, &words, bytes);
+                    self.wake(own, to);
+                }
+                Receivers::Many(to, number) => {
+                    to.iter().for_each(|to| self.wake(own, to));
+                    let (here, shared) = (context.here().clone(), shared.clone());
+                    // To each: the sender knows all whom it has to wake.
+                    context.here().spawn(async move {
+                        here.multicast_by(Spread::Unicast, to, code, &words, bytes).await;
+                        shared.get().into_iter().for_each(|mut beside| beside.acknowledged(number));
+                    });
+                }
+            }
+        }
+        while let Some(letter) = shared.get().and_then(|mut beside| beside.next_letter()) {
+            self.kept -= letter.bytes();
+            send(context, letter.to, letter.priority, &letter.words);
+            self.wake(own, letter.to);
+        }
+    }
+}
+
+/// Sends the protocol's messages.
+pub(crate) struct Mail<'a, 'c, F: Fabric> {
+    pub(crate) context: &'a mut Context<'c, F>,
+    pub(crate) outgoing: &'a mut Outgoing,
+    pub(crate) meter: Option<&'a mut Meter>,
+}
+
+impl<F: Fabric> Post for Mail<'_, '_, F> {
+    fn post(&mut self, to: NodeId, message: Message<'_>) {
+        let Outgoing { words, letters, beside, kept, .. } = &mut *self.outgoing;
+        words.clear();
+        message.write(words);
+        let priority = message.priority();
+        if let Some(meter) = &mut self.meter {
+            self.context.spend(meter.send(&message, words.len()));
+        }
+        let sending = letters.as_mut().map(|letters| letters.sending(to, &message));
+        if let Some(mut beside) = beside.get()
+            && beside.must_keep(message.shows())
+        {
+            let letter = Letter { to, priority, words: words.clone() };
+            *kept += letter.bytes();
+            return noted(sending, || beside.keep(letter, message.shows()));
+        }
+        noted(sending, || send(self.context, to, priority, words));
+        self.outgoing.wake(self.context.node(), to);
+    }
+}
