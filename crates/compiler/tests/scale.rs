@@ -47,6 +47,11 @@ fn comparisons() {
 }
 
 #[test]
+fn differences() {
+    grows_linearly(|n| format!("p(X,R) :- X \\= a{n} | R = r{n}."));
+}
+
+#[test]
 fn constants_and_wildcards_by_turns() {
     grows_linearly(|n| {
         if n % 2 == 0 { format!("p({n},_,R) :- R = r{n}.") } else { format!("p(_,f({n}),R) :- R = r{n}.") }

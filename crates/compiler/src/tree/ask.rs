@@ -7,7 +7,7 @@ use crate::program::arithmetic::relations;
 use crate::program::values::{Atomic, Fact, Origin, Shape, Test, TestId, ValueId};
 use crate::tree::code::Code;
 use crate::tree::facts::{Answer, Facts};
-use crate::tree::match_cases::{BIGINT, Cells, Wish, accepts, other_accepts, wish};
+use crate::tree::match_cases::{BIGINT, Cells, Wish, accepts, names_specific, other_accepts, wish};
 
 impl Tree<'_> {
     /// Code for the first open test of a state.
@@ -175,9 +175,11 @@ impl Tree<'_> {
     fn split_shape(&mut self, value: ValueId, mut state: State, code: &mut Code) -> End {
         let prior = state.facts.value(value).unwrap_or(Fact::Loaded);
         let mut wishes: Vec<Wish> = state.rows.iter().map(|row| wish(self.shapes(row, value))).collect();
-        let specific = wishes.iter().filter(|wish| matches!(wish, Wish::Only(_))).count();
-        let others = wishes.len() - specific;
-        if specific > 0 && specific * others > 4 * wishes.len() + 256 {
+        // Each row that wishes for nothing specific is asked for each specific pattern that another one names.
+        let others = wishes.iter().filter(|wish| matches!(wish, Wish::Other)).count();
+        let names_one = |row: &&Row| self.shapes(row, value).any(names_specific);
+        let specific = if others == 0 { 0 } else { state.rows.iter().filter(names_one).count() };
+        if specific * others > 4 * wishes.len() + 256 {
             let alike = matches!(wishes[0], Wish::Only(_));
             let run = wishes.iter().take_while(|wish| matches!(wish, Wish::Only(_)) == alike).count();
             self.split_off(&mut state, if alike { run.max(CHUNK) } else { CHUNK }, code);

@@ -18,6 +18,11 @@ pub(crate) fn is_specific(pattern: Pattern) -> bool {
 
 pub(crate) const BIGINT: Pattern = Pattern::Object(term::layout::BIGINT.0);
 
+/// Whether a shape is that of a specific pattern, or of anything else.
+pub(crate) fn names_specific(shape: Shape) -> bool {
+    matches!(shape, Shape::Is(pattern) | Shape::IsNot(pattern) if is_specific(pattern))
+}
+
 pub(crate) fn wish(mut shapes: impl Iterator<Item = Shape>) -> Wish {
     let specific = shapes.find_map(|shape| match shape {
         Shape::Is(pattern) if is_specific(pattern) => Some(pattern),
