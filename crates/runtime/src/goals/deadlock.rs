@@ -29,9 +29,9 @@ const GROUP: usize = 4;
 const LOOKED_AT: usize = 10_000;
 
 /// Words that are looked at to find the goals that are shown first, where somebody waits for the answer.
-const LOOKED_AT_SOON: usize = 4_000_000;
+const LOOKED_AT_SOON: usize = 1_000_000;
 /// Goals of which these are found then.
-const LOOKED_AT_GOALS: usize = 200_000;
+pub(crate) const LOOKED_AT_GOALS: usize = 100_000;
 
 impl Worker {
     /// The outcome if these goals (their records) wait for ever; `None` if there are none.
@@ -42,17 +42,20 @@ impl Worker {
         let (goals, _) = self.reported(waiting, usize::MAX, &[]);
         Some(RunOutcome::Deadlock { goals, count: waiting.len() })
     }
-    /// What is reported of these goals that wait while the run could go on; `outside` says of variables what gives them
-    /// values.
-    pub(crate) fn still_waiting(&self, waiting: &[usize], outside: &[(Word, String)]) -> Waiting {
-        let looked_at = &waiting[..waiting.len().min(LOOKED_AT_GOALS)];
-        let (mut goals, shown) = self.reported(looked_at, LOOKED_AT_SOON, outside);
+    /// What is reported of `count` goals that wait while the run could go on, of which these are some
+    /// ([`LOOKED_AT_GOALS`]); `outside` says of variables what gives them values.
+    pub(crate) fn still_waiting(
+        &self,
+        waiting: &[usize],
+        count: usize,
+        outside: &[(Word, String)],
+    ) -> Waiting {
+        let (mut goals, shown) = self.reported(waiting, LOOKED_AT_SOON, outside);
         // Of those that wait for what others wait for, too, the program's own.
-        let others =
-            looked_at.iter().filter(|&record| !shown.contains(record) && self.is_of_program(*record));
-        let more = others.take(SHOWN - goals.len());
+        let others = waiting.iter().filter(|&record| !shown.contains(record) && self.is_of_program(*record));
+        let more = others.take(SHOWN.saturating_sub(goals.len()));
         goals.extend(more.map(|&record| self.suspended_goal(&mut Names::default(), record, outside)));
-        Waiting { goals, count: waiting.len() }
+        Waiting { goals, count }
     }
     /// Whether a record's goal is neither the library's nor a builtin's.
     fn is_of_program(&self, record: usize) -> bool {

@@ -6,7 +6,7 @@
 
 pub mod abroad;
 pub(crate) mod calls;
-mod deadlock;
+pub(crate) mod deadlock;
 pub(crate) mod resume;
 pub mod resumed_order;
 pub(crate) mod runtime_predicates;

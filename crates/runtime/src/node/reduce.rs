@@ -12,6 +12,7 @@ use crate::coordination::schedule::{Leaves, now, since};
 use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{TICK, Ticker, Waker};
+use crate::goals::deadlock::LOOKED_AT_GOALS;
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, RunOutcome, Waiting};
 use crate::reports::trace::What;
@@ -202,11 +203,18 @@ pub(crate) fn stuck(shared: &Shared) -> RunOutcome {
 
 /// The goals of this node that wait, while nobody reduces: of those a part, with what they wait for.
 pub(crate) fn waiting(shared: &Shared, home: &Home) -> Waiting {
-    let (crew, mut records) = (shared.crew(), Vec::new());
-    crew.each(|worker| records.extend(worker.waiting_goals()));
+    let (crew, mut records, mut count) = (shared.crew(), Vec::new(), 0);
+    crew.each(|worker| {
+        for record in worker.waiting_goals() {
+            count += 1;
+            if records.len() < LOOKED_AT_GOALS {
+                records.push(record);
+            }
+        }
+    });
     crew.with(0, |worker| {
         let outside = home.events.as_ref().map(|events| events.awaited(worker)).unwrap_or_default();
-        worker.still_waiting(&records, &outside)
+        worker.still_waiting(&records, count, &outside)
     })
 }
 
