@@ -26,7 +26,7 @@ impl Assembler {
     }
     /// Continues at the beginning of a cache line; the gap traps. (At multiples of 16, how fast a loop was depended
     /// by 7 % on where it happened to lie.)
-    pub(crate) fn to_line(&mut self) -> u32 {
+    pub(crate) fn next_line(&mut self) -> u32 {
         while !self.bytes.len().is_multiple_of(64) {
             self.bytes.push(0xcc);
         }

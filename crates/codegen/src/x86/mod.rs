@@ -24,7 +24,7 @@ impl Processor for Assembler {
         &mut self.bytes
     }
     fn align(&mut self) -> u32 {
-        self.to_line()
+        self.next_line()
     }
     fn thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
         self.put_thunk(helper, vectors)

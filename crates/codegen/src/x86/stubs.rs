@@ -37,7 +37,7 @@ impl Assembler {
     /// `fn(worker)`, keeping every general register, and the low halves of vector registers if wanted (G2); operands
     /// and answer pass through memory ([`operand`]). Or just a jump to the helper ([`Helper::in_registers`]).
     pub(crate) fn put_thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
-        let start = self.to_line();
+        let start = self.next_line();
         if helper.in_registers() {
             self.put_field(&[0xff, 0xa7], helper.offset()); // jmp [rdi+helper]
             return start;
@@ -127,7 +127,7 @@ impl Assembler {
 
     /// Suspends the goal on top of the stack on what is `pending`: in `one` if that is one variable, else in `other`.
     fn suspend(&mut self, one: u32, other: u32) -> u32 {
-        let start = self.to_line();
+        let start = self.next_line();
         self.put_field(&[0x48, 0x83, 0xbf], offset_of!(WorkerAbi, pending_count)); // cmp [rdi+pending_count], 1
         self.put(&[1]);
         self.jump_back(&[0x0f, 0x84], one); // je
@@ -140,7 +140,7 @@ impl Assembler {
     /// goal waits for it, makes the record (`term::layout`) here, of one that is spent if there is one; else goes on in
     /// `other`.
     fn suspend_one(&mut self, arity: usize, other: u32) -> u32 {
-        let start = self.to_line();
+        let start = self.next_line();
         self.put_field(&[0x48, 0x8b, 0x87], offset_of!(WorkerAbi, pending)); // mov rax, [rdi+pending]
         self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.0 as u8]); // cmp [rax+CELL], UNBOUND
         let has_goals = self.jump_ahead(&[0x0f, 0x85]); // jne
@@ -174,7 +174,7 @@ impl Assembler {
 
     /// Makes variables of the slots that the goal on top of the stack leads to, and goes on in `suspend`.
     fn settle(&mut self, arity: usize, suspend: u32) -> u32 {
-        let start = self.to_line();
+        let start = self.next_line();
         self.put_field(&[0x48, 0x8b, 0x8f], SLOTS); // mov rcx, [rdi+SLOTS]
         let again = self.bytes.len();
         self.put(&[0x48, 0x0f, 0xbc, 0xc1]); // bsf rax, rcx
@@ -230,7 +230,7 @@ impl Assembler {
 
     /// A tail function that ends a reduction.
     fn leave(&mut self, leave: Leave) -> u32 {
-        let start = self.to_line();
+        let start = self.next_line();
         if leave == Leave::Poll {
             self.attend();
         }
@@ -260,7 +260,7 @@ impl Assembler {
 
     /// `extern "C" fn(worker, entry) -> status`: from Rust into generated code. Its end is in the leave routines.
     pub(crate) fn put_enter(&mut self) -> u32 {
-        let start = self.to_line();
+        let start = self.next_line();
         self.put(&[0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57]); // push rbp rbx r12-r15
         self.put_field(&[0x48, 0x81, 0xec], FRAME); // sub rsp, FRAME
         self.put(&[0x48, 0x89, 0xf0]); // mov rax, rsi

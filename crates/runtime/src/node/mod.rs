@@ -124,11 +124,9 @@ impl Node {
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
         let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
             runtime_predicates::natives().map(&mut add);
-        let mut builtins = Vec::new();
-        for native in natives {
-            let signature = native.signature.clone();
-            builtins.push((add(native), signature));
-        }
+        let signed = |native: Native| (native.signature.clone(), native);
+        let natives = natives.into_iter().map(signed);
+        let builtins = natives.map(|(signature, native)| (add(native), signature)).collect();
         let module = shared.atoms.intern(integers::MODULE.as_bytes());
         let arithmetic_goals = integers::GOALS.map(|(name, modes)| {
             let name = shared.atoms.intern(name.as_bytes());
@@ -154,25 +152,17 @@ impl Node {
         };
         let calls = predicates.calls();
         let predicates = Arc::new(predicates);
-        let mut workers = Vec::new();
-        for (index, goals) in goals.into_iter().enumerate() {
+        let make = |index, goals| {
             let mut worker = Worker::new(&options, index, &shared, goals, entry::HELPERS);
             worker.system_goals = system_goals;
             worker.arithmetic_goals = arithmetic_goals;
             worker.abi.first_compiled = PredicateId(predicates.len() as u32).goal_word();
             worker.predicates = predicates.clone();
             worker.calls = calls.clone();
-            let base = worker.heap.nursery();
-            worker.set_private_base(base);
-            workers.push(worker);
-        }
-        let mut workers = Workers::new(workers);
-        for (index, worker) in workers.iter_mut().enumerate() {
-            worker.attach_limit();
-            shared.team.attach(index, &raw const worker.abi.limit);
-        }
-        shared.waker.set_others(workers.iter().skip(1).map(Worker::waker).collect());
-        shared.set_crew(workers.crew());
+            worker
+        };
+        let workers = goals.into_iter().enumerate().map(|(index, goals)| make(index, goals));
+        let workers = attach(&shared, workers.collect());
         let (all, team) = (shared.clone(), shared.clone());
         let work = move |index| reduce::work(&all, index);
         let threads = Threads::start(options.workers, work, move || team.team.remind())
@@ -485,6 +475,20 @@ impl Node {
     pub fn report_to(&mut self, report: Report) {
         self.home.report = Some(report);
     }
+}
+
+/// The workers, each known to those that poke it, and to all others.
+fn attach(shared: &Arc<Shared>, workers: Vec<Box<Worker>>) -> Workers {
+    let mut workers = Workers::new(workers);
+    for (index, worker) in workers.iter_mut().enumerate() {
+        let base = worker.heap.nursery();
+        worker.set_private_base(base);
+        worker.attach_limit();
+        shared.team.attach(index, &raw const worker.abi.limit);
+    }
+    shared.waker.set_others(workers.iter().skip(1).map(Worker::waker).collect());
+    shared.set_crew(workers.crew());
+    workers
 }
 
 /// The spaces and a goal stack for each worker, if the system gives the address space for them and for all else that a

@@ -189,26 +189,21 @@ fn stream_request(worker: &mut Worker, name: &[u8], args: &[Word]) -> Answer {
             return Some(sockets::make(worker, *address, *answer, Wanted::Server));
         }
         (b"fork_with_pipes", [answer]) => return Some(processes::fork_with_pipes(worker, *answer)),
-        (b"signal_stream", [signal, answer]) => {
-            let signal = match integer(worker, 1, *signal) {
-                Ok(signal) => signal,
-                Err(outcome) => return Some(Err(outcome)),
-            };
-            let list = i32::try_from(signal).ok().and_then(|signal| events::signal_list(worker, signal));
-            match list {
-                Some(list) => {
-                    let normal = worker.structure(NORMAL, &[list]);
-                    answer_request(worker, *answer, normal);
-                    reply(worker, "done", &[])
-                }
-                None => {
-                    let refusal = Refusal::new(format!("cannot catch signal {signal}"), Errno::INVAL);
-                    return Some(refused(worker, *answer, &refusal));
-                }
-            }
-        }
+        (b"signal_stream", [signal, answer]) => return Some(signal_stream(worker, *signal, *answer)),
         _ => return None,
     }))
+}
+
+fn signal_stream(worker: &mut Worker, signal: Word, answer: Word) -> Result<Word, Outcome> {
+    let signal = integer(worker, 1, signal)?;
+    let list = i32::try_from(signal).ok().and_then(|signal| events::signal_list(worker, signal));
+    let Some(list) = list else {
+        let refusal = Refusal::new(format!("cannot catch signal {signal}"), Errno::INVAL);
+        return refused(worker, answer, &refusal);
+    };
+    let normal = worker.structure(NORMAL, &[list]);
+    answer_request(worker, answer, normal);
+    Ok(reply(worker, "done", &[]))
 }
 
 /// `pair(I,O,R)` for two descriptors.
