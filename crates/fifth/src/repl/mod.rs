@@ -230,7 +230,7 @@ fn import(program: &mut Program) {
             let has = |module: &&syntax::program::Module| {
                 module.predicates.iter().any(|p| !p.auxiliary && (p.name, p.arity) == key)
             };
-            call.module = loaded.iter().rev().map(|module| &*module).find(has).map(|module| module.name);
+            call.module = loaded.iter().rev().find(|module| has(module)).map(|module| module.name);
         }
     }
 }
