@@ -25,7 +25,7 @@
 //! daemons alone, such as mergers that feed each other over nodes, is not collected.
 
 use super::exports::{Export, WHOLE};
-use super::{Fault, Post, With};
+use super::{Fault, Post, Rule, With};
 use crate::message::{Distance, Distances, Item, Message};
 use crate::store::{ExportId, ImportId, Store};
 use crate::tokens::{Reference, Token, Tokens};
@@ -43,10 +43,10 @@ pub(super) struct Told {
 
 impl Export {
     /// The distance that what was told makes.
-    fn nearest(&self) -> u8 {
+    fn nearest(&self, all: bool) -> u8 {
         let sum: u128 = self.told.iter().map(|told| u128::from(told.weight)).sum();
         let nearest = self.told.iter().map(|told| told.distance).min();
-        nearest.filter(|_| sum == self.weight).unwrap_or(1)
+        nearest.filter(|_| sum == self.weight || !all).unwrap_or(1)
     }
 }
 
@@ -137,9 +137,11 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Whether there is room for the answer to a suspect. If not, its import is one that is not read.
     pub(super) fn has_room_for(&mut self, import: ImportId, value: &Tokens<'_>) -> bool {
+        let rule = self.protocol.rule(Rule::Room);
         let (words, suspects) = (value.room(), &mut self.protocol.suspects);
-        if words <= suspects.room && self.store.room(words).is_ok() {
-            suspects.room -= words;
+        let fits = words <= suspects.room && self.store.room(words).is_ok();
+        if fits || !rule {
+            suspects.room = suspects.room.saturating_sub(words);
             return true;
         }
         if let Some(entry) = self.protocol.imports.get_mut(import) {
@@ -168,6 +170,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// A node has told how far its imports are.
     pub(super) fn told(&mut self, from: NodeId, items: Distances<'_>) -> Result<(), Fault> {
+        let all = self.protocol.rule(Rule::AllFar);
         for Distance { entry, import, weight, distance } in items {
             let export = self.exported(from, entry)?;
             let Some(entry) = self.protocol.exports.get_mut(export) else { continue };
@@ -175,7 +178,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             if distance > 1 {
                 entry.told.push(Told { from, import, weight, distance });
             }
-            let nearest = entry.nearest();
+            let nearest = entry.nearest(all);
             if std::mem::replace(&mut entry.distance, nearest) != nearest {
                 self.store.set_distance(export, nearest);
             }

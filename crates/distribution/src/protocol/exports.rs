@@ -1,7 +1,7 @@
 //! The export table, and terms as tokens.
 
 use super::cycles::Told;
-use super::{Depth, Fault, Post, Protocol, With};
+use super::{Depth, Fault, Post, Protocol, Rule, With};
 use crate::message::{Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store, StructureId};
 use crate::tokens::{Name, Packed, Reference, Token, Tokens};
@@ -181,6 +181,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     fn refer(&mut self, value: S::Value, seen: &Seen, way: Way) -> Reference {
         // A variable that was never marked has no export.
         let searches = way.black && *seen != Seen::Variable { marked: false };
+        let searches = searches && self.protocol.rule(Rule::ExportHash);
         let known = if searches { self.store.exported(value) } else { None };
         let (export, again) = self.export(value, known, None);
         let mut identity = None;
@@ -200,6 +201,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// The identity of a structure: it gets one if it travels `again`, or is large, or moves.
     fn identity(&mut self, value: S::Value, seen: &Seen, again: bool, moves: bool) -> Option<StructureId> {
+        let moves = moves && self.protocol.rule(Rule::Frontier);
         if !self.protocol.options.identities && !moves {
             return None;
         }
@@ -220,24 +222,27 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// A reference to a term of another node: a part of the import's weight, or, if it has no more than one, a
     /// reference to the import itself.
     fn pass_on(&mut self, import: ImportId, value: S::Value, way: Way) -> Option<Reference> {
+        let [split, wants] = [Rule::Split, Rule::Want].map(|rule| self.protocol.rule(rule));
+        let free = self.protocol.rule(Rule::HomeFree);
         let entry = self.protocol.imports.get_mut(import)?;
         let (home, number, root, depth) = (entry.home, entry.entry, entry.root, entry.depth);
         let identity = entry.identity;
         let black = way.black;
         let direct = |log2| Reference { home, entry: number, log2, black, root, depth, identity };
-        if way.low && home == way.to {
+        if way.low && home == way.to && free {
             // It arrives before what releases this import: no weight is needed.
             return Some(direct(None));
         }
-        if entry.weight >= 2 {
+        if entry.weight >= 2 && split {
             let log2 = (entry.weight / 16).max(1).ilog2();
             entry.weight -= 1 << log2;
             return Some(direct(Some(log2 as u8)));
         }
         let (asks, known) = (!std::mem::replace(&mut entry.asked, true), entry.export.filter(|_| black));
-        if asks {
+        if asks && wants {
             self.send(home, Message::WantWeight { entry: number, import: import.0 });
         }
+        let known = known.filter(|_| self.protocol.rule(Rule::IndirectHash));
         let (export, _) = self.export(value, known, Some(import));
         self.protocol.indirect += 1;
         if black && let Some(entry) = self.protocol.imports.get_mut(import) {
@@ -389,7 +394,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
         words[first] = Token::of_list(count);
         // Whoever reads a list goes on with its tail, and hardly anybody else has it.
-        self.put(words, tail, 0, Way { black: self.protocol.options.black || way.moves, ..way });
+        let black = self.protocol.options.black || way.moves || !self.protocol.rule(Rule::White);
+        self.put(words, tail, 0, Way { black, ..way });
     }
 }
 

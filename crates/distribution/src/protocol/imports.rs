@@ -1,6 +1,6 @@
 //! The import table, and terms from tokens.
 
-use super::{Fault, Post, With};
+use super::{Fault, Post, Rule, With};
 use crate::message::Item;
 use crate::store::{ExportId, ImportId, Shape, Store, StructureId};
 use crate::tokens::{Name, Reference, Token, Tokens};
@@ -285,12 +285,15 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if weight == 0 {
             return Err(violation("a reference without weight"));
         }
-        if let Some(copy) = identity.and_then(|identity| self.store.copy(identity)) {
+        if self.protocol.rule(Rule::Copies)
+            && let Some(copy) = identity.and_then(|identity| self.store.copy(identity))
+        {
             self.protocol.resolved += 1;
             self.release(home, Item { entry, weight, cancel: None });
             return Ok(copy);
         }
         if black
+            && self.protocol.rule(Rule::ImportHash)
             && let Some(import) = self.protocol.imports.keys.get(home, entry)
             && let Some(cell) = self.store.cell(import)
         {

@@ -227,6 +227,44 @@ enum Rule {
     Serial,
     /// A grant is for the import only if it still is of that export.
     GrantKey,
+    /// A reference to what is imported adds weight to that import.
+    ImportHash,
+    /// A term that is exported has no second export.
+    ExportHash,
+    /// An import that has no weight has no second export either.
+    IndirectHash,
+    /// An import gives a part of its weight away.
+    Split,
+    /// An import without weight asks for more.
+    Want,
+    /// A reference to its home has no weight.
+    HomeFree,
+    /// An import that dies takes its read back.
+    Cancel,
+    /// A read of an import is passed on.
+    Forward,
+    /// It is not passed on for ever.
+    Hops,
+    /// Arguments that a goal waits for travel with it.
+    Values,
+    /// Each answer of a list brings more.
+    Chunks,
+    /// The rest of a long list is read before it is wanted.
+    Ahead,
+    /// The rest of a list is not noted.
+    White,
+    /// Releases travel together.
+    Batch,
+    /// What has an identity and is there is not read.
+    Copies,
+    /// An export is far only if all of its weight is.
+    AllFar,
+    /// What a suspect's answer does not bring is read at once.
+    Parts,
+    /// That gets identities.
+    Frontier,
+    /// An answer to a suspect for which there is no room is taken apart.
+    Room,
 }
 
 impl Hash for Protocol {
@@ -344,7 +382,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let mut words = self.protocol.buffer();
         let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
         for (number, &argument) in goal.arguments.iter().enumerate() {
-            let levels = if bit(goal.values, number) { goal.levels } else { 0 };
+            let travels = bit(goal.values, number) && self.protocol.rule(Rule::Values);
+            let levels = if travels { goal.levels } else { 0 };
             let way = Way { black: !bit(goal.white, number), ..Way::low(to) };
             self.put(&mut words, argument, levels, way);
         }
@@ -421,7 +460,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if self.store.cell(import).is_some() {
             return;
         }
-        let cancel = entry.reading.then(|| self.reader(import));
+        let cancel = (entry.reading && self.protocol.rule(Rule::Cancel)).then(|| self.reader(import));
         self.release(entry.home, Item { entry: entry.entry, weight: entry.weight, cancel });
         self.gone(import);
     }
@@ -454,7 +493,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// Keeps an item for the next batch. Never too late: weight that comes back later only keeps an entry alive.
     fn release(&mut self, to: NodeId, item: Item) {
         self.protocol.released += 1;
-        if self.protocol.releases.add(to, &item) >= self.protocol.options.batch {
+        let batch = if self.protocol.rule(Rule::Batch) { self.protocol.options.batch } else { 1 };
+        if self.protocol.releases.add(to, &item) >= batch {
             self.send_releases(to);
         }
     }

@@ -98,7 +98,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
         };
         let Waiting { reader, depth } = waiting;
         if let Some(import) = import
-            && hops < self.protocol.options.hops
+            && (hops < self.protocol.options.hops || !self.protocol.rule(Rule::Hops))
+            && self.protocol.rule(Rule::Forward)
             && (peek || !self.reading(import))
             && let Some(entry) = self.protocol.imports.get(import)
         {
@@ -133,9 +134,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
         // Heads are other terms than their list.
         let of_list = chunk < ALL && matches!({ value }.next(), Some(Token::List(_)));
-        let next = next_chunk(chunk);
+        let next = if self.protocol.rule(Rule::Chunks) { next_chunk(chunk) } else { 0 };
         let inherits = if of_list { Inherits::Tail(next) } else { Inherits::All(next) };
-        self.protocol.suspects.begin(moves);
+        self.protocol.suspects.begin(moves && self.protocol.rule(Rule::Parts));
         let values = self.build(from, value, inherits)?;
         self.protocol.suspects.end();
         // An import whose variable has died gives its weight back when the store tells.
@@ -160,6 +161,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             && matches!({ value }.next(), Some(Token::List(heads)) if heads > 1)
             && value.words().len() > 1 << CHUNK_MAX;
         if full
+            && self.protocol.rule(Rule::Ahead)
             && !entry.ahead
             && let Some(rest) = self.protocol.rest.take().filter(|&rest| self.unread(rest).is_some())
         {

@@ -4,6 +4,7 @@
 //! does that.
 
 mod invariants;
+mod mechanisms;
 mod model;
 mod oracle;
 mod rings;

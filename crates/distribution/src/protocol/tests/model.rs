@@ -358,6 +358,8 @@ impl Model for Case {
         }
         for (node, acts) in state.nodes.iter_mut().zip(&self.acts) {
             node.acts.extend(acts);
+        }
+        for node in &mut state.nodes {
             match self.removed {
                 Some(Removed::Protocol(rule)) => node.protocol.without(rule),
                 Some(Removed::Store(rule)) => node.store.without = Some(rule),

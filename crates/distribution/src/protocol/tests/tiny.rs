@@ -84,6 +84,15 @@ impl Tiny {
         self.add(Cell::Variable { marked: false, marks: Vec::new() })
     }
 
+    /// Structures of which an export is known.
+    pub(super) fn noted(&self) -> usize {
+        self.noted.len()
+    }
+    /// How far an export is.
+    pub(super) fn distance(&self, export: ExportId) -> u8 {
+        self.anchors[export.0 as usize].as_ref().map_or(0, |anchor| anchor.distance)
+    }
+
     /// A goal waits for this term.
     pub(super) fn wait(&mut self, cell: usize) {
         let cell = self.at(cell);
