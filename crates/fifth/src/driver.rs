@@ -1,14 +1,13 @@
 //! From a program's clauses to a running node.
 
 use crate::cli::{Engine, Stage};
+use crate::front::{self, Front};
 use crate::job::{self, Job};
 use crate::nodes::Pages;
 use crate::output;
 use crate::simulated::Simulate;
-use crate::sources::Read;
 use anyhow::Context;
 use arrays::Arrays;
-use compiler::Earlier;
 use lab::record::{self, Sample};
 use runtime::native::Native;
 use runtime::node::Node;
@@ -17,15 +16,13 @@ use runtime::program::{Load, PredicateInfo};
 use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
 use runtime::worker::Collect;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-use syntax::diagnostic::Diagnostic;
 use term::AtomTable;
-use term::abi::{Builtin, PredicateId};
+use term::abi::Builtin;
 
 /// A program as code, with all that a node needs to know of it: what `fifth build` stores.
 pub(crate) struct Compiled {
@@ -99,9 +96,7 @@ fn new_nodes(
         // A message to several nodes may leave after its receivers were woken.
         None => NodePlace { node, nodes: count, share: count, ticks: have_copies },
     };
-    let mut natives = runtime::builtins::natives();
-    natives.extend(arrays::natives(have_copies));
-    natives.extend_from_slice(own);
+    let natives = front::natives(own, have_copies);
     let several = place(0).nodes > 1;
     let candidates =
         if several { vec![engine.workers.given.unwrap_or(1)] } else { engine.workers.candidates()? };
@@ -275,13 +270,6 @@ impl Machine {
         &self.node.worker().atoms
     }
 
-    /// Whether a module needs no text.
-    pub(crate) fn known_modules(&mut self) -> impl Fn(&str) -> bool + use<> {
-        let worker = self.node.worker();
-        let (atoms, predicates) = (worker.atoms.clone(), worker.predicates.clone());
-        move |module| atoms.lookup(module.as_bytes()).is_some_and(|module| predicates.has_module(module))
-    }
-
     /// Everything the node can call, in the order of predicate numbers from 1.
     fn builtins(&mut self) -> Rc<[Builtin]> {
         if !self.builtins.is_empty() {
@@ -291,39 +279,12 @@ impl Machine {
         self.builtins.clone()
     }
 
-    /// Clauses to IR. The program is `None` when a diagnostic is an error.
-    pub(crate) fn lower(
-        &mut self,
-        read: &mut Read,
-        roots: Option<Vec<compiler::PredicateKey>>,
-    ) -> (Option<compiler::ir::Program>, Vec<Diagnostic>) {
-        let builtins = self.builtins();
-        let mut predicates = self.earlier(builtins.len() as u32 + 1);
-        let mut first_predicate = self.node.worker().predicates.len() as u32;
-        let mut first_constant = self.node.constant_count() as u32;
-        if !read.library.is_empty() {
-            (first_predicate, first_constant) = (library::END, library::CONSTANTS);
-            predicates.extend(
-                of_library(read.library)
-                    .filter(|predicate| predicate.text.is_some())
-                    .map(|p| ((p.module, p.name, p.arity as usize), Earlier { id: p.id, awaits: p.awaits })),
-            );
-        }
-        let known = compiler::Known { builtins: &builtins, predicates: &predicates };
-        let options = compiler::Options { known, first_predicate, first_constant, roots };
-        let (program, diagnostics) =
-            compiler::compile(&read.program, &read.sources, &self.node.worker().atoms, &options);
-        let errors = diagnostics.iter().any(|d| d.severity == syntax::diagnostic::Severity::Error);
-        (if errors { None } else { Some(program) }, diagnostics)
-    }
-
-    /// Predicates of programs loaded before.
-    fn earlier(&mut self, first: u32) -> FxHashMap<compiler::PredicateKey, Earlier> {
-        let predicates = &self.node.worker().predicates;
-        (first..predicates.len() as u32)
-            .map(|n| (predicates.get(PredicateId(n)), PredicateId(n)))
-            .map(|(p, id)| ((p.module, p.name, p.arity as usize), Earlier { id, awaits: p.awaits }))
-            .collect()
+    /// What the compiler has to know of it.
+    pub(crate) fn front(&mut self) -> Front {
+        let (builtins, constants) = (self.builtins(), self.node.constant_count() as u32);
+        let worker = self.node.worker();
+        let (atoms, predicates) = (worker.atoms.clone(), worker.predicates.clone());
+        Front { atoms, predicates, builtins, constants, has_library: self.has_library }
     }
 
     /// What code for this node is like.
@@ -439,11 +400,6 @@ impl Machine {
         let here = std::iter::once(&mut self.node).chain(&mut self.others);
         here.map(|node| Told::of(node, started)).chain(std::mem::take(&mut self.elsewhere)).collect()
     }
-}
-
-/// The predicates of these modules, and those that all code of the library has in common.
-fn of_library(used: library::Used) -> impl Iterator<Item = library::Predicate> {
-    library::predicates().filter(move |predicate| predicate.text.is_none_or(|module| used.has(module)))
 }
 
 /// Adds the modules of the library that a program uses.

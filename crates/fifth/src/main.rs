@@ -10,6 +10,7 @@ mod driver;
 mod ending;
 mod excerpt;
 mod explain;
+mod front;
 mod input;
 mod job;
 mod laboratory;
@@ -30,6 +31,7 @@ mod workers;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command, Engine, MessageFormat, Stage};
 use driver::{Compiled, Machine};
+use front::Front;
 use sources::Read;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -37,6 +39,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{Call, GoalKind, TermKind};
+use term::AtomTable;
 
 /// Wrong usage, an unreadable file, errors in the program text.
 const USAGE: u8 = 2;
@@ -130,19 +133,19 @@ fn told(error: &clap::Error) -> anyhow::Result<u8> {
 /// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors. Only a check says what
 /// the program does not use: while one is written, much of it is not used yet.
 fn compile(
-    machine: &mut Machine,
+    front: &Front,
     read: &mut Read,
     format: MessageFormat,
     checks: bool,
 ) -> Option<compiler::ir::Program> {
     let refused = read.diagnostics.iter().any(|d| d.severity == Severity::Error);
-    let roots = roots(machine, read);
-    let (program, diagnostics) = machine.lower(read, Some(roots.clone()));
+    let roots = roots(&front.atoms, read);
+    let (program, diagnostics) = front.lower(read, Some(roots.clone()));
     if program.is_some() && !refused {
-        let found = sources::almost_messages(read, machine.atoms());
+        let found = sources::almost_messages(read, &front.atoms);
         read.diagnostics.extend(found);
         if checks {
-            read.diagnostics.extend(compiler::unused_predicates(&read.program, machine.atoms(), &roots));
+            read.diagnostics.extend(compiler::unused_predicates(&read.program, &front.atoms, &roots));
         }
     }
     // What could not be read is missing: what follows from that is not worth saying.
@@ -156,11 +159,11 @@ fn compile(
 
 /// What must be compiled: `main:main/0`, and all of the user's predicates if the program looks some up by name while
 /// it runs.
-fn roots(machine: &mut Machine, read: &Read) -> Vec<compiler::PredicateKey> {
-    let main = machine.atoms().intern(b"main");
+fn roots(atoms: &AtomTable, read: &Read) -> Vec<compiler::PredicateKey> {
+    let main = atoms.intern(b"main");
     let mut roots = vec![(main, main, 0)];
-    let by_name = ["generic", "system_control"].map(|module| machine.atoms().intern(module.as_bytes()));
-    let classes = ["module", "predicate"].map(|class| machine.atoms().intern(class.as_bytes()));
+    let by_name = ["generic", "system_control"].map(|module| atoms.intern(module.as_bytes()));
+    let classes = ["module", "predicate"].map(|class| atoms.intern(class.as_bytes()));
     let looks_up = |call: &Call| match call.arguments.first().map(|argument| &argument.kind) {
         Some(TermKind::Atom(class)) if call.module == Some(by_name[0]) => classes.contains(class),
         // `system_control:postmortem` takes a module in any form.
@@ -179,10 +182,8 @@ fn roots(machine: &mut Machine, read: &Read) -> Vec<compiler::PredicateKey> {
 }
 
 /// Reads a program. `code`: the library's modules are wanted as code, not as clauses.
-fn read(machine: &mut Machine, options: &cli::Sources, code: bool) -> anyhow::Result<Read> {
-    let code = code && machine.has_library;
-    let known = machine.known_modules();
-    sources::read(&options.files, machine.atoms(), &known, code)
+fn read(front: &Front, options: &cli::Sources, code: bool) -> anyhow::Result<Read> {
+    sources::read(&options.files, &front.atoms, &front.known_modules(), code && front.has_library)
 }
 
 fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -225,13 +226,14 @@ fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
 
 /// The program as code, with its text; or the exit code if it is not to be run.
 fn prepare(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<Result<(Compiled, Read), u8>> {
-    let mut read = read(machine, &options.sources, options.dump.is_none())?;
+    let front = machine.front();
+    let mut read = read(&front, &options.sources, options.dump.is_none())?;
     if let Some(stage @ (Stage::Tokens | Stage::Clauses)) = options.dump {
         let errors = report::diagnostics(&read.diagnostics, &read.sources, options.sources.message_format);
         output::write(&dump_text(machine, &read, stage))?;
         return Ok(Err(if errors { USAGE } else { 0 }));
     }
-    let Some(program) = compile(machine, &mut read, options.sources.message_format, false) else {
+    let Some(program) = compile(&front, &mut read, options.sources.message_format, false) else {
         return Ok(Err(USAGE));
     };
     let code = machine.code_options(&options.engine);
@@ -252,18 +254,18 @@ fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
 }
 
 fn check(options: &cli::Check) -> anyhow::Result<u8> {
-    let mut machine = Machine::new(&Engine::PLAIN)?;
-    let mut read = read(&mut machine, &options.sources, true)?;
-    let right = compile(&mut machine, &mut read, options.sources.message_format, true).is_some();
-    machine.end();
+    let front = Front::alone();
+    let mut read = read(&front, &options.sources, true)?;
+    let right = compile(&front, &mut read, options.sources.message_format, true).is_some();
     Ok(if right { 0 } else { USAGE })
 }
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let name = executable(options)?;
     let mut machine = Machine::new(&Engine::PLAIN)?;
-    let mut read = read(&mut machine, &options.sources, true)?;
-    let Some(program) = compile(&mut machine, &mut read, options.sources.message_format, false) else {
+    let front = machine.front();
+    let mut read = read(&front, &options.sources, true)?;
+    let Some(program) = compile(&front, &mut read, options.sources.message_format, false) else {
         return Ok(USAGE);
     };
     let output = destination::Destination::new(&name, &sources::inputs(Some(&read)))?;

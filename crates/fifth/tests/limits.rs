@@ -360,6 +360,16 @@ fn less_address_space_is_a_smaller_heap_and_fewer_workers() {
     }
 }
 
+/// Nothing runs, so no heap is reserved.
+#[test]
+fn a_check_needs_little_address_space() {
+    let text = Text::new("checked", FINE.as_bytes());
+    let output = limited_command(100_000, &text, &["check"]);
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    let output = limited_command(100_000, &text, &["run"]);
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+}
+
 /// The command, and a program whose text takes the compiler hundreds of megabytes.
 #[test]
 fn no_limit_of_address_space_ends_in_a_signal() {

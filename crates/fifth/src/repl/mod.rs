@@ -192,7 +192,7 @@ fn load(definitions: &mut Definitions, machine: &mut Machine, file: &Path) -> an
         read.program.modules.extend(program.modules);
     }
     let completed = complete(&mut read, definitions, machine);
-    let (_, more) = machine.lower(&mut read, Some(keys));
+    let (_, more) = machine.front().lower(&read, Some(keys));
     read.diagnostics.extend(more);
     let refused =
         |d: &syntax::diagnostic::Diagnostic| d.severity == Severity::Error && !MISSING.contains(&d.code);
@@ -240,7 +240,7 @@ fn complete(
     definitions: &Definitions,
     machine: &mut Machine,
 ) -> anyhow::Result<()> {
-    let known = machine.known_modules();
+    let known = machine.front().known_modules();
     sources::complete(read, &definitions.folders(), machine.atoms(), &known)
 }
 
@@ -283,7 +283,7 @@ fn define(
     let (module, place) = definitions.with(&key, &clause.text, replace);
     let mut read = read(module, definitions, machine)?;
     complete(&mut read, definitions, machine)?;
-    let (_, more) = machine.lower(&mut read, Some(Vec::new()));
+    let (_, more) = machine.front().lower(&read, Some(Vec::new()));
     read.diagnostics.extend(more);
     // What is missing may still be typed.
     read.diagnostics.retain(|d| !MISSING.contains(&d.code));

@@ -141,7 +141,7 @@ fn lower(
         keep_reachable(&mut read.program, key);
     }
     complete(&mut read, definitions, machine)?;
-    let (program, diagnostics) = machine.lower(&mut read, Some(vec![key]));
+    let (program, diagnostics) = machine.front().lower(&read, Some(vec![key]));
     read.diagnostics.extend(diagnostics);
     read.diagnostics.retain(|d| d.severity == Severity::Error);
     Ok((read, program))

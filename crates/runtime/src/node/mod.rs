@@ -6,6 +6,7 @@
 
 mod attend;
 pub(crate) mod entry;
+mod known;
 #[cfg(all(test, models))]
 pub(crate) mod models;
 mod reduce;
@@ -13,30 +14,29 @@ mod threads;
 
 use crate::coordination::schedule::Passed;
 use crate::coordination::sync::lock;
-use crate::goals::runtime_predicates;
-use crate::goals::state::{Goals, SystemGoals};
+use crate::goals::state::Goals;
 use crate::memory::classes::{Classes, Contents};
 use crate::memory::constants::Constants;
 use crate::memory::nursery::{address_space_min, other_bytes};
 use crate::memory::ranges::Region;
 use crate::memory::spaces::Spaces;
 use crate::memory::tuning::HALVINGS_MAX;
+pub use crate::node::known::Known;
 use crate::node::reduce::{Home, Idle};
 pub use crate::node::reduce::{Report, Turn};
 use crate::node::threads::Threads;
 use crate::reports::outcome::{ErrorKind, ProgramError, RunOutcome, Waiting};
 use crate::reports::statistics::Statistics;
 use crate::reports::trace::Tracks;
-use crate::terms::integers;
 use crate::worker::all::{Shared, Workers};
 use crate::worker::events::Events;
-use crate::worker::native::{Native, Outcome};
-use crate::worker::program::{Code, Constant, Enter, Load, NativeCode, PredicateInfo, Predicates};
+use crate::worker::native::Native;
+use crate::worker::program::{Code, Constant, Enter, Load, Predicates};
 use crate::worker::{Options, PRIORITY_START, Tracer, Worker};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
-use term::abi::{BOTTOM, Builtin, Place, PredicateId};
+use term::abi::{Builtin, PredicateId};
 use term::symbol::AtomTable;
 
 /// One node: a program, its terms and goals, and the workers that reduce them.
@@ -117,39 +117,8 @@ impl Node {
         let reserved = (begin..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
         let (spaces, goals) = reserved.ok_or(Refused::AddressSpace(options.workers))?;
         let shared = Arc::new(Shared::new(&options, atoms, spaces));
-        let mut predicates = Predicates::default();
-        let no_file: Arc<str> = "".into();
-        let mut add = |native: Native| predicates.add(info(&native, &shared.atoms, no_file.clone()));
-        let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
-        assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
-        let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
-            runtime_predicates::natives().map(&mut add);
-        let signed = |native: Native| (native.signature.clone(), native);
-        let natives = natives.into_iter().map(signed);
-        let builtins = natives.map(|(signature, native)| (add(native), signature)).collect();
-        let module = shared.atoms.intern(integers::MODULE.as_bytes());
-        let arithmetic_goals = integers::GOALS.map(|(name, modes)| {
-            let name = shared.atoms.intern(name.as_bytes());
-            // A node without arithmetic (tests) has no code that calls it either.
-            predicates.lookup(module, name, modes.len()).unwrap_or(BOTTOM)
-        });
-        let processes = [crate::builtins::MERGE_PROCESS, crate::builtins::STREAM_PROCESS];
-        let [merge, stream] = processes.map(|(module, name, arity)| {
-            let [module, name] = [module, name].map(|text| shared.atoms.intern(text.as_bytes()));
-            predicates.lookup(module, name, arity).unwrap_or(BOTTOM)
-        });
-        let system_goals = SystemGoals {
-            at_priority,
-            at_node,
-            at_position,
-            after_collection,
-            unify,
-            mark,
-            external,
-            exported,
-            merge,
-            stream,
-        };
+        let Known { predicates, builtins, system_goals, arithmetic_goals } =
+            Known::new(&shared.atoms, natives);
         let calls = predicates.calls();
         let predicates = Arc::new(predicates);
         let make = |index, goals| {
@@ -191,22 +160,8 @@ impl Node {
     /// All that code of the node may call before a program is loaded, in the order of the predicates' numbers from 1:
     /// what the runtime itself needs, and the builtins.
     pub fn callable(&mut self) -> Vec<Builtin> {
-        let Some(last) = self.builtins.last().map(|(id, _)| id.0) else { return Vec::new() };
         let worker = self.workers.get(0);
-        let needed = (1..self.builtins[0].0.0).map(|number| {
-            let info = worker.predicates.get(PredicateId(number));
-            Builtin {
-                module: worker.atoms.name(info.module).into_owned().into(),
-                name: worker.atoms.name(info.name).into_owned().into(),
-                modes: "a".repeat(info.arity as usize).into(),
-                place: Place::Goal,
-                daemon: info.daemon,
-            }
-        });
-        let callable: Vec<Builtin> =
-            needed.chain(self.builtins.iter().map(|(_, builtin)| builtin.clone())).collect();
-        debug_assert_eq!(callable.len(), last as usize, "builtins have consecutive numbers");
-        callable
+        known::callable(&worker.predicates, &self.builtins, &worker.atoms)
     }
     /// How many workers it has.
     pub fn worker_count(&self) -> usize {
@@ -500,19 +455,4 @@ fn reserve(options: &Options, halvings: u32) -> Option<(Spaces, Vec<Goals>)> {
     // Given back at once: compiler, code and threads take it.
     Region::reserve(other_bytes(options.workers), 4096)?;
     Some((spaces, stacks?))
-}
-
-fn info(native: &Native, atoms: &AtomTable, file: Arc<str>) -> PredicateInfo {
-    let signature = &native.signature;
-    PredicateInfo {
-        module: atoms.intern(signature.module.as_bytes()),
-        name: atoms.intern(signature.name.as_bytes()),
-        arity: signature.modes.len() as u32,
-        file,
-        line: 0,
-        daemon: signature.daemon,
-        auxiliary: false,
-        awaits: signature.awaits(),
-        native: Some(NativeCode::new(native)),
-    }
 }

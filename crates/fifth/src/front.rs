@@ -1,0 +1,89 @@
+//! What a program is compiled with: the names that there are, and what can be called. A node has one; a program that
+//! is only checked needs no node.
+
+use crate::sources::Read;
+use compiler::Earlier;
+use runtime::native::Native;
+use runtime::node::Known;
+use runtime::program::Predicates;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::diagnostic::{Diagnostic, Severity};
+use term::AtomTable;
+use term::abi::{Builtin, PredicateId};
+
+/// Names and predicates, as the compiler wants to hear them.
+pub(crate) struct Front {
+    pub(crate) atoms: Arc<AtomTable>,
+    /// What can be called, with the programs loaded before.
+    pub(crate) predicates: Arc<Predicates>,
+    /// The first of them, in the order of predicate numbers from 1.
+    pub(crate) builtins: Rc<[Builtin]>,
+    /// How many constants programs loaded before have.
+    pub(crate) constants: u32,
+    /// The library's code can be used.
+    pub(crate) has_library: bool,
+}
+
+/// All builtins, and these.
+pub(crate) fn natives(own: &[Native], have_copies: bool) -> Vec<Native> {
+    let mut natives = runtime::builtins::natives();
+    natives.extend(arrays::natives(have_copies));
+    natives.extend_from_slice(own);
+    natives
+}
+
+/// The predicates of the library's modules that are used, and those that it has for itself.
+fn of_library(used: library::Used) -> impl Iterator<Item = library::Predicate> {
+    library::predicates().filter(move |predicate| predicate.text.is_none_or(|module| used.has(module)))
+}
+
+impl Front {
+    /// Without a node: nothing will run.
+    pub(crate) fn alone() -> Front {
+        let atoms: Arc<AtomTable> = Arc::default();
+        let known = Known::new(&atoms, natives(&[], false));
+        let builtins = known.callable(&atoms).into();
+        let has_library = library::join(&atoms, known.predicates.len());
+        Front { atoms, predicates: Arc::new(known.predicates), builtins, constants: 0, has_library }
+    }
+
+    /// Whether a module needs no text.
+    pub(crate) fn known_modules(&self) -> impl Fn(&str) -> bool + use<> {
+        let (atoms, predicates) = (self.atoms.clone(), self.predicates.clone());
+        move |module| atoms.lookup(module.as_bytes()).is_some_and(|module| predicates.has_module(module))
+    }
+
+    /// Clauses to IR. The program is `None` when a diagnostic is an error.
+    pub(crate) fn lower(
+        &self,
+        read: &Read,
+        roots: Option<Vec<compiler::PredicateKey>>,
+    ) -> (Option<compiler::ir::Program>, Vec<Diagnostic>) {
+        let mut predicates = self.earlier();
+        let mut first_predicate = self.predicates.len() as u32;
+        let mut first_constant = self.constants;
+        if !read.library.is_empty() {
+            (first_predicate, first_constant) = (library::END, library::CONSTANTS);
+            predicates.extend(
+                of_library(read.library)
+                    .filter(|predicate| predicate.text.is_some())
+                    .map(|p| ((p.module, p.name, p.arity as usize), Earlier { id: p.id, awaits: p.awaits })),
+            );
+        }
+        let known = compiler::Known { builtins: &self.builtins, predicates: &predicates };
+        let options = compiler::Options { known, first_predicate, first_constant, roots };
+        let (program, diagnostics) = compiler::compile(&read.program, &read.sources, &self.atoms, &options);
+        let errors = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        (if errors { None } else { Some(program) }, diagnostics)
+    }
+
+    /// Predicates of programs loaded before.
+    fn earlier(&self) -> FxHashMap<compiler::PredicateKey, Earlier> {
+        (self.builtins.len() as u32 + 1..self.predicates.len() as u32)
+            .map(|n| (self.predicates.get(PredicateId(n)), PredicateId(n)))
+            .map(|(p, id)| ((p.module, p.name, p.arity as usize), Earlier { id, awaits: p.awaits }))
+            .collect()
+    }
+}
