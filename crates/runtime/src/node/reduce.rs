@@ -152,9 +152,13 @@ fn be_stopped(shared: &Shared, me: usize) {
     shared.noted(me, stopped, |()| What::Stopped);
 }
 
-/// Collects everything between two turns of worker 0, unless the run is over.
+/// Collects everything between two turns of worker 0, unless the run is over. What messages have resumed is made ready
+/// before (F5 of `collect`).
 pub(crate) fn collect_everything(shared: &Shared) {
-    shared.crew().with(0, |worker| worker.wanted.be_major());
+    shared.crew().with(0, |worker| {
+        worker.push_resumed();
+        worker.wanted.be_major();
+    });
     while !shared.team.over() && !lead_collection(shared, 0, None) {
         be_stopped(shared, 0);
     }
