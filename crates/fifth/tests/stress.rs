@@ -185,7 +185,7 @@ fn a_run_with_a_schedule_is_the_same_each_time() {
     let file = std::env::temp_dir().join(format!("fifth-schedule-{}.kl1", std::process::id()));
     let mut traces = std::collections::BTreeSet::new();
     let (mut gifts, mut programs) = (0, 0);
-    for seed in 0..12 {
+    for seed in 0..48 {
         let random = oracle::fuzzing::program(&bytes(seed));
         let text = if seed < TALKING_SEEDS { TALKING } else { &random };
         std::fs::write(&file, text).expect("a temporary file");

@@ -123,9 +123,15 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                 }
             }
             // What woke it was outside when the turn began, and was looked at: however often that is so, it reduces.
+            // What has come since then is looked at a tick later.
             Pause::Look
                 if !std::mem::replace(&mut has_looked, true)
-                    && crew.with(me, |worker| worker.abi.reductions == before && worker.is_only_woken()) => {}
+                    && crew.with(me, |worker| worker.abi.reductions == before && worker.is_only_woken()) =>
+            {
+                if let Some(home) = home.as_deref_mut() {
+                    home.ticker.set(true, &crew.with(me, |worker| worker.waker()));
+                }
+            }
             Pause::Look => return Turn::Look,
             Pause::Over => return Turn::Ended,
         }
