@@ -146,7 +146,7 @@ impl Slip<'_> {
     fn number(&self) -> Option<String> {
         let last = self.last().filter(|token| token.end as usize == self.start)?;
         let (digits, wrong) = (self.of(last), self.wrong());
-        if self.of(last).ends_with(b".") && wrong[0].is_ascii_digit() {
+        if self.of(last).ends_with(b".") && wrong.first().is_some_and(u8::is_ascii_digit) {
             return Some(format!("a number has a digit before its point: `0.{}`", shown(wrong)));
         }
         if !matches!(last.kind, TokenKind::Int(_) | TokenKind::BigInt(_) | TokenKind::Float(_)) {

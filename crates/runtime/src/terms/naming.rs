@@ -58,7 +58,7 @@ mod tests {
         let both = [naming.text(worker, a), naming.text(worker, c)];
         assert_eq!(both[0], both[1]);
         let atom = worker.atoms.intern(b"\xe9t");
-        assert_eq!(naming.text(worker, Word::atom(atom)), b"'\xe9t'");
+        assert_eq!(naming.text(worker, Word::atom(atom)), b"\xe9t");
         naming.end(worker);
     }
 }
