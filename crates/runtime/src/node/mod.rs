@@ -321,9 +321,8 @@ impl Node {
         worker.wanted.take_refused();
         room.map_err(|error| error.detail(format!("{} MiB are in use", worker.mebibytes_in_use())))
     }
-    /// Y12 of `abroad`: so many bytes of messages to other nodes are under way; they count for the heap limit.
-    /// `holds_back`: they are so many that this node has no turn until they are less. Then its other workers hand no
-    /// goal to others either.
+    /// Y12 of `abroad`: `bytes` of messages to other nodes are under way, and count for the heap limit. While
+    /// `holds_back`, this node has no turn, and its other workers hand no goal to other nodes.
     pub fn set_under_way(&mut self, bytes: u64, holds_back: bool) {
         self.shared.under_way.store(usize::try_from(bytes).unwrap_or(usize::MAX), Relaxed);
         self.shared.holds_back.store(holds_back, Relaxed);
