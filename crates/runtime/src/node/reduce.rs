@@ -123,13 +123,14 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                 }
             }
             // What woke it was outside when the turn began, and was looked at: however often that is so, it reduces.
-            // What has come since then is looked at a tick later.
+            // What has come since then is looked at a tick later; a turn of metered code has an end, and no clock.
             Pause::Look
                 if !std::mem::replace(&mut has_looked, true)
                     && crew.with(me, |worker| worker.abi.reductions == before && worker.is_only_woken()) =>
             {
-                if let Some(home) = home.as_deref_mut() {
-                    home.ticker.set(true, &crew.with(me, |worker| worker.waker()));
+                let waker = crew.with(me, |worker| (!worker.is_metered()).then(|| worker.waker()));
+                if let (Some(home), Some(waker)) = (home.as_deref_mut(), waker) {
+                    home.ticker.set(true, &waker);
                 }
             }
             Pause::Look => return Turn::Look,
@@ -572,6 +573,10 @@ impl Worker {
         }
         self.run_top_native();
         true
+    }
+    /// Its turn ends after a number of reductions ([`super::Node::turn_within`]): a simulated node's does.
+    pub(crate) fn is_metered(&self) -> bool {
+        self.abi.reductions_limit != u64::MAX
     }
     /// It attended because it was woken, and has a goal to reduce.
     fn is_only_woken(&self) -> bool {

@@ -172,7 +172,7 @@ impl Worker {
     /// Y11: whether what is in the queue may wait for more. Then it is seen to that it does not wait for long.
     fn bunches(&mut self) -> bool {
         let count = self.abroad.queue.len();
-        if count >= BUNCH || !self.is_single() || self.abi.reductions_limit != u64::MAX {
+        if count >= BUNCH || !self.is_single() || self.is_metered() {
             return false;
         }
         if count == 1 {
