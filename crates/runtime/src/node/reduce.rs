@@ -574,10 +574,6 @@ impl Worker {
         self.run_top_native();
         true
     }
-    /// Its turn ends after a number of reductions ([`super::Node::turn_within`]): a simulated node's does.
-    pub(crate) fn is_metered(&self) -> bool {
-        self.abi.reductions_limit != u64::MAX
-    }
     /// It attended because it was woken, and has a goal to reduce.
     fn is_only_woken(&self) -> bool {
         !self.has_outward() && PredicateId::of_goal_word(read(self.abi.goals as usize - 8)) != BOTTOM

@@ -10,6 +10,10 @@ impl Worker {
     pub(crate) fn is_one_of_several_nodes(&self) -> bool {
         self.options.nodes > 1
     }
+    /// True if each turn ends after a number of reductions (`Node::turn_within`), as those of simulated nodes do.
+    pub(crate) fn is_metered(&self) -> bool {
+        self.abi.reductions_limit != u64::MAX
+    }
     /// True if the node has no other worker.
     #[inline(always)]
     pub(crate) fn is_single(&self) -> bool {
