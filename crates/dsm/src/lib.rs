@@ -10,8 +10,6 @@
 //! simulated, threads, or processes under MPI. The program sees a [`Memory`] and says what it uses before it does;
 //! [`kernels`] has some. On real nodes ([`fault`]) it need not say it: page faults do. A program that passes its node's
 //! messages on itself asks before each access ([`Asked`]).
-//!
-//! [`lines`] is another memory, of lines with one writer each, as a machine has it that caches the memory of others.
 
 #![deny(unsafe_code)]
 
@@ -24,7 +22,6 @@ mod difference;
 pub mod fault;
 mod frames;
 pub mod kernels;
-pub mod lines;
 mod memory;
 mod message;
 mod node;

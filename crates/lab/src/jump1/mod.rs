@@ -1,6 +1,7 @@
 //! JUMP-1: its network RDT(2,4,1) and what its routers do.
 
 mod distances;
+mod lines;
 mod mbp;
 mod multicasts;
 mod table3;

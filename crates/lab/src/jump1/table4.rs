@@ -132,7 +132,7 @@ fn cycles() -> Table {
 fn inputs() -> Table {
     let rows = [
         ("network", "RDT(2,4,1) of 4 by 4, clusters 0 to 3 compute".to_string(), "assumed"),
-        ("bytes of a line", dsm::lines::LINE_BYTES.to_string(), "assumed"),
+        ("bytes of a line", super::lines::LINE_BYTES.to_string(), "assumed"),
         ("protocol", "a line has one writer; who writes it takes it from its sharers".to_string(), "assumed"),
         (
             "home of all lines",

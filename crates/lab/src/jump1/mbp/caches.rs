@@ -1,6 +1,6 @@
 //! The caches of an MBP-light. What is in one is done by hardware; what is not is an interrupt of its software.
 
-use dsm::lines::Line;
+use crate::jump1::lines::Line;
 use fabric::NodeId;
 
 /// Lines of the net cache, printed.

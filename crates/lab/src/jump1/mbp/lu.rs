@@ -2,7 +2,7 @@
 
 use super::{Mbp, Op, Packets, Program, Tell};
 use crate::Error;
-use dsm::lines::{Access, Bytes, LINE_BYTES, Line};
+use crate::jump1::lines::{Access, Bytes, LINE_BYTES, Line};
 use fabric::NodeId;
 use fabric::simulated::{self, Config};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! JUMP-1's clusters with their MBP-light, the processor that manages a cluster's part of the memory: nodes on the
-//! simulated RDT that keep a memory of lines coherent ([`dsm::lines`]), and run a program on it.
+//! simulated RDT that keep a memory of lines coherent ([`super::lines`]), and run a program on it.
 //!
 //! Source: N. Suzuki, H. Amano et al., *Performance Evaluation of a Multicast Mechanism for a Massively Parallel
 //! Processor JUMP-1*. The MBP-light makes acknowledgements by hardware, if the line is in its net cache and the source
@@ -15,9 +15,9 @@ mod packet;
 
 use super::multicasts::{COLLECT_HARDWARE, COLLECT_SOFTWARE, MULTICAST_CYCLES, UNICAST_CYCLES};
 use super::table3::{ACK_HARDWARE, ACK_SOFTWARE};
+use crate::jump1::lines::{self, Access, Bytes, DirectMapped, Effect, Line, Store};
 pub(super) use caches::{ACK_ENTRIES, ACKMAP_SOURCES, NET_LINES};
 use caches::{AckCache, AckmapCache};
-use dsm::lines::{self, Access, Bytes, DirectMapped, Effect, Line, Store};
 use fabric::simulated::Endpoint;
 use fabric::{Busy, Fabric, Map, NodeId, NodeSet, Refused, Step, Time};
 use packet::Packet;

@@ -2,7 +2,7 @@
 //!
 //! `operation (8 bits) | line (24) | version, or level of an acknowledgement (32)`, and the bytes of the line.
 
-use dsm::lines::{Access, Held, Line, Message};
+use crate::jump1::lines::{Access, Held, Line, Message};
 use fabric::Priority;
 
 /// A packet.

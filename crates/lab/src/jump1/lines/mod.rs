@@ -25,7 +25,7 @@ mod home;
 #[cfg(test)]
 mod model;
 
-pub use direct::DirectMapped;
+pub(crate) use direct::DirectMapped;
 
 use fabric::{NodeId, NodeSet};
 use home::Entry;
@@ -33,18 +33,18 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::Vacant;
 
 /// Bytes of a line.
-pub const LINE_BYTES: usize = 32;
+pub(crate) const LINE_BYTES: usize = 32;
 
 /// What is in a line.
-pub type Bytes = [u8; LINE_BYTES];
+pub(crate) type Bytes = [u8; LINE_BYTES];
 
 /// A line by its number: its address divided by [`LINE_BYTES`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Line(pub u32);
+pub(crate) struct Line(pub(crate) u32);
 
 /// What a node may do with a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Access {
+pub(crate) enum Access {
     /// To read it.
     Read,
     /// To write it, too.
@@ -53,17 +53,17 @@ pub enum Access {
 
 /// A node's copy of a line.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Held {
+pub(crate) struct Held {
     /// What is in it.
-    pub bytes: Bytes,
+    pub(crate) bytes: Bytes,
     /// What the node may do with it.
-    pub access: Access,
+    pub(crate) access: Access,
     /// How often the line had been given for writing.
-    pub version: u32,
+    pub(crate) version: u32,
 }
 
 /// Where the bytes of a node are: its part of the memory, and its cache.
-pub trait Store {
+pub(crate) trait Store {
     /// The home of a line; the same at all nodes.
     fn home(&self, line: Line) -> NodeId;
     /// The bytes of a line that has its home here.
@@ -79,7 +79,7 @@ pub trait Store {
 
 /// What nodes tell each other, beside invalidations.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Message {
+pub(crate) enum Message {
     /// To the home: the sender wants a line.
     Want(Line, Access),
     /// From the home: there it is.
@@ -107,7 +107,7 @@ pub enum Message {
 
 /// What a node is to do now, in this order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// To send this, maybe to itself.
     Send(NodeId, Message),
     /// To tell these nodes, and maybe others, that copies older than this version are worth nothing
@@ -126,7 +126,7 @@ pub enum Effect {
 
 /// A message that no node that keeps to the protocol has sent. Nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Strange;
+pub(crate) struct Strange;
 
 /// What a node waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -138,9 +138,9 @@ struct Wanted {
 
 /// A node's part of the memory.
 #[derive(Clone, Hash, Debug)]
-pub struct Node<S> {
+pub(crate) struct Node<S> {
     /// Its bytes.
-    pub store: S,
+    pub(crate) store: S,
     node: NodeId,
     wanted: BTreeMap<Line, Wanted>,
     /// Lines that have their home here and that somebody has asked for.
@@ -149,11 +149,11 @@ pub struct Node<S> {
 
 impl<S: Store> Node<S> {
     /// A node that has no copies.
-    pub fn new(node: NodeId, store: S) -> Node<S> {
+    pub(crate) fn new(node: NodeId, store: S) -> Node<S> {
         Node { store, node, wanted: BTreeMap::new(), entries: BTreeMap::new() }
     }
     /// The program wants to use a line. True: it may, now. Otherwise [`Effect::Ready`] says when to ask again.
-    pub fn want(&mut self, line: Line, access: Access, effects: &mut Vec<Effect>) -> bool {
+    pub(crate) fn want(&mut self, line: Line, access: Access, effects: &mut Vec<Effect>) -> bool {
         if self.store.held(line).is_some_and(|held| held.access >= access) {
             return true;
         }
@@ -164,11 +164,12 @@ impl<S: Store> Node<S> {
         false
     }
     /// Whether the node waits for a line, or as the home of one for other nodes.
-    pub fn is_waiting(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_waiting(&self) -> bool {
         !self.wanted.is_empty() || self.entries.values().any(Entry::is_busy)
     }
     /// A message has come.
-    pub fn receive(
+    pub(crate) fn receive(
         &mut self,
         from: NodeId,
         message: Message,
@@ -228,7 +229,7 @@ impl<S: Store> Node<S> {
         Ok(())
     }
     /// A line has a new version: a copy of an older one is worth nothing. True if the node had one.
-    pub fn invalidate(&mut self, line: Line, version: u32) -> bool {
+    pub(crate) fn invalidate(&mut self, line: Line, version: u32) -> bool {
         if let Some(wanted) = self.wanted.get_mut(&line) {
             wanted.seen = wanted.seen.max(version);
         }

@@ -31,6 +31,7 @@ impl Default for Holders {
 }
 
 impl Entry {
+    #[cfg(test)]
     pub(super) fn is_busy(&self) -> bool {
         self.busy || !self.asking.is_empty()
     }
@@ -76,7 +77,7 @@ impl<S: Store> Node<S> {
         Ok(())
     }
     /// All who were told that a line has a new version have acknowledged it.
-    pub fn invalidated(&mut self, line: Line, effects: &mut Vec<Effect>) -> Result<(), Strange> {
+    pub(crate) fn invalidated(&mut self, line: Line, effects: &mut Vec<Effect>) -> Result<(), Strange> {
         let entry = self.entries.get_mut(&line).ok_or(Strange)?;
         if !entry.busy || matches!(entry.holders, Holders::Owner(_)) {
             return Err(Strange);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A memory, and a cache in which each line has one place.
 #[derive(Clone, Hash, Debug)]
-pub struct DirectMapped {
+pub(crate) struct DirectMapped {
     homes: fn(Line) -> NodeId,
     memory: BTreeMap<Line, Bytes>,
     places: Vec<Option<(Line, Held)>>,
@@ -14,7 +14,11 @@ pub struct DirectMapped {
 
 impl DirectMapped {
     /// An empty cache of this number of lines (at least 1, or it panics), and the lines of the memory that are not 0.
-    pub fn new(lines: usize, homes: fn(Line) -> NodeId, memory: BTreeMap<Line, Bytes>) -> DirectMapped {
+    pub(crate) fn new(
+        lines: usize,
+        homes: fn(Line) -> NodeId,
+        memory: BTreeMap<Line, Bytes>,
+    ) -> DirectMapped {
         assert!(lines >= 1, "a cache has a line at least");
         DirectMapped { homes, memory, places: vec![None; lines] }
     }
