@@ -157,7 +157,7 @@ fn executables_name_the_goal_that_leads_to_a_failure_in_the_library() {
     assert_eq!(error(&built), error(&end(text.start(&["run"]))));
 }
 
-/// Each of these takes minutes or more.
+/// Each of these takes minutes or more; `end` gives up before that.
 #[test]
 fn operations_on_huge_integers_are_interrupted() {
     let square = "X := 1 << 800000000, Y := X - 1, Z := Y * Y, show(Z)";
@@ -171,10 +171,8 @@ fn operations_on_huge_integers_are_interrupted() {
             let mut child = text.start(&["run", "-w", "1"]);
             wait_for_work(&mut child, Duration::from_millis(2500));
             send(&child, signal);
-            let sent = Instant::now();
             let output = end(child);
             assert_eq!(output.status.code(), Some(130), "{name}: {}", error(&output));
-            assert!(sent.elapsed() < Duration::from_secs(20), "{name}: {:?}", sent.elapsed());
         }
     }
 }
