@@ -1,10 +1,11 @@
 //! The command line: what may be said, and the help that teaches it.
 
-use crate::nodes::{NODES_MAX, Nodes};
+use crate::job;
+use crate::nodes::Nodes;
 use crate::number;
-use crate::simulated::Simulate;
 use crate::workers::Workers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::{NODES_MAX, Settings, Simulate};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -157,12 +158,24 @@ pub(crate) enum Stage {
     Asm,
 }
 
+impl Stage {
+    /// The same of the engine, of those that come behind the clauses.
+    pub(crate) fn of_code(self) -> engine::Stage {
+        match self {
+            Stage::Tokens | Stage::Clauses | Stage::Ir => engine::Stage::Ir,
+            Stage::Tree => engine::Stage::Tree,
+            Stage::Clif => engine::Stage::Clif,
+            Stage::Asm => engine::Stage::Asm,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) sources: Sources,
     #[command(flatten)]
-    pub(crate) engine: Engine,
+    pub(crate) running: Running,
     /// Prints this stage of the compilation instead of running.
     #[arg(long, value_enum, value_name = "STAGE")]
     pub(crate) dump: Option<Stage>,
@@ -176,7 +189,7 @@ pub(crate) struct Run {
 
 /// How a program is run.
 #[derive(Args, Debug, Clone)]
-pub(crate) struct Engine {
+pub(crate) struct Running {
     #[command(flatten)]
     pub(crate) workers: Workers,
     #[command(flatten)]
@@ -213,13 +226,10 @@ pub(crate) struct Engine {
     pub(crate) schedule: Option<u64>,
 }
 
-impl Engine {
-    /// For a node that runs nothing.
-    pub(crate) const PLAIN: Engine = Engine::with(Workers { given: Some(1) });
-
-    /// As without other options.
-    pub(crate) const fn with(workers: Workers) -> Engine {
-        Engine {
+impl Running {
+    /// Those of no option, with this number of workers.
+    pub(crate) const fn with(workers: Workers) -> Running {
+        Running {
             workers,
             nodes: Nodes::ALONE,
             simulate: None,
@@ -232,14 +242,21 @@ impl Engine {
         }
     }
 
-    /// How many nodes run the program.
-    pub(crate) fn node_count(&self) -> u32 {
-        self.simulate.map_or(self.nodes.count, |machine| machine.nodes)
-    }
-
-    /// Whether reductions must be counted.
-    pub(crate) fn counts(&self) -> bool {
-        self.stats || self.stats_file.is_some()
+    /// As the engine wants them.
+    pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
+        let mut settings = Settings {
+            workers: None,
+            nodes: self.nodes.settings(),
+            simulate: self.simulate,
+            counts: self.stats || self.stats_file.is_some(),
+            traces: self.trace.is_some(),
+            heap_limit: self.heap_limit,
+            check_heap: self.check_heap,
+            schedule: self.schedule,
+        };
+        let alone = job::size() == 1 && settings.node_count() == 1;
+        settings.workers = self.workers.number(alone)?;
+        Ok(settings)
     }
 }
 
@@ -273,7 +290,7 @@ pub(crate) struct Repl {
 #[command(about = None, after_help = EXECUTABLE_HELP)]
 pub(crate) struct Executable {
     #[command(flatten)]
-    pub(crate) engine: Engine,
+    pub(crate) running: Running,
     /// Arguments for the program (unix:argv).
     #[arg(trailing_var_arg = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<OsString>,

@@ -168,7 +168,7 @@ impl Input {
             let left = String::from_utf8_lossy(self.rest.trim_ascii()).into_owned();
             complain(&format!(
                 "note: this has no point at its end, and is left out: {}",
-                crate::report::harmless(&left)
+                engine::shown::harmless(&left)
             ));
             self.rest.clear();
         }

@@ -2,44 +2,33 @@
 
 #![forbid(unsafe_code)]
 
-mod callers;
 mod cli;
 mod counting;
 mod destination;
-mod driver;
 mod ending;
-mod excerpt;
 mod explain;
-mod front;
+mod files;
 mod input;
 mod job;
 mod laboratory;
 mod nodes;
 mod number;
 mod output;
-mod recording;
 mod repl;
 mod report;
 mod section;
-mod served;
 mod simulated;
-mod sources;
 mod standalone;
-mod timeline;
 mod workers;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Command, Engine, MessageFormat, Stage};
-use driver::{Compiled, Machine};
-use front::Front;
-use sources::Read;
+use cli::{Cli, Command, MessageFormat, Stage};
+use engine::sources::Read;
+use engine::{Calls, Compiled, EXECUTABLE_CODE, Error, Front, Machine, Settings, Unreadable};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use syntax::diagnostic::{Diagnostic, Severity};
-use syntax::program::{Call, GoalKind, TermKind};
-use term::AtomTable;
 
 /// Wrong usage, an unreadable file, errors in the program text.
 const USAGE: u8 = 2;
@@ -130,60 +119,29 @@ fn told(error: &clap::Error) -> anyhow::Result<u8> {
     output::write(&if terminal { text.ansi().to_string() } else { text.to_string() }).map(|()| 0)
 }
 
-/// Reads and lowers a program, and reports what is wrong with it. `None` when there are errors. Only a check says what
-/// the program does not use: while one is written, much of it is not used yet.
+/// Lowers a program, and reports what is wrong with it. `None` when there are errors.
 fn compile(
     front: &Front,
     read: &mut Read,
     format: MessageFormat,
     checks: bool,
 ) -> Option<compiler::ir::Program> {
-    let refused = read.diagnostics.iter().any(|d| d.severity == Severity::Error);
-    let roots = roots(&front.atoms, read);
-    let (program, diagnostics) = front.lower(read, Some(roots.clone()));
-    if program.is_some() && !refused {
-        let found = sources::almost_messages(read, &front.atoms);
-        read.diagnostics.extend(found);
-        if checks {
-            read.diagnostics.extend(compiler::unused_predicates(&read.program, &front.atoms, &roots));
-        }
-    }
-    // What could not be read is missing: what follows from that is not worth saying.
-    let follows =
-        |d: &Diagnostic| refused && ["no-main", "undefined-predicate", "wrong-arity"].contains(&d.code);
-    read.diagnostics.extend(diagnostics.into_iter().filter(|d| !follows(d)));
-    report::refuse_empty(read);
-    let errors = report::diagnostics(&read.diagnostics, &read.sources, format);
-    if errors { None } else { program }
-}
-
-/// What must be compiled: `main:main/0`, and all of the user's predicates if the program looks some up by name while
-/// it runs.
-fn roots(atoms: &AtomTable, read: &Read) -> Vec<compiler::PredicateKey> {
-    let main = atoms.intern(b"main");
-    let mut roots = vec![(main, main, 0)];
-    let by_name = ["generic", "system_control"].map(|module| atoms.intern(module.as_bytes()));
-    let classes = ["module", "predicate"].map(|class| atoms.intern(class.as_bytes()));
-    let looks_up = |call: &Call| match call.arguments.first().map(|argument| &argument.kind) {
-        Some(TermKind::Atom(class)) if call.module == Some(by_name[0]) => classes.contains(class),
-        // `system_control:postmortem` takes a module in any form.
-        Some(_) if call.module == Some(by_name[1]) => call.arguments.len() == 3,
-        Some(TermKind::Module(_)) => call.module == Some(by_name[0]),
-        _ => false,
-    };
-    let predicates = || read.program.modules.iter().flat_map(|m| m.predicates.iter().map(move |p| (m, p)));
-    let mut goals = predicates().flat_map(|(_, p)| &p.clauses).flat_map(|clause| &clause.body);
-    if goals.any(|goal| matches!(&goal.kind, GoalKind::Call(call) if looks_up(call))) {
-        let users =
-            predicates().filter(|(_, p)| !read.sources.file(p.span.file).name.starts_with("library/"));
-        roots.extend(users.map(|(module, p)| (module.name, p.name, p.arity)));
-    }
-    roots
+    let program = engine::compile(front, read, checks);
+    report::diagnostics(&read.diagnostics, &read.sources, format);
+    program
 }
 
 /// Reads a program. `code`: the library's modules are wanted as code, not as clauses.
 fn read(front: &Front, options: &cli::Sources, code: bool) -> anyhow::Result<Read> {
-    sources::read(&options.files, &front.atoms, &front.known_modules(), code && front.has_library)
+    let read = engine::read(front, &options.files, &files::Disk, code);
+    Ok(read.map_err(|mut unreadable| {
+        let Unreadable { path, message } = &mut unreadable;
+        let is_first = options.files.first() == Some(path);
+        if !is_first && path.extension().is_none_or(|extension| extension != "kl1") {
+            *message += "\n  arguments for the program stand behind `--`: `fifth run program.kl1 -- ..`";
+        }
+        Error::from(unreadable)
+    })?)
 }
 
 fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -191,9 +149,10 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
         // Without that it ends when its work is done.
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     }
-    let mut machine = Machine::under_launcher(&options.engine)?;
-    let result = run_in(&mut machine, options);
-    if machine.job.is_some() {
+    let settings = options.running.settings()?;
+    let mut machine = ending::interruptible(job::machine(&settings)?);
+    let result = run_in(&mut machine, &settings, options);
+    if machine.is_in_job() {
         // It ends with the machine, and with it all processes.
         let _ = result.as_ref().inspect_err(|error| output::error(error));
     }
@@ -201,13 +160,13 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     result
 }
 
-fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
+fn run_in(machine: &mut Machine, settings: &Settings, options: &cli::Run) -> anyhow::Result<u8> {
     let (compiled, read) = if machine.follows() {
-        (standalone::received(machine, &options.engine)?, None)
+        (engine::received(machine, settings)?, None)
     } else {
-        let prepared = prepare(machine, options);
+        let prepared = prepare(machine, settings, options);
         let compiled = prepared.as_ref().ok().and_then(|prepared| prepared.as_ref().ok());
-        standalone::give(machine, compiled.map(|(compiled, _)| compiled))?;
+        engine::give(machine, compiled.map(|(compiled, _)| compiled))?;
         match prepared? {
             Ok((compiled, read)) => (Some(compiled), Some(read)),
             Err(code) => return Ok(code),
@@ -215,17 +174,21 @@ fn run_in(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<u8> {
     };
     let Some(compiled) = compiled else { return Ok(0) };
     machine.load(&compiled)?;
-    runtime::builtins::io::set_arguments(machine.node.worker(), bytes(options.arguments.clone()));
-    let atoms = machine.node.worker().atoms.clone();
+    runtime::builtins::io::set_arguments(machine.worker(), bytes(options.arguments.clone()));
+    let atoms = machine.worker().atoms.clone();
     let calls = || match &read {
-        Some(read) => callers::Calls::of(read, &atoms),
-        None => callers::Calls::default(),
+        Some(read) => Calls::of(read, &atoms),
+        None => Calls::default(),
     };
-    ending::run_main(machine, &options.engine, &sources::inputs(read.as_ref()), &calls)
+    ending::run_main(machine, &options.running, &files::inputs(read.as_ref()), &calls)
 }
 
 /// The program as code, with its text; or the exit code if it is not to be run.
-fn prepare(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<Result<(Compiled, Read), u8>> {
+fn prepare(
+    machine: &mut Machine,
+    settings: &Settings,
+    options: &cli::Run,
+) -> anyhow::Result<Result<(Compiled, Read), u8>> {
     let front = machine.front();
     let mut read = read(&front, &options.sources, options.dump.is_none())?;
     if let Some(stage @ (Stage::Tokens | Stage::Clauses)) = options.dump {
@@ -236,9 +199,9 @@ fn prepare(machine: &mut Machine, options: &cli::Run) -> anyhow::Result<Result<(
     let Some(program) = compile(&front, &mut read, options.sources.message_format, false) else {
         return Ok(Err(USAGE));
     };
-    let code = machine.code_options(&options.engine);
+    let code = machine.code_options(settings);
     if let Some(stage) = options.dump {
-        return output::write(&machine.dump(&program, stage, &code)?).map(|()| Err(0));
+        return output::write(&machine.dump(&program, stage.of_code(), &code)?).map(|()| Err(0));
     }
     Ok(Ok((machine.generate(program, &code, read.library)?, read)))
 }
@@ -262,18 +225,18 @@ fn check(options: &cli::Check) -> anyhow::Result<u8> {
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let name = executable(options)?;
-    let mut machine = Machine::new(&Engine::PLAIN)?;
+    let mut machine = ending::interruptible(Machine::new(&Settings::with_workers(1))?);
     let front = machine.front();
     let mut read = read(&front, &options.sources, true)?;
     let Some(program) = compile(&front, &mut read, options.sources.message_format, false) else {
         return Ok(USAGE);
     };
-    let output = destination::Destination::new(&name, &sources::inputs(Some(&read)))?;
-    let compiled = machine.generate(program, &standalone::CODE, read.library)?;
-    let waker = machine.node.worker().waker();
+    let output = destination::Destination::new(&name, &files::inputs(Some(&read)))?;
+    let compiled = machine.generate(program, &EXECUTABLE_CODE, read.library)?;
+    let waker = machine.worker().waker();
     // An interrupt must leave neither half an executable nor its parts.
     waker.hold_interrupts();
-    let calls = callers::Calls::of(&read, machine.atoms());
+    let calls = Calls::of(&read, machine.atoms());
     let written = standalone::write(&mut machine, &compiled, &calls, output);
     let interrupted = waker.release_interrupts();
     written?;

@@ -2,9 +2,7 @@
 
 use crate::number;
 use clap::{Args, ValueEnum};
-
-/// Most nodes of one process: more would share too little address space.
-pub(crate) const NODES_MAX: u32 = 1024;
+use engine::NODES_MAX;
 
 /// The options.
 #[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,4 +43,14 @@ impl Nodes {
     /// No other.
     pub(crate) const ALONE: Nodes =
         Nodes { count: 1, balance: false, identities: false, pages: None, check: None };
+
+    /// As the engine wants them.
+    pub(crate) fn settings(&self) -> engine::Nodes {
+        let pages = self.pages.map(|pages| match pages {
+            Pages::Mapped => engine::Pages::Mapped,
+            Pages::Messages => engine::Pages::Messages,
+        });
+        let Nodes { count, balance, identities, check, .. } = *self;
+        engine::Nodes { count, balance, identities, pages, check }
+    }
 }

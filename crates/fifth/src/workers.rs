@@ -6,12 +6,6 @@ use runtime::worker::WORKERS_MAX;
 /// Speaks for all programs that are given no option.
 const VARIABLE: &str = "FIFTH_WORKERS";
 
-/// Workers of a node when nobody says how many: one for each processor that the process may use.
-fn usual() -> u32 {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    processors.min(WORKERS_MAX) as u32
-}
-
 /// The option.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Workers {
@@ -23,18 +17,16 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Numbers to try until the system has room for so many.
-    pub(crate) fn candidates(self) -> anyhow::Result<Vec<u32>> {
-        if let Some(number) = self.given {
-            return Ok(vec![number]);
+    /// The number that the option says, else that of the environment, which counts for a node that is `alone`.
+    pub(crate) fn number(self, alone: bool) -> anyhow::Result<Option<u32>> {
+        if self.given.is_some() || !alone {
+            return Ok(self.given);
         }
-        match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-            Some(value) => match parse(&value.to_string_lossy()) {
-                Ok(number) => Ok(vec![number]),
-                Err(wanted) => anyhow::bail!("{VARIABLE} is `{}`: {wanted}", value.to_string_lossy()),
-            },
-            None => Ok(std::iter::successors(Some(usual()), |&n| (n > 1).then_some(n / 2)).collect()),
-        }
+        let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        let value = value.to_string_lossy();
+        parse(&value).map(Some).map_err(|wanted| anyhow::anyhow!("{VARIABLE} is `{value}`: {wanted}"))
     }
 }
 

@@ -17,7 +17,6 @@ mod jump1;
 mod multipsi;
 mod networks;
 pub mod programs;
-pub mod record;
 pub mod report;
 pub mod scorecard;
 mod staff;
@@ -25,6 +24,8 @@ pub mod svg;
 pub mod text;
 mod tr448;
 pub mod workloads;
+
+pub use engine::record;
 
 use programs::Program;
 use record::Record;

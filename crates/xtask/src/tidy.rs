@@ -36,21 +36,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fifth_dsm", &["dsm", "fabric"]),
     ("arrays", &["term", "runtime", "fabric", "distribution", "dsm"]),
     ("library", &["term", "syntax", "compiler", "codegen", "runtime", "arrays"]),
-    ("lab", &["term", "runtime", "fabric", "machine", "distribution", "dsm"]),
+    (
+        "engine",
+        &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "distribution", "arrays", "library"],
+    ),
+    ("lab", &["term", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
     (
         "fifth",
-        &[
-            "term",
-            "syntax",
-            "compiler",
-            "codegen",
-            "runtime",
-            "fabric",
-            "distribution",
-            "arrays",
-            "lab",
-            "library",
-        ],
+        &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "library", "engine"],
     ),
     ("xtask", &[]),
 ];

@@ -10,12 +10,14 @@ mod kinds;
 mod query;
 mod typed;
 
-use crate::cli::{self, Engine, MessageFormat};
-use crate::driver::Machine;
+use crate::cli::{self, MessageFormat, Running};
+use crate::files::Disk;
 use crate::input::{COMMANDS, Input, hint};
 use crate::output::{self, complain};
-use crate::{ending, report, sources};
+use crate::{ending, report};
 use definitions::{Clause, Definitions, Key, Loaded};
+use engine::sources::{self, Beside};
+use engine::{Machine, shown};
 use kinds::Kind;
 use query::Query;
 use std::path::Path;
@@ -47,7 +49,8 @@ const MISSING: [&str; 3] = ["undefined-predicate", "undefined-module", "wrong-ar
 
 /// Runs the REPL until the end of its input; gives the exit code.
 pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
-    let mut machine = Machine::with_natives(&Engine::with(options.workers), &[query::show()])?;
+    let settings = Running::with(options.workers).settings()?;
+    let mut machine = ending::interruptible(Machine::with_natives(&settings, &[query::show()])?);
     ending::answer_questions(&mut machine);
     let mut definitions = Definitions::default();
     for path in &options.files {
@@ -58,7 +61,7 @@ pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
         output::line(&format!("Fifth {}. `:help` explains, `:quit` leaves.", env!("CARGO_PKG_VERSION")))?;
     }
     loop {
-        input.offer(|| names(&definitions, &machine));
+        input.offer(|| names(&definitions, &mut machine));
         let Some(entry) = input.next()? else { return Ok(0) };
         let entry = entry.trim_ascii();
         if let Some(command) = entry.strip_prefix(b":").filter(|_| !entry.starts_with(b":-")) {
@@ -102,8 +105,9 @@ fn enter(entry: &[u8], definitions: &mut Definitions, machine: &mut Machine) -> 
 }
 
 /// What may be completed: commands, defined predicates, builtins, modules.
-fn names(definitions: &Definitions, machine: &Machine) -> Vec<String> {
-    let builtins = machine.node.builtins().iter().map(|(_, builtin)| builtin);
+fn names(definitions: &Definitions, machine: &mut Machine) -> Vec<String> {
+    let node = machine.nodes().next();
+    let builtins = node.iter().flat_map(|node| node.builtins()).map(|(_, builtin)| builtin);
     let mut names: Vec<String> = COMMANDS.map(|command| format!(":{command}")).into();
     names.extend(definitions.predicates.iter().map(|((name, _), _)| name.clone()));
     names.extend(builtins.map(|builtin| format!("{}:{}", builtin.module, builtin.name)));
@@ -143,7 +147,7 @@ fn obey(command: &[u8], definitions: &mut Definitions, machine: &mut Machine) ->
         b"def" => complain("error: :def needs a clause, as in `:def p(a).`"),
         _ => {
             let name = String::from_utf8_lossy(name);
-            complain(&format!("error: there is no command :{}; :help lists them", report::harmless(&name)));
+            complain(&format!("error: there is no command :{}; :help lists them", shown::harmless(&name)));
         }
     }
     Ok(())
@@ -161,7 +165,7 @@ fn add(mut text: &[u8], definitions: &mut Definitions, machine: &mut Machine) ->
 
 /// Adds the modules of a file, or replaces them.
 fn load(definitions: &mut Definitions, machine: &mut Machine, file: &Path) -> anyhow::Result<()> {
-    let text = sources::text_of(file)?;
+    let text = sources::text_of(&Disk, file)?;
     let name = file.display().to_string();
     let mut map = SourceMap::default();
     let given = map.add(name, text.clone());
@@ -241,7 +245,8 @@ fn complete(
     machine: &mut Machine,
 ) -> anyhow::Result<()> {
     let known = machine.front().known_modules();
-    sources::complete(read, &definitions.folders(), machine.atoms(), &known)
+    let beside = Beside { folders: definitions.folders(), files: &Disk };
+    Ok(sources::complete(read, &beside, machine.atoms(), &known)?)
 }
 
 /// Adds a clause (Q1); if not told to `add`, it may begin a new definition. True if it did.

@@ -3,15 +3,15 @@
 use super::definitions::Definitions;
 use super::typed::Typed;
 use super::{MISSING, MODULE, complete, read};
-use crate::callers::{Callers, Calls};
-use crate::cli::Engine;
-use crate::driver::Machine;
-use crate::{ending, output, sources};
+use crate::{ending, files, output};
+use engine::render::endings::{Texts, nth_line, outcome as ending_text};
+use engine::{Callers, Calls, Machine, Settings, sources};
 use runtime::native::{Native, Outcome, Seat};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::terms::naming::Naming;
 use runtime::worker::Worker;
 use std::collections::BTreeSet;
+use std::io::Write;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Program};
 use term::Word;
@@ -106,7 +106,7 @@ impl Query<'_> {
         }
         let errors = typed.report(&read.diagnostics, &read.sources, read.given[0]);
         let Some(program) = program.filter(|_| !errors) else { return Ok(None) };
-        let code = machine.code_options(&Engine::PLAIN);
+        let code = machine.code_options(&Settings::with_workers(1));
         let compiled = machine.generate(program, &code, read.library)?;
         machine.load(&compiled)?;
         run(machine, key, &variables, &read, self.value())
@@ -177,21 +177,20 @@ fn run(
     read: &sources::Read,
     plain: Option<String>,
 ) -> anyhow::Result<Option<u8>> {
-    let worker = machine.node.worker();
+    let worker = machine.worker();
     *worker.state::<Shown>() = Shown { plain, ..Shown::default() };
     let arguments: Vec<Word> = variables.iter().map(|_| worker.new_variable()).collect();
     let roots: Vec<_> = arguments.iter().map(|&argument| worker.root(argument)).collect();
     let Some(predicate) = worker.predicates.lookup(module, name, arity) else { return Ok(None) };
-    let outcome = machine.node.run(predicate, &arguments);
-    // A closed standard error leaves nobody to tell, here and below.
+    let outcome = machine.run_goal(predicate, &arguments);
     let lines = |file: &str, line: u32| {
         let known = read.sources.files().iter().find(|known| known.name == file);
-        known.map_or_else(|| ending::file_line(file, line), |known| ending::nth_line(&known.text, line))
+        known.map_or_else(|| files::line(file, line), |known| nth_line(&known.text, line))
     };
     let calls = Calls::of(read, machine.atoms());
-    let atoms = machine.node.worker().atoms.clone();
-    let texts = ending::Texts { lines: &lines, callers: Some(Callers { calls: &calls, atoms: &atoms }) };
-    let flushed = runtime::builtins::io::flush(machine.node.worker());
+    let atoms = machine.worker().atoms.clone();
+    let texts = Texts { lines: &lines, callers: Some(Callers { calls: &calls, atoms: &atoms }) };
+    let flushed = runtime::builtins::io::flush(machine.worker());
     let gone = |error: &ProgramError| error.kind == ErrorKind::ReaderGone;
     if flushed.as_ref().is_err_and(|error| gone(error))
         || matches!(&outcome, RunOutcome::Failed(e) if gone(e))
@@ -199,9 +198,9 @@ fn run(
         return Ok(Some(ending::READER_GONE));
     }
     if let Err(error) = flushed {
-        let _ = ending::report(&RunOutcome::Failed(error), texts, &mut std::io::stderr());
+        tell(&RunOutcome::Failed(error), texts);
     }
-    let worker = machine.node.worker();
+    let worker = machine.worker();
     let mut shown = std::mem::take(worker.state::<Shown>());
     for (name, root) in variables.iter().zip(roots) {
         let value = worker.take_root(root);
@@ -211,11 +210,17 @@ fn run(
         }
     }
     shown.naming.end(worker);
-    let _ = ending::report(&outcome, texts, &mut std::io::stderr());
+    tell(&outcome, texts);
     Ok(match outcome {
         RunOutcome::Exit(status) => Some((status & 255) as u8),
         _ => None,
     })
+}
+
+/// Says how a query ended.
+fn tell(outcome: &RunOutcome, texts: Texts<'_>) {
+    // A closed standard error leaves nobody to tell.
+    let _ = std::io::stderr().write_all(ending_text(outcome, texts).as_bytes());
 }
 
 /// `repl:show(Name, Value)`: prints a binding when it arrives.

@@ -1,7 +1,7 @@
 //! What of a program text is shown with a diagnostic: its lines, and of a long line only the surroundings of what is
 //! marked.
 
-use crate::report::{displayable, harmless};
+use crate::shown::{displayable, harmless};
 use ariadne::{Cache, Source};
 use rustc_hash::FxHashMap;
 use std::ops::Range;

@@ -9,15 +9,17 @@ use term::{Atom, AtomTable};
 
 /// A goal of the program's text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Site {
-    pub(crate) file: String,
-    pub(crate) line: u32,
+pub struct Site {
+    /// The file that has it.
+    pub file: String,
+    /// Its line there.
+    pub line: u32,
     /// As it is written.
-    pub(crate) text: String,
+    pub text: String,
     /// The arguments that are variables, by their names.
-    pub(crate) names: Vec<Option<String>>,
+    pub names: Vec<Option<String>>,
     /// It says at which priority or node it runs.
-    pub(crate) placed: bool,
+    pub placed: bool,
     /// The predicate in whose clauses it stands.
     pub(crate) caller: Name,
 }
@@ -35,20 +37,22 @@ struct Call {
 
 /// The calls of a program: executables keep them without its text.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Calls {
+pub struct Calls {
     all: Vec<Call>,
 }
 
 /// What leads to what in the program that runs.
 #[derive(Clone, Copy)]
-pub(crate) struct Callers<'a> {
-    pub(crate) calls: &'a Calls,
-    pub(crate) atoms: &'a AtomTable,
+pub struct Callers<'a> {
+    /// What the program calls.
+    pub calls: &'a Calls,
+    /// The atoms of its node.
+    pub atoms: &'a AtomTable,
 }
 
 impl Calls {
     /// Those of a program, and of the library's code that it uses.
-    pub(crate) fn of(read: &Read, atoms: &AtomTable) -> Calls {
+    pub fn of(read: &Read, atoms: &AtomTable) -> Calls {
         let mut calls = Calls::default();
         calls.add(&read.program, &read.sources, atoms);
         if !read.library.is_empty() {
@@ -139,7 +143,7 @@ fn site(sources: &SourceMap, predicate: &Predicate, goal: &Goal, call: &CallOf, 
     Site {
         file: file.name.clone(),
         line: sources.line(goal.span.file, goal.span.start),
-        text: crate::report::displayable(&file.text[goal.span.start as usize..goal.span.end as usize]),
+        text: crate::shown::displayable(&file.text[goal.span.start as usize..goal.span.end as usize]),
         names: call.arguments.iter().map(|argument| name(&argument.kind)).collect(),
         placed: !call.pragmas.is_empty(),
         caller,

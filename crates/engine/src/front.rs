@@ -14,8 +14,9 @@ use term::AtomTable;
 use term::abi::{Builtin, PredicateId};
 
 /// Names and predicates, as the compiler wants to hear them.
-pub(crate) struct Front {
-    pub(crate) atoms: Arc<AtomTable>,
+pub struct Front {
+    /// Those of the node.
+    pub atoms: Arc<AtomTable>,
     /// What can be called, with the programs loaded before.
     pub(crate) predicates: Arc<Predicates>,
     /// The first of them, in the order of predicate numbers from 1.
@@ -41,7 +42,7 @@ fn of_library(used: library::Used) -> impl Iterator<Item = library::Predicate> {
 
 impl Front {
     /// Without a node: nothing will run.
-    pub(crate) fn alone() -> Front {
+    pub fn alone() -> Front {
         let atoms: Arc<AtomTable> = Arc::default();
         let known = Known::new(&atoms, natives(&[], false));
         let builtins = known.callable(&atoms).into();
@@ -50,13 +51,13 @@ impl Front {
     }
 
     /// Whether a module needs no text.
-    pub(crate) fn known_modules(&self) -> impl Fn(&str) -> bool + use<> {
+    pub fn known_modules(&self) -> impl Fn(&str) -> bool + use<> {
         let (atoms, predicates) = (self.atoms.clone(), self.predicates.clone());
         move |module| atoms.lookup(module.as_bytes()).is_some_and(|module| predicates.has_module(module))
     }
 
     /// Clauses to IR. The program is `None` when a diagnostic is an error.
-    pub(crate) fn lower(
+    pub fn lower(
         &self,
         read: &Read,
         roots: Option<Vec<compiler::PredicateKey>>,

@@ -1,54 +1,64 @@
-//! `--stats-file`: the figures of a run for programs.
+//! The figures of a run, as a [`Record`].
 
-use crate::destination::Destination;
-use crate::driver::{Machine, Told};
-use crate::simulated::{self, Simulate};
+use crate::machine::{Machine, Told};
+use crate::record::{NodeRecord, Record, Simulation, Spent};
+use crate::simulated::Simulate;
 use distribution::{Counters, DEPTHS, KINDS};
-use lab::record::{NodeRecord, Record};
 use runtime::statistics::Statistics;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A run that is being recorded.
-pub(crate) struct Recording {
-    destination: Destination,
+pub struct Recording {
     started: Instant,
     cpu: Duration,
 }
 
 impl Recording {
     /// Begins.
-    pub(crate) fn start(destination: Destination) -> Recording {
-        Recording { destination, started: Instant::now(), cpu: cpu_time() }
+    pub fn start() -> Recording {
+        Recording { started: Instant::now(), cpu: cpu_time() }
     }
-    /// Writes what was measured, and what the nodes did.
-    pub(crate) fn finish(
-        self,
-        machine: &Machine,
-        simulate: Option<Simulate>,
-        told: &mut [Told],
-    ) -> anyhow::Result<()> {
+    /// What was measured, and what the nodes did.
+    pub fn finish(self, machine: &Machine, simulate: Option<Simulate>, told: &mut [Told]) -> Record {
         let (wall, cpu) = (self.started.elapsed(), cpu_time().saturating_sub(self.cpu));
         let statistics: Vec<Statistics> = told.iter().map(|told| told.statistics.clone()).collect();
         let mut record = Record::new(0, &Statistics::sum(&statistics), &[], self.started, wall, cpu);
+        record.workers = (told.len() * machine.node.worker_count()) as u32;
         match told {
-            [alone] => {
-                record.workers = machine.node.worker_count() as u32;
-                record.collections = std::mem::take(&mut alone.collections);
-            }
+            [alone] => record.collections = std::mem::take(&mut alone.collections),
             _ => {
-                record.workers = (told.len() * machine.node.worker_count()) as u32;
                 record.nodes =
-                    told.iter_mut().zip(&machine.counters).map(|(told, of)| node(told, of)).collect();
-                for (node, counts) in record.nodes.iter_mut().zip(&machine.beside) {
+                    told.iter_mut().zip(machine.counters()).map(|(told, of)| node(told, of)).collect();
+                for (node, counts) in record.nodes.iter_mut().zip(machine.beside()) {
                     node.copies.clone_from(counts);
                 }
-                simulated::record(machine, simulate, &mut record);
+                simulation(machine, simulate, &mut record);
             }
         }
-        self.destination.write(0o666, |out| Ok(serde_json::to_writer(out, &record)?))
+        record
     }
+}
+
+/// What only a simulation knows.
+fn simulation(machine: &Machine, simulate: Option<Simulate>, record: &mut Record) {
+    let model = simulate.and_then(Simulate::model);
+    let Some((model, run)) = model.zip(machine.simulated()) else { return };
+    let seconds = |cycles: u64| cycles as f64 * model.cycle / 1e9;
+    for (node, work) in record.nodes.iter_mut().zip(&run.work) {
+        node.simulated = Some(Spent {
+            reducing_seconds: seconds(work.reducing),
+            handling_seconds: seconds(work.messages),
+            references: work.references,
+            bytes: work.bytes.iter().sum(),
+        });
+    }
+    record.simulation = Some(Simulation {
+        seconds: seconds(run.cycles),
+        channel_bytes: run.channels.clone(),
+        channel_bytes_per_second: 1e9 / model.cycle,
+    });
 }
 
 /// What one of several nodes did.

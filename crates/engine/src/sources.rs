@@ -1,39 +1,78 @@
-//! From file names to a program: reads files, and finds the modules that they call.
+//! From the texts that a user names to a program: reads them through the caller's [`Files`], and finds the modules
+//! that they call.
 
-use crate::{output, section};
-use anyhow::{Context, bail};
+use crate::error::Unreadable;
 use library::Used;
-use std::collections::BTreeSet;
-use std::io::Read as _;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use syntax::diagnostic::Diagnostic;
 use syntax::program::Program;
 use syntax::source::{FileId, SourceMap};
 use term::AtomTable;
 
-/// A file above this is refused: it is no program text.
-const FILE_BYTES_MAX: u64 = 1 << 26;
+/// A text above this is refused: it is no program.
+pub const TEXT_BYTES_MAX: u64 = 1 << 26;
+
+/// Where texts come from. Nothing in this crate opens a file in another way.
+pub trait Files {
+    /// The bytes of a file; at most a few more than [`TEXT_BYTES_MAX`]. The error is a sentence that names the file,
+    /// and says what to do if that is not clear.
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String>;
+    /// Whether there is a file of this name.
+    fn has(&self, path: &Path) -> bool;
+    /// How messages name a file.
+    fn name(&self, path: &Path) -> String {
+        path.display().to_string()
+    }
+    /// The bytes of the file that messages name so, if they can be read once more without waiting.
+    fn read_again(&self, name: &str) -> Option<Vec<u8>> {
+        let path = Path::new(name);
+        self.has(path).then(|| self.read(path).ok()).flatten()
+    }
+}
+
+/// Texts in memory, by their names.
+#[derive(Clone, Debug, Default)]
+pub struct Texts(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Texts {
+    /// Adds a text, or replaces it.
+    pub fn add(&mut self, name: impl Into<PathBuf>, text: impl Into<Vec<u8>>) {
+        self.0.insert(name.into(), text.into());
+    }
+}
+
+impl Files for Texts {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        self.0
+            .get(path)
+            .cloned()
+            .ok_or_else(|| format!("cannot read {}: there is no such text", path.display()))
+    }
+    fn has(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
+    }
+}
 
 /// A program text with all modules that could be found.
-pub(crate) struct Read {
+pub struct Read {
     /// Its clauses.
-    pub(crate) program: Program,
+    pub program: Program,
     /// Its texts.
-    pub(crate) sources: SourceMap,
+    pub sources: SourceMap,
     /// What is wrong with them so far.
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     /// The files that the user named.
-    pub(crate) given: Vec<FileId>,
+    pub given: Vec<FileId>,
     /// All files that were read.
-    pub(crate) paths: Vec<PathBuf>,
+    pub paths: Vec<PathBuf>,
     /// The library's modules whose code is used; the program has the clauses of others.
-    pub(crate) library: Used,
+    pub library: Used,
 }
 
 impl Read {
     /// A program without code of the library.
-    pub(crate) fn of(
+    pub fn of(
         program: Program,
         sources: SourceMap,
         diagnostics: Vec<Diagnostic>,
@@ -44,62 +83,46 @@ impl Read {
     }
 }
 
-/// The files that were read, and this executable: what must not be written over.
-pub(crate) fn inputs(read: Option<&Read>) -> Vec<PathBuf> {
-    let own = PathBuf::from(section::OWN);
-    read.map(|read| read.paths.clone()).unwrap_or_default().into_iter().chain([own]).collect()
+/// Where modules are looked for that are called and not there.
+pub struct Beside<'f> {
+    /// The first folder that has it counts.
+    /// Folders.
+    pub folders: Vec<PathBuf>,
+    /// Where their files come from.
+    pub files: &'f dyn Files,
 }
-
-/// A file that cannot be read.
-#[derive(Debug)]
-pub(crate) struct Unreadable {
-    /// As it was named.
-    pub(crate) path: PathBuf,
-    /// What is wrong, and what to do.
-    pub(crate) message: String,
-}
-
-impl std::fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// Reads the files and then, again and again, the modules that are called and not there: from a file beside the first
 /// one, or from the library. `known` says which modules need no text (builtins, earlier REPL input); `code`, that the
 /// library's code is wanted and not its text.
 pub(crate) fn read(
-    files: &[PathBuf],
+    paths: &[PathBuf],
+    files: &dyn Files,
     atoms: &AtomTable,
     known: &dyn Fn(&str) -> bool,
     code: bool,
-) -> anyhow::Result<Read> {
+) -> Result<Read, Unreadable> {
     let mut sources = SourceMap::default();
     let mut given = Vec::new();
-    for (i, path) in files.iter().enumerate() {
-        let text = text_of(path).map_err(|error| {
-            let mut message = output::told(&error);
-            if i > 0 && path.extension().is_none_or(|extension| extension != "kl1") {
-                message += "\n  arguments for the program stand behind `--`: `fifth run program.kl1 -- ..`";
-            }
-            Unreadable { path: path.clone(), message }
-        })?;
-        given.push(sources.add(name_of(path), text));
+    for path in paths {
+        let text = text_of(files, path)?;
+        given.push(sources.add(files.name(path), text));
     }
     let (program, diagnostics) = syntax::read_program(&sources, &given, atoms);
-    let mut read = Read::of(program, sources, diagnostics, given, files.to_vec());
-    let beside = files.first().and_then(|path| path.parent()).map(Path::to_path_buf);
-    if !(code && use_library(&mut read, beside.as_slice(), atoms)?) {
-        complete(&mut read, beside.as_slice(), atoms, known)?;
+    let mut read = Read::of(program, sources, diagnostics, given, paths.to_vec());
+    let places = Beside {
+        folders: paths.first().and_then(|path| path.parent()).map(Path::to_path_buf).into_iter().collect(),
+        files,
+    };
+    if !(code && use_library(&mut read, &places, atoms)?) {
+        complete(&mut read, &places, atoms, known)?;
     }
     Ok(read)
 }
 
 /// Adds the modules that the program calls and that are not in it: those beside it as text, those of the library as
 /// code. False if that is not possible, because the program has a module itself that the library would call.
-fn use_library(read: &mut Read, beside: &[PathBuf], atoms: &AtomTable) -> anyhow::Result<bool> {
+fn use_library(read: &mut Read, beside: &Beside<'_>, atoms: &AtomTable) -> Result<bool, Unreadable> {
     let mut tried = BTreeSet::new();
     let mut used = Used::default();
     loop {
@@ -159,12 +182,12 @@ fn add_text(sources: &mut SourceMap, module: &str) -> Option<FileId> {
 }
 
 /// Adds the modules that the program calls and that are neither in it nor known, as text.
-pub(crate) fn complete(
+pub fn complete(
     read: &mut Read,
-    beside: &[PathBuf],
+    beside: &Beside<'_>,
     atoms: &AtomTable,
     known: &dyn Fn(&str) -> bool,
-) -> anyhow::Result<()> {
+) -> Result<(), Unreadable> {
     let mut tried = BTreeSet::new();
     loop {
         let present: BTreeSet<_> = read.program.modules.iter().map(|module| module.name).collect();
@@ -192,13 +215,18 @@ pub(crate) fn complete(
 }
 
 /// Adds `name.kl1` of the first of these folders that has it, if it declares the module.
-fn add_beside(read: &mut Read, beside: &[PathBuf], name: &str, atoms: &AtomTable) -> anyhow::Result<bool> {
+fn add_beside(
+    read: &mut Read,
+    beside: &Beside<'_>,
+    name: &str,
+    atoms: &AtomTable,
+) -> Result<bool, Unreadable> {
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
         return Ok(false);
     }
-    let paths = beside.iter().map(|folder| folder.join(format!("{name}.kl1")));
-    for path in paths.filter(|path| path.is_file()) {
-        if add_module(read, path, name, atoms)? {
+    let paths = beside.folders.iter().map(|folder| folder.join(format!("{name}.kl1")));
+    for path in paths.filter(|path| beside.files.has(path)) {
+        if add_module(read, beside.files, path, name, atoms)? {
             return Ok(true);
         }
     }
@@ -206,13 +234,18 @@ fn add_beside(read: &mut Read, beside: &[PathBuf], name: &str, atoms: &AtomTable
 }
 
 /// Adds a file that declares the module, unless it is there.
-fn add_module(read: &mut Read, path: PathBuf, name: &str, atoms: &AtomTable) -> anyhow::Result<bool> {
-    let shown = path.display().to_string();
+fn add_module(
+    read: &mut Read,
+    files: &dyn Files,
+    path: PathBuf,
+    name: &str,
+    atoms: &AtomTable,
+) -> Result<bool, Unreadable> {
+    let shown = files.name(&path);
     if read.sources.files().iter().any(|file| file.name == shown) {
         return Ok(false);
     }
-    let text =
-        text_of(&path).map_err(|error| Unreadable { path: path.clone(), message: output::told(&error) })?;
+    let text = text_of(files, &path)?;
     let file = read.sources.add(shown, text);
     let (program, diagnostics) = syntax::read_program(&read.sources, &[file], atoms);
     if !program.modules.iter().any(|module| *atoms.text(module.name) == *name.as_bytes()) {
@@ -224,69 +257,22 @@ fn add_module(read: &mut Read, path: PathBuf, name: &str, atoms: &AtomTable) -> 
     Ok(true)
 }
 
-/// Names standard input on the command line.
-const DASH: &str = "-";
-/// Names it in messages.
-const STANDARD_INPUT: &str = "standard input";
-
-/// How messages name a file.
-fn name_of(path: &Path) -> String {
-    if path.as_os_str() == DASH { STANDARD_INPUT.into() } else { path.display().to_string() }
-}
-
-/// The bytes of a file that messages name so, if they can be read once more: reading a pipe or terminal again would
-/// wait for it.
-pub(crate) fn text_again(name: &str) -> Option<Vec<u8>> {
-    match name {
-        STANDARD_INPUT => text_of(Path::new(DASH)).ok(),
-        _ if Path::new(name).is_file() => text_of(Path::new(name)).ok(),
-        _ => None,
-    }
-}
-
-/// The bytes of a text file; of standard input, which is read once, whenever they are wanted.
-pub(crate) fn text_of(path: &Path) -> anyhow::Result<Vec<u8>> {
-    if path.as_os_str() != DASH {
-        return checked(read_file(path)?, &path.display().to_string());
-    }
-    static INPUT: OnceLock<Vec<u8>> = OnceLock::new();
-    if INPUT.get().is_none() {
-        let mut text = Vec::new();
-        let input = std::io::stdin().lock();
-        let read = input.take(FILE_BYTES_MAX + 1).read_to_end(&mut text);
-        read.with_context(|| format!("cannot read {STANDARD_INPUT}"))?;
-        INPUT.get_or_init(|| text);
-    }
-    checked(INPUT.get().cloned().unwrap_or_default(), STANDARD_INPUT)
-}
-
-fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = path.display();
-    let facts = std::fs::metadata(path).with_context(|| {
-        let meant = path.with_extension("kl1");
-        let hint = if meant.is_file() { format!(" (is {} meant?)", meant.display()) } else { String::new() };
-        format!("cannot read {shown}{hint}")
-    })?;
-    if facts.is_dir() {
-        bail!("cannot read {shown}: it is a folder; name the KL1 files in it");
-    }
-    // Devices and pipes do not tell their size.
-    let mut text = Vec::new();
-    let file = std::fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).with_context(|| format!("cannot read {shown}"))?;
-    Ok(text)
+/// The text of a file, as the compiler reads it.
+pub fn text_of(files: &dyn Files, path: &Path) -> Result<Vec<u8>, Unreadable> {
+    let text = files.read(path).and_then(|text| checked(text, &files.name(path)));
+    text.map_err(|message| Unreadable { path: path.to_path_buf(), message })
 }
 
 /// The bytes of a text as the compiler reads them, if they may be one.
-fn checked(mut text: Vec<u8>, shown: &str) -> anyhow::Result<Vec<u8>> {
+fn checked(mut text: Vec<u8>, shown: &str) -> Result<Vec<u8>, String> {
     if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
-        bail!("cannot read {shown}: it is UTF-16; save it as UTF-8");
+        return Err(format!("cannot read {shown}: it is UTF-16; save it as UTF-8"));
     }
     if text.contains(&0) {
-        bail!("cannot read {shown}: it holds zero bytes, so it is no program text");
+        return Err(format!("cannot read {shown}: it holds zero bytes, so it is no program text"));
     }
-    if text.len() as u64 > FILE_BYTES_MAX {
-        bail!("cannot read {shown}: a program text has at most {} MiB", FILE_BYTES_MAX >> 20);
+    if text.len() as u64 > TEXT_BYTES_MAX {
+        return Err(format!("cannot read {shown}: a program text has at most {} MiB", TEXT_BYTES_MAX >> 20));
     }
     // Some editors begin UTF-8 files with a byte order mark.
     if text.starts_with("\u{feff}".as_bytes()) {
@@ -305,15 +291,11 @@ mod tests {
 
     /// What is made of a program, with files beside it.
     fn read_with(program: &str, beside: &[(&str, &str)], code: bool) -> (Read, AtomTable) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).expect("it can be written");
-            path
-        };
-        beside.iter().for_each(|(name, text)| drop(file(name, text)));
+        let mut files = Texts::default();
+        beside.iter().for_each(|&(name, text)| files.add(name, text));
+        files.add("main.kl1", program);
         let atoms = AtomTable::new();
-        let read = read(&[file("main.kl1", program)], &atoms, &|_| false, code);
+        let read = read(&["main.kl1".into()], &files, &atoms, &|_| false, code);
         (read.expect("it can be read"), atoms)
     }
 

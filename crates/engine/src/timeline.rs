@@ -1,20 +1,13 @@
-//! `--trace`: what each worker did when, in the trace event format that Perfetto and Chrome show.
+//! What each worker did when, in the trace event format that Perfetto and Chrome show.
 //!
 //! Each node is a process and each worker a thread of it. What takes time is a complete event (`X`), a moment an
 //! instant (`i`), goals that were given away and messages between nodes are flows (`s` to `f`), figures are counters
 //! (`C`). Times are microseconds.
 
-use crate::destination::Destination;
 use distribution::KINDS;
 use runtime::trace::{Event, Letter, Track, Tracks, What};
 use std::fmt::{Arguments, Write as _};
 use std::io::Write;
-
-/// Writes what was noted at each node. `one_clock`: they have their times from one clock; otherwise they are taken to
-/// have begun at the same time.
-pub(crate) fn write(nodes: &[Tracks], one_clock: bool, destination: Destination) -> anyhow::Result<()> {
-    destination.write(0o666, |out| write_events(nodes, one_clock, out))
-}
 
 /// So many bytes are written at once.
 const PIECE: usize = 1 << 16;
@@ -34,7 +27,9 @@ struct Lines<W> {
     begin: u64,
 }
 
-fn write_events(nodes: &[Tracks], one_clock: bool, out: impl Write) -> std::io::Result<()> {
+/// Writes what was noted at each node. `one_clock`: they have their times from one clock; otherwise they are taken to
+/// have begun at the same time.
+pub fn write(nodes: &[Tracks], one_clock: bool, out: impl Write) -> std::io::Result<()> {
     let text = String::with_capacity(2 * PIECE);
     let mut lines = Lines { out, text, process: 0, node: 0, worker: 0, begin: 0 };
     let left_out: u64 = nodes.iter().flat_map(|node| &node.tracks).map(|track| track.left_out).sum();
@@ -177,7 +172,7 @@ mod tests {
         (track.events, track.left_out) = (events, 7);
         let mut out = Vec::new();
         let tracks = Tracks { start: 5, tracks: vec![Track::default(), track] };
-        write_events(&[tracks], true, &mut out).expect("a vector takes what is written");
+        super::write(&[tracks], true, &mut out).expect("a vector takes what is written");
         let json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
         assert_eq!(json["otherData"]["events left out"], 7);
         let events = json["traceEvents"].as_array().expect("a list");

@@ -1,31 +1,30 @@
-//! From a program's clauses to a running node.
+//! Nodes that run a program, and what they did: the thread that calls [`Machine::run`] reduces the first one's goals.
 
-use crate::cli::{Engine, Stage};
+use crate::error::{Error, reasons};
 use crate::front::{self, Front};
-use crate::job::{self, Job};
-use crate::nodes::Pages;
-use crate::output;
+use crate::job::Job;
+use crate::record::{self, Sample};
+use crate::settings::{Pages, Settings};
 use crate::simulated::Simulate;
-use anyhow::Context;
 use arrays::Arrays;
-use lab::record::{self, Sample};
 use runtime::native::Native;
 use runtime::node::Node;
 use runtime::outcome::RunOutcome;
 use runtime::program::{Load, PredicateInfo};
+use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
-use runtime::worker::Collect;
+use runtime::worker::{Collect, WORKERS_MAX, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-use term::AtomTable;
-use term::abi::Builtin;
+use term::abi::{Builtin, PredicateId};
+use term::{AtomTable, Word};
 
 /// A program as code, with all that a node needs to know of it: what `fifth build` stores.
-pub(crate) struct Compiled {
+pub struct Compiled {
     /// Predicates and constants.
     pub(crate) program: compiler::ir::Program,
     /// Machine code.
@@ -36,17 +35,46 @@ pub(crate) struct Compiled {
     pub(crate) library: library::Used,
 }
 
-/// A node and what it knows, as the compiler wants to hear it.
-pub(crate) struct Machine {
+impl Compiled {
+    /// IR to machine code, of a program that uses these modules of the library, for nodes with these builtins.
+    pub(crate) fn generate(
+        program: compiler::ir::Program,
+        builtins: &[Builtin],
+        options: &codegen::Options,
+        library: library::Used,
+    ) -> Result<Compiled, Error> {
+        let image =
+            codegen::generate(&program, builtins, options).map_err(|error| Error::System(reasons(&error)))?;
+        Ok(Compiled { program, image, code: *options, library })
+    }
+}
+
+/// A stage of the compilation that can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Decision trees.
+    Tree,
+    /// Fifth's intermediate representation.
+    Ir,
+    /// Cranelift's.
+    Clif,
+    /// Machine code.
+    Asm,
+}
+
+/// The nodes of this process, and what they know, as the compiler wants to hear it.
+///
+/// The thread that makes it is the one that runs it.
+pub struct Machine {
     pub(crate) node: Node,
     /// The others that run the same program.
-    pub(crate) others: Vec<Node>,
+    others: Vec<Node>,
     /// What the protocol between the nodes has done, after a run; empty of one node.
-    pub(crate) counters: Vec<distribution::Counters>,
+    counters: Vec<distribution::Counters>,
     /// What they did with copies of arrays, by name.
-    pub(crate) beside: Vec<BTreeMap<String, u64>>,
+    beside: Vec<BTreeMap<String, u64>>,
     /// This process is one of several, each of which has a node.
-    pub(crate) job: Option<Job>,
+    job: Option<Job>,
     /// Of a job: atoms that all nodes have under the same numbers.
     atoms_in_common: u32,
     /// It can run the library's code.
@@ -54,10 +82,10 @@ pub(crate) struct Machine {
     /// What the nodes of other processes did, after a run.
     elsewhere: Vec<Told>,
     /// Nodes on other hosts have clocks of their own.
-    pub(crate) one_clock: bool,
+    one_clock: bool,
     /// The machine that runs the program, if it is simulated, and after a run what it has done.
     model: Option<distribution::Model>,
-    pub(crate) simulated: Option<distribution::Simulated>,
+    simulated: Option<distribution::Simulated>,
     /// What [`Machine::builtins`] answers; empty until somebody asks.
     builtins: Rc<[Builtin]>,
     /// Code stays mapped as long as the node may run it.
@@ -66,12 +94,13 @@ pub(crate) struct Machine {
 
 /// What a node did in a run.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Told {
-    pub(crate) statistics: Statistics,
+pub struct Told {
+    /// Its counters.
+    pub statistics: Statistics,
     /// Its collections, if they were noted.
-    pub(crate) collections: Vec<Sample>,
+    pub collections: Vec<Sample>,
     /// Of a node that was traced.
-    pub(crate) trace: Option<Tracks>,
+    pub trace: Option<Tracks>,
 }
 
 impl Told {
@@ -82,15 +111,22 @@ impl Told {
     }
 }
 
-/// The nodes could not be made: not the program's fault.
+/// Workers of a node that is alone when nobody says how many: one for each processor that the process may use.
+fn usual_workers() -> u32 {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors.min(WORKERS_MAX) as u32
+}
+
+/// The nodes of this process.
 fn new_nodes(
-    engine: &Engine,
+    settings: &Settings,
+    atoms: Arc<AtomTable>,
     own: &[Native],
     job: Option<&Job>,
     have_copies: bool,
-) -> anyhow::Result<Vec<Node>> {
+) -> Result<Vec<Node>, Error> {
     // Those of this process.
-    let count = engine.node_count();
+    let count = settings.node_count();
     let place = |node| match job {
         Some(job) => NodePlace { node: job.node(), nodes: job.nodes(), share: job.here(), ticks: true },
         // A message to several nodes may leave after its receivers were woken.
@@ -98,56 +134,42 @@ fn new_nodes(
     };
     let natives = front::natives(own, have_copies);
     let several = place(0).nodes > 1;
-    let candidates =
-        if several { vec![engine.workers.given.unwrap_or(1)] } else { engine.workers.candidates()? };
+    let candidates = match settings.workers {
+        Some(number) => vec![number],
+        None if several => vec![1],
+        None => std::iter::successors(Some(usual_workers()), |&n| (n > 1).then_some(n / 2)).collect(),
+    };
     let mut candidates = candidates.into_iter();
     let (first, workers) = loop {
         let workers = candidates.next().expect("the last candidate is returned or refused");
-        match Node::new(node_options(engine, workers, place(0)), Arc::default(), natives.clone()) {
+        match Node::new(node_options(settings, workers, place(0)), atoms.clone(), natives.clone()) {
             Ok(node) => break (node, workers),
-            Err(error) if candidates.len() == 0 => anyhow::bail!("{error}"),
+            Err(error) if candidates.len() == 0 => return Err(Error::System(error.to_string())),
             Err(_) => {}
         }
     };
     let mut nodes = vec![first];
     for number in 1..count {
         let atoms = nodes[0].worker().atoms.clone();
-        let node = Node::new(node_options(engine, workers, place(number)), atoms, natives.clone());
-        nodes.push(node.map_err(|error| anyhow::anyhow!("node {number} of {count}: {error}"))?);
+        let node = Node::new(node_options(settings, workers, place(number)), atoms, natives.clone());
+        nodes.push(node.map_err(|error| Error::System(format!("node {number} of {count}: {error}")))?);
     }
-    let mut workers: Vec<_> = nodes.iter_mut().map(Node::worker).collect();
-    // Without handlers an interrupt ends the process all the same, only less politely.
-    let _ = runtime::builtins::io::events::end_on_interrupt(&mut workers);
     let outside = runtime::builtins::io::events::Outside::of(nodes[0].worker());
     nodes[0].set_events(Box::new(outside));
     Ok(nodes)
 }
 
 /// The arrays of this process's nodes: those of each, or one for all.
-fn arrays_of(engine: &Engine, job: Option<&Job>) -> Vec<Arrays> {
-    let count = engine.node_count();
-    match (job, engine.simulate) {
-        (Some(job), _) => vec![job.arrays(engine.nodes.pages)],
+fn arrays_of(settings: &Settings, job: Option<&Job>) -> Vec<Arrays> {
+    let count = settings.node_count();
+    match (job, settings.simulate) {
+        (Some(job), _) => vec![job.arrays(settings.nodes.pages)],
         (None, Some(_)) => vec![Arrays::none("they are not simulated: leave out --simulate")],
-        (None, None) if count > 1 && engine.nodes.pages == Some(Pages::Messages) => {
+        (None, None) if count > 1 && settings.nodes.pages == Some(Pages::Messages) => {
             (0..count).map(|node| Arrays::of_copies(node, count)).collect()
         }
         (None, None) => vec![Arrays::default()],
     }
-}
-
-/// What does not go with several nodes.
-fn several_nodes(engine: &Engine) -> anyhow::Result<()> {
-    let several = engine.workers.given.is_some_and(|workers| workers > 1);
-    if several && engine.schedule.is_some() {
-        let more = "--schedule orders the workers of one node: of several nodes each has one then";
-        return Err(job::refusal(more.into()));
-    }
-    if several && engine.simulate.is_some() {
-        let more = "a simulated node has one worker: leave out --workers, or say --workers 1";
-        return Err(job::refusal(more.into()));
-    }
-    Ok(())
 }
 
 /// Where a node is among all.
@@ -159,70 +181,72 @@ struct NodePlace {
     ticks: bool,
 }
 
-fn node_options(engine: &Engine, workers: u32, place: NodePlace) -> runtime::worker::Options {
+fn node_options(settings: &Settings, workers: u32, place: NodePlace) -> runtime::worker::Options {
     let NodePlace { node, nodes, share, ticks } = place;
     // Nodes that do the same things at the same time would find less.
     let seed = |seed: u64| seed.wrapping_add(u64::from(node).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     runtime::worker::Options {
-        heap_bytes_max: engine.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-        collect: match (engine.check_heap, engine.nodes.check) {
+        heap_bytes_max: settings.heap_limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        collect: match (settings.check_heap, settings.nodes.check) {
             (None, None) => Collect::WhenFull,
             (Some(None), None) => Collect::Always,
             (Some(Some(given)), _) | (_, Some(given)) => Collect::AtRandom(seed(given)),
         },
-        check_heap: engine.check_heap.is_some(),
-        trace: engine.trace.is_some(),
+        check_heap: settings.check_heap.is_some(),
+        trace: settings.traces,
         node,
         nodes,
         share,
         ticks,
-        balance: engine.nodes.balance,
-        identities: engine.nodes.identities,
-        schedule: engine.schedule,
+        balance: settings.nodes.balance,
+        identities: settings.nodes.identities,
+        schedule: settings.schedule,
         ..runtime::worker::Options::alone(workers as usize)
     }
 }
 
+/// Nodes that could not be made.
+pub struct Unmade {
+    /// Why.
+    pub error: Error,
+    /// The job that they were to be part of: it is over, with all its processes, when this is dropped. Whatever is to
+    /// be said is said before.
+    pub job: Option<Job>,
+}
+
 impl Machine {
-    /// A node that knows the builtins only, or as many as the options say.
-    pub(crate) fn new(engine: &Engine) -> anyhow::Result<Machine> {
-        Machine::with(engine, &[], None)
+    /// A node that knows the builtins only, or as many as the settings say.
+    pub fn new(settings: &Settings) -> Result<Machine, Error> {
+        Machine::with_natives(settings, &[])
     }
 
     /// The same with more builtins.
-    pub(crate) fn with_natives(engine: &Engine, natives: &[Native]) -> anyhow::Result<Machine> {
-        Machine::with(engine, natives, None)
+    pub fn with_natives(settings: &Settings, natives: &[Native]) -> Result<Machine, Error> {
+        Machine::with(settings, Arc::default(), natives, None).map_err(|unmade| unmade.error)
     }
 
-    /// The same as [`Machine::new`]; under an MPI launcher, the node of this process. All processes call it together.
-    pub(crate) fn under_launcher(engine: &Engine) -> anyhow::Result<Machine> {
-        let size = job::size();
-        if size > 1 || engine.node_count() > 1 {
-            several_nodes(engine)?;
-        }
-        if size == 1 {
-            return Machine::new(engine);
-        }
-        if engine.node_count() > 1 {
-            let option = if engine.simulate.is_some() { "--simulate" } else { "--nodes" };
-            return Err(job::refusal(format!(
-                "each of these {size} processes is a node: leave out {option}"
-            )));
-        }
-        Machine::with(engine, &[], Some(Job::join(size)?))
+    /// The node of this process among those of a job. All processes call it together.
+    pub fn in_job(settings: &Settings, job: Job) -> Result<Machine, Unmade> {
+        Machine::with(settings, Arc::default(), &[], Some(job))
     }
 
-    fn with(engine: &Engine, natives: &[Native], job: Option<Job>) -> anyhow::Result<Machine> {
-        let arrays = arrays_of(engine, job.as_ref());
-        let nodes = new_nodes(engine, natives, job.as_ref(), arrays[0].have_copies());
-        // Without the job nothing more can be said.
-        let mut nodes = if job.is_some() { nodes.inspect_err(output::error)? } else { nodes? };
+    fn with(
+        settings: &Settings,
+        atoms: Arc<AtomTable>,
+        natives: &[Native],
+        job: Option<Job>,
+    ) -> Result<Machine, Unmade> {
+        let arrays = arrays_of(settings, job.as_ref());
+        let mut nodes = match new_nodes(settings, atoms, natives, job.as_ref(), arrays[0].have_copies()) {
+            Ok(nodes) => nodes,
+            Err(error) => return Err(Unmade { error, job }),
+        };
         nodes.iter_mut().zip(arrays.iter().cycle()).for_each(|(node, arrays)| arrays.give(node));
         let others = nodes.split_off(1);
         let mut node = nodes.pop().expect("there is at least one");
         let (counters, beside, elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         let (builtins, code, atoms_in_common) = (Rc::default(), Vec::new(), u32::MAX);
-        let (model, simulated) = (engine.simulate.and_then(Simulate::model), None);
+        let (model, simulated) = (settings.simulate.and_then(Simulate::model), None);
         let worker = node.worker();
         let has_library = library::join(&worker.atoms, worker.predicates.len());
         Ok(Machine {
@@ -242,9 +266,29 @@ impl Machine {
         })
     }
 
+    /// The nodes of this process; the first one has the terminal, files and timers.
+    pub fn nodes(&mut self) -> impl Iterator<Item = &mut Node> {
+        std::iter::once(&mut self.node).chain(&mut self.others)
+    }
+
+    /// The first worker of the first node.
+    pub fn worker(&mut self) -> &mut Worker {
+        self.node.worker()
+    }
+
+    /// Whether this process is one of several, each of which has a node.
+    pub fn is_in_job(&self) -> bool {
+        self.job.is_some()
+    }
+
     /// Whether another process has the first node.
-    pub(crate) fn follows(&self) -> bool {
+    pub fn follows(&self) -> bool {
         self.job.as_ref().is_some_and(|job| job.node() > 0)
+    }
+
+    /// All processes of the job get what the first one gives; all call it together. `None` without a job.
+    pub(crate) fn broadcast(&mut self, bytes: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
+        self.job.as_mut().map(|job| job.broadcast(bytes)).transpose()
     }
 
     /// All atoms that there are now have the same numbers at all nodes; those that come later may not.
@@ -259,14 +303,14 @@ impl Machine {
 
     /// The process is about to end. The system takes memory back at once, so it is not freed piece by piece, unless
     /// threads use it or others wait for it.
-    pub(crate) fn end(self) {
+    pub fn end(self) {
         if self.job.is_none() && self.others.is_empty() && self.node.worker_count() == 1 {
             std::mem::forget(self);
         }
     }
 
     /// The node's atoms, for reading program texts.
-    pub(crate) fn atoms(&mut self) -> &AtomTable {
+    pub fn atoms(&mut self) -> &AtomTable {
         &self.node.worker().atoms
     }
 
@@ -280,7 +324,7 @@ impl Machine {
     }
 
     /// What the compiler has to know of it.
-    pub(crate) fn front(&mut self) -> Front {
+    pub fn front(&mut self) -> Front {
         let (builtins, constants) = (self.builtins(), self.node.constant_count() as u32);
         let worker = self.node.worker();
         let (atoms, predicates) = (worker.atoms.clone(), worker.predicates.clone());
@@ -288,53 +332,50 @@ impl Machine {
     }
 
     /// What code for this node is like.
-    pub(crate) fn code_options(&self, engine: &Engine) -> codegen::Options {
-        let workers =
-            if self.node.worker_count() == 1 { codegen::Workers::One } else { codegen::Workers::Several };
-        let reductions = match engine.simulate {
-            Some(_) => codegen::Reductions::Metered,
-            None if engine.counts() => codegen::Reductions::Counted,
-            None => codegen::Reductions::Uncounted,
-        };
-        codegen::Options { reductions, workers, ..codegen::Options::default() }
+    pub fn code_options(&self, settings: &Settings) -> codegen::Options {
+        settings.code(self.node.worker_count() == 1)
     }
 
     /// IR to machine code, of a program that uses these modules of the library.
-    pub(crate) fn generate(
+    pub fn generate(
         &mut self,
         program: compiler::ir::Program,
         options: &codegen::Options,
         library: library::Used,
-    ) -> anyhow::Result<Compiled> {
-        let image = codegen::generate(&program, &self.builtins(), options)?;
-        Ok(Compiled { program, image, code: *options, library })
+    ) -> Result<Compiled, Error> {
+        Compiled::generate(program, &self.builtins(), options, library)
     }
 
     /// A stage of the compilation as text: of the code that would run.
-    pub(crate) fn dump(
+    pub fn dump(
         &mut self,
         program: &compiler::ir::Program,
         stage: Stage,
         options: &codegen::Options,
-    ) -> anyhow::Result<String> {
+    ) -> Result<String, Error> {
         let builtins = self.builtins();
         let atoms = &self.node.worker().atoms;
-        Ok(match stage {
-            Stage::Clif => codegen::dump(program, &builtins, atoms, options, codegen::Dump::Clif)?,
-            Stage::Asm => codegen::dump(program, &builtins, atoms, options, codegen::Dump::Asm)?,
-            Stage::Tree => compiler::text::dump_tree(program, atoms),
-            _ => compiler::text::print(program, atoms),
-        })
+        let code = |dump| {
+            codegen::dump(program, &builtins, atoms, options, dump)
+                .map_err(|error| Error::System(reasons(&error)))
+        };
+        match stage {
+            Stage::Clif => code(codegen::Dump::Clif),
+            Stage::Asm => code(codegen::Dump::Asm),
+            Stage::Tree => Ok(compiler::text::dump_tree(program, atoms)),
+            Stage::Ir => Ok(compiler::text::print(program, atoms)),
+        }
     }
 
-    /// Adds code to the node.
-    pub(crate) fn load(&mut self, compiled: &Compiled) -> anyhow::Result<()> {
-        let refused = "the system refuses memory for code";
-        let code = codegen::load(&compiled.image).context(refused)?;
+    /// Adds code to the nodes.
+    pub fn load(&mut self, compiled: &Compiled) -> Result<(), Error> {
+        let refused =
+            |error: std::io::Error| Error::System(format!("the system refuses memory for code: {error}"));
+        let code = codegen::load(&compiled.image).map_err(refused)?;
         for node in std::iter::once(&mut self.node).chain(&mut self.others) {
             let mut load = Load::default();
             if !compiled.library.is_empty() {
-                add_library(&mut load, compiled).context(refused)?;
+                add_library(&mut load, compiled).map_err(refused)?;
             }
             load.predicates.extend(compiled.program.predicates.iter().map(predicate_info));
             load.entries.extend(code.entries());
@@ -346,8 +387,9 @@ impl Machine {
         Ok(())
     }
 
-    /// Runs `module:name/0`; `None`: there is no such predicate.
-    pub(crate) fn run(&mut self, module: &str, name: &str) -> anyhow::Result<Option<RunOutcome>> {
+    /// Runs `module:name/0`; `None`: there is no such predicate. The outcome of a run in a job is that of its first
+    /// process; the others have nothing to say.
+    pub fn run(&mut self, module: &str, name: &str) -> Result<Option<RunOutcome>, Error> {
         let worker = self.node.worker();
         let (module, name) = (worker.intern(module), worker.intern(name));
         let Some(predicate) = worker.predicates.lookup(module, name, 0) else { return Ok(None) };
@@ -365,38 +407,79 @@ impl Machine {
         }
         let mut nodes: Vec<_> = std::iter::once(&mut self.node).chain(&mut self.others).collect();
         if let Some(model) = &self.model {
-            let mut done = distribution::simulate(&mut nodes, predicate, model)?;
+            let mut done = distribution::simulate(&mut nodes, predicate, model)
+                .map_err(|stopped| Error::System(reasons(&stopped)))?;
             self.counters = std::mem::take(&mut done.run.counters);
             let outcome = std::mem::replace(&mut done.run.outcome, RunOutcome::Success);
             self.simulated = Some(done);
             return Ok(Some(outcome));
         }
-        let run = distribution::run(&mut nodes, predicate)?;
+        let run =
+            distribution::run(&mut nodes, predicate).map_err(|failed| Error::System(reasons(&failed)))?;
         (self.counters, self.beside) = (run.counters, run.beside);
         Ok(Some(run.outcome))
     }
+
+    /// Runs a goal at the first node.
+    pub fn run_goal(&mut self, predicate: PredicateId, arguments: &[Word]) -> RunOutcome {
+        self.node.run(predicate, arguments)
+    }
+
+    /// Runs a goal at the first node, and no other node any more.
+    pub fn run_alone(&mut self, predicate: PredicateId, arguments: &[Word]) -> RunOutcome {
+        self.node.leave_others();
+        self.node.run(predicate, arguments)
+    }
+
+    /// In which order workers took turns, if the settings asked for a schedule.
+    pub fn passed(&self) -> Option<Passed> {
+        self.node.passed()
+    }
+
+    /// After a run of several nodes: what the protocol between them has done, at each. Empty of one node.
+    pub fn counters(&self) -> &[distribution::Counters] {
+        &self.counters
+    }
+
+    /// After such a run: what each did with copies of arrays, by name.
+    pub fn beside(&self) -> &[BTreeMap<String, u64>] {
+        &self.beside
+    }
+
+    /// After a simulated run: what the machine has done.
+    pub fn simulated(&self) -> Option<&distribution::Simulated> {
+        self.simulated.as_ref()
+    }
+
+    /// Whether the times of all nodes' traces come from one clock.
+    pub fn has_one_clock(&self) -> bool {
+        self.one_clock
+    }
+
     /// The counters of all workers, those of each node behind those of the one before.
-    pub(crate) fn statistics(&self) -> Vec<Statistics> {
+    pub fn statistics(&self) -> Vec<Statistics> {
         let here = std::iter::once(&self.node).chain(&self.others).flat_map(Node::statistics_by_worker);
         here.chain(self.elsewhere.iter().map(|told| told.statistics.clone())).collect()
     }
+
     /// The counters of each node.
-    pub(crate) fn statistics_by_node(&self) -> Vec<Statistics> {
+    pub fn statistics_by_node(&self) -> Vec<Statistics> {
         let here = std::iter::once(&self.node).chain(&self.others).map(Node::statistics);
         here.chain(self.elsewhere.iter().map(|told| told.statistics.clone())).collect()
     }
+
     /// How many workers all nodes have.
-    pub(crate) fn worker_count(&self) -> usize {
+    pub fn worker_count(&self) -> usize {
         (1 + self.others.len() + self.elsewhere.len()) * self.node.worker_count()
     }
+
     /// From now on collections are noted.
-    pub(crate) fn note_collections(&mut self) {
-        std::iter::once(&mut self.node)
-            .chain(&mut self.others)
-            .for_each(|node| node.worker().note_collections());
+    pub fn note_collections(&mut self) {
+        self.nodes().for_each(|node| node.worker().note_collections());
     }
+
     /// What each node did in the run that began then. Those of other processes tell it once.
-    pub(crate) fn told(&mut self, started: Instant) -> Vec<Told> {
+    pub fn told(&mut self, started: Instant) -> Vec<Told> {
         let here = std::iter::once(&mut self.node).chain(&mut self.others);
         here.map(|node| Told::of(node, started)).chain(std::mem::take(&mut self.elsewhere)).collect()
     }
@@ -449,10 +532,10 @@ mod tests {
 
     #[test]
     fn nodes_use_the_code_of_the_library_unless_they_have_builtins_of_their_own() {
-        let mut machine = Machine::new(&Engine::PLAIN).expect("a node");
+        let mut machine = Machine::new(&Settings::with_workers(1)).expect("a node");
         assert!(machine.has_library);
         assert_eq!(machine.builtins().len() as u32 + 1, machine.node.worker().predicates.len() as u32);
         let own = runtime::builtins::natives().pop().expect("there are builtins");
-        assert!(!Machine::with_natives(&Engine::PLAIN, &[own]).expect("a node").has_library);
+        assert!(!Machine::with_natives(&Settings::with_workers(1), &[own]).expect("a node").has_library);
     }
 }
