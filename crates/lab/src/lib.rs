@@ -21,6 +21,7 @@ pub mod report;
 pub mod scorecard;
 mod staff;
 pub mod svg;
+mod symmetry;
 pub mod text;
 mod tr448;
 pub mod workloads;
@@ -47,6 +48,7 @@ pub struct Experiment {
 /// All experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
     tr448::EXPERIMENT,
+    symmetry::EXPERIMENT,
     jmachine::FIG2,
     jmachine::FIG3,
     jmachine::FIG4,
