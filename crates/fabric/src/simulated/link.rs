@@ -1,6 +1,6 @@
-//! The links' part of a cycle: which of the flits that routers have chosen get across.
+//! The links' part of a cycle: which of the flits that routers have chosen get across, and their move.
 
-use super::network::{CLOCK_MAX, FIRST, FORK, Grant, Network, packet_of};
+use super::network::{CLOCK_MAX, FIRST, FORK, Grant, LAST, NONE, Network, packet_of};
 use super::rule::{Crossing, Rule, Verdict};
 use crate::{NodeId, Time};
 use std::cmp::Ordering;
@@ -101,5 +101,68 @@ impl Network {
             self.judged[grant.from as usize] = judged;
         }
         false
+    }
+
+    /// Moves a flit.
+    #[inline]
+    pub(super) fn pass(&mut self, grant: Grant) {
+        if self.buffers[grant.from as usize].route == FORK {
+            return self.pass_child(grant);
+        }
+        let (node, port) = (grant.node as usize, grant.port as usize);
+        let gate = self.gate(grant.route);
+        let flit = self.buffers[grant.from as usize].flit;
+        let output = &mut self.outputs[port];
+        output.flits += 1;
+        output.last_class = gate.class;
+        if flit & (FIRST | LAST) == 0 && self.times.is_empty() && self.is_between(grant) {
+            return self.pass_middle(grant);
+        }
+        let output = &mut self.outputs[port];
+        if flit & FIRST != 0 {
+            output.last_input = grant.input;
+            self.counters[port].packets += 1;
+            self.buffers[grant.to as usize].owner = grant.input;
+        }
+        if flit & LAST != 0 {
+            self.buffers[grant.from as usize].route = NONE;
+            self.buffers[grant.to as usize].owner = NONE;
+            if let Some(judged) = self.judged.get_mut(grant.from as usize) {
+                *judged = false;
+            }
+        }
+        if self.is_own(grant.input) {
+            self.leave_queue(node, grant.input, grant.from as usize);
+        } else {
+            self.leave_buffer(node, grant.input, grant.from as usize);
+        }
+        if self.is_own(grant.route) {
+            self.arrive(node, usize::from(gate.level), flit);
+        } else {
+            self.enter_buffer(port, grant.to as usize, flit);
+        }
+    }
+
+    /// Whether a flit comes from another node and goes to one.
+    fn is_between(&self, grant: Grant) -> bool {
+        !self.is_own(grant.input) && !self.is_own(grant.route)
+    }
+
+    /// Moves a flit that is neither the first nor the last of its packet: most are so.
+    #[inline]
+    fn pass_middle(&mut self, grant: Grant) {
+        let from = &mut self.buffers[grant.from as usize];
+        from.len -= 1;
+        from.left -= 1;
+        from.flit = packet_of(from.flit) | if from.left == 1 { LAST } else { 0 };
+        if from.len == 0 {
+            self.occupied[grant.node as usize] &= !(1 << grant.input);
+        }
+        let to = &mut self.buffers[grant.to as usize];
+        to.len += 1;
+        if to.len == 1 {
+            let neighbour = self.outputs[grant.port as usize].neighbour as usize;
+            self.wake(neighbour, grant.to as usize - neighbour * self.inputs());
+        }
     }
 }

@@ -10,7 +10,7 @@
 //!    does not matter.
 //! 2. *share* ([`super::link`]): of the two directions of a half-duplex link one loses.
 //! 3. *judge* ([`Network::judge`]): the rule holds back what it likes to.
-//! 4. *move* ([`Network::pass`]): each flit that is left goes to the next buffer, where it may be chosen `hop_cycles`
+//! 4. *move* ([`super::link`]): each flit that is left goes to the next buffer, where it may be chosen `hop_cycles`
 //!    later, or to its node. Its place may be chosen `credit_cycles` later by the router before.
 //!
 //! Each input may give a flit to one output a cycle; inputs of the same port do not hinder each other.
@@ -319,7 +319,7 @@ impl Network {
         number
     }
 
-    fn wake(&mut self, node: usize, input: usize) {
+    pub(super) fn wake(&mut self, node: usize, input: usize) {
         self.occupied[node] |= 1 << input;
         self.active[node / 64] |= 1 << (node % 64);
     }
@@ -393,42 +393,6 @@ impl Network {
         self.chosen.fill((0, 0));
         self.counters = self.counters();
         self.outputs.iter_mut().for_each(|output| output.flits = 0);
-    }
-
-    /// Moves a flit.
-    #[inline]
-    fn pass(&mut self, grant: Grant) {
-        if self.buffers[grant.from as usize].route == FORK {
-            return self.pass_child(grant);
-        }
-        let (node, port) = (grant.node as usize, grant.port as usize);
-        let gate = self.gate(grant.route);
-        let flit = self.buffers[grant.from as usize].flit;
-        let output = &mut self.outputs[port];
-        output.flits += 1;
-        output.last_class = gate.class;
-        if flit & FIRST != 0 {
-            output.last_input = grant.input;
-            self.counters[port].packets += 1;
-            self.buffers[grant.to as usize].owner = grant.input;
-        }
-        if flit & LAST != 0 {
-            self.buffers[grant.from as usize].route = NONE;
-            self.buffers[grant.to as usize].owner = NONE;
-            if let Some(judged) = self.judged.get_mut(grant.from as usize) {
-                *judged = false;
-            }
-        }
-        if self.is_own(grant.input) {
-            self.leave_queue(node, grant.input, grant.from as usize);
-        } else {
-            self.leave_buffer(node, grant.input, grant.from as usize);
-        }
-        if self.is_own(grant.route) {
-            self.arrive(node, usize::from(gate.level), flit);
-        } else {
-            self.enter_buffer(port, grant.to as usize, flit);
-        }
     }
 
     pub(super) fn leave_queue(&mut self, node: usize, input: u8, from: usize) {

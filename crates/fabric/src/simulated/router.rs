@@ -10,9 +10,78 @@ use super::packet::NOBODY;
 use super::topology::Routes;
 
 impl Network {
-    /// What goes out of a router, an input for each output port at most.
+    /// What goes out of a router, an input for each output port at most. Mostly a port is wanted by one input, and
+    /// there is nothing to arbitrate.
     #[inline]
     pub(super) fn choose(&mut self, node: usize) {
+        let is_plain = self.times.is_empty() && self.stalled.is_empty();
+        if !is_plain || !self.choose_alone(node) {
+            self.choose_among(node);
+        }
+    }
+
+    /// The same if flits wait for nothing but a place behind them, and no port is wanted by several inputs. False if
+    /// one is: then nothing has been chosen.
+    #[inline]
+    fn choose_alone(&mut self, node: usize) -> bool {
+        let base = node * self.inputs();
+        let mut wants = [(0u8, 0u8); NUMBERS];
+        let mut ports = 0u32;
+        let mut rest = self.occupied[node];
+        while rest != 0 {
+            let input = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let buffer = self.buffers[base + input];
+            if buffer.time > self.clock {
+                continue;
+            }
+            let mut route = buffer.route;
+            if route == NONE {
+                route = self.route(node, input, buffer.flit);
+                self.buffers[base + input].route = route;
+            }
+            let port = self.gate(route).port;
+            if route == FORK || ports & 1 << port != 0 {
+                return false;
+            }
+            ports |= 1 << port;
+            wants[usize::from(port) % NUMBERS] = (input as u8, route);
+        }
+        while ports != 0 {
+            let port = ports.trailing_zeros() as usize;
+            ports &= ports - 1;
+            let (input, route) = wants[port % NUMBERS];
+            self.grant_alone(node, port, input, route);
+        }
+        true
+    }
+
+    /// An output port goes to the only input that wants it, if there is room.
+    #[inline]
+    fn grant_alone(&mut self, node: usize, port: usize, input: u8, route: u8) {
+        let at = node * self.ports + port;
+        let end = self.outputs[at].end as usize + usize::from(route) - port * self.channels;
+        let to = &self.buffers[end];
+        let has_room = if self.is_own(route) {
+            to.owner != NONE || self.room[node * self.levels + usize::from(self.gate(route).level)] > 0
+        } else {
+            usize::from(to.len) < self.depth
+        };
+        if has_room && (to.owner == NONE || to.owner == input) {
+            let from = (node * self.inputs() + usize::from(input)) as u32;
+            self.grants.push(Grant {
+                node: node as u32,
+                port: at as u32,
+                from,
+                to: end as u32,
+                input,
+                route,
+            });
+        }
+    }
+
+    /// The same whatever ports are wanted.
+    fn choose_among(&mut self, node: usize) {
         let base = node * self.inputs();
         let mut wants = [0u32; NUMBERS];
         let mut wanted = 0u32;
