@@ -17,7 +17,7 @@ const WORKERS: [&str; 4] = ["2", "3", "8", "64"];
 /// A benchmark, what is written differently in its text, and its arguments.
 type Size = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const SIZES: [Size; 32] = [
+const SIZES: [Size; 33] = [
     ("atoms", &[("1000000", "20000")], &[]),
     ("bestpath", &[("330", "60")], &[]),
     ("bintree", &[("1000", "12")], &[]),
@@ -32,6 +32,7 @@ const SIZES: [Size; 32] = [
     ("livedata", &[("tree(20,", "tree(14,"), ("1000000", "50000")], &[]),
     ("loop", &[("1500000000", "100000000")], &[]),
     ("merge", &[("1000000", "50000")], &[]),
+    ("multipsi_pentomino", &[], &["4", "5", "2"]),
     ("nodes_bestpath", &[], &["60"]),
     ("nodes_pentomino", &[], &["4", "6", "2"]),
     ("nrev", &[("2000", "100"), ("1000", "300")], &[]),

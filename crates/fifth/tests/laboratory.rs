@@ -54,6 +54,9 @@ fn known_answers_are_found() {
 #[test]
 fn programs_for_nodes_give_known_answers_wherever_they_run() {
     for (name, arguments, answer) in [
+        ("multipsi_pentomino", "3 5 1 1 0", "28\n"),
+        ("multipsi_pentomino", "4 5 2 1 0", "200\n"),
+        ("multipsi_pentomino", "5 5 2 3 0", "2568\n"),
         ("nodes_pentomino", "3 5 1", "28\n"),
         ("nodes_pentomino", "4 5 2", "200\n"),
         ("nodes_pentomino", "5 5 2 3", "2568\n"),

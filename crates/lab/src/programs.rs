@@ -62,8 +62,17 @@ pub static TRIANGLE: Program = Program {
 /// Covering a board with pentominoes.
 pub static PENTOMINO: Program = Program {
     name: "pentomino",
-    about: "all coverings of 5 x 6 squares by pentominoes (small: 4 x 5); a dealer puts down three pieces (small: \
-        two) in each way, and deals the boards to the other nodes in turn",
+    about: "all coverings of 8 x 5 squares by ten of the pentominoes (small: 4 x 5 by all twelve); a dealer puts down \
+        three pieces (small: two) in each way, and deals the boards, with the list of pieces that are left, to all \
+        nodes in turn, itself included",
+    text: include_str!("../../../benches/multipsi_pentomino.kl1"),
+    full: Size { arguments: &["8", "5", "3", "1", "2"], answer: "2812" },
+    small: Size { arguments: &["4", "5", "2", "1", "0"], answer: "200" },
+};
+/// The same by a program whose nodes have all pieces: many dealers can deal at once.
+pub static DEALERS: Program = Program {
+    name: "dealers",
+    about: "all coverings of 5 x 6 squares by pentominoes (small: 4 x 5), dealt to the other nodes in turn",
     text: include_str!("../../../benches/nodes_pentomino.kl1"),
     full: Size { arguments: &["5", "6", "3"], answer: "2164" },
     small: Size { arguments: &["4", "5", "2"], answer: "200" },
@@ -72,7 +81,7 @@ pub static PENTOMINO: Program = Program {
 pub static BESTPATH: Program = Program {
     name: "bestpath",
     about: "the cheapest ways from a corner of a grid of 330 x 330 squares (small: 40 x 40) to all others; a square \
-        is a process, and each node has 16 blocks of them (small: 4)",
+        is a process, each node has 16 blocks of them (small: 4), and news for another node is a goal that is thrown",
     text: include_str!("../../../benches/nodes_bestpath.kl1"),
     full: Size { arguments: &["330", "4"], answer: "[16900,994667992]" },
     small: Size { arguments: &["40", "2"], answer: "[2317,1978057]" },
@@ -84,7 +93,7 @@ mod tests {
 
     #[test]
     fn answers_of_full_size_stand_in_the_programs() {
-        for program in [&PUZZLE, &KL1CMP, &TRIANGLE, &PENTOMINO, &BESTPATH] {
+        for program in [&PUZZLE, &KL1CMP, &TRIANGLE, &PENTOMINO, &DEALERS, &BESTPATH] {
             let line = format!("% stdout: {}\n", program.full.answer);
             assert!(program.text.contains(&line), "{}", program.name);
         }

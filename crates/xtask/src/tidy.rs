@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "engine",
         &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "distribution", "arrays", "library"],
     ),
-    ("lab", &["term", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
+    ("lab", &["term", "syntax", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
     (
         "fifth",
         &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "library", "engine"],

@@ -2,7 +2,7 @@
 //! references change.
 
 use super::{CASES, Case, Figures, KINDS, SOURCE, inputs, measure, measured_on, notes, places, title};
-use crate::report::{Cell, Report, Table};
+use crate::report::{Cell, Kind, Report, Table};
 use crate::{Config, Error, Experiment, Host, Place};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -64,13 +64,15 @@ fn messages(case: &Case, measured: &[(String, Figures)]) -> Table {
     let mut heads = vec!["message".to_string(), "published".into(), "published %".into()];
     heads.extend(measured.iter().flat_map(|(title, _)| [title.clone(), format!("{title} %")]));
     let row = |name: &str, published: f64, of: &dyn Fn(&Figures) -> f64| {
+        let fitted = case.fitted.contains(&name);
+        let kind = if fitted { Kind::Fitted } else { Kind::Measured };
         let mut cells = vec![
             Cell::Text(name.into()),
             Cell::Published(published, 0),
             Cell::Published(100.0 * published / case.published.messages, 1),
         ];
         for (_, figures) in measured {
-            cells.push(Cell::Measured(of(figures), 0));
+            cells.push(Cell::number(kind, of(figures), 0));
             cells.push(Cell::ratio(100.0 * of(figures), figures.messages(), 1));
         }
         cells

@@ -61,6 +61,7 @@ impl Machine<'_> {
     /// Collects. No processor has a current goal.
     pub(super) fn collect(&mut self, start: Time) -> Result<(), String> {
         let count = self.processors.len();
+        let consumed: Vec<u64> = self.processors.iter().map(|processor| processor.local.consumed).collect();
         let stopped = self.processors.iter().map(|processor| processor.clock).max().unwrap_or(start);
         // Each processor takes a lock to say that it is there.
         let barrier = count as Time * self.setup.costs.lock;
@@ -98,9 +99,11 @@ impl Machine<'_> {
             }
         };
         let end = self.copy_all(&mut copying)? + barrier;
-        for (processor, ready) in self.processors.iter_mut().zip(copying.ready) {
+        for ((processor, ready), consumed) in self.processors.iter_mut().zip(copying.ready).zip(consumed) {
             processor.ready = ready;
             processor.clock = end;
+            // What is copied is not consumed.
+            processor.local.consumed = consumed;
         }
         copying.done.time = end - start;
         self.collections.push(copying.done);

@@ -67,7 +67,7 @@ pub(super) struct Local {
     end: u32,
     /// By kind, as [`RECORDS`] has them.
     pub(super) free: [Vec<u32>; 4],
-    /// Words that it took from blocks since the start.
+    /// Words that it took from blocks since the start, other than in collections.
     pub(super) consumed: u64,
 }
 
