@@ -2,7 +2,7 @@
 
 mod common;
 
-use compiler::ir::Block;
+use compiler::ir::{Block, End};
 use std::fmt::Write;
 
 fn blocks(text: &str) -> Vec<Block> {
@@ -148,6 +148,19 @@ fn heads_of_many_variables() {
         let (few, many) = (size(&head(count / 10, part, guard)), size(&head(count, part, guard)));
         assert!(many < 12 * few, "{few}, then {many}");
     }
+}
+
+/// Where many values are known, small and big integers have no versions of their own: these would be compared, all that
+/// is known of each, at each test.
+#[test]
+fn heads_with_a_comparison_of_each_variable() {
+    let comparisons = |count: usize| {
+        let of = |each: fn(usize) -> String| (0..count).map(each).collect::<Vec<_>>().join(",");
+        let (variables, guards) = (of(|n| format!("X{n}")), of(|n| format!("X{n} < {n}")));
+        let blocks = blocks(&format!(":- module main.\np([{variables}],R) :- {guards} | R = yes.\n"));
+        blocks.iter().filter(|block| matches!(block.end, End::Compare { .. })).count()
+    };
+    assert_eq!((comparisons(4), comparisons(3_000)), (8, 3_000));
 }
 
 /// What a name may have meant is looked for among all names, but not for each of thousands.

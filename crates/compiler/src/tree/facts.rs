@@ -188,9 +188,19 @@ impl Facts {
     pub(crate) fn keep_answers(&mut self, test: impl Fn(TestId) -> bool) {
         self.answers = self.answers.view(|id, answer| test(TestId(id)).then_some(answer));
     }
-    /// Only facts about values, each seen through `view`.
-    pub(crate) fn values_as(&self, view: impl Fn(ValueId, Fact) -> Option<Fact>) -> Facts {
-        Facts { values: self.values.view(|id, fact| view(ValueId(id), self.seen(fact))), ..Facts::default() }
+    /// Only facts about these values, each seen through `view`.
+    pub(crate) fn values_as(
+        &self,
+        values: &FxHashSet<ValueId>,
+        view: impl Fn(ValueId, Fact) -> Fact,
+    ) -> Facts {
+        let mut facts = Facts::default();
+        for &value in values {
+            if let Some(fact) = self.value(value) {
+                facts.set_value(value, view(value, fact));
+            }
+        }
+        facts
     }
 }
 
@@ -207,4 +217,24 @@ fn against(Range { least, most }: Range, limit: i64) -> u8 {
         possible |= 0b100;
     }
     possible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clause without a head is tried behind each test of one with thousands, each of which has left a fact.
+    #[test]
+    fn only_what_is_wanted_is_looked_at() {
+        let mut facts = Facts::default();
+        (0..1000).for_each(|value| facts.set_value(ValueId(value), Fact::Loaded));
+        let seen = std::cell::RefCell::new(Vec::new());
+        let wanted = [ValueId(7), ValueId(1001)].into_iter().collect();
+        let left = facts.values_as(&wanted, |value, fact| {
+            seen.borrow_mut().push(value);
+            fact
+        });
+        assert_eq!(seen.take(), [ValueId(7)]);
+        assert_eq!((left.value(ValueId(7)), left.value(ValueId(8))), (Some(Fact::Loaded), None));
+    }
 }

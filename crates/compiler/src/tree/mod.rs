@@ -47,6 +47,9 @@ const PENDING_CLAUSES_MAX: usize = 16;
 const FEW: usize = 8;
 /// Versions of one set of rows that differ in what is known.
 const VERSIONS: usize = 4;
+/// With more values small and big integers have no versions of their own: all that is known would be compared at each
+/// test.
+const SIZED_MAX: usize = 2048;
 
 /// A clause as the tree sees it.
 pub(crate) struct Candidate {
@@ -118,6 +121,9 @@ pub(crate) fn build(
             let is_fresh = fresh.contains(&(position as u32));
             start.set_value(value, if is_fresh { Fact::Unbound } else { Fact::Loaded });
         }
+    }
+    if table.value_count() > SIZED_MAX {
+        start.forget_sizes();
     }
     let tests: usize = candidates.iter().map(|c| c.passive.tests.len()).sum();
     let mentions: Vec<_> = candidates.iter().map(|candidate| mentions(table, candidate)).collect();
@@ -357,11 +363,12 @@ impl Tree<'_> {
     fn body_facts(&self, clause: u32, facts: &Facts) -> Facts {
         let candidate = &self.candidates[clause as usize];
         let mentions = &self.mentions[clause as usize];
-        facts.values_as(|value, fact| {
-            if candidate.body_integers.contains(&value) && fact.implies(Fact::Like(Pattern::AnyInt)) {
-                return Some(Fact::Like(Pattern::AnyInt));
+        facts.values_as(mentions, |value, fact| {
+            let is_integer = fact.implies(Fact::Like(Pattern::AnyInt));
+            match is_integer && candidate.body_integers.contains(&value) {
+                true => Fact::Like(Pattern::AnyInt),
+                false => Fact::Loaded,
             }
-            mentions.contains(&value).then_some(Fact::Loaded)
         })
     }
     fn commit(&mut self, clause: u32, facts: &Facts, code: &mut Code) -> BlockId {
