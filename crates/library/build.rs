@@ -128,7 +128,7 @@ fn images(compiled: &Compiled, out: &Path, source: &mut String) {
     let mut numbers = Vec::new();
     for reductions in [Reductions::Uncounted, Reductions::Counted, Reductions::Metered] {
         for workers in [Workers::One, Workers::Several] {
-            let image = compiled.image(&Options { reductions, workers, portable: true });
+            let image = compiled.image(&Options { reductions, workers, portable: true, ..Options::DEFAULT });
             let entries: Vec<u32> = image.entries.iter().map(|&(_, offset)| offset).collect();
             assert_eq!(entries.len(), compiled.program.predicates.len(), "each predicate has an entry");
             let found = (image.code, entries);

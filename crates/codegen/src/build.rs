@@ -142,7 +142,7 @@ impl Lower<'_, '_> {
     /// Notes a variable that blocks a clause: in the worker while there is room, with the helper after that.
     pub(crate) fn pend(&mut self, var: Reg) {
         let value = self.read(var);
-        let bytes = self.b.use_var(self.pending);
+        let bytes = self.pending();
         let (room, full, done) = (self.b.create_block(), self.cold_block(), self.b.create_block());
         let end = 8 * OPERANDS_MAX as i64;
         let fits = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, bytes, end);
@@ -156,6 +156,6 @@ impl Lower<'_, '_> {
         self.b.ins().jump(done, &[]);
         self.enter_block(done);
         let next = self.b.ins().iadd_imm_s(bytes, 8);
-        self.b.def_var(self.pending, next);
+        self.set_pending(next);
     }
 }

@@ -7,8 +7,8 @@
 
 use crate::flow::Exits;
 use crate::intrinsics::at;
-use crate::lower::{Lower, trusted};
-use compiler::ir::{End, Op, Operand, Reg};
+use crate::lower::{Environment, Lower, trusted};
+use compiler::ir::{Component, End, Op, Operand, Reg};
 use compiler::verify::{end_uses, op_uses};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::F64, types::I64};
@@ -57,16 +57,16 @@ pub(crate) struct Floats {
     reads: Vec<u32>,
 }
 
-impl Lower<'_, '_> {
-    /// Looks through the component for float operations, before code is made of it.
-    pub(crate) fn look_for_floats(&mut self) {
-        let blocks = &self.component.blocks;
-        let results = blocks.iter().flat_map(|block| &block.ops).filter(|op| self.float_op(op).is_some());
+impl Floats {
+    /// Looks through a component for float operations, before code is made of it.
+    pub(crate) fn of(env: &Environment<'_>, component: &Component) -> Floats {
+        let blocks = &component.blocks;
+        let results = blocks.iter().flat_map(|block| &block.ops).filter(|op| env.float_op(op).is_some());
         let count = results.count();
-        let guards = blocks.iter().any(|block| self.ends_in_float_guard(&block.end));
+        let guards = blocks.iter().any(|block| env.ends_in_float_guard(&block.end));
         let mut reads = Vec::new();
         if count > 0 {
-            reads = vec![0; self.component.registers as usize];
+            reads = vec![0; component.registers as usize];
             let mut visit = |operand| {
                 if let Operand::Reg(reg) = operand {
                     reads[reg.0 as usize] += 1;
@@ -77,14 +77,17 @@ impl Lower<'_, '_> {
                 end_uses(&block.end, &mut visit);
             }
         }
-        self.floats = Floats { any: count > 0 || guards, words: count * FLOAT_WORDS, reads };
+        Floats { any: count > 0 || guards, words: count * FLOAT_WORDS, reads }
     }
+}
+
+impl Environment<'_> {
     fn ends_in_float_guard(&self, end: &End) -> bool {
         matches!(end, End::GuardCall { predicate, .. } if self.float_comparison(*predicate).is_some())
     }
     fn float_op(&self, op: &Op) -> Option<FloatOp> {
         let Op::Builtin { predicate, .. } = op else { return None };
-        let builtin = self.env.builtin(*predicate)?;
+        let builtin = self.builtin(*predicate)?;
         let name = match &*builtin.module {
             "generic" => &*builtin.name,
             "floating_arithmetics" => builtin.name.strip_prefix("floating_point_").unwrap_or(&builtin.name),
@@ -104,7 +107,7 @@ impl Lower<'_, '_> {
     }
     /// A guard that compares floats.
     fn float_comparison(&self, predicate: PredicateId) -> Option<FloatCC> {
-        let builtin = self.env.builtin(predicate)?;
+        let builtin = self.builtin(predicate)?;
         let name = match &*builtin.module {
             "generic" => &*builtin.name,
             "guard" => builtin.name.strip_prefix("floating_point_").unwrap_or(&builtin.name),
@@ -120,10 +123,12 @@ impl Lower<'_, '_> {
             _ => return None,
         })
     }
+}
 
+impl Lower<'_, '_> {
     /// Emits the run that operations begin with; answers how many operations it is.
     pub(crate) fn float_run(&mut self, ops: &[Op]) -> usize {
-        let run: Vec<FloatOp> = ops.iter().map_while(|op| self.float_op(op)).take(RUN_MAX).collect();
+        let run: Vec<FloatOp> = ops.iter().map_while(|op| self.env.float_op(op)).take(RUN_MAX).collect();
         // C3: what the objects take is not in any clause's need.
         if run.is_empty() || self.largest_need() > SLACK_WORDS {
             return 0;
@@ -151,7 +156,7 @@ impl Lower<'_, '_> {
         }
         let mut words = 0;
         for (reg, result) in results {
-            let read = self.floats.reads[reg.0 as usize] as usize;
+            let read = self.whole.floats.reads[reg.0 as usize] as usize;
             let value = match result {
                 Held::Int(word) => word,
                 // Nothing reads it on this way.
@@ -267,7 +272,7 @@ impl Lower<'_, '_> {
 
     /// Emits a guard inline if it compares floats; ends the block.
     pub(crate) fn float_guard(&mut self, predicate: PredicateId, inputs: &[Operand], exits: Exits) -> bool {
-        let Some(condition) = self.float_comparison(predicate) else { return false };
+        let Some(condition) = self.env.float_comparison(predicate) else { return false };
         for &input in inputs {
             if let Operand::Reg(reg) = input {
                 self.read(reg);

@@ -145,7 +145,7 @@ impl Lower<'_, '_> {
     fn suspend_or_fail(&mut self, goal: &GoalCall) {
         self.put_goal(goal);
         let (wait, fail) = (self.b.create_block(), self.cold_block());
-        let bytes = self.b.use_var(self.pending);
+        let bytes = self.pending();
         self.b.ins().brif(bytes, wait, &[], fail, &[]);
         self.enter_block(wait);
         let count = self.b.ins().ushr_imm_u(bytes, 3);

@@ -6,7 +6,7 @@
 use crate::flow::Exits;
 use crate::helpers::Helper;
 use crate::lower::{Kind, Lower, field, trusted};
-use crate::program::Workers;
+use crate::options::Workers;
 use compiler::ir::{At, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
@@ -140,7 +140,7 @@ impl Lower<'_, '_> {
     }
     /// The most words that any reduction of this component builds itself, and those of all floats.
     pub(crate) fn largest_need(&self) -> usize {
-        self.largest_need + self.floats.words
+        self.whole.largest_need + self.whole.floats.words
     }
 
     fn inline(

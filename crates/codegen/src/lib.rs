@@ -6,7 +6,7 @@
 //! library's code are a part of `fifth`.
 //!
 //! ```text
-//! Image::code   [shared routines][entry stubs][component][component]..
+//! Image::code   [shared routines][entry stubs][component][component][piece][piece]..
 //! ```
 //! Invariants:
 //! - G1 An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that
@@ -14,6 +14,7 @@
 //! - G2 Only components with floats hold vector registers across a call, and only their low 64 bits: theirs are other
 //!   thunks (`x86::stubs`) than those of all others, which save general registers only.
 //! - G3 Nothing in the blob is written after it was mapped.
+//! - G4 No function of Cranelift is large, however large a component is (`pieces`).
 //!
 //! Absent on purpose: names of the runtime's functions (helpers are reached through the worker), stack maps (collection
 //! happens between reductions), other processors than x86-64 (`processor` says what one
@@ -30,9 +31,12 @@ mod jit;
 mod lower;
 mod matching;
 mod ops;
+mod options;
+mod pieces;
 mod processor;
 mod program;
 mod range;
+mod registers;
 mod shape;
 mod slots;
 mod tables;
@@ -40,4 +44,5 @@ mod x86;
 
 pub use image::{BadImage, Image};
 pub use jit::{Enter, LoadedCode, PAGE, Pages, load};
-pub use program::{Dump, GenerateError, Options, Reductions, Workers, dump, generate};
+pub use options::{Options, Reductions, Workers};
+pub use program::{Dump, GenerateError, dump, generate};

@@ -1,4 +1,4 @@
-//! One component as one Cranelift function: registers are variables, IR blocks are blocks; fast paths are inline, the
+//! One component as one Cranelift function, or several (`pieces`): IR blocks are blocks; fast paths are inline, the
 //! rest goes to helpers in blocks marked cold.
 //!
 //! Invariants while a block is lowered:
@@ -10,7 +10,7 @@
 //!   `Match` on such a register tests the expected tags first. So that the tail of a list stays lazy, a jump to a
 //!   loop's head that polls and then matches it does both itself (`shape::Head`).
 //! - L3 `facts` holds what is known of registers in this block: what is known on all edges to it, if all predecessors
-//!   come before it (`shape::Order`).
+//!   come before it (`shape::Order`) in its piece.
 //! - L4 `young` holds what was made in this block as a distance from an earlier allocation pointer. In a long block
 //!   what is only stored is computed again each time, because thousands of live registers take the code generator
 //!   quadratic time. What becomes a register of the next block is computed at the end of this one: so a loop that
@@ -18,21 +18,31 @@
 
 use crate::floats::Floats;
 use crate::helpers::{ANSWER, Helper, Leave, operand};
-use crate::program::{Options, SPACE_ENTRY, SPACE_HELPER, SPACE_LEAVE};
+use crate::options::Options;
+use crate::pieces::{Piece, Pieces};
 use crate::range::Range;
-use crate::shape::{Order, entries_by_demand, predecessors, record_bytes};
-use compiler::ir::{BlockId, Component, ConstantId, Entry, Op, Operand, Program, Reg};
+use crate::shape::{entries_by_demand, record_bytes};
+use compiler::ir::{BlockId, Component, ConstantId, Entry, Op, Program, Reg};
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,
     Signature, UserExternalName, Value, types::I64,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::offset_of;
 use term::abi::{Builtin, PredicateId, WorkerAbi};
 use term::constant::Constant;
-use term::word::{TAG_MASK, Tag, Word};
+use term::word::Word;
+
+/// Space of names in relocations: thunks of helpers, then those of them that save vector registers, too.
+pub(crate) const SPACE_HELPER: u32 = 0;
+/// Leave routines.
+pub(crate) const SPACE_LEAVE: u32 = 1;
+/// Entries of predicates.
+pub(crate) const SPACE_ENTRY: u32 = 2;
+/// Pieces of the same component.
+pub(crate) const SPACE_PIECE: u32 = 3;
 
 /// What code generation knows of the world outside a component.
 pub(crate) struct Environment<'a> {
@@ -112,15 +122,41 @@ macro_rules! field {
 }
 pub(crate) use field;
 
-/// The lowering of one component.
+/// What the pieces of a component have in common.
+pub(crate) struct Whole<'a> {
+    pub(crate) pieces: &'a Pieces<'a>,
+    pub(crate) floats: Floats,
+    /// The most words that a reduction needs by what its poll says.
+    pub(crate) largest_need: usize,
+    /// Blocks whose work was done where it led to them: nothing leads there any more.
+    pub(crate) merged: Vec<bool>,
+}
+
+impl<'a> Whole<'a> {
+    pub(crate) fn new(env: &Environment<'_>, pieces: &'a Pieces<'a>) -> Whole<'a> {
+        let component = &*pieces.component;
+        Whole {
+            pieces,
+            floats: Floats::of(env, component),
+            largest_need: largest_need(component),
+            merged: vec![false; component.blocks.len()],
+        }
+    }
+}
+
+/// The lowering of one piece of a component.
 pub(crate) struct Lower<'a, 'f> {
     pub(crate) b: FunctionBuilder<'f>,
-    pub(crate) env: &'a Environment<'a>,
+    pub(crate) env: &'f Environment<'f>,
+    pub(crate) whole: &'f mut Whole<'a>,
+    pub(crate) pieces: &'a Pieces<'a>,
     pub(crate) component: &'a Component,
+    /// The piece's number.
+    number: u32,
     pub(crate) worker: Value,
     pub(crate) heap: Variable,
     pub(crate) goals: Variable,
-    /// Bytes that `Pend`ed variables take in `WorkerAbi::pending` so far.
+    /// Bytes that `Pend`ed variables take in `WorkerAbi::pending` so far, if the component is one piece (E1).
     pub(crate) pending: Variable,
     pub(crate) heap_offset: i64,
     pub(crate) goals_offset: i64,
@@ -135,18 +171,12 @@ pub(crate) struct Lower<'a, 'f> {
     /// This block is a long one (L4).
     pub(crate) long: bool,
     pub(crate) young: HashMap<Reg, (Value, i64)>,
-    pub(crate) floats: Floats,
-    /// The most words that a reduction needs by what its poll says.
-    pub(crate) largest_need: usize,
-    regs: Vec<Variable>,
+    /// By the numbers of `Home::Variable`.
+    pub(crate) variables: Vec<Variable>,
+    /// The piece's blocks, and what leads to those of others.
     blocks: Vec<ir::Block>,
-    /// Blocks that a later one leads to.
-    loops: Vec<bool>,
-    /// Blocks and entries that lead to each block.
-    pub(crate) predecessors: Vec<u32>,
-    /// Blocks whose work was done where it led to them: nothing leads there any more.
-    pub(crate) merged: Vec<bool>,
-    /// Facts of the edges to a block until now (L3).
+    exits: BTreeMap<BlockId, ir::Block>,
+    /// Facts of the edges to a block of the piece until now (L3).
     facts_in: Vec<Option<BTreeMap<Reg, Kind>>>,
     tail_signature: SigRef,
     helpers: [Option<FuncRef>; Helper::ALL.len()],
@@ -154,15 +184,18 @@ pub(crate) struct Lower<'a, 'f> {
     entries: Vec<(PredicateId, FuncRef)>,
 }
 
-/// Lowers a component into `function`.
-pub(crate) fn component(
-    env: &Environment<'_>,
-    component: &Component,
-    function: &mut Function,
-    context: &mut FunctionBuilderContext,
+/// Lowers a piece into `function`.
+pub(crate) fn piece<'f>(
+    env: &'f Environment<'f>,
+    whole: &'f mut Whole<'_>,
+    number: usize,
+    function: &'f mut Function,
+    context: &'f mut FunctionBuilderContext,
     config: TargetFrontendConfig,
 ) {
-    function.signature = tail_signature(component.entries.len() > 1);
+    let pieces = whole.pieces;
+    let (component, piece) = (&*pieces.component, &pieces.all[number]);
+    function.signature = tail_signature(piece.entries.len() > 1 || pieces.is_cut());
     let mut b = FunctionBuilder::new(function, context);
     let first = b.create_block();
     b.append_block_params_for_function_params(first);
@@ -172,20 +205,21 @@ pub(crate) fn component(
     let (heap, goals, pending) = (b.declare_var(I64), b.declare_var(I64), b.declare_var(I64));
     b.def_var(heap, params[1]);
     b.def_var(goals, params[2]);
-    let regs = (0..component.registers).map(|_| b.declare_var(I64)).collect();
-    let blocks = component.blocks.iter().map(|_| b.create_block()).collect();
+    let variables = (0..piece.variables).map(|_| b.declare_var(I64)).collect();
+    let blocks = piece.blocks.iter().map(|_| b.create_block()).collect();
     let tail_signature = b.import_signature(tail_signature(false));
-    let predecessors = predecessors(component);
-    let entries = entries_by_demand(component, &predecessors);
-    let Order { blocks: order, loops } = Order::of(component);
-    let mut facts_in = vec![None; component.blocks.len()];
-    for entry in &component.entries {
-        facts_in[entry.block.0 as usize] = Some(BTreeMap::new());
+    let mut facts_in = vec![None; piece.blocks.len()];
+    let entries = piece.entries.iter().map(|&index| component.entries[index].block);
+    for block in entries.chain(piece.joins.iter().copied()) {
+        facts_in[pieces.place(block).1 as usize] = Some(BTreeMap::new());
     }
     let mut lower = Lower {
         b,
         env,
+        whole,
+        pieces,
         component,
+        number: number as u32,
         worker: params[0],
         heap,
         goals,
@@ -199,26 +233,22 @@ pub(crate) fn component(
         facts: BTreeMap::new(),
         long: false,
         young: HashMap::new(),
-        floats: Floats::default(),
-        largest_need: largest_need(component),
-        regs,
+        variables,
         blocks,
-        loops,
-        predecessors,
-        merged: vec![false; component.blocks.len()],
+        exits: BTreeMap::new(),
         facts_in,
         tail_signature,
         helpers: [None; Helper::ALL.len()],
         leaves: [None; Leave::COUNT],
         entries: Vec::new(),
     };
-    lower.look_for_floats();
-    lower.dispatch(&entries, params.get(3).copied());
-    for id in order {
-        if !lower.merged[id.0 as usize] {
+    lower.dispatch(piece, params.get(3).copied());
+    for &id in &piece.blocks {
+        if !lower.whole.merged[id.0 as usize] {
             lower.block(id);
         }
     }
+    lower.leave_piece();
     lower.b.seal_all_blocks();
     lower.b.finalize(config);
 }
@@ -243,11 +273,14 @@ pub(crate) fn trusted() -> MemFlagsData {
 }
 
 impl Lower<'_, '_> {
-    /// From the function's start to the entries' first blocks.
-    fn dispatch(&mut self, entries: &[usize], selector: Option<Value>) {
-        let zero = self.b.ins().iconst(I64, 0);
-        self.b.def_var(self.pending, zero);
-        let last = entries.len().saturating_sub(1);
+    /// From the function's start to the entries' first blocks and to those that other pieces lead to.
+    fn dispatch(&mut self, piece: &Piece, selector: Option<Value>) {
+        if !self.pieces.is_cut() {
+            let zero = self.b.ins().iconst(I64, 0);
+            self.set_pending(zero);
+        }
+        let entries = entries_by_demand(self.component, piece, &self.pieces.predecessors);
+        let last = if piece.joins.is_empty() { entries.len().saturating_sub(1) } else { entries.len() };
         for (position, &index) in entries.iter().enumerate() {
             let entry = &self.component.entries[index];
             if let Some(selector) = selector
@@ -263,6 +296,13 @@ impl Lower<'_, '_> {
                 self.load_arguments(entry);
             }
         }
+        let Some((selector, (&otherwise, others))) = selector.zip(piece.joins.split_first()) else { return };
+        let mut switch = Switch::new();
+        for &join in others {
+            switch.set_entry(self.pieces.selector(join) as u128, self.here(join));
+        }
+        let otherwise = self.here(otherwise);
+        switch.emit(&mut self.b, selector, otherwise);
     }
 
     /// C1: loads an entry's arguments, pops the goal's record and goes on.
@@ -271,22 +311,30 @@ impl Lower<'_, '_> {
         let size = record_bytes(entry);
         for (index, &parameter) in entry.parameters.iter().enumerate() {
             let value = self.load(goals, 8 * index as i64 - size);
-            self.b.def_var(self.regs[parameter.0 as usize], value);
+            self.set(parameter, value);
         }
         let popped = self.b.ins().iadd_imm_s(goals, -size);
         self.b.def_var(self.goals, popped);
-        let target = self.blocks[entry.block.0 as usize];
+        let target = self.here(entry.block);
         self.b.ins().jump(target, &[]);
     }
 
+    /// Whether a block is in this piece.
+    pub(crate) fn is_here(&self, block: BlockId) -> bool {
+        self.pieces.place(block).0 == self.number
+    }
+    /// The Cranelift block of a block of this piece.
+    fn here(&self, block: BlockId) -> ir::Block {
+        self.blocks[self.pieces.place(block).1 as usize]
+    }
+
     fn block(&mut self, id: BlockId) {
-        let index = id.0 as usize;
-        let block = &self.component.blocks[index];
-        self.b.switch_to_block(self.blocks[index]);
-        if !self.loops[index] {
-            self.b.seal_block(self.blocks[index]);
+        let (block, target) = (&self.component.blocks[id.0 as usize], self.here(id));
+        self.b.switch_to_block(target);
+        if !self.pieces.loops[id.0 as usize] {
+            self.b.seal_block(target);
         }
-        self.facts = self.facts_in[index].take().unwrap_or_default();
+        self.facts = self.facts_in[self.pieces.place(id).1 as usize].take().unwrap_or_default();
         self.pushed = None;
         self.long = block.ops.len() > SHORT_MAX;
         self.settled = self.settled_at_end(block);
@@ -327,9 +375,12 @@ impl Lower<'_, '_> {
     }
     /// The Cranelift block of an IR block, told what is known on the way there.
     pub(crate) fn edge(&mut self, to: BlockId, more: &[(Reg, Kind)]) -> ir::Block {
-        let index = to.0 as usize;
-        if !self.loops[index] {
-            match &mut self.facts_in[index] {
+        let (piece, index) = self.pieces.place(to);
+        if piece != self.number {
+            return *self.exits.entry(to).or_insert_with(|| self.b.create_block());
+        }
+        if !self.pieces.loops[to.0 as usize] {
+            match &mut self.facts_in[index as usize] {
                 Some(known) => known.retain(|reg, kind| {
                     let more = more.iter().find(|fact| fact.0 == *reg).map(|fact| &fact.1);
                     let other = more.or_else(|| self.facts.get(reg));
@@ -342,7 +393,18 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        self.blocks[index]
+        self.blocks[index as usize]
+    }
+    /// The ways from this piece to others.
+    fn leave_piece(&mut self) {
+        let selects = self.b.import_signature(tail_signature(true));
+        for (to, exit) in std::mem::take(&mut self.exits) {
+            self.enter_block(exit);
+            let function = self.import(SPACE_PIECE, self.pieces.place(to).0, selects);
+            let selector = self.b.ins().iconst(I64, self.pieces.selector(to) as i64);
+            let (heap, goals) = (self.heap_now(), self.goals_now());
+            self.b.ins().return_call(function, &[self.worker, heap, goals, selector]);
+        }
     }
     /// L1, L2: nothing is left in `lazy` and the offsets.
     pub(crate) fn flush(&mut self) {
@@ -400,87 +462,6 @@ impl Lower<'_, '_> {
         self.offset(base, self.goals_offset)
     }
 
-    // ---- registers -----------------------------------------------------------------------------
-
-    pub(crate) fn define(&mut self, reg: Reg, value: Value) {
-        self.lazy.retain(|lazy| lazy.reg != reg);
-        self.facts.remove(&reg);
-        self.young.remove(&reg);
-        self.b.def_var(self.regs[reg.0 as usize], value);
-    }
-    /// The variable that a guard waits for.
-    pub(crate) fn define_wait(&mut self, reg: Reg, variable: Value) {
-        self.facts.remove(&reg);
-        self.b.def_var(self.regs[reg.0 as usize], variable);
-    }
-    /// Like `define`, when only the representation changes (facts stay).
-    pub(crate) fn redefine(&mut self, reg: Reg, value: Value) {
-        self.young.remove(&reg);
-        self.b.def_var(self.regs[reg.0 as usize], value);
-    }
-    pub(crate) fn define_as(&mut self, reg: Reg, value: Value, kind: Kind) {
-        self.define(reg, value);
-        self.facts.insert(reg, kind);
-    }
-    /// The value of a register (I2).
-    pub(crate) fn read(&mut self, reg: Reg) -> Value {
-        self.force(reg);
-        self.b.use_var(self.regs[reg.0 as usize])
-    }
-    /// The value as it is in the variable: the caller knows that it is not lazy or deals with it.
-    pub(crate) fn read_raw(&mut self, reg: Reg) -> Value {
-        self.b.use_var(self.regs[reg.0 as usize])
-    }
-    /// L2: tests a lazily loaded register for "unbound".
-    fn force(&mut self, reg: Reg) {
-        let Some(index) = self.lazy.iter().position(|lazy| lazy.reg == reg) else { return };
-        let lazy = self.lazy.swap_remove(index);
-        let (cold, done) = (self.cold_block(), self.next_block());
-        let bound = self.tag_differs(lazy.raw, Tag::Var);
-        self.b.ins().brif(bound, done, &[], cold, &[]);
-        self.enter_block(cold);
-        let reference = self.offset(lazy.base, lazy.offset);
-        self.redefine(reg, reference);
-        self.b.ins().jump(done, &[]);
-        self.enter_block(done);
-    }
-    pub(crate) fn operand(&mut self, operand: Operand) -> Value {
-        match operand {
-            Operand::Reg(reg) => self.read(reg),
-            Operand::Int(value) => self.word(Word::small(value)),
-            Operand::Atom(atom) => self.word(Word::atom(atom)),
-            Operand::Constant(id) => {
-                let constants = self.worker_field(field!(constants));
-                self.load(constants, 8 * i64::from(id.0))
-            }
-        }
-    }
-    /// What is known of an operand.
-    pub(crate) fn kind(&self, operand: Operand) -> Option<Kind> {
-        match operand {
-            Operand::Reg(reg) => self.facts.get(&reg).copied(),
-            Operand::Int(value) => Some(Kind::Int(Range::one(value))),
-            Operand::Atom(_) => Some(Kind::Atom),
-            // A constant small enough for a word would be an immediate.
-            Operand::Constant(_) => Some(Kind::Pointer),
-        }
-    }
-    /// Non-zero iff the word has another tag.
-    pub(crate) fn tag_differs(&mut self, word: Value, tag: Tag) -> Value {
-        // 32 bits: `lea; test` without a prefix, and no copy.
-        let shifted = self.offset(word, -(tag as i64));
-        let low = self.b.ins().ireduce(ir::types::I32, shifted);
-        self.b.ins().band_imm_s(low, 7)
-    }
-
-    /// 1 if the word's tag is one of `tags` (a bit for each), else 0.
-    pub(crate) fn has_tag_of(&mut self, word: Value, tags: u64) -> Value {
-        let tags = self.b.ins().iconst(I64, tags as i64);
-        let tag = self.b.ins().band_imm_s(word, TAG_MASK as i64);
-        let bit = self.b.ins().ushr(tags, tag);
-        self.b.ins().band_imm_s(bit, 1)
-    }
-
     // ---- calls ---------------------------------------------------------------------------------
 
     /// C2: before a helper that uses the allocation pointer or the goal stack, and before every return.
@@ -531,7 +512,7 @@ impl Lower<'_, '_> {
         signature.params.extend(std::iter::repeat_n(AbiParam::new(I64), 1 + params));
         signature.returns.extend(std::iter::repeat_n(AbiParam::new(I64), if in_registers { 2 } else { 0 }));
         let signature = self.b.import_signature(signature);
-        let name = index + if self.floats.any { Helper::ALL.len() } else { 0 };
+        let name = index + if self.whole.floats.any { Helper::ALL.len() } else { 0 };
         let function = self.import(SPACE_HELPER, name as u32, signature);
         self.helpers[index] = Some(function);
         function

@@ -213,8 +213,8 @@ impl Lower<'_, '_> {
         self.enter_block(next);
     }
 
-    /// What the block for all integers but a few does, if it does nothing else, none of these passes there, and only
-    /// this match leads to it.
+    /// What the block for all integers but a few does, if it does nothing else, is in this piece, none of these passes
+    /// there, and only this match leads to it.
     fn shortcut(&self, reg: Reg, groups: &Groups) -> Option<Shortcut> {
         let group = &groups.ints;
         let any = group.any.filter(|_| !group.some.is_empty() && group.some.len() <= COMPARED_MAX)?;
@@ -227,7 +227,8 @@ impl Lower<'_, '_> {
         let passes = |&(word, _): &(Word, BlockId)| {
             Range::may_hold(cond, Range::one(word.as_int()), Range::one(constant))
         };
-        let only = self.predecessors[any.0 as usize] == 1 && !groups.others.contains(&any);
+        let only = self.pieces.predecessors[any.0 as usize] == 1 && !groups.others.contains(&any);
+        let only = only && self.is_here(any);
         let fits = only && compared == reg && block.ops.is_empty() && !group.some.iter().any(passes);
         fits.then_some(Shortcut { cond, constant, yes, no })
     }
@@ -237,7 +238,7 @@ impl Lower<'_, '_> {
     fn compare_first(&mut self, reg: Reg, word: Value, group: &Group, shortcut: Shortcut) {
         let Shortcut { cond, constant, yes, no } = shortcut;
         if let Some(merged) = group.any {
-            self.merged[merged.0 as usize] = true;
+            self.whole.merged[merged.0 as usize] = true;
         }
         let (this, rest, next) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let differs = self.tag_differs(word, Tag::Int);

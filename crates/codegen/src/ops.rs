@@ -3,7 +3,7 @@
 use crate::helpers::GENERATOR_BIT;
 use crate::helpers::{Helper, Leave};
 use crate::lower::{Kind, Lower, field};
-use crate::program::Reductions;
+use crate::options::Reductions;
 use compiler::ir::{At, BlockId, GoalCall, Op, Operand, Place, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
@@ -84,7 +84,7 @@ impl Lower<'_, '_> {
             self.count_reduction();
         }
         let zero = self.b.ins().iconst(I64, 0);
-        self.b.def_var(self.pending, zero);
+        self.set_pending(zero);
     }
 
     fn count_reduction(&mut self) {

@@ -2,7 +2,9 @@
 
 use crate::helpers::{Helper, Leave};
 use crate::image::Image;
-use crate::lower::{self, Environment};
+use crate::lower::{self, Environment, SPACE_HELPER, SPACE_LEAVE, SPACE_PIECE, Whole};
+use crate::options::Options;
+use crate::pieces::Pieces;
 use crate::processor::{Processor, Start};
 use crate::shape;
 use compiler::ir::{Component, Program};
@@ -16,50 +18,10 @@ use cranelift_frontend::FunctionBuilderContext;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use term::AtomTable;
-use term::abi::{Builtin, PredicateId};
+use term::abi::{Builtin, PredicateId, REGISTERS_MAX};
 
 /// The processor that code is generated for.
 type Target = crate::x86::Assembler;
-
-/// How many workers run the code at the same time: it decides how vectors are read and changed. (Variables are bound
-/// in the same way: C6 of `term::abi`.)
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Workers {
-    /// One: nobody changes what a builtin looks at.
-    #[default]
-    One,
-    /// Any number.
-    Several,
-}
-
-/// What code does about the number of reductions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reductions {
-    /// Nothing.
-    #[default]
-    Uncounted,
-    /// Counts them in `WorkerAbi::reductions`.
-    Counted,
-    /// Counts them, and leaves when there were as many as `WorkerAbi::reductions_limit`.
-    Metered,
-}
-
-/// Choices of code generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether reductions are counted.
-    pub reductions: Reductions,
-    /// What will run it.
-    pub workers: Workers,
-    /// Use no instructions that only some processors have (for executables that are carried elsewhere).
-    pub portable: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { reductions: Reductions::Uncounted, workers: Workers::One, portable: false }
-    }
-}
 
 /// Why there is no image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,13 +57,6 @@ pub enum Dump {
     Asm,
 }
 
-/// Space of names in relocations: thunks of helpers, then those of them that save vector registers, too.
-pub(crate) const SPACE_HELPER: u32 = 0;
-/// Leave routines.
-pub(crate) const SPACE_LEAVE: u32 = 1;
-/// Entries of predicates.
-pub(crate) const SPACE_ENTRY: u32 = 2;
-
 /// The largest blob: every distance in it fits in 31 bits.
 const CODE_MAX: usize = 1 << 31;
 
@@ -129,11 +84,13 @@ fn target(options: &Options) -> Result<OwnedTargetIsa, GenerateError> {
     builder.finish(settings::Flags::new(flags)).map_err(|error| problem(&error))
 }
 
-/// A component's machine code.
+/// The machine code of a piece of a component.
 struct Compiled {
     code: Vec<u8>,
-    /// Where in `code` the goals of its entries begin.
-    starts: Vec<Start>,
+    /// How far its entry lies behind its start.
+    entry: u32,
+    /// The entries that begin here: the predicate, its selector, and where in `code` its goals begin.
+    starts: Vec<(PredicateId, u32, Start)>,
     relocations: Vec<Relocation>,
     text: Option<String>,
 }
@@ -163,25 +120,49 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// Makes the component's function in `self.context`.
-    fn lower(&mut self, component: &Component) {
-        // A large component leaves large tables of the register allocator behind, which are cleared again and again.
+    /// How a component is cut.
+    fn pieces<'p>(&self, component: &'p Component) -> Result<Pieces<'p>, GenerateError> {
+        let pieces = Pieces::of(component, self.environment.options.piece_weight as usize);
+        match pieces.area() {
+            words if words > REGISTERS_MAX => {
+                Err(GenerateError::TooLarge(first(component), format!("it has {words} registers")))
+            }
+            _ => Ok(pieces),
+        }
+    }
+
+    /// Makes a piece's function in `self.context`.
+    fn lower(&mut self, whole: &mut Whole<'_>, piece: usize) {
+        // A large function leaves large tables of the register allocator behind, which are cleared again and again.
         self.context = Context::new();
-        lower::component(
+        lower::piece(
             self.environment,
-            component,
+            whole,
+            piece,
             &mut self.context.func,
             &mut self.builder,
             self.isa.frontend_config(),
         );
     }
 
-    fn compile(&mut self, component: &Component, text: bool) -> Result<Compiled, GenerateError> {
-        self.lower(component);
+    /// The code of a component's pieces.
+    fn compile(&mut self, component: &Component, text: bool) -> Result<Vec<Compiled>, GenerateError> {
+        let pieces = self.pieces(component)?;
+        let mut whole = Whole::new(self.environment, &pieces);
+        (0..pieces.all.len()).map(|piece| self.compile_piece(&mut whole, piece, text)).collect()
+    }
+
+    fn compile_piece(
+        &mut self,
+        whole: &mut Whole<'_>,
+        number: usize,
+        text: bool,
+    ) -> Result<Compiled, GenerateError> {
+        self.lower(whole, number);
         self.context.set_disasm(text);
-        let first = component.entries.first().map_or(PredicateId(0), |entry| entry.predicate);
+        let (component, piece) = (&*whole.pieces.component, &whole.pieces.all[number]);
         let result = self.context.compile(&*self.isa, &mut ControlPlane::default());
-        result.map_err(|error| GenerateError::TooLarge(first, format!("{:?}", error.inner)))?;
+        result.map_err(|error| GenerateError::TooLarge(first(component), format!("{:?}", error.inner)))?;
         let compiled = self.context.compiled_code().expect("it was compiled just now");
         let mut code = compiled.buffer.data().to_vec();
         let (entry, moved) = Target::strip(&mut code, compiled.buffer.call_sites().map(|site| site.ret_addr));
@@ -196,12 +177,20 @@ impl<'a> Compiler<'a> {
             let name = names[name].clone();
             Relocation { offset: reloc.offset - shift, addend: reloc.addend, name }
         });
-        let comparisons = shape::comparisons(component);
-        let starts = comparisons.iter().enumerate();
-        let starts = starts.map(|(selector, &count)| Target::start(&code, entry, selector as u32, count));
+        let comparisons = shape::comparisons(component, piece, &whole.pieces.predecessors);
+        let starts = piece.entries.iter().zip(comparisons).map(|(&index, count)| {
+            let start = Target::start(&code, entry, index as u32, count);
+            (component.entries[index].predicate, index as u32, start)
+        });
         let starts = starts.collect();
-        Ok(Compiled { relocations: relocations.collect(), starts, code, text: compiled.vcode.clone() })
+        let text = compiled.vcode.clone();
+        Ok(Compiled { relocations: relocations.collect(), starts, code, entry, text })
     }
+}
+
+/// The predicate that stands for a component in messages.
+fn first(component: &Component) -> PredicateId {
+    component.entries.first().map_or(PredicateId(0), |entry| entry.predicate)
 }
 
 /// Blocks of IR below which another thread costs more than it saves.
@@ -209,8 +198,11 @@ const BLOCKS_PER_THREAD: usize = 64;
 /// More threads find too little to do.
 const THREADS_MAX: usize = 4;
 
-/// Compiles all components; the order of the results is the program's.
-fn compile_all(environment: &Environment<'_>, program: &Program) -> Result<Vec<Compiled>, GenerateError> {
+/// Compiles all components to their pieces; the order of the results is the program's.
+fn compile_all(
+    environment: &Environment<'_>,
+    program: &Program,
+) -> Result<Vec<Vec<Compiled>>, GenerateError> {
     let blocks: usize = program.components.iter().map(|component| component.blocks.len()).sum();
     let wanted = (blocks / BLOCKS_PER_THREAD).min(THREADS_MAX);
     // The system needs a while to say how many processors there are.
@@ -220,7 +212,7 @@ fn compile_all(environment: &Environment<'_>, program: &Program) -> Result<Vec<C
     let mut order: Vec<usize> = (0..program.components.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(program.components[index].blocks.len()));
     let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(usize, Compiled)>, GenerateError> {
+    let work = || -> Result<Vec<(usize, Vec<Compiled>)>, GenerateError> {
         let mut compiler = Compiler::new(environment)?;
         let mut done = Vec::new();
         loop {
@@ -251,7 +243,7 @@ struct Linker {
     leaves: Vec<u32>,
     /// By predicate number.
     entries: Vec<(PredicateId, u32)>,
-    /// Where a distance is to be written, to a component and a place in its code.
+    /// Where a distance is to be written, to a function and a place in its code.
     pending: Vec<(u32, usize, u32)>,
 }
 
@@ -272,10 +264,12 @@ impl Linker {
         self.out.write_distance(at, distance);
     }
 
-    fn target(&self, name: &UserExternalName) -> u32 {
+    /// `pieces`: where those of the component begin that names it.
+    fn target(&self, name: &UserExternalName, pieces: &[u32]) -> u32 {
         match name.namespace {
             SPACE_HELPER => self.helpers[name.index as usize],
             SPACE_LEAVE => self.leaves[name.index as usize],
+            SPACE_PIECE => pieces[name.index as usize],
             _ => {
                 let found = self.entries.binary_search_by_key(&name.index, |entry| entry.0.0);
                 self.entries[found.expect("only predicates of the program are called by distance")].1
@@ -283,37 +277,43 @@ impl Linker {
         }
     }
 
-    fn link(mut self, program: &Program, compiled: &[Compiled]) -> Result<Image, GenerateError> {
+    fn link(mut self, components: &[Vec<Compiled>]) -> Result<Image, GenerateError> {
         let direct = |start: &Start| start.moves.is_empty() && !start.selects;
-        for (index, component) in program.components.iter().enumerate() {
-            let starts = component.entries.iter().zip(&compiled[index].starts).enumerate();
-            for (selector, (entry, start)) in starts.filter(|(_, (_, start))| !direct(start)) {
-                let selector = start.selects.then_some(selector as u32);
+        let functions = || components.iter().flatten();
+        for (index, compiled) in functions().enumerate() {
+            for (predicate, selector, start) in compiled.starts.iter().filter(|start| !direct(&start.2)) {
+                let selector = start.selects.then_some(*selector);
                 let (stub, patch) = self.out.entry(&start.moves, selector);
-                self.entries.push((entry.predicate, stub));
+                self.entries.push((*predicate, stub));
                 self.pending.push((patch, index, start.at));
             }
         }
         let enter = self.out.enter();
-        let mut bases = Vec::with_capacity(compiled.len());
-        for (component, compiled) in program.components.iter().zip(compiled) {
+        let mut bases = Vec::new();
+        for compiled in functions() {
             if self.out.code().len() + compiled.code.len() + 16 > CODE_MAX {
                 return Err(GenerateError::ImageTooLarge);
             }
             let base = self.out.align();
             self.out.code().extend_from_slice(&compiled.code);
             bases.push(base);
-            let starts = component.entries.iter().zip(&compiled.starts).filter(|(_, start)| direct(start));
-            self.entries.extend(starts.map(|(entry, start)| (entry.predicate, base + start.at)));
+            let starts = compiled.starts.iter().filter(|start| direct(&start.2));
+            self.entries.extend(starts.map(|(predicate, _, start)| (*predicate, base + start.at)));
         }
         self.entries.sort_unstable();
-        for (at, component, start) in std::mem::take(&mut self.pending) {
-            self.write_distance(at, bases[component] + start, -4);
+        for (at, function, start) in std::mem::take(&mut self.pending) {
+            self.write_distance(at, bases[function] + start, -4);
         }
-        for (&base, compiled) in bases.iter().zip(compiled) {
-            for relocation in &compiled.relocations {
-                let target = self.target(&relocation.name);
-                self.write_distance(base + relocation.offset, target, relocation.addend);
+        let mut bases = bases.as_slice();
+        for pieces in components {
+            let (here, others) = bases.split_at(pieces.len());
+            bases = others;
+            let entries: Vec<u32> = pieces.iter().zip(here).map(|(piece, base)| base + piece.entry).collect();
+            for (compiled, base) in pieces.iter().zip(here) {
+                for relocation in &compiled.relocations {
+                    let target = self.target(&relocation.name, &entries);
+                    self.write_distance(base + relocation.offset, target, relocation.addend);
+                }
             }
         }
         let native_entry = self.leaves[Leave::Native.number()];
@@ -326,7 +326,7 @@ impl Linker {
 pub fn generate(program: &Program, known: &[Builtin], options: &Options) -> Result<Image, GenerateError> {
     let environment = Environment::new(program, known, options);
     let compiled = compile_all(&environment, program)?;
-    Linker::new().link(program, &compiled)
+    Linker::new().link(&compiled)
 }
 
 /// The code of a program as text, component by component.
@@ -351,12 +351,17 @@ pub fn dump(
         text.push_str(&format!("; {}\n", names.join(", ")));
         match what {
             Dump::Clif => {
-                compiler.lower(component);
-                text.push_str(&compiler.context.func.display().to_string());
+                let pieces = compiler.pieces(component)?;
+                let mut whole = Whole::new(&environment, &pieces);
+                for piece in 0..pieces.all.len() {
+                    compiler.lower(&mut whole, piece);
+                    text.push_str(&compiler.context.func.display().to_string());
+                }
             }
             Dump::Asm => {
-                let compiled = compiler.compile(component, true)?;
-                text.push_str(compiled.text.as_deref().unwrap_or_default());
+                for piece in compiler.compile(component, true)? {
+                    text.push_str(piece.text.as_deref().unwrap_or_default());
+                }
             }
         }
         text.push('\n');

@@ -1,5 +1,6 @@
 //! The shape of a component: what leads to its blocks and entries, and in which order they are lowered.
 
+use crate::pieces::Piece;
 use compiler::ir::{Block, BlockId, Component, End, Entry, Op, Operand, Pattern, Reg};
 use compiler::verify::successors;
 
@@ -54,7 +55,7 @@ impl<'a> Head<'a> {
 }
 
 /// Where a block's code may jump to.
-fn leads_to(component: &Component, block: &Block) -> Vec<BlockId> {
+pub(crate) fn leads_to(component: &Component, block: &Block) -> Vec<BlockId> {
     let mut all = successors(&block.end);
     if let End::Jump { block: to, moves } = &block.end
         && let Some(head) = Head::of(component, *to)
@@ -79,6 +80,17 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn of(component: &Component) -> Order {
+        Order::by(component, |_| {})
+    }
+
+    /// Another such order: what the last of a block's ways on leads to comes first. Behind a test that is a goal that
+    /// fails or waits, so a chain of tests has these beside them.
+    pub(crate) fn matches_last(component: &Component) -> Order {
+        Order::by(component, <[BlockId]>::reverse)
+    }
+
+    /// `arrange` sorts the blocks that one leads to: what lies behind the last of them comes last.
+    fn by(component: &Component, arrange: impl Fn(&mut [BlockId])) -> Order {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
             New,
@@ -97,7 +109,9 @@ impl Order {
             } else if states[index] == State::New {
                 states[index] = State::Open;
                 stack.push((id, false));
-                for next in leads_to(component, &component.blocks[index]) {
+                let mut next = leads_to(component, &component.blocks[index]);
+                arrange(&mut next);
+                for next in next {
                     match states[next.0 as usize] {
                         State::New => stack.push((next, true)),
                         State::Open => loops[next.0 as usize] = true,
@@ -116,20 +130,19 @@ pub(crate) fn record_bytes(entry: &Entry) -> i64 {
     8 * (entry.parameters.len() as i64 + 1)
 }
 
-/// The entries' indexes, the most wanted first: what goals on the stack most often want are the heads of loops.
-pub(crate) fn entries_by_demand(component: &Component, predecessors: &[u32]) -> Vec<usize> {
-    let mut entries: Vec<usize> = (0..component.entries.len()).collect();
+/// The indexes of a piece's entries, the most wanted first: what goals on the stack most often want are the heads of
+/// loops.
+pub(crate) fn entries_by_demand(component: &Component, piece: &Piece, predecessors: &[u32]) -> Vec<usize> {
+    let mut entries = piece.entries.clone();
     let predecessors = |&index: &usize| predecessors[component.entries[index].block.0 as usize];
     entries.sort_by_key(|index| std::cmp::Reverse(predecessors(index)));
     entries
 }
 
-/// How many comparisons with the selector lead to each entry of a component (`Lower::dispatch`).
-pub(crate) fn comparisons(component: &Component) -> Vec<usize> {
-    let entries = entries_by_demand(component, &predecessors(component));
-    let mut count = vec![0; entries.len()];
-    for (position, &index) in entries.iter().enumerate() {
-        count[index] = (position + 1).min(entries.len() - 1);
-    }
-    count
+/// How many comparisons with the selector lead to each of a piece's entries (`Lower::dispatch`).
+pub(crate) fn comparisons(component: &Component, piece: &Piece, predecessors: &[u32]) -> Vec<usize> {
+    let entries = entries_by_demand(component, piece, predecessors);
+    let most = if piece.joins.is_empty() { entries.len().saturating_sub(1) } else { entries.len() };
+    let count = |index: &usize| entries.iter().position(|entry| entry == index).unwrap_or(0) + 1;
+    piece.entries.iter().map(|index| count(index).min(most)).collect()
 }

@@ -13,11 +13,8 @@ use term::Atom;
 use term::abi::PredicateId;
 
 /// What code of executables is like: their users say how many workers run it.
-pub const EXECUTABLE_CODE: codegen::Options = codegen::Options {
-    reductions: codegen::Reductions::Uncounted,
-    workers: codegen::Workers::Several,
-    portable: false,
-};
+pub const EXECUTABLE_CODE: codegen::Options =
+    codegen::Options { workers: codegen::Workers::Several, ..codegen::Options::DEFAULT };
 
 /// What the program is stored as. Its texts and code lie in the stored bytes as they are, and are read there in place.
 #[derive(Serialize, Deserialize)]

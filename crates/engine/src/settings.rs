@@ -26,6 +26,8 @@ pub struct Settings {
     pub check_heap: Option<Option<u64>>,
     /// Workers reduce one after the other, in an order from this seed (to find bugs in Fifth).
     pub schedule: Option<u64>,
+    /// The weight above which a predicate becomes several native functions (to find bugs in Fifth).
+    pub pieces: Option<u32>,
 }
 
 /// How many nodes run a program, each with a heap of its own, and how they work together.
@@ -75,6 +77,7 @@ impl Settings {
             None if self.counts => codegen::Reductions::Counted,
             None => codegen::Reductions::Uncounted,
         };
-        codegen::Options { reductions, workers, ..codegen::Options::default() }
+        let piece_weight = self.pieces.unwrap_or(codegen::Options::DEFAULT.piece_weight);
+        codegen::Options { reductions, workers, piece_weight, ..codegen::Options::DEFAULT }
     }
 }

@@ -224,6 +224,9 @@ pub(crate) struct Running {
     /// bugs in Fifth).
     #[arg(long, hide = true, value_name = "SEED", require_equals = true)]
     pub(crate) schedule: Option<u64>,
+    /// The weight above which a predicate becomes several native functions (to find bugs in Fifth).
+    #[arg(long, hide = true, value_name = "WEIGHT", require_equals = true)]
+    pub(crate) pieces: Option<u32>,
 }
 
 impl Running {
@@ -239,6 +242,7 @@ impl Running {
             heap_limit: None,
             check_heap: None,
             schedule: None,
+            pieces: None,
         }
     }
 
@@ -253,6 +257,7 @@ impl Running {
             heap_limit: self.heap_limit,
             check_heap: self.check_heap,
             schedule: self.schedule,
+            pieces: self.pieces,
         };
         let alone = job::size() == 1 && settings.node_count() == 1;
         settings.workers = self.workers.number(alone)?;

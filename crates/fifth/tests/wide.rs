@@ -1,5 +1,5 @@
-//! Clauses that build from one to 60,000 words, with several workers that ask for goals: each ends, with what the
-//! interpreter prints.
+//! Clauses that build from one to 60,000 words, with several workers that ask for goals, and predicates of thousands of
+//! tests: each ends, with what the interpreter prints.
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
@@ -58,6 +58,71 @@ fn clauses_of_any_width_end_with_any_number_of_workers() {
                     got,
                     (expected.ending, expected.stdout.clone()),
                     "body {number} of {width}, {options:?}"
+                );
+            }
+        }
+    }
+}
+
+/// `p`, and a goal of it whose list comes cell by cell, each with its value later.
+fn tested(predicate: &str, size: usize) -> String {
+    format!(
+        ":- module main.\n\
+        main :- true | cells({size}, L), p(L, A), p({size}, B), p([0|L], C), show(A, B, C).\n\
+        cells(0, L) :- true | L = [].\n\
+        cells(N, L) :- N > 0 | L = [X|T], M := N - 1, later(N, X), cells(M, T).\n\
+        later(N, X) :- wait(N) | X := N + 0.\n\
+        show(A, B, C) :- wait(A), wait(B), wait(C) | builtin:print([A,B,C]).\n\
+        {predicate}\n\
+        otherwise.\n\
+        p(_, R) :- true | R = no.\n"
+    )
+}
+
+/// Predicates of one size: a head of as many variables, one with constants, with tests of each, two heads, as many
+/// clauses with tests, arithmetic in a guard, values that are bound at the end.
+fn predicates(size: usize) -> Vec<String> {
+    let all = |each: &dyn Fn(usize) -> String| (1..=size).map(each).collect::<Vec<_>>().join(",");
+    let variables = all(&|i| format!("X{i}"));
+    let constants = all(&|i| (size + 1 - i).to_string());
+    let others = all(&|i| (size + 1 - i + i / size).to_string());
+    let clauses = (1..=size).map(|i| format!("p(X, R) :- integer(X), X =< {i} | R = c{i}.\n"));
+    vec![
+        format!("p([{variables}], R) :- true | R = [X1,X2,X{size}]."),
+        format!("p([{constants}], R) :- true | R = yes."),
+        format!("p([{variables}], R) :- {} | R = yes.", all(&|i| format!("X{i} >= 0"))),
+        format!("p([{others}], R) :- true | R = other.\np([{constants}], R) :- true | R = yes."),
+        clauses.collect(),
+        format!("p(X, R) :- {} | R = yes.", all(&|i| format!("X + {i} =\\= 7"))),
+        format!("p([{variables}], R) :- X1 > 0 | {}, R = X0.", sums(size)),
+    ]
+}
+
+/// The sum of variables, as far as they may be arguments of one goal.
+fn sums(size: usize) -> String {
+    let used = size.min(200);
+    let sum = |i: usize| format!("S{i} := S{} + X{i}", i - 1);
+    let goals = (1..=used).map(sum).collect::<Vec<_>>().join(",");
+    format!("S0 = 0, {goals}, X0 = S{used}")
+}
+
+#[test]
+fn predicates_of_any_number_of_tests_choose_as_the_interpreter_does() {
+    for size in [2, 255, 300, 3_000] {
+        for (number, predicate) in predicates(size).iter().enumerate() {
+            let text = Text::new(&format!("tests{size}-{number}"), tested(predicate, size).as_bytes());
+            let files = [text.0.clone()];
+            let expected = execute::interpreted(&files, &[], b"").expect("it takes few steps");
+            assert_eq!(expected.ending, Ending::Success, "{number} of {size}: {}", expected.stderr);
+            for options in [&["-w1"][..], &["-w3", "--check-heap=7"], &["-w1", "--pieces=40"]] {
+                let (given, _) = execute::compiled(options, &files, &[], b"")
+                    .unwrap_or_else(|error| panic!("predicate {number} of {size}, {options:?}: {error}"));
+                let got = (given.ending, given.stdout);
+                assert_eq!(
+                    got,
+                    (expected.ending, expected.stdout.clone()),
+                    "predicate {number} of {size}, {options:?}: {}",
+                    given.stderr
                 );
             }
         }

@@ -215,7 +215,7 @@ mod tests {
         let compiled = compiled();
         for reductions in [Reductions::Uncounted, Reductions::Counted, Reductions::Metered] {
             for workers in [Workers::One, Workers::Several] {
-                let options = Options { reductions, workers, portable: true };
+                let options = Options { reductions, workers, portable: true, ..Options::DEFAULT };
                 let (made, image) = (compiled.image(&options), image(&options));
                 let offsets = made.entries.iter().map(|entry| entry.1);
                 assert!(offsets.eq(image.entries.iter().copied()), "{options:?}");

@@ -55,6 +55,8 @@ pub const GOAL_SLACK_WORDS: usize = 4096;
 pub const PRIVATE_BYTES: usize = if cfg!(miri) { 256 << 10 } else { 64 << 20 };
 /// Operands that fit in `WorkerAbi::operands`: a goal's arguments, and behind them those of the helper itself.
 pub const OPERANDS_MAX: usize = 260;
+/// Words of [`WorkerAbi::registers`].
+pub const REGISTERS_MAX: usize = 1 << 18;
 /// Inputs of a builtin that helpers take in registers, at most: with more it goes through `WorkerAbi::operands`.
 pub const REGISTER_INPUTS: usize = 3;
 /// Outputs of such a builtin, at most.
@@ -283,6 +285,9 @@ pub struct WorkerAbi {
     pub helpers: Helpers,
     /// At this number of `reductions` no reduction starts: metered code leaves as at the limit (C3).
     pub reductions_limit: u64,
+    /// Where the code of a large predicate keeps registers that its functions share: [`REGISTERS_MAX`] words, which it
+    /// writes before it reads them. Nothing in them is needed after a return.
+    pub registers: *mut Word,
     /// A worker is used through `&mut` while other threads store to `limit`: so its references must not count as the
     /// only ones, as those to what may move do.
     pub pinned: PhantomPinned,

@@ -94,7 +94,7 @@ fn expected(op: IntOp, a: i64, b: i64) -> Option<i64> {
 }
 
 #[test]
-fn arithmetic_is_right_or_left_to_the_helper() {
+pub(crate) fn arithmetic_is_right_or_left_to_the_helper() {
     answer_with(Word::small(4711));
     for op in OPS {
         let mut body = machine(body_arith(op, v(1)));
@@ -113,7 +113,7 @@ fn arithmetic_is_right_or_left_to_the_helper() {
 }
 
 #[test]
-fn arithmetic_with_constants_agrees() {
+pub(crate) fn arithmetic_with_constants_agrees() {
     answer_with(Word::small(4711));
     for op in OPS {
         for b in NUMBERS.into_iter().chain(CONSTANTS) {
@@ -141,7 +141,7 @@ fn arithmetic_with_constants_agrees() {
 }
 
 #[test]
-fn operands_behind_references_are_followed() {
+pub(crate) fn operands_behind_references_are_followed() {
     let mut body = machine(body_arith(IntOp::Add, v(1)));
     let cell = body.build(&[Word::small(40)]);
     let chain = body.build(&[Word::pointer(Tag::Ref, cell)]);
@@ -165,7 +165,7 @@ fn operands_behind_references_are_followed() {
 }
 
 #[test]
-fn guard_arithmetic_has_three_ways_out() {
+pub(crate) fn guard_arithmetic_has_three_ways_out() {
     let mut guard = machine(guard_arith(IntOp::Sub, v(1)));
     assert_eq!(run(&mut guard, &[Word::small(50), Word::small(8)]), (Word::small(42), vec![]));
     let unbound = guard.variable();
@@ -181,7 +181,7 @@ fn guard_arithmetic_has_three_ways_out() {
 }
 
 #[test]
-fn comparisons_choose_the_branch() {
+pub(crate) fn comparisons_choose_the_branch() {
     let conds = [Cond::Lt, Cond::Le, Cond::Gt, Cond::Ge, Cond::Eq, Cond::Ne];
     for cond in conds {
         let end = |b| End::Compare {

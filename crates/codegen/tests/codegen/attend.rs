@@ -52,7 +52,7 @@ static NO: u8 = 0;
 static YES: u8 = 1;
 
 #[test]
-fn a_resumed_goal_runs_without_the_runtime_and_its_record_is_spent() {
+pub(crate) fn a_resumed_goal_runs_without_the_runtime_and_its_record_is_spent() {
     for arity in 0..12 {
         let (mut m, record, out) = resumed(arity);
         m.worker.spent[arity as usize] = 0x4440;
@@ -84,7 +84,7 @@ fn with_other_workers_it_does_so_until_the_runtime_is_to_think_of_where_goals_go
 }
 
 #[test]
-fn all_else_is_left_to_the_runtime() {
+pub(crate) fn all_else_is_left_to_the_runtime() {
     type Change = fn(&mut Machine, Word);
     let changes: [(&str, Change); 11] = [
         ("nothing was resumed", |m, _| m.worker.resumed = 0),
@@ -115,7 +115,7 @@ fn all_else_is_left_to_the_runtime() {
 }
 
 #[test]
-fn a_variable_that_a_goal_waits_for_is_bound_at_once_but_not_one_with_a_generator() {
+pub(crate) fn a_variable_that_a_goal_waits_for_is_bound_at_once_but_not_one_with_a_generator() {
     let bind = End::TryBind { var: r(0), value: Operand::Int(5), done: block(1), other: block(2) };
     let told = |number| vec![Op::Unify { a: v(1), b: Operand::Int(number), at: AT }];
     let ends = [(Vec::new(), bind), (told(1), End::Proceed), (told(2), End::Proceed)];

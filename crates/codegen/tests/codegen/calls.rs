@@ -8,7 +8,7 @@ use term::symbol::NIL;
 use term::word::Word;
 
 #[test]
-fn operands_in_registers_and_in_memory_come_to_a_builtin() {
+pub(crate) fn operands_in_registers_and_in_memory_come_to_a_builtin() {
     let inputs = [v(0), Operand::Int(5), v(1), Operand::Atom(NIL)];
     for (predicate, count, outputs, log, made) in [
         (11, 2, 1, "builtin 11 6 5", &[88][..]),
@@ -47,7 +47,7 @@ fn operands_in_registers_and_in_memory_come_to_a_builtin() {
 }
 
 #[test]
-fn operands_in_registers_come_to_a_guard() {
+pub(crate) fn operands_in_registers_come_to_a_guard() {
     for (predicate, count, outputs) in [(9, 2, 3), (10, 3, 0)] {
         let inputs = [v(0), v(1), Operand::Int(5)][..count].to_vec();
         let outputs: Vec<_> = (30..30 + outputs).map(r).collect();

@@ -19,7 +19,7 @@ fn vector(m: &mut Machine, version: i64, elements: &[i64]) -> Word {
 }
 
 #[test]
-fn vector_elements_are_read_inline() {
+pub(crate) fn vector_elements_are_read_inline() {
     let ops = vec![
         Op::Builtin { predicate: PredicateId(6), inputs: vec![v(0), v(1)], outputs: vec![OUT], at: AT },
         Op::Unify { a: v(2), b: Operand::Reg(OUT), at: AT },
@@ -42,7 +42,7 @@ fn vector_elements_are_read_inline() {
 }
 
 #[test]
-fn vector_updates_keep_the_older_version() {
+pub(crate) fn vector_updates_keep_the_older_version() {
     let ops = vec![
         Op::Cons { dst: r(5), car: Slot::Value(v(1)), cdr: Slot::Value(Operand::Atom(NIL)) },
         Op::Builtin {
@@ -74,7 +74,7 @@ fn vector_updates_keep_the_older_version() {
 }
 
 #[test]
-fn string_elements_and_lengths_are_read_inline() {
+pub(crate) fn string_elements_and_lengths_are_read_inline() {
     for (predicate, inputs, expected) in [(5, vec![v(0), v(1)], 98), (4, vec![v(0)], 0)] {
         let end = End::GuardCall {
             predicate: PredicateId(predicate),
@@ -103,7 +103,7 @@ fn string_elements_and_lengths_are_read_inline() {
 }
 
 #[test]
-fn equality_asks_the_helper_about_all_but_integers_and_the_same_atom() {
+pub(crate) fn equality_asks_the_helper_about_all_but_integers_and_the_same_atom() {
     let end = |b| End::GuardCall {
         predicate: PredicateId(8),
         inputs: vec![v(0), b],

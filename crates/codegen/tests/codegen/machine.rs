@@ -7,8 +7,8 @@ use std::marker::PhantomPinned;
 use std::sync::atomic::AtomicUsize;
 
 use term::abi::{
-    Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, SLACK_WORDS, SPENT_ARITIES, Two,
-    WorkerAbi, private_place,
+    Builtin, GOAL_SLACK_WORDS, Helpers, OPERANDS_MAX, Position, PredicateId, REGISTERS_MAX, SLACK_WORDS,
+    SPENT_ARITIES, Two, WorkerAbi, private_place,
 };
 use term::word::{Tag, UNBOUND, Word};
 
@@ -18,6 +18,8 @@ thread_local! {
     static ANSWER: Cell<Word> = const { Cell::new(Word(0)) };
     /// What the last helper that may report an error was told.
     static POSITION: Cell<Position> = const { Cell::new(Position::NONE) };
+    /// The weight of pieces, instead of what options say.
+    pub(crate) static PIECE_WEIGHT: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 pub(crate) fn say(text: String) {
@@ -43,6 +45,7 @@ pub(crate) struct Machine {
     pub(crate) goals: Vec<u64>,
     _entries: Vec<usize>,
     _constants: Vec<Word>,
+    _registers: Vec<u64>,
     code: LoadedCode,
 }
 
@@ -261,7 +264,9 @@ impl Machine {
         LOG.take();
         POSITION.set(Position::NONE);
         let program = program(components);
-        let image = generate(&program, &builtins(), options).expect("these programs are small");
+        let piece_weight = PIECE_WEIGHT.get().unwrap_or(options.piece_weight);
+        let image = generate(&program, &builtins(), &Options { piece_weight, ..*options })
+            .expect("these programs are small");
         let image = codegen::Image::from_bytes(&image.to_bytes()).expect("made just now");
         let code = load(&image).expect("memory for code");
         let mut entries = vec![code.native_entry(); FIRST as usize + arities.len()];
@@ -273,6 +278,7 @@ impl Machine {
         let mut goals = vec![0u64; 1 << 16];
         let base = heap.as_mut_ptr();
         let constants = vec![Word::small(111), Word::NIL];
+        let mut registers = vec![0x5555u64; REGISTERS_MAX];
         let worker = Box::new(WorkerAbi {
             limit: AtomicUsize::new(base as usize + 8 * (HEAP_WORDS - SLACK_WORDS)),
             goals_limit: goals.as_ptr() as usize + 8 * (goals.len() - GOAL_SLACK_WORDS),
@@ -301,9 +307,18 @@ impl Machine {
             turn_left: 0,
             made_ready: 0,
             first_compiled: PredicateId(FIRST).goal_word(),
+            registers: registers.as_mut_ptr().cast(),
             pinned: PhantomPinned,
         });
-        Machine { worker, _heap: heap, goals, _entries: entries, _constants: constants, code }
+        Machine {
+            worker,
+            _heap: heap,
+            goals,
+            _entries: entries,
+            _constants: constants,
+            _registers: registers,
+            code,
+        }
     }
 
     pub(crate) fn push(&mut self, predicate: u32, arguments: &[Word]) {

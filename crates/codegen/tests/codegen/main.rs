@@ -6,6 +6,7 @@ mod calls;
 mod intrinsics;
 mod machine;
 mod ops;
+mod pieces;
 mod programs;
 mod shapes;
 mod slots;

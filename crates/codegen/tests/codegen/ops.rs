@@ -49,7 +49,7 @@ fn matcher(patterns: &[Pattern], from_cell: bool) -> Machine {
 }
 
 #[test]
-fn matches_find_their_case_through_references() {
+pub(crate) fn matches_find_their_case_through_references() {
     let patterns = [
         Pattern::Int(7),
         Pattern::Atom(TRUE),
@@ -130,7 +130,7 @@ fn ten_thousand_cases_are_searched() {
 }
 
 #[test]
-fn terms_are_laid_out_as_the_runtime_reads_them() {
+pub(crate) fn terms_are_laid_out_as_the_runtime_reads_them() {
     let ops = vec![
         Op::Cons { dst: r(2), car: Slot::Value(v(0)), cdr: Slot::Fresh(r(3)) },
         Op::Struct {
@@ -164,7 +164,7 @@ fn terms_are_laid_out_as_the_runtime_reads_them() {
 }
 
 #[test]
-fn unification_binds_follows_resumes_or_asks() {
+pub(crate) fn unification_binds_follows_resumes_or_asks() {
     let unify = vec![Op::Unify { a: v(0), b: v(1), at: AT }];
     let mut m = machine(component(2, 0, vec![(unify, End::Proceed)]));
     let go = |m: &mut Machine, a, b| {
@@ -228,7 +228,7 @@ fn unification_binds_follows_resumes_or_asks() {
 }
 
 #[test]
-fn goals_are_pushed_placed_and_the_stack_grows() {
+pub(crate) fn goals_are_pushed_placed_and_the_stack_grows() {
     let push = |places| Op::Push { goal: goal(0, &[]), places };
     let ops = vec![
         push(vec![]),
@@ -248,7 +248,7 @@ fn goals_are_pushed_placed_and_the_stack_grows() {
 }
 
 #[test]
-fn builtins_get_their_operands_and_give_results() {
+pub(crate) fn builtins_get_their_operands_and_give_results() {
     let ops = vec![
         Op::Cons { dst: r(4), car: Slot::Value(v(0)), cdr: Slot::Value(Operand::Atom(NIL)) },
         Op::Builtin { predicate: PredicateId(3), inputs: vec![v(0)], outputs: vec![OUT], at: AT },
@@ -262,7 +262,7 @@ fn builtins_get_their_operands_and_give_results() {
 }
 
 #[test]
-fn guards_answer_three_ways() {
+pub(crate) fn guards_answer_three_ways() {
     let end = End::GuardCall {
         predicate: PredicateId(4),
         inputs: vec![v(0)],
@@ -289,7 +289,7 @@ fn guards_answer_three_ways() {
 }
 
 #[test]
-fn several_entries_share_a_function_and_large_needs_are_told() {
+pub(crate) fn several_entries_share_a_function_and_large_needs_are_told() {
     let both = Component {
         entries: vec![entry(P, 1, 0), entry(P + 1, 2, 1)],
         registers: 8,
@@ -360,7 +360,7 @@ fn a_function_with_many_live_values_gets_a_larger_frame() {
 }
 
 #[test]
-fn helpers_that_may_report_an_error_are_told_the_place() {
+pub(crate) fn helpers_that_may_report_an_error_are_told_the_place() {
     let builtin = Op::Builtin { predicate: PredicateId(3), inputs: vec![v(0)], outputs: vec![OUT], at: AT };
     let divide = Op::Arith { op: IntOp::Div, dst: OUT, a: v(0), b: Operand::Int(0), at: AT };
     let unify = Op::Unify { a: v(0), b: Operand::Int(1), at: AT };
@@ -373,7 +373,7 @@ fn helpers_that_may_report_an_error_are_told_the_place() {
 }
 
 #[test]
-fn more_variables_than_the_worker_holds_are_noted() {
+pub(crate) fn more_variables_than_the_worker_holds_are_noted() {
     let many = OPERANDS_MAX + 3;
     let pends = vec![Op::Pend { var: r(0) }; many];
     let goal = goal(P, &[v(0)]);

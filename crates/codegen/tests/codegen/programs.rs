@@ -101,7 +101,7 @@ fn nrev() -> Component {
 }
 
 #[test]
-fn naive_reverse_reverses() {
+pub(crate) fn naive_reverse_reverses() {
     let options = Options { reductions: Reductions::Counted, ..Options::default() };
     let mut machine = Machine::new(vec![append(), nrev()], &options);
     let items: Vec<i64> = (0..30).collect();
@@ -116,7 +116,7 @@ fn naive_reverse_reverses() {
 }
 
 #[test]
-fn metered_code_stops_after_a_number_of_reductions_and_goes_on_later() {
+pub(crate) fn metered_code_stops_after_a_number_of_reductions_and_goes_on_later() {
     let options = Options { reductions: Reductions::Metered, ..Options::default() };
     let mut machine = Machine::new(vec![append(), nrev()], &options);
     let list = machine.list(&[1, 2, 3, 4, 5]);
@@ -138,7 +138,7 @@ fn metered_code_stops_after_a_number_of_reductions_and_goes_on_later() {
 }
 
 #[test]
-fn the_end_of_the_heap_interrupts_and_the_goal_goes_on_later() {
+pub(crate) fn the_end_of_the_heap_interrupts_and_the_goal_goes_on_later() {
     let mut machine = Machine::new(vec![append(), nrev()], &Options::default());
     let list = machine.list(&[1, 2, 3, 4, 5]);
     let result = machine.variable();
@@ -160,7 +160,7 @@ fn the_end_of_the_heap_interrupts_and_the_goal_goes_on_later() {
 }
 
 #[test]
-fn an_unbound_list_suspends() {
+pub(crate) fn an_unbound_list_suspends() {
     let mut machine = Machine::new(vec![append(), nrev()], &Options::default());
     let list = machine.variable();
     let result = machine.variable();
@@ -174,7 +174,7 @@ fn an_unbound_list_suspends() {
 }
 
 #[test]
-fn a_spent_record_is_used_again() {
+pub(crate) fn a_spent_record_is_used_again() {
     let mut machine = Machine::new(vec![append(), nrev()], &Options::default());
     let wait = |machine: &mut Machine| {
         let (list, result) = (machine.variable(), machine.variable());
@@ -235,7 +235,7 @@ fn first(pattern: Pattern) -> Component {
 }
 
 #[test]
-fn a_cell_that_leads_to_an_integer_gets_it_when_it_is_read() {
+pub(crate) fn a_cell_that_leads_to_an_integer_gets_it_when_it_is_read() {
     let five = Word::small(5);
     let cases = [
         (Pattern::AnyInt, five, true),

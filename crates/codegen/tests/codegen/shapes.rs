@@ -36,7 +36,7 @@ fn compared(cond: Cond, other: i64, single: &[i64]) -> Component {
 }
 
 #[test]
-fn a_comparison_of_all_other_integers_agrees_with_cases_for_single_ones() {
+pub(crate) fn a_comparison_of_all_other_integers_agrees_with_cases_for_single_ones() {
     for cond in [Cond::Lt, Cond::Le, Cond::Gt, Cond::Ge, Cond::Eq, Cond::Ne] {
         for single in [vec![0], vec![0, 1], vec![-1, 5, 2, 7]] {
             let mut machine = machine(compared(cond, 2, &single));

@@ -48,7 +48,7 @@ fn solve(machine: &mut Machine, argument: Word) -> Word {
 }
 
 #[test]
-fn a_result_goes_into_the_record_of_the_goal_that_reads_it() {
+pub(crate) fn a_result_goes_into_the_record_of_the_goal_that_reads_it() {
     let arith = Op::Arith { op: IntOp::Add, dst: OUT, a: v(0), b: Operand::Int(1), at: AT };
     let certain = Op::Put { slot: r(1), value: v(0) };
     for (result, expected) in [
@@ -67,7 +67,7 @@ fn a_result_goes_into_the_record_of_the_goal_that_reads_it() {
 }
 
 #[test]
-fn a_variable_is_unified_where_a_slot_would_be_filled() {
+pub(crate) fn a_variable_is_unified_where_a_slot_would_be_filled() {
     let mut machine = machine(vec![fill(v(0))]);
     let out = machine.variable();
     assert_eq!(machine.solve(MAKES, &[Word::small(5), out]), 1);
@@ -75,7 +75,7 @@ fn a_variable_is_unified_where_a_slot_would_be_filled() {
 }
 
 #[test]
-fn a_result_that_is_not_there_yet_goes_into_the_record_as_a_variable() {
+pub(crate) fn a_result_that_is_not_there_yet_goes_into_the_record_as_a_variable() {
     let arith = Op::Arith { op: IntOp::Add, dst: OUT, a: v(0), b: Operand::Int(1), at: AT };
     let mut machine = machine(vec![arith, fill(Operand::Reg(OUT))]);
     let later = machine.variable();
@@ -84,7 +84,7 @@ fn a_result_that_is_not_there_yet_goes_into_the_record_as_a_variable() {
 }
 
 #[test]
-fn a_goal_that_waits_makes_a_variable_of_its_slot() {
+pub(crate) fn a_goal_that_waits_makes_a_variable_of_its_slot() {
     let mut machine = machine(vec![fill(v(0))]);
     let argument = machine.variable();
     let out = solve(&mut machine, argument);
@@ -110,7 +110,7 @@ const LONG: u32 = FIRST;
 const SLOTS: [u32; 3] = [0, 7, 14];
 
 #[test]
-fn the_slots_of_a_goal_that_waits_are_found_among_its_arguments() {
+pub(crate) fn the_slots_of_a_goal_that_waits_are_found_among_its_arguments() {
     for on in [&[1][..], &[1, 2]] {
         let mut machine = Machine::new(vec![long(on)], &Options::default());
         // The record that has the slots; what else looks like one is none.

@@ -70,15 +70,15 @@ impl Set {
         }
         self.0[word] |= 1 << (register.0 % 64);
     }
-    fn members(&self) -> Vec<Reg> {
-        (0..self.0.len() as u32 * 64).map(Reg).filter(|register| self.has(*register)).collect()
-    }
     /// True if the intersection with `other` took something away.
     fn meet(&mut self, other: &Set) -> bool {
-        let before = self.clone();
+        let mut lost = self.0.iter().skip(other.0.len()).any(|&word| word != 0);
         self.0.truncate(other.0.len());
-        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= other);
-        before.members() != self.members()
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            lost |= *word & !other != 0;
+            *word &= other;
+        }
+        lost
     }
 }
 
@@ -401,7 +401,7 @@ fn after(end: &End, known: &Set, component: &Component) -> Vec<(BlockId, Set)> {
 }
 
 /// Registers that an end assigns; `Some(n)`: only on the way to its n-th successor.
-pub(crate) fn end_defines(end: &End) -> Vec<(Reg, Option<usize>)> {
+pub fn end_defines(end: &End) -> Vec<(Reg, Option<usize>)> {
     match end {
         End::Match { reg, .. } => vec![(*reg, None)],
         End::Lookup { key, next, .. } => vec![(*key, None), (*next, Some(0))],
@@ -445,7 +445,7 @@ pub fn op_defines(op: &Op) -> Vec<Reg> {
 }
 
 /// The word of a table's row that an operation reads.
-fn op_column(op: &Op) -> Option<Column> {
+pub fn op_column(op: &Op) -> Option<Column> {
     match op {
         Op::Column { column, .. } => Some(*column),
         Op::Unify { at: At::Row(column, _), .. }

@@ -42,10 +42,13 @@ pub use crate::worker::state::Root;
 use crate::worker::state::{Attention, Roots, Visibility};
 use std::any::{Any, TypeId};
 use std::marker::PhantomPinned;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use term::Word;
-use term::abi::{BOTTOM, Helpers, OPERANDS_MAX, PredicateId, SPENT_ARITIES, WorkerAbi, private_place};
+use term::abi::{
+    BOTTOM, Helpers, OPERANDS_MAX, PredicateId, REGISTERS_MAX, SPENT_ARITIES, WorkerAbi, private_place,
+};
 use term::symbol::{Atom, AtomTable};
 use term::word::Tag;
 
@@ -130,6 +133,8 @@ pub struct Worker {
     /// Few: they are found by looking at each.
     states: Vec<(TypeId, Box<dyn Any + Send>)>,
     waker: Waker,
+    /// `abi.registers`.
+    _registers: Box<[MaybeUninit<Word>]>,
 }
 
 /// What a node may be told.
@@ -209,6 +214,14 @@ impl Drop for Worker {
     }
 }
 
+/// What gives goals away at random, if it is wanted.
+fn shaker(options: &Options, index: usize) -> Option<Shaker> {
+    match options.collect {
+        Collect::AtRandom(seed) => Some(Shaker::new(seed, index)),
+        Collect::WhenFull | Collect::Always => None,
+    }
+}
+
 impl Worker {
     /// A worker with an empty heap and an empty goal stack; `helpers` are what generated code calls.
     pub(crate) fn new(
@@ -221,13 +234,11 @@ impl Worker {
         let heap = Heap::new(shared.spaces.clone(), index);
         let base = heap.nursery();
         let limit = if options.collect == Collect::WhenFull { heap.limit(0) } else { base };
-        let shaker = match options.collect {
-            Collect::AtRandom(seed) => Some(Shaker::new(seed, index)),
-            Collect::WhenFull | Collect::Always => None,
-        };
         let classes = Arc::<Classes>::default();
         // Nobody wakes the others: they are poked.
         let waker = if index == 0 { shared.waker.clone() } else { Waker::default() };
+        // The system gives it memory where something is written.
+        let mut registers = Box::<[Word]>::new_uninit_slice(REGISTERS_MAX);
         let abi = WorkerAbi {
             limit: AtomicUsize::new(limit),
             goals_limit: goals.limit(),
@@ -256,6 +267,7 @@ impl Worker {
             turn_left: Choice::NEW.left.into(),
             made_ready: 0,
             first_compiled: BOTTOM.goal_word(),
+            registers: registers.as_mut_ptr().cast(),
             pinned: PhantomPinned,
         };
         Box::new(Worker {
@@ -273,7 +285,7 @@ impl Worker {
             goals,
             waiting: Waiting::default(),
             terms: Terms::default(),
-            sharing: Sharing::new(shaker),
+            sharing: Sharing::new(shaker(options, index)),
             attention: Attention::new(limit),
             visibility: Visibility::default(),
             ending: Ending::default(),
@@ -286,6 +298,7 @@ impl Worker {
             abroad: Abroad::default(),
             streams: KeptStreams::default(),
             states: Vec::new(),
+            _registers: registers,
             waker,
         })
     }
