@@ -104,7 +104,13 @@ impl Network {
         let (node, input) = (at / self.inputs(), at % self.inputs());
         let (port, channel) = (input / self.channels, input % self.channels);
         let beyond = self.outputs[node * self.ports + port].neighbour as usize;
-        let route = if port == self.ports - 1 { input } else { (port ^ 1) * self.channels + channel };
+        let output = &self.outputs[node * self.ports + port];
+        if port < self.ports - 1 && output.neighbour as usize == node {
+            // There is no link.
+            return Ok(());
+        }
+        let back = output.end as usize / self.channels % self.ports;
+        let route = if port == self.ports - 1 { input } else { back * self.channels + channel };
         let last = self.buffers[at].owner;
         let passing = (0..self.inputs()).filter(|from| {
             let buffer = &self.buffers[beyond * self.inputs() + from];

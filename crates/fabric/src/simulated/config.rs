@@ -1,5 +1,6 @@
 //! What a simulated network is like.
 
+use super::network::INPUTS_MAX;
 use super::topology::Topology;
 use crate::{Message, Pace, Priority};
 
@@ -9,6 +10,8 @@ use crate::{Message, Pace, Priority};
 pub struct Config {
     /// Nodes and links.
     pub topology: Topology,
+    /// Which ways packets take.
+    pub routing: Routing,
     /// What the two directions of a link share.
     pub duplex: Duplex,
     /// What the two priorities share.
@@ -53,6 +56,20 @@ pub struct Config {
     pub log: bool,
     /// Whether every packet that is sent is written down.
     pub trace: bool,
+}
+
+/// Which ways packets take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Routing {
+    /// The topology's own: by dimension on a grid, along vectors on an RDT; up and down, by a table or between groups on
+    /// a graph.
+    Own,
+    /// Any shortest way, where there is room; the own one where there is none. Each link has one virtual channel more.
+    /// Not on an RDT.
+    Adaptive,
+    /// To a random node first, both ways being the topology's own. Each link has twice the virtual channels. Not on an
+    /// RDT.
+    Valiant,
 }
 
 /// What the two directions of a link share.
@@ -103,6 +120,7 @@ impl Config {
     pub fn plain(topology: Topology, seed: u64) -> Config {
         Config {
             topology,
+            routing: Routing::Own,
             duplex: Duplex::Full,
             priorities: Priorities::Apart,
             arbitration: Arbitration::RoundRobin,
@@ -196,7 +214,16 @@ impl Config {
 
     /// Virtual channels of a link.
     pub(super) fn channels(&self) -> usize {
-        self.topology.classes() * self.levels()
+        self.classes() * self.levels()
+    }
+    /// Virtual channels of a link for each of these priorities.
+    pub(super) fn classes(&self) -> usize {
+        let own = self.topology.classes();
+        match self.routing {
+            Routing::Own => own,
+            Routing::Adaptive => own + 1,
+            Routing::Valiant => 2 * own,
+        }
     }
     /// Priorities that have channels of their own.
     pub(super) fn levels(&self) -> usize {
@@ -212,10 +239,16 @@ impl Config {
             _ => 0,
         }
     }
+    /// Whether its routers have room for its virtual channels. Without it a run panics.
+    pub fn fits(&self) -> bool {
+        self.topology.ports() * self.channels() <= INPUTS_MAX
+    }
     /// A mistake of the caller's panics.
     pub(super) fn validate(&self) {
         assert!(self.hop_cycles >= 1 && self.credit_cycles >= 1, "a hop and a credit take a cycle at least");
         assert!((1..=1 << 12).contains(&self.buffer_flits), "buffers of 1 to 4,096 flits");
+        assert!(self.routing == Routing::Own || !self.topology.is_rdt(), "an RDT's own ways");
+        assert!(self.duplex == Duplex::Full || !self.topology.is_graph(), "full-duplex links of a graph");
         assert!(self.word_bytes >= 1, "words of at least a byte");
         assert!(self.send_queue >= 1 && self.receive_queue >= 1, "queues of at least a packet");
         assert!(self.entry.things >= 1 && self.exit.things >= 1, "a pace of at least one flit");

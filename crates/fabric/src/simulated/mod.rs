@@ -37,6 +37,7 @@
 
 mod check;
 mod config;
+mod graph;
 mod interface;
 mod link;
 mod log;
@@ -48,13 +49,14 @@ mod report;
 mod router;
 mod rule;
 mod signals;
+mod steer;
 mod topology;
 pub mod trace;
 mod traffic;
 mod tree;
 mod world;
 
-pub use config::{Arbitration, Config, Duplex, Flow, Priorities};
+pub use config::{Arbitration, Config, Duplex, Flow, Priorities, Routing};
 pub use report::{Channel, Times};
 pub use rule::{Crossing, Death, RandomFaults, Rule, Rules, Verdict};
 pub use topology::{DIMENSIONS_MAX, Topology};

@@ -32,7 +32,7 @@ use super::signals::Signals;
 use super::topology::Routes;
 use super::trace::Sent;
 use super::tree::Stage;
-use crate::{NodeId, Priority, Time};
+use crate::{NodeId, Priority, Random, Time};
 
 /// No route, no owner.
 pub(super) const NONE: u8 = u8::MAX;
@@ -48,6 +48,9 @@ pub(super) const INPUTS_MAX: usize = 28;
 pub(super) const NUMBERS: usize = 32;
 /// Times within the network count from `base`; when they get to here, they begin anew.
 pub(super) const CLOCK_MAX: u32 = 1 << 31;
+
+/// Random nodes of packets are others than those of the traffic with the same seed.
+const WAYS: u64 = 0x5741_5953;
 
 /// The packet of a flit.
 pub(super) fn packet_of(flit: u32) -> u32 {
@@ -164,6 +167,9 @@ pub(super) struct Network {
     /// By node and port: when a stall ends. Empty without one.
     pub(super) stalled: Vec<u64>,
     pub(super) grants: Vec<Grant>,
+    /// Inputs whose foremost packet may choose another way in the next cycle.
+    pub(super) undecided: Vec<u32>,
+    pub(super) random: Random,
     /// Packets whose last flit has just left the network; they are with their nodes `hop_cycles` later.
     pub(super) arrived: Vec<u32>,
     base: u64,
@@ -186,13 +192,13 @@ impl Network {
         let nodes = config.topology.nodes() as usize;
         let (ports, channels) = (config.topology.ports(), config.channels());
         let most = "an RDT has channels for one priority (`Priorities::Alike`), a grid for two";
-        assert!(ports * channels <= INPUTS_MAX, "{most}");
+        assert!(config.fits(), "{most}");
         let depth = config.buffer_flits as usize;
         let mut outputs = Vec::with_capacity(nodes * ports);
         for node in 0..nodes {
             for port in 0..ports {
-                let other = config.topology.neighbour(NodeId(node as u32), port);
-                let (other, port) = other.map_or((node, ports - 1), |other| (other.0 as usize, port ^ 1));
+                let end = config.topology.end(NodeId(node as u32), port);
+                let (other, port) = end.map_or((node, ports - 1), |(other, port)| (other.0 as usize, port));
                 let end = ((other * ports + port) * channels) as u32;
                 outputs.push(Port { flits: 0, end, neighbour: other as u32, last_input: 0, last_class: 0 });
             }
@@ -211,7 +217,7 @@ impl Network {
             own: (ports - 1) * channels,
             depth,
             levels,
-            classes: config.topology.classes(),
+            classes: config.classes(),
             buffers: vec![Buffer::EMPTY; all_ports * channels],
             lasts: vec![NOBODY; all_ports * channels],
             times: vec![0; timed * depth],
@@ -225,11 +231,13 @@ impl Network {
             occupied: vec![0; nodes],
             active: vec![0; nodes.div_ceil(64)],
             outputs,
-            gates: gates(channels, config.topology.classes()),
+            gates: gates(channels, config.classes()),
             chosen: vec![(0, 0); all_ports],
             had_link: vec![false; all_ports],
             stalled: Vec::new(),
             grants: Vec::new(),
+            undecided: Vec::new(),
+            random: Random::new(config.seed ^ WAYS),
             arrived: Vec::new(),
             base: 0,
             clock: 1,
@@ -281,7 +289,7 @@ impl Network {
             to,
             flits,
             arrived: 0,
-            way: self.routes.way(from, to),
+            way: self.way(from, to),
             routers: 0,
             next: NOBODY,
             tag,
@@ -351,6 +359,9 @@ impl Network {
         grants.iter().for_each(|grant| self.pass(*grant));
         self.moved = grants.len();
         self.grants = grants;
+        if !self.undecided.is_empty() {
+            self.forget_choices();
+        }
         self.clock += 1;
         if self.clock == CLOCK_MAX {
             self.begin_clock_anew();

@@ -4,7 +4,7 @@
 //! that packet; a free one goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher
 //! priority come first, then classes in turn.
 
-use super::config::Arbitration;
+use super::config::{Arbitration, Routing};
 use super::network::{FIRST, FORK, Gate, Grant, NONE, NUMBERS, Network, packet_of};
 use super::packet::NOBODY;
 use super::topology::Routes;
@@ -122,6 +122,12 @@ impl Network {
         let Gate { port, level, class } = self.gate(input as u8);
         let (port, level, class) = (usize::from(port), usize::from(level), usize::from(class));
         let hop = match &self.routes {
+            _ if self.config.routing != Routing::Own => self.steer(node, input, packet_of(flit)),
+            Routes::Graph(graph) => {
+                let packet = &mut self.packets[packet_of(flit)];
+                packet.routers += 1;
+                graph.next(node, packet.to.0 as usize, port, class)
+            }
             Routes::Grid(grid) => {
                 let packet = &mut self.packets[packet_of(flit)];
                 packet.routers += 1;
@@ -197,7 +203,7 @@ impl Network {
 
     /// Whether the other end of a channel can take a flit. A node takes all flits of a message that it has begun to
     /// take.
-    fn has_room(&self, node: usize, port: usize, level: usize, end: usize) -> bool {
+    pub(super) fn has_room(&self, node: usize, port: usize, level: usize, end: usize) -> bool {
         let buffer = &self.buffers[end];
         if port == self.ports - 1 {
             return buffer.owner != NONE || self.room[node * self.levels + level] > 0;

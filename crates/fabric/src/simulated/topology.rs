@@ -10,26 +10,30 @@
 //! and is in class 1 from the link that closes the cycle (the dateline) on. It takes at most half the way round, so
 //! no packet of class 1 wants the dateline again.
 
+use super::graph::Graph;
 use super::rdt::{self, Rdt, Ways};
 use super::tree::Addresses;
 use crate::NodeId;
 use std::fmt;
+use std::sync::Arc;
 
 /// Most dimensions of a network.
 pub const DIMENSIONS_MAX: usize = 3;
 
-/// A mesh, a torus, whose rows are closed to rings, or a recursive diagonal torus, which has diagonal links besides.
+/// A mesh, a torus, whose rows are closed to rings, a recursive diagonal torus, which has diagonal links besides, or a
+/// graph of any nodes and links.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Topology {
     form: Form,
     sides: Vec<u32>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Form {
     Mesh,
     Torus,
     Rdt(Rdt),
+    Graph(Arc<Graph>),
 }
 
 /// What a packet takes next: an output port and the class of virtual channel there.
@@ -57,6 +61,23 @@ impl Topology {
     /// [alike](super::Priorities::Alike). Another side panics.
     pub fn rdt(side: u32) -> Topology {
         Topology { form: Form::Rdt(Rdt::new(side)), sides: vec![side; 2] }
+    }
+    /// Nodes and links, each in both directions. Without a table packets go up towards a root and down again. A table
+    /// has each node's next node for each receiver, by node and receiver. The error says what is wrong.
+    pub fn graph(
+        nodes: u32,
+        links: &[(u32, u32)],
+        table: Option<&[Option<u32>]>,
+    ) -> Result<Topology, String> {
+        Graph::new(nodes, links, table).map(Topology::of_graph)
+    }
+    /// A dragonfly: groups of this many routers, all linked, each with this many links to other groups; as many groups
+    /// as that makes, a link between each two. The error says that it is too large.
+    pub fn dragonfly(routers: u32, global: u32) -> Result<Topology, String> {
+        Graph::dragonfly(routers, global).map(Topology::of_graph)
+    }
+    fn of_graph(graph: Graph) -> Topology {
+        Topology { sides: vec![graph.nodes()], form: Form::Graph(Arc::new(graph)) }
     }
     fn grid(form: Form, sides: &[u32]) -> Topology {
         assert!((1..=DIMENSIONS_MAX).contains(&sides.len()), "one to three dimensions");
@@ -95,6 +116,9 @@ impl Topology {
         if let Form::Rdt(rdt) = &self.form {
             return rdt.way(rdt.place(from.0), rdt.place(to.0)).len() as u32;
         }
+        if let Form::Graph(graph) = &self.form {
+            return graph.distance(from.0, to.0);
+        }
         let (from, to) = (self.place(from), self.place(to));
         let steps = |d: usize| {
             let direct = from[d].abs_diff(to[d]);
@@ -104,8 +128,9 @@ impl Topology {
     }
     /// The output ports of a node that lead to others: all but the last of [`Topology::ports`].
     pub fn links(&self) -> usize {
-        match self.form {
+        match &self.form {
             Form::Rdt(_) => rdt::LINKS,
+            Form::Graph(graph) => graph.links(),
             Form::Mesh | Form::Torus => 2 * self.sides.len(),
         }
     }
@@ -115,16 +140,20 @@ impl Topology {
     }
     /// Virtual channels that a link needs for each priority, so that nothing deadlocks.
     pub(super) fn classes(&self) -> usize {
-        match self.form {
+        match &self.form {
             Form::Mesh => 1,
             Form::Torus => 2,
             Form::Rdt(_) => rdt::CLASSES,
+            Form::Graph(graph) => graph.classes(),
         }
     }
     /// The node at the other end of a port's link; `None` at the edge of a mesh and for the node's own port.
     pub fn neighbour(&self, node: NodeId, port: usize) -> Option<NodeId> {
         if let Form::Rdt(rdt) = &self.form {
             return rdt.neighbour(rdt.place(node.0), port).map(|place| NodeId(rdt.node(place)));
+        }
+        if let Form::Graph(graph) = &self.form {
+            return graph.end(node.0, port).map(|(other, _)| NodeId(other));
         }
         let closed = self.form == Form::Torus;
         let (dimension, up) = (port / 2, port.is_multiple_of(2));
@@ -140,15 +169,23 @@ impl Topology {
         };
         Some(self.node(&place))
     }
+    /// The node and its port at the other end of a port's link.
+    pub(super) fn end(&self, node: NodeId, port: usize) -> Option<(NodeId, usize)> {
+        match &self.form {
+            Form::Graph(graph) => graph.end(node.0, port).map(|(other, back)| (NodeId(other), back)),
+            _ => self.neighbour(node, port).map(|other| (other, port ^ 1)),
+        }
+    }
 }
 
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sides: Vec<String> = self.sides.iter().map(u32::to_string).collect();
-        let form = match self.form {
+        let form = match &self.form {
             Form::Mesh => "mesh",
             Form::Torus => "torus",
             Form::Rdt(_) => "RDT(2,4,1)",
+            Form::Graph(graph) => return f.write_str(&graph.name),
         };
         write!(f, "{form} {}", sides.join("x"))
     }
@@ -159,11 +196,14 @@ impl Topology {
     pub(super) fn is_rdt(&self) -> bool {
         matches!(self.form, Form::Rdt(_))
     }
+    pub(super) fn is_graph(&self) -> bool {
+        matches!(self.form, Form::Graph(_))
+    }
     /// The multicast trees of an RDT; a grid has none.
     pub(super) fn addresses(&self) -> Option<Addresses> {
-        match self.form {
-            Form::Rdt(rdt) => Some(Addresses::new(rdt)),
-            Form::Mesh | Form::Torus => None,
+        match &self.form {
+            Form::Rdt(rdt) => Some(Addresses::new(*rdt)),
+            Form::Mesh | Form::Torus | Form::Graph(_) => None,
         }
     }
 }
@@ -172,20 +212,31 @@ impl Topology {
 pub(super) enum Routes {
     Grid(Grid),
     Rdt(Ways),
+    Graph(Arc<Graph>),
 }
 
 impl Routes {
     pub(super) fn new(topology: &Topology) -> Routes {
-        match topology.form {
-            Form::Rdt(rdt) => Routes::Rdt(Ways::new(rdt)),
+        match &topology.form {
+            Form::Rdt(rdt) => Routes::Rdt(Ways::new(*rdt)),
+            Form::Graph(graph) => Routes::Graph(graph.clone()),
             Form::Mesh | Form::Torus => Routes::Grid(Grid::new(topology)),
         }
     }
 
-    /// Where the way of a packet begins in the table of an RDT. A grid has none.
+    /// Ports that shorten the way, as bits.
+    pub(super) fn candidates(&self, node: usize, to: usize) -> u32 {
+        match self {
+            Routes::Grid(grid) => grid.candidates(node, to),
+            Routes::Graph(graph) => graph.candidates(node, to),
+            Routes::Rdt(_) => 0,
+        }
+    }
+
+    /// Where the way of a packet begins in the table of an RDT. Others have none.
     pub(super) fn way(&self, from: NodeId, to: NodeId) -> u32 {
         match self {
-            Routes::Grid(_) => 0,
+            Routes::Grid(_) | Routes::Graph(_) => 0,
             Routes::Rdt(ways) => ways.begin(from.0, to.0),
         }
     }
@@ -234,6 +285,36 @@ impl Grid {
         }
         Hop { port: 2 * self.sides.len(), class: 0 }
     }
+
+    /// The same for a packet whose way so far says nothing. A packet that has the dateline before it is in class 0, all
+    /// others are in class 1: so no packet of class 1 wants the dateline.
+    pub(super) fn next_anew(&self, node: usize, to: usize) -> Hop {
+        let hop = self.next(node, to, 2 * self.sides.len(), 0);
+        let dimension = hop.port / 2;
+        if !self.closed || dimension == self.sides.len() {
+            return hop;
+        }
+        let (here, there) = (self.places[node][dimension], self.places[to][dimension]);
+        let up = hop.port.is_multiple_of(2);
+        Hop { class: usize::from(up == (there > here)), ..hop }
+    }
+
+    /// Ports that shorten the way, as bits.
+    fn candidates(&self, node: usize, to: usize) -> u32 {
+        let (here, there) = (&self.places[node], &self.places[to]);
+        let mut ports = 0;
+        for (dimension, side) in self.sides.iter().enumerate() {
+            let (a, b) = (u32::from(here[dimension]), u32::from(there[dimension]));
+            if a == b {
+                continue;
+            }
+            let ahead = if b > a { b - a } else { b + side - a };
+            let (up, down) =
+                if self.closed { (2 * ahead <= *side, 2 * ahead >= *side) } else { (b > a, b < a) };
+            ports |= (u32::from(up) | u32::from(down) << 1) << (2 * dimension);
+        }
+        ports
+    }
 }
 
 #[cfg(test)]
@@ -260,6 +341,81 @@ mod tests {
         ]
     }
 
+    /// Graphs: a ring, a line, a star, a dense one, and dragonflies.
+    fn graphs() -> Vec<Topology> {
+        let line: Vec<(u32, u32)> = (0..6).map(|node| (node, node + 1)).collect();
+        let ring: Vec<(u32, u32)> = (0..7).map(|node| (node, (node + 1) % 7)).collect();
+        let star: Vec<(u32, u32)> = (1..9).map(|node| (0, node)).collect();
+        let dense: Vec<(u32, u32)> = (0..40).map(|n| (n % 13, (5 * n + n / 13 + 1) % 13)).collect();
+        let dense: Vec<(u32, u32)> = dense.into_iter().filter(|(a, b)| a != b).take(30).collect();
+        let of = |nodes, links: &[(u32, u32)]| Topology::graph(nodes, links, None).expect("a graph");
+        let dragonfly = |a, h| Topology::dragonfly(a, h).expect("a dragonfly");
+        vec![
+            of(7, &line),
+            of(7, &ring),
+            of(9, &star),
+            of(13, &dense),
+            dragonfly(4, 2),
+            dragonfly(1, 3),
+            dragonfly(2, 1),
+        ]
+    }
+
+    #[test]
+    fn graphs_lead_everywhere() {
+        for topology in graphs() {
+            let routes = Routes::new(&topology);
+            let dragonfly = topology.to_string().starts_with("dragonfly");
+            for (from, to) in
+                (0..topology.nodes()).flat_map(|from| (0..topology.nodes()).map(move |to| (from, to)))
+            {
+                let way = way(&topology, &routes, from, to);
+                assert!(way.len() as u32 >= topology.hops(NodeId(from), NodeId(to)), "{topology}");
+                assert!(!dragonfly || way.len() <= 3, "{topology}: {from} to {to}");
+            }
+            for node in (0..topology.nodes()).map(NodeId) {
+                for (port, (other, back)) in (0..).map_while(|port| Some((port, topology.end(node, port)?))) {
+                    assert_eq!(topology.end(other, back), Some((node, port)), "{topology}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_graph_is_told() {
+        let table = |next: &[i32]| -> Vec<Option<u32>> {
+            next.iter().map(|next| u32::try_from(*next).ok()).collect()
+        };
+        let ring = [(0, 1), (1, 2), (2, 0)];
+        let wrong = |nodes, links: &[(u32, u32)], next: Option<&[i32]>| {
+            let next = next.map(table);
+            Topology::graph(nodes, links, next.as_deref()).expect_err("it is wrong")
+        };
+        assert!(wrong(2, &[(0, 2)], None).contains("needs nodes up to 2; there are 2"));
+        assert!(wrong(2, &[(1, 1)], None).contains("from node 1 to itself"));
+        assert!(wrong(3, &[(0, 1)], None).contains("no links lead from node 0 to node 2"));
+        assert!(wrong(0, &[], None).contains("1 to 2048 nodes"));
+        assert!(wrong(30, &(1..29).map(|n| (0, n)).collect::<Vec<_>>(), None).contains("at most 27"));
+        assert!(wrong(3, &ring, Some(&[-1, 1])).contains("2 entries; 3 nodes need 9"));
+        assert!(
+            wrong(3, &ring, Some(&[-1, 1, -1, 0, -1, 2, 0, 1, -1])).contains("no way from node 0 to node 2")
+        );
+        let line = [(0, 1), (1, 2)];
+        assert!(
+            wrong(3, &line, Some(&[-1, 1, 2, 0, -1, 2, 1, 1, -1]))
+                .contains("from node 0 to node 2: there is no link")
+        );
+        assert!(
+            wrong(3, &ring, Some(&[-1, 2, 2, 0, -1, 2, 0, 0, -1]))
+                .contains("in a circle from node 0 to node 1")
+        );
+        // Always on round a ring: five packets wait for each other.
+        let ring: Vec<(u32, u32)> = (0..5).map(|node| (node, (node + 1) % 5)).collect();
+        let on: Vec<i32> = (0..25).map(|at| if at / 5 == at % 5 { -1 } else { (at / 5 + 1) % 5 }).collect();
+        assert!(wrong(5, &ring, Some(&on)).contains("0 to 1, 1 to 2"), "{}", wrong(5, &ring, Some(&on)));
+        assert!(Topology::dragonfly(0, 1).is_err() && Topology::dragonfly(60, 60).is_err());
+    }
+
     /// The channels (node, port, class) of a way.
     fn way(topology: &Topology, routes: &Routes, from: u32, to: u32) -> Vec<Channel> {
         let (mut at, mut port, mut class) = (from, topology.links(), 0);
@@ -268,6 +424,7 @@ mod tests {
             let came = (port, class);
             let hop = match routes {
                 Routes::Grid(grid) => grid.next(at as usize, to as usize, port, class),
+                Routes::Graph(graph) => graph.next(at as usize, to as usize, port, class),
                 Routes::Rdt(ways) => ways.next(ways.begin(from, to) + way.len() as u32, at as usize, came),
             };
             if hop.port == topology.links() {
@@ -275,8 +432,9 @@ mod tests {
                 return way;
             }
             way.push((at, hop.port, hop.class));
-            at = topology.neighbour(NodeId(at), hop.port).expect("there is a link").0;
-            (port, class) = (hop.port ^ 1, hop.class);
+            let (next, back) = topology.end(NodeId(at), hop.port).expect("there is a link");
+            (at, port, class) = (next.0, back, hop.class);
+            assert!(way.len() < 100, "{topology}: from {from} to {to} it never ends");
         }
     }
 
@@ -355,7 +513,7 @@ mod tests {
     /// always go on. On an RDT it is the pairs of unicast and multicast together.
     #[test]
     fn what_waits_for_what_is_no_cycle() {
-        for topology in topologies().into_iter().chain([32, 64].map(Topology::rdt)) {
+        for topology in topologies().into_iter().chain([32, 64].map(Topology::rdt)).chain(graphs()) {
             let routes = Routes::new(&topology);
             let mut waits = Waits::of(&topology);
             for from in 0..topology.nodes() {
@@ -365,8 +523,8 @@ mod tests {
                     }
                 }
             }
-            if let Form::Rdt(rdt) = topology.form {
-                (0..topology.nodes()).for_each(|home| multicast_waits(&rdt, home, &mut waits));
+            if let Form::Rdt(rdt) = &topology.form {
+                (0..topology.nodes()).for_each(|home| multicast_waits(rdt, home, &mut waits));
             }
             assert!(waits.wants.iter().any(|wants| *wants != 0) || topology.nodes() < 3);
             assert_eq!(waits.left(), 0, "{topology}: channels in cycles, or behind them");
