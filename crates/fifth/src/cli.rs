@@ -7,7 +7,9 @@ use crate::workers::Workers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::{NODES_MAX, Settings, Simulate};
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Runs KL1 programs: goals that communicate through single-assignment variables, compiled to native code.
 #[derive(Parser, Debug)]
@@ -308,12 +310,20 @@ const EXECUTABLE_HELP: &str = "These options are Fifth's, which compiled this pr
 pub(crate) enum Lab {
     /// Lists the experiments.
     List,
+    /// Lists the inputs of models that `run --set` changes.
+    Inputs,
     /// Runs experiments and prints the published values beside the measured ones.
     #[command(after_help = LAB_HELP)]
     Run(LabRun),
     /// Compares every number that the five papers print with what comes out here.
     #[command(after_help = SCORECARD_HELP)]
     Scorecard(Scorecard),
+    /// Measures a network of your own: its file says nodes, links, routing and traffic.
+    #[command(after_help = NETWORK_HELP)]
+    Network(OwnNetwork),
+    /// Shows the laboratory as a live page: experiments start from it, and machines are drawn as they work.
+    #[command(after_help = SERVE_HELP)]
+    Serve(ServeLab),
     /// Does what an experiment counts; `run` starts it.
     #[command(hide = true)]
     Counted {
@@ -323,10 +333,11 @@ pub(crate) enum Lab {
 }
 
 const LAB_HELP: &str = "\
-Every run is a process of its own, and its answer is checked. Without a terminal nothing is said until the end.
+Every run is a process of its own, and its answer is checked. A run that something else on this host disturbed is \
+repeated, up to three times, and named if it stays disturbed. A terminal shows what is done and how long it takes yet.
 
 DIR gets report.html (everything, with charts), and a folder for each experiment with all of it (report.json), its \
-tables (.csv), its charts (.svg) and their data (.csv). Everywhere a value's kind is with it: measured, derived, input, \
+tables (.csv), its charts (.svg) and their data (.csv), each as soon as it is there. Everywhere a value's kind is with it: measured, derived, input, \
 fitted, published, or not modelled.
 
 Exit codes:
@@ -342,10 +353,38 @@ Examples:
     fifth lab run tr448 --workers 1,2,4
     fifth lab run multipsi/table1 --nodes 2,4
     fifth lab run jmachine --scale small
-    fifth lab run all --out results
+    fifth lab run all --out results --resume
+    fifth lab run jump1 --seed 1..5
+    fifth lab run jmachine/fig3 --set buffer-flits=2,3,4,8
     mpirun -n 2 fifth lab run jmachine/table1 jmachine/table3
 
 The last one measures between processes, too: fifth must have been built with its feature `mpi` (docs/laboratory.md).";
+
+const NETWORK_HELP: &str = "\
+docs/laboratory.md has all keys. A small file:
+
+    [network]
+    topology = \"mesh\"
+    sides = [8, 8]
+    [traffic]
+    pattern = \"uniform\"
+    loads = [0.1, 0.2, 0.3, 0.4]
+
+Exit codes:
+    0    measured, and what the file expects holds
+    1    measured, and something that the file expects does not hold
+    2    wrong usage, or the file cannot be read or is wrong; DIR cannot be written
+
+Examples:
+    fifth lab network examples/networks/torus.toml
+    fifth lab network examples/networks/custom.toml --out results";
+
+const SERVE_HELP: &str = "\
+Only this host reaches the page (127.0.0.1), and only with the address that is printed to standard error: it has a \
+token, which is new each time. The page runs experiments on this host until Ctrl-C.
+
+Example:
+    fifth lab serve";
 
 const SCORECARD_HELP: &str = "\
 A row is a number or a finding that a paper prints. Its state says how near our value is, if a program or a network ran \
@@ -356,6 +395,26 @@ Exit codes: those of `fifth lab run`.
 Examples:
     fifth lab scorecard
     fifth lab run all --out results && fifth lab scorecard --from results";
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeLab {
+    /// The port; 0 is any that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OwnNetwork {
+    /// The file.
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) file: PathBuf,
+    /// Writes tables, charts and a page to this folder, and makes it if necessary.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Threads that share the runs; they change nothing but the time that it takes. Without it: one for each processor.
+    #[arg(long, value_name = "N", value_parser = number::within("the number of threads", 1..=256))]
+    pub(crate) threads: Option<u32>,
+}
 
 #[derive(Args, Debug)]
 pub(crate) struct Scorecard {
@@ -385,6 +444,17 @@ pub(crate) struct LabRun {
     /// Writes tables, charts and a page with everything to this folder, and makes it if necessary.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Leaves out what DIR has of this very program, asked for the same, and not disturbed.
+    #[arg(long, requires = "out")]
+    pub(crate) resume: bool,
+    /// Where random numbers begin, instead of 1. With a range every experiment runs once with each: then tables have
+    /// medians, and what differs has its least and greatest value.
+    #[arg(long, value_name = "N|A..B")]
+    pub(crate) seed: Option<Seeds>,
+    /// Another value for an input of a model (`fifth lab inputs` lists them). With several values the report says what
+    /// they change. Such reports count in no scorecard.
+    #[arg(long, value_name = "INPUT=VALUE,..")]
+    pub(crate) set: Vec<Settings>,
     /// Numbers of workers to measure with, separated by commas. Without it: up to the number of processors, each of the
     /// first eight, then doubling.
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = crate::workers::parse)]
@@ -401,6 +471,35 @@ pub(crate) struct LabRun {
     /// Size of the problems.
     #[arg(long, value_enum, default_value_t = Scale::Full)]
     pub(crate) scale: Scale,
+}
+
+/// Seeds of random numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Seeds(pub(crate) RangeInclusive<u64>);
+
+/// Most seeds of a run.
+const SEEDS_MAX: u64 = 1000;
+
+impl FromStr for Seeds {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Seeds, String> {
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let range = first.parse().ok().zip(last.parse().ok()).map(|(first, last)| Seeds(first..=last));
+        let is_some = |seeds: &Seeds| (0..SEEDS_MAX).contains(&seeds.0.end().wrapping_sub(*seeds.0.start()));
+        let told = || format!("write a number, or the first and the last of at most {SEEDS_MAX}: 1..5");
+        range.filter(|seeds| seeds.0.start() <= seeds.0.end() && is_some(seeds)).ok_or_else(told)
+    }
+}
+
+/// An input and its values.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings(pub(crate) Vec<lab::chosen::Setting>);
+
+impl FromStr for Settings {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Settings, String> {
+        lab::chosen::Setting::parse(text).map(Settings)
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -447,6 +546,15 @@ mod tests {
         assert!(most.is_some_and(|told| told.ends_with("is out of range: less than 17179869184g")));
         let most = size("17179869184g").err();
         assert_eq!(most.as_deref(), Some("`17179869184g` is out of range: less than 17179869184g"));
+    }
+
+    #[test]
+    fn seeds_are_a_number_or_a_range() {
+        let seeds = |text: &str| text.parse::<Seeds>().map(|seeds| seeds.0);
+        assert_eq!((seeds("7"), seeds("1..5")), (Ok(7..=7), Ok(1..=5)));
+        for wrong in ["", "..", "5..1", "a", "-1", "1..", "1...5", "0..1000", "1..18446744073709551615"] {
+            assert!(seeds(wrong).is_err_and(|told| told.contains("1..5")), "{wrong}");
+        }
     }
 
     #[test]

@@ -112,6 +112,16 @@ fn a_small_experiment_runs_and_writes_its_files() {
     assert!(read("tr448/in-use-kl1cmp-1.svg").starts_with("<svg"));
     // So does the smallest program, perhaps.
     assert!((6 + 8..=6 + 12).contains(&read("report.html").matches("<svg").count()));
+    // A name and an answer for each experiment, and where it comes from.
+    for what in [
+        "id=\"contents\"",
+        "How fast does Fifth reduce",
+        "id=\"origin\"",
+        env!("FIFTH_COMMIT"),
+        "@media print",
+    ] {
+        assert!(read("report.html").contains(what), "{what}");
+    }
     // What cannot be removed is only litter.
     let _ = std::fs::remove_dir_all(&folder);
 }
@@ -174,6 +184,7 @@ fn what_was_measured_is_not_lost_if_something_fails() {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(255), "{stderr}");
     assert!(stderr.starts_with("error: tr448: ") && stderr.contains("ulimit -v"), "{stderr}");
+    assert!(stderr.ends_with("error: 1 of 2 experiments failed: tr448\n"), "{stderr}");
     assert!(stdout.starts_with("jmachine/fig4: "), "{stdout}");
 
     let folder = std::env::temp_dir().join(format!("fifth-unwritable-{}", std::process::id()));
@@ -279,6 +290,133 @@ fn the_scorecard_reads_what_was_measured() {
         assert_eq!(code, Some(2), "{text}: {stdout}{stderr}");
         assert!(stderr.contains("is no report"), "{text}: {stderr}");
     }
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Each example, with fewer cycles: whatever the number of threads, the same comes out.
+#[test]
+fn networks_of_files_are_measured() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/networks");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(&folder).expect("the folder is there") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("it is a file");
+        let text = text.replace("seeds = [1, 2, 3]", "").replace("measure = 2000", "");
+        let text = text.replace("[traffic]", "[traffic]\nwarm-up = 100\nmeasure = 400\ndrain = 1000");
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let copy = std::env::temp_dir().join(format!("fifth-network-{}-{name}", std::process::id()));
+        std::fs::write(&copy, text).expect("it is written");
+        let run = |threads: &str| lab(&["network", &copy.to_string_lossy(), "--threads", threads]);
+        let (code, stdout, stderr) = run("1");
+        assert_eq!(stderr, "", "{name}");
+        assert!(
+            code == Some(0) && stdout.contains("Verdict") && stdout.contains("Load and latency"),
+            "{stdout}"
+        );
+        assert_eq!(run("3"), (code, stdout, stderr), "{name}");
+        // What cannot be removed is only litter.
+        let _ = std::fs::remove_file(&copy);
+        names.push(name);
+    }
+    names.sort();
+    assert_eq!(names, ["custom.toml", "dragonfly.toml", "mesh.toml", "rdt.toml", "torus.toml"]);
+}
+
+#[test]
+fn a_wrong_file_of_a_network_is_told_with_line_and_key() {
+    let file = std::env::temp_dir().join(format!("fifth-wrong-network-{}.toml", std::process::id()));
+    let name = file.to_string_lossy().into_owned();
+    std::fs::write(&file, "[network]\ntopology = \"mesh\"\nsides = [4, 0]\n[traffic]\n")
+        .expect("it is written");
+    let (code, stdout, stderr) = lab(&["network", &name]);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+    assert!(
+        stderr.contains("missing field `pattern`") && stderr.contains(&format!("{name}:4: ")),
+        "{stderr}"
+    );
+    let text =
+        "[network]\ntopology = \"mesh\"\nsides = [4, 0]\n[traffic]\npattern = \"uniform\"\nloads = [0.1]\n";
+    std::fs::write(&file, text).expect("it is written");
+    let (_, _, stderr) = lab(&["network", &name]);
+    assert!(
+        stderr.contains(&format!("{name}:3: sides: ")) && stderr.contains("3 | sides = [4, 0]"),
+        "{stderr}"
+    );
+    let expecting = text.replace('0', "4").replace("4.1", "0.1") + "[expect]\nlatency-at-most = 1\n";
+    std::fs::write(&file, expecting).expect("it is written");
+    let (code, stdout, _) = lab(&["network", &name]);
+    assert_eq!(code, Some(1), "{stdout}");
+    assert!(stdout.contains("at most 1: does not hold"), "{stdout}");
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_file(&file);
+}
+
+/// What a folder has of this very program, asked for the same, is not measured again.
+#[test]
+fn a_run_is_resumed_where_it_ended() {
+    let folder = std::env::temp_dir().join(format!("fifth-resumed-{}", std::process::id()));
+    let out = folder.to_string_lossy().into_owned();
+    let run = |more: &[&str]| {
+        let (code, stdout, stderr) = lab(&[&["run", "jmachine/fig4", "--out", &out][..], more].concat());
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+        stdout
+    };
+    let report = folder.join("jmachine/fig4/report.json");
+    let read = || std::fs::read_to_string(&report).expect("it was written");
+    let first = run(&[]);
+    // A mark shows whether the file stays.
+    let marked = read().replace("Bandwidth between two nodes", "Bandwidth between two nodes, marked");
+    std::fs::write(&report, &marked).expect("it is written");
+    assert!(run(&["--resume"]).contains("marked"));
+    for more in [&["--resume", "--seed", "2"][..], &["--resume", "--scale", "small"], &[]] {
+        std::fs::write(&report, &marked).expect("it is written");
+        assert!(!run(more).contains("marked"), "{more:?}");
+    }
+    let other = read().replace(&format!("\"commit\": \"{}", env!("FIFTH_COMMIT")), "\"commit\": \"other");
+    std::fs::write(&report, other.replace("between two nodes", "marked")).expect("it is written");
+    assert!(!run(&["--resume"]).contains("marked"), "another commit's report is no report of this one");
+    std::fs::write(&report, "{").expect("it is written");
+    assert_eq!(run(&["--resume"]), first);
+    let left: Vec<_> = std::fs::read_dir(folder.join("jmachine/fig4")).expect("a folder").flatten().collect();
+    assert!(left.iter().all(|entry| !entry.path().to_string_lossy().ends_with(".part")), "{left:?}");
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn seeds_and_inputs_are_chosen() {
+    let run = |more: &[&str]| lab(&[&["run"], more, &["--scale", "small"]].concat());
+    let (code, stdout, stderr) = run(&["jump1/fig11", "--seed", "1..3"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("Spread over seeds") && stdout.contains("Medians over seeds 1 to 3"), "{stdout}");
+    let (code, stdout, stderr) = run(&["jmachine/fig2", "--set", "hop-cycles=1,2"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("Sensitivity to hop-cycles") && stdout.contains("hop-cycles=2"), "{stdout}");
+    let (code, stdout, stderr) = run(&["jmachine/fig2", "--set", "fifo-bytes=100"]);
+    assert_eq!(code, Some(2), "{stdout}");
+    assert!(stderr.contains("no experiment that ran has the input fifo-bytes"), "{stderr}");
+    let (code, _, stderr) = run(&["jmachine/fig2", "--set", "speed=9"]);
+    assert!(
+        code == Some(2) && stderr.contains("no input is called `speed`; there are buffer-flits"),
+        "{stderr}"
+    );
+    let (code, stdout, _) = lab(&["inputs"]);
+    assert!(code == Some(0) && stdout.contains("fifo-bytes") && stdout.contains("(staff)"), "{stdout}");
+}
+
+/// A report with other inputs stands nowhere beside the papers.
+#[test]
+fn what_was_set_otherwise_counts_in_no_scorecard() {
+    let folder = std::env::temp_dir().join(format!("fifth-set-{}", std::process::id()));
+    let out = folder.to_string_lossy().into_owned();
+    let (code, ..) = lab(&["run", "jmachine/fig4", "--set", "buffer-flits=1", "--out", &out]);
+    assert_eq!(code, Some(0));
+    let (code, stdout, stderr) = lab(&["scorecard", "--from", &out]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("Not counted") && stdout.contains("jmachine/fig4"), "{stdout}");
+    let row = stdout.lines().find(|line| line.contains("8 words, of the peak")).unwrap_or_default();
+    assert!(row.contains("not run"), "{row}");
     // What cannot be removed is only litter.
     let _ = std::fs::remove_dir_all(&folder);
 }

@@ -9,14 +9,21 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answers;
+mod axis;
 mod cell;
+pub mod chosen;
 pub mod csv;
+pub mod disturbed;
 pub mod html;
 mod jmachine;
 mod jump1;
+pub mod movie;
 mod multipsi;
 mod networks;
+pub mod own;
 pub mod programs;
+pub mod provenance;
 pub mod report;
 pub mod scorecard;
 mod staff;
@@ -24,6 +31,7 @@ pub mod svg;
 mod symmetry;
 pub mod text;
 mod tr448;
+pub mod variants;
 pub mod workloads;
 
 pub use engine::record;
@@ -182,6 +190,10 @@ pub trait Host {
     fn progress(&mut self, part: usize, parts: usize, what: &str);
     /// The machine that measures, for the record.
     fn machine(&self) -> String;
+    /// How long threads of the last run were ready and had no processor, all together, as far as the host knows.
+    fn waited_seconds(&mut self) -> f64 {
+        0.0
+    }
 }
 
 /// Why an experiment gave no report.

@@ -1,6 +1,7 @@
 //! Simulated networks beside another simulator of networks, BookSim2 (N. Jiang et al.: "A detailed and flexible
 //! cycle-accurate network-on-chip simulator", ISPASS 2013).
 
+use crate::chosen;
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::simulated::{self, Measured, Pattern, Priorities, Source, Topology, Traffic, measure};
@@ -49,14 +50,14 @@ const MESHES: [Mesh; 2] = [
 
 impl Mesh {
     fn measure(&self, flits: u32, rate: f64, scale: Scale) -> Measured {
-        let config = simulated::Config {
+        let config = chosen::network(simulated::Config {
             priorities: Priorities::Alike,
             hop_cycles: 3,
             credit_cycles: 3,
             interface_cycles: 2,
             buffer_flits: 8,
             ..simulated::Config::plain(Topology::mesh(self.sides), SEED)
-        };
+        });
         let cycles = match (scale, self.sides.len()) {
             (Scale::Full, 2) => 40_000,
             (Scale::Full, _) => 4000,
@@ -116,6 +117,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     Ok(Report {
         notes: vec!["What has a star is BookSim2's output on the same traffic.".into()],
         tables: vec![latency, saturation],
-        ..Report::of(experiment, format!("Simulated, flit by flit; seed {SEED}. The same on every machine."))
+        ..Report::of(
+            experiment,
+            format!("Simulated, flit by flit; seed {}. The same on every machine.", chosen::seed(SEED)),
+        )
     })
 }

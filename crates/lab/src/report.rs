@@ -2,6 +2,7 @@
 
 use crate::Experiment;
 pub use crate::cell::{Cell, Kind};
+pub use crate::provenance::Provenance;
 use serde::{Deserialize, Serialize};
 
 /// What an experiment gave.
@@ -23,6 +24,12 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Charts.
     pub charts: Vec<Chart>,
+    /// Runs that something else on the host disturbed, again and again: measured values mean little.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<String>,
+    /// Where it comes from, if it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }
 
 impl Report {
@@ -30,7 +37,12 @@ impl Report {
     pub fn of(experiment: &Experiment, measured_on: String) -> Report {
         let Experiment { name, title, source, about, .. } = experiment;
         let [name, title, source, about] = [name, title, source, about].map(|text| (*text).to_string());
-        Report { name, title, source, about, measured_on, notes: vec![], tables: vec![], charts: vec![] }
+        let (notes, tables, charts, disturbed) = Default::default();
+        Report { name, title, source, about, measured_on, notes, tables, charts, disturbed, provenance: None }
+    }
+    /// Whether its values may stand beside the papers': no run was disturbed, and no input was set.
+    pub fn counts(&self) -> bool {
+        self.disturbed.is_empty() && self.provenance.as_ref().is_none_or(|from| from.set.is_empty())
     }
     /// The report, if each of its rows has as many cells as its table has columns: a file may say anything.
     pub fn checked(self) -> Result<Report, String> {
@@ -121,15 +133,52 @@ pub struct Chart {
     pub y: String,
     /// Groups of bars; none: the series are lines.
     pub groups: Vec<Group>,
-    /// The lines, or the bars of one colour.
+    /// The lines, or the bars of one colour. A line called `ideal` or `ideal, ..` is what would be without losses, and
+    /// points called `published` or `published, ..` are the paper's.
     pub series: Vec<Series>,
+    /// How it is drawn.
+    #[serde(default)]
+    pub look: Look,
+}
+
+/// How a chart is drawn, where it is not as most are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Equal steps of this axis are equal factors.
+    pub log_x: bool,
+    /// As `log_x`.
+    pub log_y: bool,
+    /// Bars of a group stand on each other: they are parts of a whole.
+    pub stacked: bool,
+    /// Points of the same number in all lines are of the same setting, and are joined.
+    pub joined: bool,
+    /// Between which values points lay in several runs.
+    pub whiskers: Vec<Whisker>,
+}
+
+/// Between which values a point lay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Whisker {
+    /// Of which series.
+    pub series: usize,
+    /// Where the point is.
+    pub x: f64,
+    /// The least value.
+    pub least: f64,
+    /// The greatest.
+    pub most: f64,
 }
 
 impl Chart {
     /// A chart of lines.
     pub fn lines(id: &str, title: &str, x: &str, y: &str, series: Vec<Series>) -> Chart {
         let (id, title, x, y) = (id.into(), title.into(), x.into(), y.into());
-        Chart { id, title, x, y, groups: Vec::new(), series }
+        Chart { id, title, x, y, groups: Vec::new(), series, look: Look::default() }
+    }
+    /// The same on axes of equal factors: for machines that grow by factors.
+    pub fn log(mut self, x: bool, y: bool) -> Chart {
+        (self.look.log_x, self.look.log_y) = (x, y);
+        self
     }
 }
 
@@ -142,7 +191,8 @@ pub struct Group {
     pub published: bool,
 }
 
-/// A line of a chart: all points that were measured, x ascending. Of bars, x is the number of the group.
+/// A line of a chart: all points that were measured, in the order of what was varied. Of bars, x is the number of the
+/// group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// What the line is.

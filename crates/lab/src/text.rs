@@ -10,6 +10,11 @@ pub fn report(report: &Report) -> String {
     let mut out = format!("{}: {}\n{}\n\n", report.name, report.title, report.source);
     out += &wrapped(&report.about);
     out += &wrapped(&report.measured_on);
+    for run in &report.disturbed {
+        out += &wrapped(&format!(
+            "- disturbed by something else on this host, so no measure of anything: {run}"
+        ));
+    }
     for note in &report.notes {
         out += &wrapped(&format!("- {note}"));
     }

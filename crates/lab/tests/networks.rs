@@ -154,7 +154,7 @@ fn programs_of_the_j_machine() {
 #[test]
 fn speed_up_of_the_j_machine() {
     let report = run("jmachine/fig5", Scale::Small);
-    let [lcs, .., tsp] = &report.charts[0].series[..] else { panic!("four lines") };
+    let [lcs, .., tsp, _ideal] = &report.charts[0].series[..] else { panic!("four lines and what is ideal") };
     for line in [lcs, tsp] {
         let speedups: Vec<f64> = line.points.iter().map(|point| point.1).collect();
         assert!(speedups.len() == 5 && speedups[0] == 1.0 && speedups.is_sorted(), "{speedups:?}");

@@ -3,7 +3,7 @@
 
 use expect_test::expect_file;
 use lab::record::{self, Record, Sample, Share};
-use lab::report::{Cell, Chart, Group, Kind, Report, Series, Table};
+use lab::report::{Cell, Chart, Group, Kind, Look, Report, Series, Table};
 use lab::{Config, Finished, Host, Job, Place, Scale};
 
 fn report() -> Report {
@@ -53,11 +53,14 @@ fn report() -> Report {
             x: "seconds".into(),
             y: "words".into(),
             groups: Vec::new(),
+            look: Look::default(),
             series: vec![
                 Series { name: "run 1".into(), points: points(1000.0) },
                 Series { name: "run 2".into(), points: points(900.0) },
             ],
         }],
+        disturbed: vec![],
+        provenance: None,
     }
 }
 
@@ -91,6 +94,7 @@ fn bars() {
             Series { name: "one".into(), points: vec![(0.0, 1.0), (1.0, 1.9), (2.0, 7.5)] },
             Series { name: "two".into(), points: vec![(1.0, 12.25)] },
         ],
+        look: Look::default(),
     };
     expect_file!["golden/bars.svg"].assert_eq(&lab::svg::chart(&chart));
     expect_file!["golden/bars.csv"].assert_eq(&lab::csv::chart(&chart));
@@ -100,7 +104,15 @@ fn bars() {
 fn a_legend_goes_on_in_a_new_line() {
     let series = (0..64).map(|n| Series { name: format!("worker {n}"), points: vec![(0.0, 1.0)] }).collect();
     let groups = vec![Group { name: "all".into(), published: false }];
-    let chart = Chart { id: "c".into(), title: "t".into(), x: "x".into(), y: "y".into(), groups, series };
+    let chart = Chart {
+        id: "c".into(),
+        title: "t".into(),
+        x: "x".into(),
+        y: "y".into(),
+        groups,
+        series,
+        look: Look::default(),
+    };
     let svg = lab::svg::chart(&chart);
     let places = svg.match_indices("start\">worker ").count();
     let height: f64 = svg
@@ -120,7 +132,15 @@ fn html() {
 fn long_lines_keep_their_peaks_and_empty_ones_their_axes() {
     let chart = |points| {
         let series = vec![Series { name: "line".into(), points }];
-        Chart { id: "c".into(), title: "t".into(), x: "x".into(), y: "y".into(), groups: Vec::new(), series }
+        Chart {
+            id: "c".into(),
+            title: "t".into(),
+            x: "x".into(),
+            y: "y".into(),
+            groups: Vec::new(),
+            series,
+            look: Look::default(),
+        }
     };
     let mut points: Vec<(f64, f64)> = (0..100_000).map(|n| (f64::from(n), 1.0)).collect();
     points[54_321].1 = 1_000_000.0;

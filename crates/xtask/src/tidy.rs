@@ -29,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("codegen", &["term", "compiler"]),
     ("runtime", &["term", "syntax"]),
     ("fabric", &[]),
+    ("web", &[]),
     ("machine", &["fabric"]),
     ("explorer", &["fabric"]),
     ("distribution", &["term", "runtime", "fabric", "machine"]),
@@ -43,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lab", &["term", "syntax", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
     (
         "fifth",
-        &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "library", "engine"],
+        &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "library", "engine", "web"],
     ),
     ("xtask", &[]),
 ];

@@ -2,6 +2,7 @@
 
 use super::simulation::{self, Run, Threads};
 use super::{CLOCK_HZ, Input, SEED, measured_on, network_inputs};
+use crate::chosen;
 use crate::report::{Chart, Report, Table};
 use crate::workloads::queens::Deal;
 use crate::workloads::{lcs, queens, radix_sort, tsp};
@@ -159,18 +160,24 @@ impl Application {
             Lcs => {
                 let (first, second) = sizes.strings;
                 format!(
-                    "LCS: the longest common subsequence of strings of {first} and {second} letters; seed {SEED}"
+                    "LCS: the longest common subsequence of strings of {first} and {second} letters; seed {}",
+                    chosen::seed(SEED)
                 )
             }
             Queens => format!("N-Queens: all ways to place {} queens", sizes.queens),
             RadixSort => {
                 format!(
-                    "radix sort: {} keys of {KEY_BITS} bits, 4 bits a pass, a message a key; seed {SEED}",
-                    sizes.keys
+                    "radix sort: {} keys of {KEY_BITS} bits, 4 bits a pass, a message a key; seed {}",
+                    sizes.keys,
+                    chosen::seed(SEED)
                 )
             }
             Tsp => {
-                format!("TSP: a shortest tour through {} cities at random places; seed {SEED}", sizes.cities)
+                format!(
+                    "TSP: a shortest tour through {} cities at random places; seed {}",
+                    sizes.cities,
+                    chosen::seed(SEED)
+                )
             }
         }
     }
@@ -195,7 +202,7 @@ impl Application {
             Lcs => run_lcs(network, sizes.strings),
             Queens => run_queens(network, sizes.queens, Deal::InTurn),
             RadixSort => run_radix_sort(network, sizes.keys),
-            Tsp => run_tsp(network, sizes.cities, SEED, TSP_CYCLES),
+            Tsp => run_tsp(network, sizes.cities, chosen::seed(SEED), TSP_CYCLES),
         };
         ran.map_err(|Error(why)| Error(format!("{} on {nodes} nodes: {why}", self.name())))
     }
@@ -315,20 +322,29 @@ pub(super) fn remote_write() -> f64 {
 
 fn run_lcs(network: &Config, (first, second): (usize, usize)) -> Result<Ran, Error> {
     let nodes = network.topology.nodes();
-    let (first, second) = lcs::strings(SEED, first, second);
-    let make = |node| lcs::Lcs::new(node, nodes, (&first, &second), LCS_CYCLES);
+    let (first, second) = lcs::strings(chosen::seed(SEED), first, second);
+    let cycles = lcs::Cycles {
+        entry: chosen::cycles(LCS_CYCLES.entry),
+        character: chosen::cycles(LCS_CYCLES.character),
+        start_up: chosen::cycles(LCS_CYCLES.start_up),
+    };
+    let make = |node| lcs::Lcs::new(node, nodes, (&first, &second), cycles);
     let run = simulation::run_on(network, make)?;
     let answer = run.programs.last().map_or(0, |last| last.result);
     let ran = Ran::checked((Lcs, nodes), &run, (answer, lcs::sequential(&first, &second)), 0)?;
     let mut ran = Ran { last_begins: run.programs.last().map_or(0, |last| last.first.0), ..ran };
-    let start_up = LCS_CYCLES.start_up * second.len() as u64;
+    let start_up = cycles.start_up * second.len() as u64;
     ran.threads[0] = Threads { count: 1, cycles: start_up, words: 1 };
     Ok(ran)
 }
 
 fn run_queens(network: &Config, size: u32, deal: Deal) -> Result<Ran, Error> {
     let nodes = network.topology.nodes();
-    let make = |_| queens::Queens::new(size, QUEENS_DEPTH, deal, QUEENS_CYCLES);
+    let cycles = queens::Cycles {
+        board: chosen::cycles(QUEENS_CYCLES.board),
+        answer: chosen::cycles(QUEENS_CYCLES.answer),
+    };
+    let make = |_| queens::Queens::new(size, QUEENS_DEPTH, deal, cycles);
     let run = simulation::run_on(network, make)?;
     let looked_at = run.programs.iter().map(|part| part.looked_at).sum();
     let answer = run.programs[0].solutions;
@@ -337,9 +353,14 @@ fn run_queens(network: &Config, size: u32, deal: Deal) -> Result<Ran, Error> {
 
 fn run_radix_sort(network: &Config, keys: usize) -> Result<Ran, Error> {
     let nodes = network.topology.nodes();
-    let keys = radix_sort::keys(SEED, keys, KEY_BITS);
+    let keys = radix_sort::keys(chosen::seed(SEED), keys, KEY_BITS);
     let one = radix_sort::Writes::One;
-    let make = |node| radix_sort::RadixSort::new(node, nodes, &keys, KEY_BITS, one, SORT_CYCLES);
+    let cycles = radix_sort::Cycles {
+        key: chosen::cycles(SORT_CYCLES.key),
+        write: chosen::cycles(SORT_CYCLES.write),
+        alone: chosen::cycles(SORT_CYCLES.alone),
+    };
+    let make = |node| radix_sort::RadixSort::new(node, nodes, &keys, KEY_BITS, one, cycles);
     let run = simulation::run_on(network, make)?;
     let sorted: Vec<u64> = run.programs.iter().flat_map(radix_sort::RadixSort::keys).collect();
     let right = sorted == radix_sort::sequential(&keys);
@@ -349,6 +370,8 @@ fn run_radix_sort(network: &Config, keys: usize) -> Result<Ran, Error> {
 fn run_tsp(network: &Config, cities: usize, seed: u64, cycles: tsp::Cycles) -> Result<Ran, Error> {
     let nodes = network.topology.nodes();
     let map = tsp::Map::new(seed, cities);
+    let cycles =
+        tsp::Cycles { path: chosen::cycles(cycles.path), call: chosen::cycles(cycles.call), ..cycles };
     let run = simulation::run_on(network, |node| tsp::Tsp::new(node, nodes, &map, cycles))?;
     let looked_at = run.programs.iter().map(tsp::Tsp::looked_at).sum();
     let calls: u64 = run.programs.iter().map(tsp::Tsp::calls).sum();

@@ -4,7 +4,7 @@ use super::{
     ASSUMED, DISPATCH, REPLY_HANDLER, REQUEST_HANDLER, SIDES, SOURCE, WORD_BITS, bits, flits, inputs,
     measured_on, network,
 };
-use crate::report::{Cell, Chart, Report, Series, Table};
+use crate::report::{Cell, Chart, Look, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::NodeId;
 use fabric::simulated::{Measured, Pattern, Source, Traffic, measure};
@@ -127,7 +127,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     Ok(Report {
         tables: vec![table, printed, inputs(&own)],
         charts: vec![
-            Chart::lines("latency", "Latency under load", x, "cycles, one way", latency),
+            Chart {
+                look: Look { joined: true, ..Look::default() },
+                ..Chart::lines("latency", "Latency under load", x, "cycles, one way", latency)
+            },
             Chart::lines("efficiency", "Efficiency", "grain, cycles a message", "% of the time", efficiency),
         ],
         ..Report::of(experiment, measured_on())
@@ -157,8 +160,7 @@ fn printed(saturation: f64, halves: &[(f64, f64)]) -> Table {
 }
 
 fn line(words: u32, points: &[Point], at: fn(&Point) -> (f64, f64)) -> Series {
-    let mut points: Vec<(f64, f64)> = points.iter().map(at).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let points = points.iter().map(at).collect();
     Series { name: format!("{words} words"), points }
 }
 

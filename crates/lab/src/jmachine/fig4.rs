@@ -56,9 +56,11 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     let table = Table::new("bandwidth", title, &note, &heads, rows.collect());
     let points = WORDS.iter().zip(rates).map(|(words, rate)| (f64::from(*words), bits(rate, 1e6)));
     let line = Series { name: "measured".into(), points: points.collect() };
+    let bounds = [(2.0, bits(0.5 * peak, 1e6)), (8.0, bits(0.9 * peak, 1e6))];
+    let bounds = Series { name: "published, at least".into(), points: bounds.to_vec() };
     Ok(Report {
         tables: vec![table, inputs(&[])],
-        charts: vec![Chart::lines("by-words", title, "words of a message", "Mbit/s", vec![line])],
+        charts: vec![Chart::lines("by-words", title, "words of a message", "Mbit/s", vec![line, bounds])],
         ..Report::of(experiment, measured_on())
     })
 }

@@ -44,7 +44,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         sequential program without messages. The paper draws these lines, and prints what the other table has.";
     let table = Table::new("speed-up", "Speed-up", note, &heads, rows);
     let printed = printed(&lines[2].points);
-    let chart = Chart::lines("by-nodes", "Speed-up", "nodes", "times as fast as one node", lines);
+    let ideal = nodes.iter().map(|nodes| (f64::from(*nodes), f64::from(*nodes))).collect();
+    lines.push(Series { name: "ideal".into(), points: ideal });
+    let chart =
+        Chart::lines("by-nodes", "Speed-up", "nodes", "times as fast as one node", lines).log(true, true);
     let tables = vec![table, printed];
     Ok(report(experiment, (&Application::ALL, config.scale), ANY_BOX, tables, vec![chart]))
 }

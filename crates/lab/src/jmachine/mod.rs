@@ -19,6 +19,7 @@ mod table3;
 mod table4;
 mod table5;
 
+use crate::chosen;
 use crate::report::{self, Table};
 use fabric::simulated;
 
@@ -64,7 +65,8 @@ fn network() -> simulated::Config {
 
 /// The same of any box.
 fn network_of(sides: &[u32; 3]) -> simulated::Config {
-    simulated::Config { interface_cycles: INTERFACE, ..simulated::Config::j_machine(sides, SEED) }
+    let own = simulated::Config::j_machine(sides, SEED);
+    chosen::network(simulated::Config { interface_cycles: INTERFACE, ..own })
 }
 
 /// Flits of a message of so many words.
@@ -115,5 +117,5 @@ fn network_inputs(topology: &str, own: &[Input]) -> Table {
 }
 
 fn measured_on() -> String {
-    format!("Simulated, flit by flit; seed {SEED}. The same on every machine.")
+    format!("Simulated, flit by flit; seed {}. The same on every machine.", chosen::seed(SEED))
 }

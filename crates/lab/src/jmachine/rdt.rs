@@ -3,6 +3,7 @@
 use super::applications::{Application, Ran, Sizes, report};
 use super::simulation::network;
 use super::{ANY_BOX, SEED, SOURCE};
+use crate::chosen;
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::simulated;
@@ -30,7 +31,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             let part = place * sides.len() + at + 1;
             host.progress(part, parts, &format!("{}, {nodes} nodes", application.name()));
             let mesh = application.run(nodes, &sizes)?;
-            let rdt = application.run_on(&simulated::Config::jump1(*side, SEED), &sizes)?;
+            let rdt = application.run_on(&chosen::network(simulated::Config::jump1(*side, SEED)), &sizes)?;
             let times = |ran: &Ran| [Cell::count(ran.cycles), Cell::Measured(ran.idle(), 1)];
             let cells = [Cell::Text(application.name().into()), Cell::key(nodes)];
             let topology = [Cell::Text(network(nodes).topology.to_string())];

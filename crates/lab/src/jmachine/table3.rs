@@ -217,7 +217,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let lines = vec![line("simulated", points), line("published", published)];
     Ok(Report {
         tables: vec![table, others, this_host, network_inputs(ANY_BOX, &inputs)],
-        charts: vec![Chart::lines("by-nodes", "Barriers", "nodes", "us", lines)],
+        charts: vec![Chart::lines("by-nodes", "Barriers", "nodes", "us", lines).log(true, true)],
         ..Report::of(experiment, format!("{} This host: {}.", measured_on(), host.machine()))
     })
 }

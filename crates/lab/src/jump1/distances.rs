@@ -125,7 +125,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         11 for 2^16 (2001). Which node has which upper rank is only drawn there; none of the 576 assignments of \
         period 4 whose nodes see all ranks gives 11 for 2^16 nodes.";
     let table = Table::new("distances", "Distances", note, &heads, rows);
-    let chart = Chart::lines("means", "Mean distance", "nodes", "links", lines.to_vec());
+    let chart = Chart::lines("means", "Mean distance", "nodes", "links", lines.to_vec()).log(true, false);
     Ok(Report {
         tables: vec![table],
         charts: vec![chart],

@@ -1,6 +1,7 @@
 //! What it takes to tell many nodes: multicast by the routers beside messages to each, on JUMP-1's network.
 
 use super::table3::{ACK_HARDWARE, CYCLE_NS};
+use crate::chosen;
 use crate::report::{self, Cell, Chart, Kind, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::simulated::{self, Endpoint, run as simulate};
@@ -215,6 +216,7 @@ fn invalidate(side: u32, job: &Job) -> Taken {
     // A router must take in all acknowledgements while its node is at work.
     let network =
         simulated::Config { send_queue: 4096, receive_queue: 8192, ..simulated::Config::jump1(side, SEED) };
+    let network = chosen::network(network);
     let links_of = |job: &Job| {
         let outcome = simulate(&network, |node| Part::new(node, job)).expect("all nodes end by the clock");
         let ports = network.topology.ports();
@@ -260,7 +262,7 @@ fn fig11(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Rep
     let mut lines = [("multicast", Vec::new()), ("one after the other", Vec::new())];
     for n in 1..=8u32 {
         host.progress(n as usize, 8, &format!("{n} receivers"));
-        let (home, sharers) = sharers(&mut Random::new(SEED), SIDE, n, true);
+        let (home, sharers) = sharers(&mut Random::new(chosen::seed(SEED)), SIDE, n, true);
         let run = |scheme| {
             let sharers = sharers.clone();
             let job = Job {
@@ -304,7 +306,7 @@ fn fig11(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Rep
     let lines = lines.map(|(name, points)| Series { name: name.into(), points }).to_vec();
     Ok(Report {
         tables: vec![Table::new("times", "Times", note, &heads, rows), inputs()],
-        charts: vec![Chart::lines("last", "The last has it", "receivers", "cycles", lines)],
+        charts: vec![Chart::lines("last", "The last has it", "receivers", "cycles", lines).log(true, true)],
         ..Report::of(experiment, measured_on())
     })
 }
@@ -314,7 +316,7 @@ fn fig12(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Rep
     let mut rows = Vec::new();
     for (part, n) in [1, 2, 3, 4, 5, 6, 7, 8, 16, 32].into_iter().enumerate() {
         host.progress(part + 1, 10, &format!("{n} acknowledgements"));
-        let (home, sharers) = sharers(&mut Random::new(SEED), SIDE, n, true);
+        let (home, sharers) = sharers(&mut Random::new(chosen::seed(SEED)), SIDE, n, true);
         let run = |collect_cycles| {
             let sharers = sharers.clone();
             let job = Job {
@@ -389,7 +391,7 @@ fn directories(experiment: &Experiment, host: &mut dyn Host, config: &Config) ->
         for local in [false, true] {
             for (scheme, name) in SCHEMES {
                 let draw = |combine| -> Vec<Taken> {
-                    let mut random = Random::new(SEED);
+                    let mut random = Random::new(chosen::seed(SEED));
                     let one = |_| {
                         let (home, sharers) = sharers(&mut random, *side, *count, local);
                         let collect_cycles = COLLECT_HARDWARE;
@@ -461,5 +463,5 @@ fn inputs() -> Table {
 }
 
 pub(super) fn measured_on() -> String {
-    format!("Simulated, flit by flit; seed {SEED}. The same on every machine.")
+    format!("Simulated, flit by flit; seed {}. The same on every machine.", chosen::seed(SEED))
 }

@@ -5,6 +5,7 @@ use super::multicasts::{
     COLLECT_HARDWARE, COLLECT_SOFTWARE, MULTICAST_CYCLES, SOURCE, UNICAST_CYCLES, measured_on,
 };
 use super::table3::{ACK_HARDWARE, ACK_SOFTWARE};
+use crate::chosen;
 use crate::report::{self, Cell, Kind, Report, Table};
 use crate::{Config, Error, Experiment, Host};
 use fabric::simulated;
@@ -58,7 +59,7 @@ const HEADS: [&str; 18] = [
 ];
 
 fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Report, Error> {
-    let network = simulated::Config::jump1(4, SEED);
+    let network = chosen::network(simulated::Config::jump1(4, SEED));
     let (mut rows, mut ratios) = (Vec::new(), Vec::new());
     let layouts = OWNERS.iter().flat_map(|owners| [4, 8].map(|bytes| (*owners, bytes)));
     let layouts: Vec<_> = layouts.flat_map(|layout| [false, true].map(|read| (layout, read))).collect();

@@ -5,7 +5,7 @@ use super::{
     title,
 };
 use crate::programs::{DEALERS, PENTOMINO, Size};
-use crate::report::{Cell, Chart, Group, Report, Series, Table};
+use crate::report::{Cell, Chart, Group, Look, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Place, Scale};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -257,5 +257,6 @@ fn chart(bars: &[(&str, [f64; 3])]) -> Chart {
         y: "% of the time".into(),
         groups: bars.iter().map(|(name, _)| Group { name: (*name).into(), published: false }).collect(),
         series: ["reduction", "messages", "idle"].into_iter().enumerate().map(series).collect(),
+        look: Look { stacked: true, ..Look::default() },
     }
 }

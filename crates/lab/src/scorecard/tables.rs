@@ -106,6 +106,8 @@ pub fn report(reports: &[Report]) -> Report {
         notes: Vec::new(),
         tables: vec![papers, all],
         charts: Vec::new(),
+        disturbed: Vec::new(),
+        provenance: None,
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::table1::{ACCESS_US, PUBLISHED_US, READ_MBIT_S, WRITE_MBIT_S};
 use crate::Error;
+use crate::chosen;
 use crate::report::{Cell, Table};
 use dsm::kernels::{PAGE_BYTES, options};
 use dsm::protocol::{Counters, Mode};
@@ -20,6 +21,11 @@ pub(super) const CYCLE_US: f64 = 8.0 / 140.0;
 const SEED: u64 = 1;
 /// Bytes of a FIFO: not printed.
 const FIFO_BYTES: u32 = 4096;
+
+fn fifo_bytes() -> u32 {
+    chosen::count("fifo-bytes", FIFO_BYTES)
+}
+
 /// To make a twin: "about 700 us".
 pub(super) const TWIN_US: f64 = 700.0;
 /// Not printed: a touch until the manager knows of it, a page compared with its twin, changes put into a page.
@@ -154,7 +160,7 @@ pub(super) fn run<R: Send + 'static, T: Future<Output = Ending<R>> + 'static>(
         Place::Cluster => {
             let network = simulated::Config {
                 time_max: 1 << 50,
-                ..simulated::Config::staff_link(nodes, FIFO_BYTES, SEED)
+                ..simulated::Config::staff_link(nodes, fifo_bytes(), chosen::seed(SEED))
             };
             let make = |node| {
                 let node_program = Node::new(options(words, node, nodes, mode), program.clone());
@@ -217,7 +223,7 @@ pub(super) fn inputs_of(id: &str) -> Table {
     let rows = vec![
         of("workstations in a ring, at most", Cell::Input(4.0, 0), "printed: 4; the ring is assumed"),
         of("link, Mbit/s: a byte a cycle, ns", Cell::Input(CYCLE_US * 1e3, 1), "printed: 140 Mbit/s"),
-        of("FIFO, bytes", Cell::Input(FIFO_BYTES.into(), 0), "assumed; Xoff above half, Xon at half"),
+        of("FIFO, bytes", Cell::Input(fifo_bytes().into(), 0), "assumed; Xoff above half, Xon at half"),
         of("a router and its link, cycles", Cell::Input(18.0, 0), "printed: 1 us"),
         of("between buffer and FIFO, Mbit/s", Cell::Input(200.0, 0), "printed; a packet as a whole: assumed"),
         of("access to a board, us", Cell::Input(ACCESS_US, 0), "printed"),

@@ -2,7 +2,7 @@
 
 use super::SOURCE;
 use super::cluster::{Ending, Marks, Place, Stretch, inputs, run};
-use crate::report::{Cell, Chart, Group, Kind, Report, Series, Table};
+use crate::report::{Cell, Chart, Group, Kind, Look, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use dsm::kernels::fft::{self, Fft};
 use dsm::kernels::lu::{Lu, residual};
@@ -354,5 +354,6 @@ fn chart(row: &Row, at: usize) -> Chart {
         series("barrier", |split| split.barrier),
     ];
     let groups = (1..=row.splits.len()).map(group).collect();
-    Chart { groups, ..Chart::lines(&format!("split_{at}"), &title, "nodes", "ms", series) }
+    let look = Look { stacked: true, ..Look::default() };
+    Chart { groups, look, ..Chart::lines(&format!("split_{at}"), &title, "nodes", "ms", series) }
 }

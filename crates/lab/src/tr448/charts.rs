@@ -2,7 +2,7 @@
 
 use super::{CASES, Runs, Words, people};
 use crate::record::{Record, Sample};
-use crate::report::{Chart, Group, Series, grouped};
+use crate::report::{Chart, Group, Look, Series, grouped};
 
 pub(super) fn all(measured: &[Runs]) -> Vec<Chart> {
     let mut charts = against_workers(measured);
@@ -91,6 +91,7 @@ fn utilisation(measured: &[Runs]) -> Option<Chart> {
         y: "% of the time of collections in which it had work".into(),
         groups: runs.iter().map(group).collect(),
         series: series.collect(),
+        look: Look::default(),
     })
 }
 

@@ -1,0 +1,183 @@
+//! Runs the programs of experiments with this executable, each in a process of its own, and shows what comes next.
+
+use crate::{counting, job};
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::{Finished, Host, Job, Place};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How often it is asked how long threads of a run wait for a processor.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs programs with this executable, each in a process of its own.
+pub(super) struct Processes {
+    executable: PathBuf,
+    progress: Progress,
+    /// The experiment that runs.
+    name: String,
+    waited_seconds: f64,
+}
+
+/// Hears of an experiment's part, of how many, and what it is.
+pub(super) type Listener = dyn Fn(&str, usize, usize, &str) + Send;
+
+/// Where it is seen what runs.
+pub(super) enum Progress {
+    /// A line of standard error, if that is a terminal.
+    Bar(ProgressBar),
+    /// Somewhere else.
+    Told(Box<Listener>),
+}
+
+impl Progress {
+    pub(super) fn bar() -> Progress {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg} {eta} left")
+        {
+            bar.set_style(style);
+        }
+        Progress::Bar(bar)
+    }
+}
+
+impl Processes {
+    pub(super) fn new(progress: Progress) -> anyhow::Result<Processes> {
+        let executable = std::env::current_exe().context("cannot find the fifth executable")?;
+        Ok(Processes { executable, progress, name: String::new(), waited_seconds: 0.0 })
+    }
+    /// An experiment begins: its name, and which of how many it is.
+    pub(super) fn begin(&mut self, name: &str, number: usize, count: usize) {
+        self.name = name.into();
+        if let Progress::Bar(bar) = &self.progress {
+            bar.reset();
+            bar.set_prefix(format!("[{number} of {count}] {name}"));
+        }
+    }
+    /// Nothing is to be seen of the progress, so that something else can be said.
+    pub(super) fn clear_progress(&self) {
+        if let Progress::Bar(bar) = &self.progress {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn command(&self, job: &Job) -> anyhow::Result<Command> {
+        let alone = || Command::new(&self.executable);
+        let (mut command, option) = match &job.place {
+            Place::Workers(workers) => (alone(), Some(("--workers", workers.to_string()))),
+            Place::Threads(nodes) => (alone(), Some(("--nodes", nodes.to_string()))),
+            Place::Simulated { machine, .. } => (alone(), Some(("--simulate", machine.clone()))),
+            Place::Processes(nodes) => {
+                let command = job::launched(&self.executable, *nodes);
+                (command.context("fifth was built without MPI")?, None)
+            }
+        };
+        // A launcher is to end its processes itself.
+        let is_child = !matches!(job.place, Place::Processes(_));
+        command.arg("run").args(is_child.then_some("--end-with-parent"));
+        command.args(option.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
+        if matches!(job.place, Place::Simulated { identities: true, .. }) {
+            command.arg("--structure-ids");
+        }
+        command.args(["--stats-file", "/dev/stderr", "/dev/stdin", "--"]).args(&job.arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(command)
+    }
+
+    /// Text and figures go through pipes: whatever ends this process, no file is left behind.
+    fn run_job(&mut self, job: &Job) -> anyhow::Result<Finished> {
+        let mut child = self.command(job)?.spawn().context("cannot start a process")?;
+        // A process that does not read it says why itself.
+        let _ = child.stdin.take().expect("piped").write_all(job.program.text.as_bytes());
+        let read = |mut pipe: Box<dyn Read + Send>| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                // What cannot be read is missing below.
+                let _ = pipe.read_to_end(&mut bytes);
+                bytes
+            })
+        };
+        let stdout = read(Box::new(child.stdout.take().expect("piped")));
+        let stderr = read(Box::new(child.stderr.take().expect("piped")));
+        self.waited_seconds = watch(&mut child);
+        let status = child.wait().context("cannot wait for a process")?;
+        let [stdout, stderr] = [stdout, stderr].map(|thread| thread.join().unwrap_or_default());
+        let told = String::from_utf8_lossy(&stderr);
+        if !status.success() {
+            let told: Vec<&str> = told.lines().filter(|line| !line.starts_with('{')).collect();
+            bail!("{status}\n{}", told.join("\n").trim_end());
+        }
+        // Launchers may have something to say, too.
+        let figures = told.lines().find(|line| line.starts_with('{')).unwrap_or(&told);
+        let record = serde_json::from_str(figures)
+            .with_context(|| format!("the figures of the run cannot be read: {told:.200}"))?;
+        Ok(Finished { stdout: String::from_utf8_lossy(&stdout).into_owned(), record })
+    }
+}
+
+/// Waits until a process has ended, and gives how long its threads were ready and had no processor, as far as they were
+/// seen: a thread is asked now and then, and once more before it ends only by chance.
+fn watch(child: &mut Child) -> f64 {
+    let folder = format!("/proc/{}/task", child.id());
+    let mut waited = BTreeMap::new();
+    let (mut pause, mut ended) = (Duration::from_millis(1), false);
+    while !ended {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            // Of the three numbers the second is the time for which it waited for a processor, in nanoseconds.
+            let text = std::fs::read_to_string(entry.path().join("schedstat")).unwrap_or_default();
+            if let Some(nanoseconds) = text.split(' ').nth(1).and_then(|number| number.parse::<u64>().ok()) {
+                waited.insert(entry.file_name(), nanoseconds);
+            }
+        }
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(LOOK);
+        // What cannot be waited for here is waited for by the caller.
+        ended = !matches!(child.try_wait(), Ok(None));
+    }
+    waited.values().sum::<u64>() as f64 / 1e9
+}
+
+impl Host for Processes {
+    fn run(&mut self, job: &Job) -> Result<Finished, String> {
+        self.run_job(job).map_err(|error| format!("{error:#}"))
+    }
+    fn count(&mut self, experiment: &str) -> Result<Vec<u64>, String> {
+        counting::count(&self.executable, experiment).map_err(|error| format!("{error:#}"))
+    }
+    fn has_launcher(&self) -> bool {
+        job::launched(&self.executable, 1).is_some()
+    }
+    fn progress(&mut self, part: usize, parts: usize, what: &str) {
+        match &self.progress {
+            Progress::Bar(bar) => {
+                bar.set_length(parts as u64);
+                bar.set_position(part.saturating_sub(1) as u64);
+                bar.set_message(what.to_string());
+            }
+            Progress::Told(hear) => hear(&self.name, part, parts, what),
+        }
+    }
+    fn machine(&self) -> String {
+        machine()
+    }
+    fn waited_seconds(&mut self) -> f64 {
+        self.waited_seconds
+    }
+}
+
+/// This host.
+pub(super) fn machine() -> String {
+    let facts = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = processors();
+    let cores = if cores == 1 { "1 core".into() } else { format!("{cores} cores") };
+    format!("{}, {cores}", model.map_or("an unknown processor", |(_, model)| model.trim()))
+}
+
+/// Its processors.
+pub(super) fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
+}

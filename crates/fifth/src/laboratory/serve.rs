@@ -1,0 +1,220 @@
+//! `fifth lab serve`: the laboratory as a page of this host, which starts experiments and shows machines at work.
+
+use super::processes::Progress;
+use super::runs::{self, Plan};
+use super::{chosen, up_to};
+use crate::cli::{Seeds, ServeLab, Settings};
+use crate::laboratory::processes::processors;
+use crate::output;
+use anyhow::Context;
+use lab::movie::Scene;
+use lab::report::{Kind, Report};
+use lab::{Config, EXPERIMENTS, Experiment, Scale, html};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use web::{Answer, Server, Site};
+
+/// The page, with words in capitals where something is filled in.
+const PAGE: &str = include_str!("serve.html");
+/// Most runs of a program that the page may ask for.
+const RUNS_MAX: u32 = 20;
+
+/// Serves until it is ended.
+pub(super) fn run(options: &ServeLab) -> anyhow::Result<u8> {
+    let server = Server::listen(options.port)
+        .with_context(|| format!("cannot listen on port {} of this host", options.port))?;
+    output::complain(&format!("the laboratory is at {}", server.address()));
+    output::complain("whoever knows this address can start experiments; Ctrl-C ends it");
+    server.run(Arc::new(Laboratory::default())).context("cannot serve any longer")?;
+    Ok(0)
+}
+
+/// What is shown.
+#[derive(Default)]
+struct Laboratory {
+    state: Arc<Mutex<State>>,
+}
+
+/// What runs, and what came of it.
+#[derive(Default)]
+struct State {
+    /// Counts what was started.
+    run: u64,
+    running: bool,
+    told: String,
+    done: f64,
+    /// Parts of the page.
+    reports: Vec<String>,
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // A thread that panicked has changed a word or two.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the page asks for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    names: Vec<String>,
+    scale: String,
+    runs: u32,
+    seed: String,
+    set: String,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    run: u64,
+    running: bool,
+    told: &'a str,
+    done: f64,
+    reports: &'a [String],
+}
+
+impl Site for Laboratory {
+    fn get(&self, path: &str, query: &str) -> Answer {
+        match path {
+            "" => Answer::Page(Box::new(page)),
+            "state" => Answer::Json(self.shown(query)),
+            "machine" => match Scene::parse(query) {
+                Ok(scene) => serde_json::to_string(&scene.movie()).map_or(Answer::Unknown, Answer::Json),
+                Err(wrong) => Answer::Wrong(wrong),
+            },
+            _ => Answer::Unknown,
+        }
+    }
+    fn post(&self, path: &str, body: &str) -> Answer {
+        if path != "start" {
+            return Answer::Unknown;
+        }
+        let asked = serde_json::from_str::<Start>(body).map_err(|wrong| wrong.to_string());
+        match asked
+            .and_then(|start| start.plan())
+            .and_then(|(plan, experiments)| self.start(plan, experiments))
+        {
+            Ok(()) => Answer::Json("{}".into()),
+            Err(wrong) => Answer::Wrong(wrong),
+        }
+    }
+}
+
+impl Start {
+    fn plan(self) -> Result<(Plan<'static>, Vec<&'static Experiment>), String> {
+        let experiments = chosen(&self.names).map_err(|wrong| wrong.to_string())?;
+        if experiments.is_empty() {
+            return Err("no experiment is chosen".into());
+        }
+        if !(1..=RUNS_MAX).contains(&self.runs) {
+            return Err(format!("1 to {RUNS_MAX} runs"));
+        }
+        let scale = match self.scale.as_str() {
+            "full" => Scale::Full,
+            "small" => Scale::Small,
+            _ => return Err("the size is full or small".into()),
+        };
+        let seeds = match self.seed.trim() {
+            "" => Vec::new(),
+            text => text.parse::<Seeds>()?.0.collect(),
+        };
+        let settings = match self.set.trim() {
+            "" => Vec::new(),
+            text => vec![text.parse::<Settings>()?.0],
+        };
+        let config = Config { workers: up_to(processors()), nodes: Vec::new(), runs: self.runs, scale };
+        Ok((Plan { config, seeds, settings, folder: None, resume: false }, experiments))
+    }
+}
+
+impl Laboratory {
+    /// What happened since the page has shown so many reports of this run.
+    fn shown(&self, query: &str) -> String {
+        let number = |name: &str| {
+            let mut parts = query.split('&').filter_map(|part| part.split_once('='));
+            parts.find(|part| part.0 == name).and_then(|part| part.1.parse::<u64>().ok()).unwrap_or(0)
+        };
+        let state = locked(&self.state);
+        let before = if number("run") == state.run { number("shown") as usize } else { 0 };
+        let State { run, running, done, .. } = *state;
+        let told = if state.told.is_empty() { "Nothing runs." } else { &state.told };
+        let reports = state.reports.get(before..).unwrap_or_default();
+        let shown = Shown { run, running, told, done, reports };
+        serde_json::to_string(&shown).unwrap_or_default()
+    }
+
+    fn start(&self, plan: Plan<'static>, experiments: Vec<&'static Experiment>) -> Result<(), String> {
+        let mut state = locked(&self.state);
+        if state.running {
+            return Err("experiments are running already".into());
+        }
+        *state = State { run: state.run + 1, running: true, ..State::default() };
+        drop(state);
+        let state = self.state.clone();
+        let work = move || {
+            let _ended = Ended(state.clone());
+            measure(&state, &plan, &experiments);
+        };
+        let started = std::thread::Builder::new().name("experiments".into()).spawn(work);
+        started.map(|_| ()).map_err(|wrong| {
+            locked(&self.state).running = false;
+            wrong.to_string()
+        })
+    }
+}
+
+/// Whatever ends the experiments, others may start then.
+struct Ended(Arc<Mutex<State>>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        locked(&self.0).running = false;
+    }
+}
+
+fn measure(state: &Arc<Mutex<State>>, plan: &Plan<'_>, experiments: &[&'static Experiment]) {
+    let watched = state.clone();
+    let progress = Progress::Told(Box::new(move |name, part, parts, what| {
+        let mut state = locked(&watched);
+        state.told = format!("{name}, part {part} of {parts}: {what}");
+        state.done = part.saturating_sub(1) as f64 / parts.max(1) as f64;
+    }));
+    let show = |report: &Report| {
+        let anchors = html::anchors(std::slice::from_ref(report));
+        locked(state).reports.push(html::section(report, &anchors));
+        Ok(())
+    };
+    let told = match runs::all(plan, experiments, Vec::new(), progress, show) {
+        Ok(measured) if measured.failed.is_empty() => {
+            let scorecard = runs::scorecard(&measured.reports);
+            let anchors = html::anchors(&measured.reports);
+            locked(state).reports.push(html::section(&scorecard, &anchors));
+            format!("{} experiments are done.", measured.reports.len())
+        }
+        Ok(measured) => format!("Failed: {}.", measured.failed.join(", ")),
+        Err(wrong) => format!("Failed: {wrong:#}"),
+    };
+    let mut state = locked(state);
+    (state.told, state.done) = (told, 1.0);
+}
+
+/// The page of an answer with this nonce.
+fn page(nonce: &str) -> String {
+    let option = |name: &str, title: &str| {
+        format!(
+            "<option value=\"{name}\">{name}: {}</option>",
+            title.replace('&', "&amp;").replace('<', "&lt;")
+        )
+    };
+    let options: String =
+        EXPERIMENTS.iter().map(|experiment| option(experiment.name, experiment.title)).collect();
+    let inputs: String = lab::chosen::INPUTS.iter().map(|input| option(input.name, input.about)).collect();
+    let legend = html::legend(&Kind::ALL);
+    let parts = [
+        ("NONCE", nonce),
+        ("STYLE", html::STYLE),
+        ("LEGEND", &legend),
+        ("OPTIONS", &options),
+        ("INPUTS", &inputs),
+    ];
+    parts.into_iter().fold(PAGE.to_string(), |page, (word, text)| page.replace(word, text))
+}

@@ -1,0 +1,101 @@
+//! What each experiment asks, and the sentence in which its report answers. The sentences are in `answers.txt`, which
+//! says how it is written; their numbers are the report's own.
+
+use crate::report::{Cell, Report};
+use crate::scorecard::{self, State};
+
+const TEXT: &str = include_str!("answers.txt");
+
+/// What an experiment asks; none: it is not in the file.
+pub fn question(experiment: &str) -> Option<&'static str> {
+    line(experiment, "? ")
+}
+
+/// What a report answers, as far as it has the values; and how near its values are to the printed ones.
+pub fn answer(report: &Report) -> String {
+    let sentence = line(&report.name, "! ").and_then(|template| filled(template, report));
+    let parts: Vec<String> = sentence.into_iter().chain(nearness(report)).collect();
+    parts.join(" ")
+}
+
+fn line(experiment: &str, mark: &str) -> Option<&'static str> {
+    let own = TEXT.lines().skip_while(|line| line.strip_prefix("= ") != Some(experiment));
+    let own = own.skip(1).take_while(|line| !line.starts_with("= "));
+    own.filter_map(|line| line.strip_prefix(mark)).next()
+}
+
+/// A template with its values; none: one is missing.
+fn filled(template: &'static str, report: &Report) -> Option<String> {
+    let (mut out, mut rest) = (String::new(), template);
+    while let Some((before, behind)) = rest.split_once('{') {
+        let (address, behind) = behind.split_once('}')?;
+        let cell = find(address, report)?;
+        let shown = matches!(cell, Cell::Finding(..)) || cell.value().is_some();
+        out += before;
+        out += &shown.then(|| cell.plain())?;
+        rest = behind;
+    }
+    Some(out + rest)
+}
+
+fn find<'a>(address: &'static str, report: &'a Report) -> Option<&'a Cell> {
+    let mut parts = address.splitn(3, " / ");
+    let (table, row, column) = (parts.next()?, parts.next()?, parts.next()?);
+    let row = row.split("; ").collect();
+    scorecard::Address { experiment: "", table, row, column }.find(report)
+}
+
+/// How many of the printed values that stand beside it came out.
+fn nearness(report: &Report) -> Option<String> {
+    let reports = std::slice::from_ref(report);
+    let own = scorecard::rows().iter().filter(|row| match &row.link {
+        scorecard::Link::Cell(address) => address.experiment == report.name,
+        scorecard::Link::Nothing(_) => false,
+    });
+    let states: Vec<State> = own.map(|row| scorecard::state(row, reports).1).collect();
+    let measured: Vec<&State> = states.iter().filter(|state| matches!(state, State::Measured(_))).collect();
+    let near = measured.iter().filter(|state| !state.is_off()).count();
+    match (measured.len(), near) {
+        (0, _) => None,
+        (1, 1) => Some("The one printed value that is measured here is within 10 % of ours.".into()),
+        (all, near) if all == near => {
+            Some(format!("All {all} printed values that are measured here are within 10 %."))
+        }
+        (all, near) => {
+            Some(format!("Of {all} printed values that are measured here {near} are within 10 %."))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EXPERIMENTS;
+    use crate::report::Table;
+
+    #[test]
+    fn every_experiment_asks_and_answers() {
+        for experiment in EXPERIMENTS {
+            let question =
+                question(experiment.name).unwrap_or_else(|| panic!("{} asks nothing", experiment.name));
+            assert!(question.ends_with('?'), "{question}");
+            let answer =
+                line(experiment.name, "! ").unwrap_or_else(|| panic!("{} has no answer", experiment.name));
+            assert!(answer.ends_with('.'), "{answer}");
+            assert_eq!(answer.matches('{').count(), answer.matches('}').count(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn an_answer_has_the_values_of_its_report_or_is_left_out() {
+        let cells = vec![Cell::text("one"), Cell::Measured(1234.0, 0), Cell::Absent];
+        let table = Table::new("table", "", "", &["what", "here", "there"], vec![cells]);
+        let report = Report { tables: vec![table], ..Report::of(&EXPERIMENTS[0], String::new()) };
+        assert_eq!(filled("It is {table / one / here}, yes.", &report).as_deref(), Some("It is 1,234, yes."));
+        for missing in
+            ["{table / one / there}", "{table / two / here}", "{chair / one / here}", "{table / one"]
+        {
+            assert_eq!(filled(missing, &report), None, "{missing}");
+        }
+    }
+}
