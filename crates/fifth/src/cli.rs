@@ -324,6 +324,15 @@ pub(crate) enum Lab {
     /// Shows the laboratory as a live page: experiments start from it, and machines are drawn as they work.
     #[command(after_help = SERVE_HELP)]
     Serve(ServeLab),
+    /// Writes the figures of README.md.
+    Figures {
+        /// The folder: `docs/figures` of the source tree.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        /// Size of the problems.
+        #[arg(long, value_enum, default_value_t = Scale::Full)]
+        scale: Scale,
+    },
     /// Does what an experiment counts; `run` starts it.
     #[command(hide = true)]
     Counted {

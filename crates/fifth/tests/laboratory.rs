@@ -352,6 +352,43 @@ fn a_wrong_file_of_a_network_is_told_with_line_and_key() {
     let _ = std::fs::remove_file(&file);
 }
 
+/// Each block of docs/exercises.md is a command, and what its output has.
+#[test]
+fn exercises_show_what_they_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/exercises.md")).expect("the exercises");
+    let blocks: Vec<&str> =
+        text.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 6);
+    for block in blocks {
+        let (command, expected) = block.split_once('\n').expect("a command and what to see");
+        let arguments = command.strip_prefix("$ fifth ").expect("a command of Fifth").split(' ');
+        let output = Command::new(env!("CARGO_BIN_EXE_fifth")).args(arguments).current_dir(&root).output();
+        let output = output.expect("the command starts");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        for line in expected.lines() {
+            assert!(stdout.contains(line), "{command}: no `{line}` in\n{stdout}");
+        }
+    }
+}
+
+#[test]
+fn figures_of_the_readme_are_made_again() {
+    let folder = std::env::temp_dir().join(format!("fifth-figures-of-{}", std::process::id()));
+    let (code, stdout, stderr) = lab(&["figures", &folder.to_string_lossy(), "--scale", "small"]);
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "", ""));
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/figures");
+    for (name, what) in [("speed-up.svg", "class=\"ideal\""), ("two-workers.svg", "worker 1")] {
+        for folder in [&folder, &own] {
+            let text = std::fs::read_to_string(folder.join(name)).expect("it was written");
+            assert!(text.starts_with("<svg") && text.contains(what), "{name}: {text}");
+        }
+    }
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
 /// What a folder has of this very program, asked for the same, is not measured again.
 #[test]
 fn a_run_is_resumed_where_it_ended() {

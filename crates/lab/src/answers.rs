@@ -8,20 +8,20 @@ const TEXT: &str = include_str!("answers.txt");
 
 /// What an experiment asks; none: it is not in the file.
 pub fn question(experiment: &str) -> Option<&'static str> {
-    line(experiment, "? ")
+    lines(experiment, "? ").next()
 }
 
 /// What a report answers, as far as it has the values; and how near its values are to the printed ones.
 pub fn answer(report: &Report) -> String {
-    let sentence = line(&report.name, "! ").and_then(|template| filled(template, report));
+    let sentence = lines(&report.name, "! ").find_map(|template| filled(template, report));
     let parts: Vec<String> = sentence.into_iter().chain(nearness(report)).collect();
     parts.join(" ")
 }
 
-fn line(experiment: &str, mark: &str) -> Option<&'static str> {
-    let own = TEXT.lines().skip_while(|line| line.strip_prefix("= ") != Some(experiment));
+fn lines(experiment: &str, mark: &'static str) -> impl Iterator<Item = &'static str> {
+    let own = TEXT.lines().skip_while(move |line| line.strip_prefix("= ") != Some(experiment));
     let own = own.skip(1).take_while(|line| !line.starts_with("= "));
-    own.filter_map(|line| line.strip_prefix(mark)).next()
+    own.filter_map(move |line| line.strip_prefix(mark))
 }
 
 /// A template with its values; none: one is missing.
@@ -79,8 +79,9 @@ mod tests {
             let question =
                 question(experiment.name).unwrap_or_else(|| panic!("{} asks nothing", experiment.name));
             assert!(question.ends_with('?'), "{question}");
-            let answer =
-                line(experiment.name, "! ").unwrap_or_else(|| panic!("{} has no answer", experiment.name));
+            let answers: Vec<&str> = lines(experiment.name, "! ").collect();
+            assert!(!answers.is_empty(), "{} has no answer", experiment.name);
+            let answer = answers.join(" ");
             assert!(answer.ends_with('.'), "{answer}");
             assert_eq!(answer.matches('{').count(), answer.matches('}').count(), "{answer}");
         }

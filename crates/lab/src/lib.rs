@@ -30,6 +30,7 @@ mod staff;
 pub mod svg;
 mod symmetry;
 pub mod text;
+pub mod timeline;
 mod tr448;
 pub mod variants;
 pub mod workloads;
@@ -84,6 +85,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     staff::LU,
     staff::TABLE3,
     networks::BOOKSIM,
+    networks::ROUTING,
 ];
 
 /// The experiment of a name.

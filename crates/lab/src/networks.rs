@@ -1,6 +1,10 @@
 //! Simulated networks beside another simulator of networks, BookSim2 (N. Jiang et al.: "A detailed and flexible
 //! cycle-accurate network-on-chip simulator", ISPASS 2013).
 
+mod routing;
+
+pub(crate) use routing::EXPERIMENT as ROUTING;
+
 use crate::chosen;
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};

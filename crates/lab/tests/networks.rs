@@ -366,3 +366,12 @@ fn simulated_experiments_are_the_same_again() {
         assert_eq!(first, second);
     }
 }
+
+/// Theory says a half; the adaptive ways are measured beside it.
+#[test]
+fn detours_give_every_permutation_half() {
+    let report = run("networks/routing", Scale::Small);
+    let held: Vec<&Cell> = report.tables[1].rows.iter().map(|row| &row[1]).collect();
+    assert_eq!(held, [&Cell::Finding(Kind::Measured, true); 3], "{:?}", report.tables[0].rows);
+    assert!(lab::answers::answer(&report).starts_with("Transposition gets 0."));
+}

@@ -44,7 +44,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lab", &["term", "syntax", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
     (
         "fifth",
-        &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "library", "engine", "web"],
+        &[
+            "term",
+            "syntax",
+            "compiler",
+            "runtime",
+            "fabric",
+            "distribution",
+            "lab",
+            "library",
+            "engine",
+            "web",
+        ],
     ),
     ("xtask", &[]),
 ];

@@ -356,7 +356,7 @@ mod tests {
             of(9, &star),
             of(13, &dense),
             dragonfly(4, 2),
-            dragonfly(1, 3),
+            dragonfly(3, 1),
             dragonfly(2, 1),
         ]
     }

@@ -1,5 +1,6 @@
 //! `fifth lab`: runs experiments; has the processes, the files and the terminal that they do not know of.
 
+mod figures;
 mod files;
 mod network;
 mod processes;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: &Lab) -> anyhow::Result<u8> {
         Lab::Scorecard(options) => score(options),
         Lab::Network(options) => network::run(options),
         Lab::Serve(options) => serve::run(options),
+        Lab::Figures { folder, scale } => figures::run(folder, scale_of(*scale)),
         Lab::Counted { experiment } => counting::run_operations(experiment).map(|()| 0),
     }
 }
@@ -115,12 +117,16 @@ fn score(options: &Scorecard) -> anyhow::Result<u8> {
 }
 
 fn config(workers: Vec<u32>, nodes: Vec<u32>, runs: u32, scale: cli::Scale) -> Config {
-    let scale = match scale {
-        cli::Scale::Full => Scale::Full,
-        cli::Scale::Small => Scale::Small,
-    };
+    let scale = scale_of(scale);
     let workers = if workers.is_empty() { up_to(processors()) } else { workers };
     Config { workers, nodes, runs, scale }
+}
+
+fn scale_of(scale: cli::Scale) -> Scale {
+    match scale {
+        cli::Scale::Full => Scale::Full,
+        cli::Scale::Small => Scale::Small,
+    }
 }
 
 /// Numbers of workers that show how speed grows, without runs that show no more.
