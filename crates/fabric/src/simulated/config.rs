@@ -1,7 +1,6 @@
 //! What a simulated network is like.
 
-use super::network::INPUTS_MAX;
-use super::topology::Topology;
+use super::topology::{INPUTS_MAX, Topology};
 use crate::{Message, Pace, Priority};
 
 /// A network. Times are cycles. One that makes no sense is a mistake of the caller's: whoever runs it panics, and

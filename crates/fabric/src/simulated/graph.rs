@@ -7,8 +7,7 @@
 //! between each two groups; a packet takes a link in its group, one to the other group, and one there, and behind the
 //! link between groups it is in the second virtual channel.
 
-use super::network::INPUTS_MAX;
-use super::topology::Hop;
+use super::topology::{Hop, INPUTS_MAX};
 use std::collections::VecDeque;
 
 /// Most nodes of a graph: its tables grow with their square.

@@ -49,7 +49,6 @@ mod report;
 mod router;
 mod rule;
 mod signals;
-mod steer;
 mod topology;
 pub mod trace;
 mod traffic;

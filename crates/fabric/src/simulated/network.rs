@@ -42,8 +42,6 @@ pub(super) const FORK: u8 = u8::MAX - 1;
 pub(super) const FIRST: u32 = 1 << 31;
 pub(super) const LAST: u32 = 1 << 30;
 const NUMBER: u32 = LAST - 1;
-/// A router's inputs are bits of a word.
-pub(super) const INPUTS_MAX: usize = 28;
 /// Entries of tables by number of an input or output: a power of two, so that a mask takes the place of a check.
 pub(super) const NUMBERS: usize = 32;
 /// Times within the network count from `base`; when they get to here, they begin anew.

@@ -17,6 +17,9 @@ use crate::NodeId;
 use std::fmt;
 use std::sync::Arc;
 
+/// A router's inputs are bits of a word: as many are possible, each a virtual channel of a port.
+pub(super) const INPUTS_MAX: usize = 28;
+
 /// Most dimensions of a network.
 pub const DIMENSIONS_MAX: usize = 3;
 
