@@ -121,8 +121,8 @@ fn links_carry_what_valiant_says() {
     }
 }
 
-/// Half of what uniform traffic could have, for any permutation: of a torus of 8 by 8, whose links carry one flit a node
-/// and cycle at most, that is a half.
+/// Half of what uniform traffic could have, for any permutation: of a torus of 8 by 8, whose links carry one flit a
+/// node and cycle at most, that is a half.
 #[test]
 fn valiant_has_half_of_the_uniform_capacity_on_any_permutation() {
     let torus = || Topology::torus(&[8, 8]);

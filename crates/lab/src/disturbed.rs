@@ -1,12 +1,12 @@
 //! Runs that something else on the host disturbed, and their repetition.
 //!
-//! A run of a node or of nodes of this host is disturbed if its threads had a processor for less than 0.8 of the time in
-//! which they had work, or if it took more than 1.3 times as long as the fastest of the same program, arguments and
-//! place. The experiment is then done again, up to three times: runs that were not disturbed are kept, and only the
-//! others are repeated. What is still disturbed then is named in the report, whose values count nowhere.
+//! A run of a node or of nodes of this host is disturbed if its threads had a processor for less than 0.8 of the time
+//! in which they had work, or if it took more than 1.3 times as long as the fastest of the same program, arguments
+//! and place. The experiment is then done again, up to three times: runs that were not disturbed are kept, and only
+//! the others are repeated. What is still disturbed then is named in the report, whose values count nowhere.
 //!
-//! Simulated machines are in virtual time, which nothing disturbs; and runs of a moment (`Scale::Small`) are not judged,
-//! because starting a thread is a large part of them.
+//! Simulated machines are in virtual time, which nothing disturbs; and runs of a moment (`Scale::Small`) are not
+//! judged, because starting a thread is a large part of them.
 
 use crate::chosen::Chosen;
 use crate::record::Record;

@@ -1,5 +1,5 @@
-//! A machine as it works: where its nodes stand, which are linked, and when each packet crosses which link. A page draws
-//! it at the speed of a reader.
+//! A machine as it works: where its nodes stand, which are linked, and when each packet crosses which link. A page
+//! draws it at the speed of a reader.
 
 use fabric::NodeId;
 use fabric::simulated::{Config, Pattern, Priorities, Routing, Source, Topology, Traffic, measure};

@@ -60,8 +60,8 @@ pub struct Config {
 /// Which ways packets take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Routing {
-    /// The topology's own: by dimension on a grid, along vectors on an RDT; up and down, by a table or between groups on
-    /// a graph.
+    /// The topology's own: by dimension on a grid, along vectors on an RDT; up and down, by a table or between groups
+    /// on a graph.
     Own,
     /// Any shortest way, where there is room; the own one where there is none. Each link has one virtual channel more.
     /// Not on an RDT.

@@ -1,11 +1,11 @@
 //! Networks of any nodes and links, and the ways of packets on them.
 //!
-//! Three ways to route. *Up and down*: links lead up towards a root or down from it, and a packet takes no link up after
-//! one down; so no packets wait for each other in a circle, whatever the links are. *Table*: each node's next node for
-//! each receiver; a table in which packets could wait in a circle is refused. *Dragonfly* (J. Kim et al.:
-//! Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008): groups of routers that are all linked, and a link
-//! between each two groups; a packet takes a link in its group, one to the other group, and one there, and behind the
-//! link between groups it is in the second virtual channel.
+//! Three ways to route. *Up and down*: links lead up towards a root or down from it, and a packet takes no link up
+//! after one down; so no packets wait for each other in a circle, whatever the links are. *Table*: each node's next
+//! node for each receiver; a table in which packets could wait in a circle is refused. *Dragonfly* (J. Kim et al.:
+//! Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008): groups of routers that are all linked, and a
+//! link between each two groups; a packet takes a link in its group, one to the other group, and one there, and
+//! behind the link between groups it is in the second virtual channel.
 
 use super::topology::{Hop, INPUTS_MAX};
 use std::collections::VecDeque;

@@ -5,12 +5,12 @@
 //! priority come first, then classes in turn.
 //!
 //! Packets do not always take the topology's own way ([`Routing`]). *Valiant* (L. Valiant: A Scheme for Fast Parallel
-//! Communication, 1982): a packet goes to a random node first, by the own way, and from there on, by the own way too, in
-//! channels of its own. So the two parts never wait for each other in a circle. *Adaptive* (J. Duato: A New Theory of
-//! Deadlock-Free Adaptive Routing, 1993): each link has one virtual channel more. In it a packet may take any link that
-//! shortens its way; where none is free, it waits for the own way, which never ends in a circle. It chooses anew in each
-//! cycle until its first flit has gone. On a grid it may leave its own way again; on a graph it stays there, because
-//! going up and down has a memory.
+//! Communication, 1982): a packet goes to a random node first, by the own way, and from there on, by the own way too,
+//! in channels of its own. So the two parts never wait for each other in a circle. *Adaptive* (J. Duato: A New Theory
+//! of Deadlock-Free Adaptive Routing, 1993): each link has one virtual channel more. In it a packet may take any link
+//! that shortens its way; where none is free, it waits for the own way, which never ends in a circle. It chooses anew
+//! in each cycle until its first flit has gone. On a grid it may leave its own way again; on a graph it stays there,
+//! because going up and down has a memory.
 
 use super::config::{Arbitration, Routing};
 use super::network::{FIRST, FORK, Gate, Grant, NONE, NUMBERS, Network, packet_of};
