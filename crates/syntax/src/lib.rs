@@ -19,6 +19,7 @@ pub mod print;
 pub mod program;
 pub mod source;
 pub mod syntax_error;
+pub mod template;
 pub mod tree;
 pub mod views;
 

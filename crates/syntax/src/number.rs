@@ -39,6 +39,20 @@ pub fn number(text: &[u8]) -> Result<Number, usize> {
     float.map(Number::Float).ok_or(start)
 }
 
+/// The most digits behind a point that [`fixed`] may be asked for.
+pub const FIXED_DIGITS_MAX: usize = 9999;
+
+/// A number with this many digits behind its point, none if it is an integer without; the nearest such number, of two
+/// that are equally near the one whose last digit is even.
+pub fn fixed(number: &Number, digits: usize) -> String {
+    match number {
+        Number::Integer(value) if digits == 0 => value.to_string(),
+        Number::Integer(value) => format!("{value}.{}", "0".repeat(digits)),
+        Number::Float(value) if value.is_finite() => format!("{value:.digits$}"),
+        Number::Float(value) => crate::format::float_readable(*value),
+    }
+}
+
 /// The end of the digits there, of which there is one at least.
 fn digits(text: &[u8], start: usize) -> Result<usize, usize> {
     let count = text.iter().skip(start).take_while(|byte| byte.is_ascii_digit()).count();

@@ -15,8 +15,10 @@
 //! integers, `wait` and one-argument type tests in guards (generated code does them itself).
 
 mod atoms;
+mod characters;
 mod console;
 mod floats;
+mod formats;
 mod functors;
 mod generic;
 mod integers;
@@ -24,6 +26,7 @@ pub mod io;
 mod merge;
 mod numbers;
 mod ordering;
+mod parts;
 mod predicates;
 mod random;
 mod strings;
@@ -55,6 +58,9 @@ pub fn natives() -> Vec<Native> {
         floats::NATIVES,
         vectors::NATIVES,
         strings::NATIVES,
+        parts::NATIVES,
+        characters::NATIVES,
+        formats::NATIVES,
         functors::NATIVES,
         ordering::NATIVES,
         generic::NATIVES,

@@ -16,7 +16,7 @@ use term::layout::{BIGINT, STRING};
 const ELEMENT_BITS: Word = Word::small(8);
 
 #[inline(always)]
-fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
+pub(super) fn length(worker: &mut Worker, position: usize, word: Word) -> Result<usize, Outcome> {
     match worker.newest_length(word, STRING) {
         Some(length) => Ok(length),
         None => other_length(worker, position, word),

@@ -13,6 +13,7 @@ mod objects;
 pub(super) mod random;
 mod strings;
 mod terms;
+mod texts;
 pub(super) mod timer;
 mod vectors;
 mod wrapping;
@@ -93,6 +94,7 @@ impl Table {
             random::natives(),
             strings::natives(),
             terms::natives(),
+            texts::natives(),
             timer::natives(),
             wrapping::natives(),
             vectors::natives(),

@@ -5,9 +5,7 @@ use super::super::terms::{Id, ListEnd, Value};
 use super::vectors::{SIZE_MAX, undefined};
 use super::{Native, Step, done, native, test, type_error};
 use std::rc::Rc;
-use syntax::number::{Number, line_and_column, number, wrong_at};
 use term::abi::Place;
-use term::symbol;
 
 pub(super) fn natives() -> Vec<Native> {
     let mut all = vec![
@@ -20,7 +18,6 @@ pub(super) fn natives() -> Vec<Native> {
         native("string", "new_string", "oii", Place::Body, new),
         native("generic", "element_size", "io", Place::Body, element_size),
         native("generic", "search_character", "iiiio", Place::Body, search_character),
-        native("number", "parse", "io", Place::Method, parse_number),
         native("guard", "string_less_than", "ii", Place::Guard, |m, a| less(m, a, true)),
         native("guard", "string_not_less_than", "ii", Place::Guard, |m, a| less(m, a, false)),
         native("string", "set_string_element", "iiio", Place::Body, set_element),
@@ -50,32 +47,6 @@ pub(super) fn bytes(machine: &Machine, id: Id) -> Option<Rc<[u8]>> {
         Some(Value::String(bytes)) => Some(bytes.clone()),
         _ => None,
     }
-}
-
-/// `number:parse(S,R)`.
-fn parse_number(machine: &mut Machine, inputs: &[Id]) -> Step {
-    let Some(text) = bytes(machine, inputs[0]) else { return type_error("a string is needed") };
-    let store = &mut machine.store;
-    let answer = match number(&text) {
-        Ok(value) => {
-            let value = match value {
-                Number::Float(value) => Value::Float(value),
-                Number::Integer(value) => {
-                    i64::try_from(&value).map_or(Value::Big(Rc::new(value)), Value::Int)
-                }
-            };
-            let value = store.value(value);
-            store.functor(symbol::NORMAL, &[value])
-        }
-        Err(at) => {
-            let (line, column) = line_and_column(&text, at);
-            let why = store.string(wrong_at(&text, at).as_bytes());
-            let place = [line, column].map(|number| store.int(number as i64));
-            let reason = store.functor(machine.atoms.intern(b"syntax"), &[place[0], place[1], why]);
-            store.functor(symbol::ABNORMAL, &[reason])
-        }
-    };
-    done(answer)
 }
 
 /// Length and element size.

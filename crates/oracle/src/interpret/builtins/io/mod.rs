@@ -6,6 +6,8 @@
 mod read;
 mod streams;
 
+pub(super) use read::readable;
+
 use super::super::Outcome;
 use super::super::scheduler::Machine;
 use super::super::terms::{Id, Value};

@@ -8,7 +8,7 @@ use super::super::{Step, type_error};
 use super::streams::{Reaction, get};
 use std::borrow::Cow;
 use syntax::lexer::{Scanned, TermScanner, has_end};
-use syntax::operators::{OpType, PRIORITY_MAX};
+use syntax::operators::{OpTable, OpType, PRIORITY_MAX};
 use syntax::parser::SyntaxError;
 use syntax::print::{Printer, Progress, TermView, View};
 use syntax::tree::{NodeKind, Tree};
@@ -175,10 +175,14 @@ impl TermView for Terms<'_, '_> {
 
 /// A term without variables as `putt` (or `putwt`) writes it.
 pub(super) fn unparse(machine: &Machine, place: usize, term: Id, wrapped: bool) -> Vec<u8> {
+    readable(machine, &machine.streams[place].ops, term, wrapped)
+}
+
+/// The same with these operators.
+pub(in super::super) fn readable(machine: &Machine, ops: &OpTable, term: Id, wrapped: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let terms = Terms { machine, wrapped };
     let mut printer = Printer::readable(term);
-    let ops = &machine.streams[place].ops;
     while let Progress::Paused = printer.write(&terms, machine.atoms, ops, &mut out, usize::MAX) {}
     out
 }
