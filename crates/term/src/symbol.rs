@@ -33,7 +33,7 @@ well_known! {
     SYNC = "sync", STATUS = "status", PUTT = "putt", PUTTQ = "puttq", PUTWT = "putwt", PUTWTQ = "putwtq",
     PRINT = "print", FLUSH = "flush", FFLUSH = "fflush", UNGETC = "ungetc", FREAD = "fread", GETT = "gett", GETWT = "getwt",
     LINECOUNT = "linecount", FEOF = "feof", FSEEK = "fseek", FTELL = "ftell", FCLOSE = "fclose", ADDOP = "addop",
-    RMOP = "rmop", ON_ERROR = "on_error",
+    RMOP = "rmop", ON_ERROR = "on_error", MAP = "map",
 }
 
 /// Texts of atoms (bytes, usually UTF-8), interned. Atoms are never freed.

@@ -23,6 +23,7 @@ mod functors;
 mod generic;
 mod integers;
 pub mod io;
+mod maps;
 mod merge;
 mod numbers;
 mod ordering;
@@ -61,6 +62,7 @@ pub fn natives() -> Vec<Native> {
         parts::NATIVES,
         characters::NATIVES,
         formats::NATIVES,
+        maps::NATIVES,
         functors::NATIVES,
         ordering::NATIVES,
         generic::NATIVES,

@@ -12,6 +12,7 @@ pub(crate) mod append;
 mod infinite_tests;
 pub(crate) mod integers;
 pub(crate) mod large;
+pub(crate) mod maps;
 pub mod naming;
 pub mod order;
 pub(crate) mod pairs;

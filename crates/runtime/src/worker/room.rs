@@ -12,8 +12,12 @@ impl Worker {
     /// often, as they are for the reductions of generated code.
     #[inline(always)]
     pub(crate) fn ensure_young(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
-        let at_hand = words <= SLACK_WORDS && self.abi.heap as usize + 8 * words <= self.abi.limit();
-        if at_hand { Ok(()) } else { self.ensure(words) }
+        if self.is_at_hand(words) { Ok(()) } else { self.ensure(words) }
+    }
+    /// Whether a few words are there without asking; not if the worker's attention is wanted.
+    #[inline(always)]
+    pub(crate) fn is_at_hand(&self, words: usize) -> bool {
+        words <= SLACK_WORDS && self.abi.heap as usize + 8 * words <= self.abi.limit()
     }
     /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an
     /// object whose size a program chooses. Nobody else is promised the same room.

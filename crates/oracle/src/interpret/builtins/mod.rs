@@ -8,6 +8,7 @@ mod atoms;
 mod console;
 mod control;
 pub(super) mod io;
+mod maps;
 mod merge;
 mod objects;
 pub(super) mod random;
@@ -89,6 +90,7 @@ impl Table {
             console::natives(),
             control::natives(),
             io::natives(),
+            maps::natives(),
             merge::natives(),
             objects::natives(),
             random::natives(),
