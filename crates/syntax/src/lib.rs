@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod dump;
 pub mod format;
 pub mod fuzzing;
+pub mod json;
 pub mod lexer;
 pub mod number;
 pub mod operators;

@@ -23,6 +23,7 @@ mod functors;
 mod generic;
 mod integers;
 pub mod io;
+mod json;
 mod maps;
 mod merge;
 mod numbers;
@@ -63,6 +64,7 @@ pub fn natives() -> Vec<Native> {
         characters::NATIVES,
         formats::NATIVES,
         maps::NATIVES,
+        json::NATIVES,
         functors::NATIVES,
         ordering::NATIVES,
         generic::NATIVES,

@@ -162,6 +162,22 @@ pub(crate) fn readable(worker: &Worker, ops: &OpTable, term: Word) -> Text {
     write(worker, &Terms::new(worker, &mut Names::default()), ops, Printer::readable(term))
 }
 
+/// In JSON; the inner error is the first part that JSON has no text for.
+pub(crate) fn json(worker: &Worker, term: Word) -> Result<Result<Vec<u8>, Word>, Box<ProgramError>> {
+    let (mut names, mut text) = (Names::default(), Vec::new());
+    let terms = Terms::new(worker, &mut names);
+    let mut writer = syntax::json::Writer::new(term);
+    loop {
+        let enough = text.len() + PIECE_BYTES;
+        match writer.write(&terms, &worker.atoms, &mut text, enough) {
+            syntax::json::Progress::Done => return Ok(Ok(text)),
+            syntax::json::Progress::Paused => worker.may_go_on(text.capacity() + writer.bytes())?,
+            syntax::json::Progress::Wrong(_) if worker.is_interrupted() => return Err(interrupted()),
+            syntax::json::Progress::Wrong(part) => return Ok(Err(part)),
+        }
+    }
+}
+
 /// As `putwt` writes a wrapped term.
 pub(crate) fn wrapped(worker: &Worker, ops: &OpTable, term: Word) -> Text {
     let mut names = Names::default();

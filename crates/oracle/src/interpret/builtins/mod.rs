@@ -8,6 +8,7 @@ mod atoms;
 mod console;
 mod control;
 pub(super) mod io;
+mod json;
 mod maps;
 mod merge;
 mod objects;
@@ -90,6 +91,7 @@ impl Table {
             console::natives(),
             control::natives(),
             io::natives(),
+            json::natives(),
             maps::natives(),
             merge::natives(),
             objects::natives(),

@@ -6,7 +6,7 @@
 mod read;
 mod streams;
 
-pub(super) use read::readable;
+pub(super) use read::{in_json, readable};
 
 use super::super::Outcome;
 use super::super::scheduler::Machine;

@@ -7,6 +7,7 @@ use super::super::super::world;
 use super::super::{Step, type_error};
 use super::streams::{Reaction, get};
 use std::borrow::Cow;
+use syntax::json::Writer;
 use syntax::lexer::{Scanned, TermScanner, has_end};
 use syntax::operators::{OpTable, OpType, PRIORITY_MAX};
 use syntax::parser::SyntaxError;
@@ -185,6 +186,13 @@ pub(in super::super) fn readable(machine: &Machine, ops: &OpTable, term: Id, wra
     let mut printer = Printer::readable(term);
     while let Progress::Paused = printer.write(&terms, machine.atoms, ops, &mut out, usize::MAX) {}
     out
+}
+
+/// A ground term in JSON; `None` if it is no value of it.
+pub(in super::super) fn in_json(machine: &Machine, term: Id) -> Option<Vec<u8>> {
+    let (mut out, mut writer) = (Vec::new(), Writer::new(term));
+    let written = writer.write(&Terms { machine, wrapped: false }, machine.atoms, &mut out, usize::MAX);
+    (written == syntax::json::Progress::Done).then_some(out)
 }
 
 fn operator(machine: &Machine, op: Id, kind: Id) -> Result<(Atom, OpType), Step> {
