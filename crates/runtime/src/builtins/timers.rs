@@ -65,6 +65,13 @@ fn time_of_day(worker: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome
     Outcome::Done
 }
 
+/// `time:monotonic(T)`: microseconds of a clock that nobody sets.
+fn monotonic(_: &mut Worker, _: &[Word], outputs: &mut [Word]) -> Outcome {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    outputs[0] = Word::small(now.tv_sec * MICROS_PER_SECOND + now.tv_nsec / 1000);
+    Outcome::Done
+}
+
 fn calculate(
     worker: &mut Worker,
     inputs: &[Word],
@@ -123,6 +130,7 @@ pub(super) const NATIVES: &[Row] = &[
     goal("timer", "add", "iio", |w, i, o| calculate(w, i, o, i64::checked_add)),
     goal("timer", "sub", "iio", |w, i, o| calculate(w, i, o, i64::checked_sub)),
     goal("timer", "compare", "iio", compare),
+    goal("time", "monotonic", "o", monotonic),
     home(goal("timer", "instantiate_after", "ia", after)),
     home(goal("timer", "instantiate_at", "ia", at)),
 ];

@@ -18,6 +18,7 @@ pub(super) fn natives() -> Vec<Native> {
             let now = m.now;
             done(time(m, now))
         }),
+        native("time", "monotonic", "o", Place::Goal, |m, _| done(m.store.int(m.now))),
         native("timer", "add", "iio", Place::Goal, |m, a| calculate(m, a, i64::checked_add)),
         native("timer", "sub", "iio", Place::Goal, |m, a| calculate(m, a, i64::checked_sub)),
         native("timer", "compare", "iio", Place::Goal, compare),
