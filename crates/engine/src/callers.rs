@@ -1,6 +1,7 @@
 //! Where a program calls what failed or waits: the user's goals that lead to it, through the library if need be.
 
 use crate::sources::{self, Read};
+use runtime::outcome::GoalText;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use syntax::program::{Call as CallOf, Goal, GoalKind, Predicate, Program, TermKind};
@@ -89,11 +90,9 @@ fn owner(atoms: &AtomTable, module: Atom, name: Atom, arity: usize) -> Name {
 }
 
 impl Callers<'_> {
-    /// The user's goals that lead to a goal, which is given as it is shown: `io:outstream(_1)`. What a predicate
-    /// calls itself is left out.
-    pub(crate) fn of(&self, goal: &str) -> Vec<Site> {
-        let Some((module, name)) = predicate_of(goal) else { return Vec::new() };
-        let name = self.named(module, name, arguments(goal).len());
+    /// The user's goals that lead to a goal. What a predicate calls itself is left out.
+    pub(crate) fn of(&self, goal: &GoalText) -> Vec<Site> {
+        let name = self.named(&goal.module, &goal.name, goal.arguments.len());
         name.map(|name| self.calling(name)).unwrap_or_default()
     }
     /// Those that lead to a predicate, which is given as `main:p/3`.
@@ -159,45 +158,10 @@ fn goals(predicate: &Predicate) -> impl Iterator<Item = (&Goal, &CallOf)> {
     })
 }
 
-/// Module and name of a goal as it is shown.
-fn predicate_of(goal: &str) -> Option<(&str, &str)> {
-    let (module, rest) = goal.split_once(':')?;
-    Some((module, rest.split('(').next()?))
-}
-
-/// The arguments of a goal as it is shown.
-pub(crate) fn arguments(goal: &str) -> Vec<&str> {
-    let Some(inside) = goal.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')) else {
-        return Vec::new();
-    };
-    let (mut found, mut start, mut depth, mut quote) = (Vec::new(), 0, 0, None);
-    for (at, c) in inside.char_indices() {
-        match (quote, c) {
-            (Some(open), _) => quote = quote.filter(|_| c != open),
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth -= 1,
-            (None, ',') if depth == 0 => {
-                found.push(&inside[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    found.push(&inside[start..]);
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_goal_is_taken_apart() {
-        assert_eq!(arguments("m:p(_1,f(a,[b,c]),\"x,(\",'y,')"), ["_1", "f(a,[b,c])", "\"x,(\"", "'y,'"]);
-        assert_eq!((arguments("m:p"), predicate_of("m:p")), (vec![], Some(("m", "p"))));
-        assert_eq!(predicate_of("m:p(a:b)"), Some(("m", "p")));
-    }
+    use runtime::outcome::ArgumentText;
 
     #[test]
     fn goals_of_the_user_are_found_through_the_library() {
@@ -211,15 +175,18 @@ mod tests {
         let mut calls = Calls::default();
         calls.add(&program, &sources, &atoms);
         let callers = Callers { calls: &calls, atoms: &atoms };
-        let shown = |goal| -> Vec<String> {
+        let shown = |module: &str, name: &str, arity| -> Vec<String> {
+            let arguments = vec![ArgumentText::default(); arity];
+            let goal =
+                GoalText { module: module.into(), name: name.into(), arguments, ..GoalText::default() };
             callers
-                .of(goal)
+                .of(&goal)
                 .iter()
                 .map(|s| format!("{}:{} {} {:?}", s.file, s.line, s.text, s.names))
                 .collect()
         };
-        assert_eq!(shown("deep:serve([1],0)"), ["u.kl1:3 io:out([X]) [None]"]);
-        assert_eq!(shown("main:q(_1,_2)"), ["u.kl1:2 q(X,1) [Some(\"X\"), None]"]);
-        assert_eq!(shown("nowhere:q(_1,_2)"), Vec::<String>::new());
+        assert_eq!(shown("deep", "serve", 2), ["u.kl1:3 io:out([X]) [None]"]);
+        assert_eq!(shown("main", "q", 2), ["u.kl1:2 q(X,1) [Some(\"X\"), None]"]);
+        assert_eq!(shown("nowhere", "q", 2), Vec::<String>::new());
     }
 }

@@ -1,7 +1,8 @@
 //! Goals of the library that serve a stream of messages, as their users know them: by the message that they wait with,
 //! and by the goals of the text that can have made the stream.
 
-use crate::callers::{Site, arguments};
+use crate::callers::Site;
+use runtime::outcome::GoalText;
 use syntax::operators::OpTable;
 use syntax::parser::parse_term;
 use syntax::tree::{NodeId, NodeKind, Tree};
@@ -18,29 +19,18 @@ const SIMPLE: [(&str, bool); 7] = [
     ("sync", true),
 ];
 
-/// The message that a waiting goal of the library cannot handle yet, as the goal is shown: `file_stream:busy(..)`.
-pub(crate) fn message(goal: &str) -> Option<&str> {
-    let stream = if goal.starts_with("file_stream:busy(") {
-        1
-    } else if goal.starts_with("file_stream:ground(") {
-        2
-    } else {
-        return None;
+/// The message that a waiting goal of the library cannot handle yet.
+pub(crate) fn message(goal: &GoalText) -> Option<&str> {
+    let stream = match (&*goal.module, &*goal.name) {
+        ("file_stream", "busy") => 1,
+        ("file_stream", "ground") => 2,
+        _ => return None,
     };
-    let items = arguments(goal).get(stream)?.strip_prefix('[')?.strip_suffix(']')?;
-    // Taken apart as arguments are.
-    let whole = goal_of(items);
-    let first = arguments(&whole).first()?.len();
-    // What stands behind a `|` is the rest of the stream.
-    Some(items[..first].split('|').next().unwrap_or_default()).filter(|message| !message.is_empty())
-}
-
-fn goal_of(items: &str) -> String {
-    format!("s({items})")
+    goal.arguments.get(stream)?.first.as_deref()
 }
 
 /// How a goal that waits is named.
-pub(crate) fn name(goal: &str) -> String {
+pub(crate) fn name(goal: &GoalText) -> String {
     message(goal)
         .map_or_else(|| goal.to_string(), |message| format!("a stream whose next message is {message}"))
 }
@@ -55,21 +45,21 @@ pub(crate) fn narrowed(sites: Vec<Site>, message: &str, atoms: &AtomTable) -> Ve
     if fitting.is_empty() { others } else { fitting }
 }
 
-/// Those of the goals of the text that can have become a goal, which is given as it is shown; all, if none can.
-pub(crate) fn fitting(sites: Vec<Site>, goal: &str, atoms: &AtomTable) -> Vec<Site> {
+/// Those of the goals of the text that can have become a goal; all, if none can.
+pub(crate) fn fitting(sites: Vec<Site>, goal: &GoalText, atoms: &AtomTable) -> Vec<Site> {
     if sites.len() < 2 {
         return sites;
     }
     let ops = OpTable::source_table(atoms);
     let read = |text: &str| parse_term(format!("{text} .").as_bytes(), &ops, atoms).ok().flatten();
-    let Some(goal) = read(goal) else { return sites };
-    let Some(shown) = call(&goal, atoms) else { return sites };
+    let shown: Option<Vec<Tree>> = goal.arguments.iter().map(|argument| read(&argument.text)).collect();
+    let Some(shown) = shown else { return sites };
     let fits = |site: &Site| {
         let Some(text) = read(&site.text) else { return true };
         let Some(written) = call(&text, atoms) else { return true };
         // State variables are more arguments than are written.
         written.len() != shown.len()
-            || written.iter().zip(shown).all(|(&from, &to)| may_become((&text, from), (&goal, to), atoms))
+            || written.iter().zip(&shown).all(|(&from, to)| may_become((&text, from), (to, to.root()), atoms))
     };
     let (fitting, others): (Vec<Site>, Vec<Site>) = sites.into_iter().partition(fits);
     if fitting.is_empty() { others } else { fitting }
@@ -149,6 +139,7 @@ fn may_become((text, from): (&Tree, NodeId), (shown, to): (&Tree, NodeId), atoms
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runtime::outcome::ArgumentText;
 
     fn sites(texts: &[&str]) -> Vec<Site> {
         let site = |text: &&str| Site {
@@ -164,11 +155,20 @@ mod tests {
 
     #[test]
     fn a_stream_is_known_by_its_next_message() {
-        assert_eq!(message("file_stream:busy(_1,[fwrite(_1),nl|_2],1,_3)"), Some("fwrite(_1)"));
-        assert_eq!(message("file_stream:ground(_1,[],[print(f(a,_1))],0,_2)"), Some("print(f(a,_1))"));
-        assert_eq!(message("file_stream:ground(_1,[],[print(_1)|_2],0,_2)"), Some("print(_1)"));
-        assert_eq!(message("main:busy(_1,[fwrite(_1)],1,_3)"), None);
-        assert_eq!(name("main:p(_1)"), "main:p(_1)");
+        let goal = |module: &str, name: &str, first: [Option<&str>; 3]| GoalText {
+            text: format!("{module}:{name}(..)"),
+            module: module.into(),
+            name: name.into(),
+            arguments: first
+                .map(|first| ArgumentText { text: "[..]".into(), first: first.map(str::to_string) })
+                .into(),
+        };
+        let busy = |module| goal(module, "busy", [Some("x"), Some("fwrite(_1)"), None]);
+        assert_eq!(message(&busy("file_stream")), Some("fwrite(_1)"));
+        assert_eq!(name(&busy("file_stream")), "a stream whose next message is fwrite(_1)");
+        assert_eq!(message(&goal("file_stream", "ground", [None, None, Some("nl")])), Some("nl"));
+        assert_eq!(message(&goal("file_stream", "ground", [None; 3])), None);
+        assert_eq!((message(&busy("main")), name(&busy("main"))), (None, "main:busy(..)".into()));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! How a run ended, as text for people: what is said about a program that failed, and about goals that wait.
 
-use crate::callers::{Callers, Site, arguments};
+use crate::callers::{Callers, Site};
 use crate::served;
 use crate::shown::{displayable, harmless};
 use crate::sources::Files;
-use runtime::outcome::{ErrorKind, ProgramError, RunOutcome, SuspendedGoal, Waiting};
+use runtime::outcome::{ErrorKind, GoalText, ProgramError, RunOutcome, SuspendedGoal, Waiting};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -89,19 +89,18 @@ fn is_library(file: &str) -> bool {
 }
 
 /// The goals of the text that can have led to a goal.
-fn fitting(callers: Callers<'_>, goal: &str) -> Vec<Site> {
+fn fitting(callers: Callers<'_>, goal: &GoalText) -> Vec<Site> {
     served::fitting(callers.of(goal), goal, callers.atoms)
 }
 
 /// The user's goals that lead to a goal of the library or of a builtin, those that call its module first.
-fn leading(goal: &str, file: &str, texts: Texts<'_>) -> Vec<Site> {
+fn leading(goal: &GoalText, file: &str, texts: Texts<'_>) -> Vec<Site> {
     let Some(callers) = texts.callers.filter(|_| is_library(file)) else { return Vec::new() };
     let mut sites = fitting(callers, goal);
     if let Some(message) = served::message(goal) {
         sites = served::narrowed(sites, message, callers.atoms);
     }
-    let module = goal.split_once(':').map_or("", |(module, _)| module);
-    let calls = |site: &Site| site.text.strip_prefix(module).is_some_and(|rest| rest.starts_with(':'));
+    let calls = |site: &Site| site.text.strip_prefix(&*goal.module).is_some_and(|rest| rest.starts_with(':'));
     sites.sort_by_key(|site| !calls(site));
     sites
 }
@@ -146,7 +145,7 @@ fn failure(error: &ProgramError, texts: Texts<'_>, out: &mut String) -> fmt::Res
     // The library's servers are no news when output fails.
     if !error.goal.is_empty() && !lost_output(error) {
         let word = if is_next(error) { "NEXT" } else { "FAIL" };
-        writeln!(out, "   {word}: {}", harmless(&error.goal))?;
+        writeln!(out, "   {word}: {}", harmless(&error.goal.text))?;
         let sites = to_failed(error, texts);
         // Of a goal that cannot be put where it is to run the clauses are no news.
         if error.kind != ErrorKind::Placement || sites.is_empty() {
@@ -161,11 +160,14 @@ fn failure(error: &ProgramError, texts: Texts<'_>, out: &mut String) -> fmt::Res
     }
     error.details.iter().try_for_each(|line| writeln!(out, "   {}", harmless(line)))?;
     waiting(&error.waiting, texts, out)?;
-    let computed = arguments(&error.goal).into_iter().find(|argument| is_uncomputed(argument));
+    let computed = error.goal.arguments.iter().find(|argument| is_uncomputed(&argument.text));
     let help = match computed
         .filter(|_| matches!(error.kind, ErrorKind::ReductionFailure | ErrorKind::ArgumentType))
     {
-        Some(text) => Some(format!("{} is a structure: `=` computes nothing, `:=` does", harmless(text))),
+        Some(argument) => {
+            let shown = harmless(&argument.text);
+            Some(format!("{shown} is a structure: `=` computes nothing, `:=` does"))
+        }
         None if is_refused(error) => Some(
             "`abnormal` is the answer to a request that could not be done: a clause for it says what to do then"
                 .to_string(),
@@ -203,7 +205,7 @@ fn is_next(error: &ProgramError) -> bool {
 fn is_refused(error: &ProgramError) -> bool {
     let is_answer = |argument: &str| argument == "abnormal" || argument.starts_with("abnormal(");
     matches!(error.kind, ErrorKind::ReductionFailure | ErrorKind::UnificationFailure)
-        && arguments(&error.goal).into_iter().any(is_answer)
+        && error.goal.arguments.iter().any(|argument| is_answer(&argument.text))
 }
 
 fn lost_output(error: &ProgramError) -> bool {
@@ -212,11 +214,11 @@ fn lost_output(error: &ProgramError) -> bool {
 
 /// Whether an argument, as it is shown, is a sum or the like of two integers: `-(5,1)`.
 fn is_uncomputed(argument: &str) -> bool {
-    let operator = argument.split('(').next().unwrap_or_default();
-    let operands = arguments(argument);
+    let Some((operator, operands)) = argument.split_once('(') else { return false };
+    let operands = operands.strip_suffix(')').and_then(|operands| operands.split_once(','));
+    let is_integer = |operand: &str| operand.parse::<i64>().is_ok();
     ["+", "-", "*", "/", "mod"].contains(&operator)
-        && operands.len() == 2
-        && operands.iter().all(|operand| operand.parse::<i64>().is_ok())
+        && operands.is_some_and(|(one, other)| is_integer(one) && is_integer(other))
 }
 
 /// What to do about an error of this kind.
@@ -256,9 +258,8 @@ fn called(goal: &SuspendedGoal, texts: Texts<'_>, out: &mut String) -> fmt::Resu
     let sites = texts.callers.filter(|_| !goal.file.starts_with("library/"));
     let sites = sites.map(|callers| fitting(callers, &goal.goal)).unwrap_or_default();
     let [site] = &sites[..] else { return Ok(()) };
-    let shown = arguments(&goal.goal);
     let name_of = |variable: &String| {
-        let at = shown.iter().position(|argument| argument == variable)?;
+        let at = goal.goal.arguments.iter().position(|argument| argument.text == *variable)?;
         Some(format!("{variable} is {}", site.names.get(at)?.as_ref()?))
     };
     let names: Vec<String> = goal.waits_for.iter().filter_map(name_of).collect();
@@ -304,7 +305,7 @@ fn goals_that_wait(
 ) -> fmt::Result {
     let (mut alike, mut left_out) = (BTreeMap::new(), 0);
     for goal in goals {
-        let predicate = goal.goal.split('(').next().unwrap_or_default();
+        let predicate = (&goal.goal.module, &goal.goal.name);
         let seen = alike.entry((predicate, &goal.file, goal.line)).or_insert(0);
         *seen += 1;
         if *seen > ALIKE_MAX {

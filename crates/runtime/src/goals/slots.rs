@@ -325,6 +325,6 @@ mod tests {
         stack.pair();
         stack.worker().fail_top(ErrorKind::ReductionFailure, "it fails");
         let error = stack.worker().ending.take_error().expect("it was reported");
-        assert_eq!(error.goal, "main:one(_1)");
+        assert_eq!(error.goal.text, "main:one(_1)");
     }
 }

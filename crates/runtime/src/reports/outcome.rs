@@ -1,6 +1,7 @@
 //! How a run ends, and what a program did wrong: data, which only the command line shows.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What kind of error ended the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,13 +32,48 @@ pub enum ErrorKind {
     Other,
 }
 
+/// A goal as people see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoalText {
+    /// All of it: `main:p(3,[a|_7])`.
+    pub text: String,
+    /// The name of its predicate's module.
+    pub module: String,
+    /// The name of its predicate.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Vec<ArgumentText>,
+}
+
+/// An argument of a goal, cut off when it is deep or long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgumentText {
+    /// All of it.
+    pub text: String,
+    /// Of a list: its first item.
+    pub first: Option<String>,
+}
+
+impl GoalText {
+    /// Whether no goal is known.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+impl fmt::Display for GoalText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// A program error: everything a message needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramError {
     /// What kind.
     pub kind: ErrorKind,
-    /// The goal in question, as text (`main:p(3,[a|_7])`); empty when none is known.
-    pub goal: String,
+    /// The goal in question; empty when none is known.
+    pub goal: GoalText,
     /// Source file of the goal if it was called inline, else of its predicate; empty when unknown.
     pub file: String,
     /// Line of the goal, or of its predicate's first clause; 0 when unknown.
@@ -77,7 +113,7 @@ impl ProgramError {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Box<ProgramError> {
         Box::new(ProgramError {
             kind,
-            goal: String::new(),
+            goal: GoalText::default(),
             file: String::new(),
             line: 0,
             within: String::new(),
@@ -96,8 +132,8 @@ impl ProgramError {
 /// A goal that nothing can resume.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SuspendedGoal {
-    /// The goal as text.
-    pub goal: String,
+    /// The goal.
+    pub goal: GoalText,
     /// The variables it waits for, as named in the text. A goal and those that wait for what it holds share names.
     pub waits_for: Vec<String>,
     /// What gives them values from outside, as `_1: input from standard input`.

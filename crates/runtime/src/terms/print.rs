@@ -1,7 +1,7 @@
 //! Terms and goals as text, by the printer of `syntax`: whole, as builtins write them; and cut off in depth and
 //! length, so that what messages show of any term is short.
 
-use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::reports::outcome::{ArgumentText, ErrorKind, GoalText, ProgramError};
 use crate::terms;
 use crate::terms::deref;
 use crate::terms::walk::{STEPS, interrupted};
@@ -19,6 +19,8 @@ use term::{Atom, Word};
 
 /// How much of an argument a message shows (a list's elements count as one level).
 const ARGUMENT: Limits = Limits { depth: 5, length: 12, bytes: 2000 };
+/// How much of an item of an argument.
+const ITEM: Limits = Limits { depth: ARGUMENT.depth - 1, ..ARGUMENT };
 /// How much of a term.
 const TERM: Limits = Limits { depth: 6, ..ARGUMENT };
 /// Integers of more bits are not written out in messages: that takes time that grows with the square of their length.
@@ -199,19 +201,31 @@ impl Worker {
         let terms = Terms { message: true, ..Terms::new(self, names) };
         print_limited(&terms, &self.atoms, term, limits)
     }
-    /// A goal as text: `module:name(arguments)`.
-    pub(crate) fn goal_text(&self, names: &mut Names, predicate: PredicateId, args: &[Word]) -> String {
+    /// A goal as people see it.
+    pub(crate) fn goal_text(&self, names: &mut Names, predicate: PredicateId, args: &[Word]) -> GoalText {
         let info = self.predicates.get(predicate);
-        let name = if info.auxiliary { self.atoms.name(info.name).into() } else { self.atom_text(info.name) };
-        let mut text = format!("{}:{name}", self.atom_text(info.module));
+        let name = self.atoms.name(info.name);
+        let shown = if info.auxiliary { name.to_string() } else { self.atom_text(info.name) };
+        let mut text = format!("{}:{shown}", self.atom_text(info.module));
+        let mut arguments = Vec::with_capacity(args.len());
         for (i, &arg) in args.iter().enumerate() {
             text.push(if i == 0 { '(' } else { ',' });
-            text += &self.limited(names, arg, ARGUMENT);
+            let argument = self.argument_text(names, arg);
+            text += &argument.text;
+            arguments.push(argument);
         }
         if !args.is_empty() {
             text.push(')');
         }
-        text
+        GoalText { text, module: self.atoms.name(info.module).into(), name: name.into(), arguments }
+    }
+    fn argument_text(&self, names: &mut Names, argument: Word) -> ArgumentText {
+        let text = self.limited(names, argument, ARGUMENT);
+        let first = match self.view(deref(argument)) {
+            terms::View::Cons(item, _) => Some(self.limited(names, item, ITEM)),
+            _ => None,
+        };
+        ArgumentText { text, first }
     }
     fn atom_text(&self, atom: Atom) -> String {
         let mut text = Vec::new();
