@@ -12,7 +12,7 @@ use term::AtomTable;
 /// Reads a program: these files and then, again and again, the modules that are called and not there, from a file
 /// beside the first one or from the library. `code`: the library's modules are wanted as code, not as clauses.
 pub fn read(front: &Front, paths: &[PathBuf], files: &dyn Files, code: bool) -> Result<Read, Unreadable> {
-    sources::read(paths, files, &front.atoms, &front.known_modules(), code && front.has_library)
+    sources::read(paths, files, &front.atoms, code && front.has_library)
 }
 
 /// Lowers a program that was read; what is wrong with it is added to its diagnostics. `None` when one of them is an

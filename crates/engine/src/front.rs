@@ -50,12 +50,6 @@ impl Front {
         Front { atoms, predicates: Arc::new(known.predicates), builtins, constants: 0, has_library }
     }
 
-    /// Whether a module needs no text.
-    pub fn known_modules(&self) -> impl Fn(&str) -> bool + use<> {
-        let (atoms, predicates) = (self.atoms.clone(), self.predicates.clone());
-        move |module| atoms.lookup(module.as_bytes()).is_some_and(|module| predicates.has_module(module))
-    }
-
     /// Clauses to IR. The program is `None` when a diagnostic is an error.
     pub fn lower(
         &self,
@@ -67,9 +61,11 @@ impl Front {
         let mut first_constant = self.constants;
         if !read.library.is_empty() {
             (first_predicate, first_constant) = (library::END, library::CONSTANTS);
+            // A module of the program hides the library's of the same name.
+            let is_own = |name| read.program.modules.iter().any(|module| module.name == name);
             predicates.extend(
                 of_library(read.library)
-                    .filter(|predicate| predicate.text.is_some())
+                    .filter(|predicate| predicate.text.is_some() && !is_own(predicate.module))
                     .map(|p| ((p.module, p.name, p.arity as usize), Earlier { id: p.id, awaits: p.awaits })),
             );
         }
@@ -84,6 +80,7 @@ impl Front {
     fn earlier(&self) -> FxHashMap<compiler::PredicateKey, Earlier> {
         (self.builtins.len() as u32 + 1..self.predicates.len() as u32)
             .map(|n| (self.predicates.get(PredicateId(n)), PredicateId(n)))
+            .filter(|(predicate, _)| !predicate.is_absent())
             .map(|(p, id)| ((p.module, p.name, p.arity as usize), Earlier { id, awaits: p.awaits }))
             .collect()
     }

@@ -6,9 +6,9 @@ use library::Used;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syntax::diagnostic::Diagnostic;
-use syntax::program::Program;
+use syntax::program::{GoalKind, Program};
 use syntax::source::{FileId, SourceMap};
-use term::AtomTable;
+use term::{Atom, AtomTable};
 
 /// A text above this is refused: it is no program.
 pub const TEXT_BYTES_MAX: u64 = 1 << 26;
@@ -93,13 +93,13 @@ pub struct Beside<'f> {
 }
 
 /// Reads the files and then, again and again, the modules that are called and not there: from a file beside the first
-/// one, or from the library. `known` says which modules need no text (builtins, earlier REPL input); `code`, that the
-/// library's code is wanted and not its text.
+/// one, or from the library. `code`: the library's code is wanted and not its text.
+///
+/// The library's modules call each other, whatever modules the program has: one of the same name is the program's own.
 pub(crate) fn read(
     paths: &[PathBuf],
     files: &dyn Files,
     atoms: &AtomTable,
-    known: &dyn Fn(&str) -> bool,
     code: bool,
 ) -> Result<Read, Unreadable> {
     let mut sources = SourceMap::default();
@@ -110,46 +110,69 @@ pub(crate) fn read(
     }
     let (program, diagnostics) = syntax::read_program(&sources, &given, atoms);
     let mut read = Read::of(program, sources, diagnostics, given, paths.to_vec());
-    let places = Beside {
-        folders: paths.first().and_then(|path| path.parent()).map(Path::to_path_buf).into_iter().collect(),
-        files,
-    };
-    if !(code && use_library(&mut read, &places, atoms)?) {
-        complete(&mut read, &places, atoms, known)?;
+    let folder = paths.first().and_then(|path| path.parent()).map(Path::to_path_buf);
+    let beside = Beside { folders: folder.into_iter().collect(), files };
+    let called = add_called(&mut read, &beside, atoms)?;
+    if code {
+        read.library = called.closed();
+    } else {
+        add_texts(&mut read, called, atoms);
     }
     Ok(read)
 }
 
-/// Adds the modules that the program calls and that are not in it: those beside it as text, those of the library as
-/// code. False if that is not possible, because the program has a module itself that the library would call.
-fn use_library(read: &mut Read, beside: &Beside<'_>, atoms: &AtomTable) -> Result<bool, Unreadable> {
+/// Adds the modules that the program calls and that are not in it, as text: those beside it, and those of the library.
+pub fn complete(read: &mut Read, beside: &Beside<'_>, atoms: &AtomTable) -> Result<(), Unreadable> {
+    let called = add_called(read, beside, atoms)?;
+    add_texts(read, called, atoms);
+    Ok(())
+}
+
+/// Adds the modules beside the program that it calls and that are not in it. Answers those of the library that it
+/// calls.
+fn add_called(read: &mut Read, beside: &Beside<'_>, atoms: &AtomTable) -> Result<Used, Unreadable> {
     let mut tried = BTreeSet::new();
-    let mut used = Used::default();
+    let mut called = Used::default();
     loop {
-        let called = compiler::modules_needed(&read.program);
-        let called = called.into_iter().map(|(module, _)| atoms.name(module).into_owned());
-        let called: Vec<String> = called.chain(used.needs().map(String::from)).collect();
-        let has = |read: &Read, name: &str| {
-            let atom = atoms.lookup(name.as_bytes());
-            read.program.modules.iter().any(|module| Some(module.name) == atom)
-        };
-        let before = tried.len();
-        for name in called {
-            if tried.contains(&name) {
-                continue;
-            }
-            if !has(read, &name) && !add_beside(read, beside, &name, atoms)? {
-                used.add(&name);
-            }
-            tried.insert(name);
+        let mut needed = compiler::modules_needed(&read.program);
+        needed.retain(|(module, _)| tried.insert(*module));
+        if needed.is_empty() {
+            return Ok(called);
         }
-        if tried.len() == before {
-            let possible = !used.needs().any(|name| has(read, name));
-            if possible {
-                read.library = used;
+        for (module, _) in needed {
+            let name = atoms.name(module).into_owned();
+            // What was read a moment ago may have it.
+            let is_there = read.program.modules.iter().any(|known| known.name == module);
+            if !is_there && !add_beside(read, beside, &name, atoms)? {
+                called.add(&name);
             }
-            return Ok(possible);
         }
+    }
+}
+
+/// Adds these modules of the library, and all that they call, as text. Where the program has a module of the same name,
+/// the library's gets another one, which no text can mean by accident.
+fn add_texts(read: &mut Read, called: Used, atoms: &AtomTable) {
+    let own: BTreeSet<Atom> = read.program.modules.iter().map(|module| module.name).collect();
+    let inside = |module: Atom| {
+        let name = atoms.text(module);
+        let is_library = std::str::from_utf8(name).ok().and_then(library::text).is_some();
+        if is_library && own.contains(&module) { atoms.intern(&[b"library:", name].concat()) } else { module }
+    };
+    for name in called.closed().names() {
+        let Some(file) = add_text(&mut read.sources, name) else { continue };
+        let (mut program, diagnostics) = syntax::read_program(&read.sources, &[file], atoms);
+        for module in &mut program.modules {
+            module.name = inside(module.name);
+            let clauses = module.predicates.iter_mut().flat_map(|predicate| &mut predicate.clauses);
+            for goal in clauses.flat_map(|clause| &mut clause.body) {
+                if let GoalKind::Call(call) = &mut goal.kind {
+                    call.module = call.module.map(inside);
+                }
+            }
+        }
+        read.program.modules.extend(program.modules);
+        read.diagnostics.extend(diagnostics);
     }
 }
 
@@ -179,39 +202,6 @@ pub(crate) fn almost_messages(read: &Read, atoms: &AtomTable) -> Vec<Diagnostic>
 fn add_text(sources: &mut SourceMap, module: &str) -> Option<FileId> {
     let text = library::text(module)?;
     Some(sources.add(format!("library/{module}.kl1"), text.as_bytes().to_vec()))
-}
-
-/// Adds the modules that the program calls and that are neither in it nor known, as text.
-pub fn complete(
-    read: &mut Read,
-    beside: &Beside<'_>,
-    atoms: &AtomTable,
-    known: &dyn Fn(&str) -> bool,
-) -> Result<(), Unreadable> {
-    let mut tried = BTreeSet::new();
-    loop {
-        let present: BTreeSet<_> = read.program.modules.iter().map(|module| module.name).collect();
-        let missing: Vec<String> = compiler::modules_needed(&read.program)
-            .into_iter()
-            .filter(|(module, _)| !present.contains(module))
-            .map(|(module, _)| atoms.name(module).into_owned())
-            .filter(|name| tried.insert(name.clone()))
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        for name in missing {
-            if !add_beside(read, beside, &name, atoms)? {
-                if let Some(file) = add_text(&mut read.sources, &name) {
-                    let (program, diagnostics) = syntax::read_program(&read.sources, &[file], atoms);
-                    read.program.modules.extend(program.modules);
-                    read.diagnostics.extend(diagnostics);
-                } else if known(&name) {
-                    continue;
-                }
-            }
-        }
-    }
 }
 
 /// Adds `name.kl1` of the first of these folders that has it, if it declares the module.
@@ -295,7 +285,7 @@ mod tests {
         beside.iter().for_each(|&(name, text)| files.add(name, text));
         files.add("main.kl1", program);
         let atoms = AtomTable::new();
-        let read = read(&["main.kl1".into()], &files, &atoms, &|_| false, code);
+        let read = read(&["main.kl1".into()], &files, &atoms, code);
         (read.expect("it can be read"), atoms)
     }
 
@@ -319,14 +309,19 @@ mod tests {
     }
 
     #[test]
-    fn a_module_of_the_program_is_called_by_the_library() {
+    fn the_library_calls_its_own_modules_whatever_the_program_has() {
         let own = ":- module sorted_bag.\ncreate(_) :- true | true.\n";
-        let expected = (["main", "sorted_bag", "bag"].map(String::from).to_vec(), vec![]);
-        assert_eq!(modules(&read_with(&format!("{BAG}{own}"), &[], true)), expected);
+        let all = vec!["bag", "sorted_bag", "splay_tree"];
+        let with_own = format!("{BAG}{own}");
+        let expected = (["main", "sorted_bag"].map(String::from).to_vec(), all.clone());
+        assert_eq!(modules(&read_with(&with_own, &[], true)), expected);
+        let text = modules(&read_with(&with_own, &[], false)).0;
+        assert_eq!(text, ["main", "sorted_bag", "bag", "library:sorted_bag", "splay_tree"]);
+        // Nobody but the library calls it: a file of that name is none of the program's.
         let beside = modules(&read_with(BAG, &[("sorted_bag.kl1", own)], true));
-        assert_eq!((beside.0.len(), beside.1), (3, vec![]));
-        // Another one, which `bag` does not call, is nothing to it.
-        let other = format!("{BAG}:- module queue.\ncreate(_) :- true | true.\n");
-        assert_eq!(modules(&read_with(&other, &[], true)).1, ["bag", "sorted_bag", "splay_tree"]);
+        assert_eq!(beside, (vec!["main".to_string()], all.clone()));
+        let called = format!("{BAG}p :- sorted_bag:create(1).\n");
+        let beside = modules(&read_with(&called, &[("sorted_bag.kl1", own)], true));
+        assert_eq!(beside, (["main", "sorted_bag"].map(String::from).to_vec(), all));
     }
 }

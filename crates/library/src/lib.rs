@@ -8,8 +8,8 @@
 //!
 //! Invariants:
 //! - B1 A node whose numbers of atoms and predicates differ from those of the build script's does not [`join`].
-//! - B2 Code of a module is used with that of all modules that it calls ([`Used`] is closed): a program that has such a
-//!   module itself compiles the texts.
+//! - B2 Code of a module is used with that of all modules that it calls ([`Used::closed`]), by their numbers: what a
+//!   program calls its own modules is nothing to it.
 //!
 //! Absent on purpose: files, and the compiler; who wants other code compiles the texts.
 
@@ -96,7 +96,7 @@ fn index(module: &str) -> Option<usize> {
     MODULES.binary_search_by(|known| known.name.cmp(module)).ok()
 }
 
-/// Modules whose code a program uses.
+/// Modules that a program uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used(u64);
 
@@ -129,9 +129,17 @@ impl Used {
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         self.all().map(|module| module.name)
     }
-    /// The modules that they call, some more than once: of the library, or of builtins.
-    pub fn needs(self) -> impl Iterator<Item = &'static str> {
-        self.all().flat_map(|module| module.needs.split_ascii_whitespace())
+    /// With all modules that they call.
+    pub fn closed(mut self) -> Used {
+        loop {
+            let before = self.0;
+            let needs = self.all().flat_map(|module| module.needs.split_ascii_whitespace());
+            // Others are builtins'.
+            needs.for_each(|name| _ = self.add(name));
+            if self.0 == before {
+                return self;
+            }
+        }
     }
 }
 
@@ -265,7 +273,8 @@ mod tests {
         assert!(used.is_empty() && !used.add("main") && used.is_empty());
         assert!(used.add("queue") && used.add("io") && used.add("io"));
         assert!(used.names().eq(["io", "queue"]));
-        assert!(used.needs().any(|name| name == "file_stream"));
+        assert!(used.closed().names().any(|name| name == "file_stream"));
+        assert_eq!(used.closed().closed(), used.closed());
         assert_eq!(Used::from_bits(used.bits()), Some(used));
         assert_eq!(Used::from_bits(1 << MODULES.len()), None);
         assert_eq!(Used::from_bits(u64::MAX), None);

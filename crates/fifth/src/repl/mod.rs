@@ -244,9 +244,8 @@ fn complete(
     definitions: &Definitions,
     machine: &mut Machine,
 ) -> anyhow::Result<()> {
-    let known = machine.front().known_modules();
     let beside = Beside { folders: definitions.folders(), files: &Disk };
-    Ok(sources::complete(read, &beside, machine.atoms(), &known)?)
+    Ok(sources::complete(read, &beside, machine.atoms())?)
 }
 
 /// Adds a clause (Q1); if not told to `add`, it may begin a new definition. True if it did.

@@ -1,7 +1,7 @@
 //! The two ways to execute a program: compiled, by the command `fifth`; and by the interpreter, in this process.
 
+use engine::sources::{Beside, Files, complete};
 use oracle::interpret::{Options, Outcome, run};
-use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -173,9 +173,16 @@ fn message(line: &str) -> Option<Message> {
     })
 }
 
-/// The library's folder.
-pub(crate) fn library() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library")
+/// Modules beside a program.
+struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+    fn has(&self, path: &Path) -> bool {
+        path.is_file()
+    }
 }
 
 /// Runs the interpreter on these files and the modules that they need.
@@ -202,33 +209,12 @@ pub(crate) fn interpreted_texts(
 ) -> Result<Execution, String> {
     let mut sources = SourceMap::default();
     let atoms = AtomTable::new();
-    let mut files: Vec<_> = texts.into_iter().map(|(name, text)| sources.add(name, text)).collect();
-    let mut tried = BTreeSet::new();
-    let program = loop {
-        let (program, _) = syntax::read_program(&sources, &files, &atoms);
-        let given: BTreeSet<_> = program.modules.iter().map(|module| module.name).collect();
-        let missing: Vec<String> = compiler::modules_needed(&program)
-            .into_iter()
-            .filter(|(module, _)| !given.contains(module))
-            .map(|(module, _)| atoms.name(module).into_owned())
-            .filter(|name| tried.insert(name.clone()))
-            .collect();
-        if missing.is_empty() {
-            break program;
-        }
-        for name in missing {
-            let folders = beside.map(Path::to_path_buf).into_iter().chain([library()]);
-            for path in folders.map(|folder| folder.join(format!("{name}.kl1"))) {
-                let Ok(text) = std::fs::read(&path) else { continue };
-                // A file of that name need not be the module.
-                let declaration = format!(":- module {name}.");
-                if String::from_utf8_lossy(&text).contains(&declaration) {
-                    files.push(sources.add(path.display().to_string(), text));
-                    break;
-                }
-            }
-        }
-    };
+    let files: Vec<_> = texts.into_iter().map(|(name, text)| sources.add(name, text)).collect();
+    let (program, diagnostics) = syntax::read_program(&sources, &files, &atoms);
+    let mut read = engine::sources::Read::of(program, sources, diagnostics, files, Vec::new());
+    let folders = beside.map(Path::to_path_buf).into_iter().collect();
+    complete(&mut read, &Beside { folders, files: &Disk }, &atoms).map_err(|error| error.message)?;
+    let program = read.program;
     let mut options = Options::bare(STEPS_MAX);
     options.arguments = arguments.iter().map(|argument| argument.as_bytes().to_vec()).collect();
     options.stdin = stdin.to_vec();
