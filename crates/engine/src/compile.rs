@@ -9,6 +9,17 @@ use syntax::program::{Call, GoalKind, TermKind};
 use syntax::source::Span;
 use term::AtomTable;
 
+/// What a program is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Its goal `main:main`.
+    Main,
+    /// The same, to say also what that goal does not use: while a program is written, much of it is not used yet.
+    Check,
+    /// Calls of any predicate.
+    Everything,
+}
+
 /// Reads a program: these files and then, again and again, the modules that are called and not there, from a file
 /// beside the first one or from the library. `code`: the library's modules are wanted as code, not as clauses.
 pub fn read(front: &Front, paths: &[PathBuf], files: &dyn Files, code: bool) -> Result<Read, Unreadable> {
@@ -16,15 +27,15 @@ pub fn read(front: &Front, paths: &[PathBuf], files: &dyn Files, code: bool) -> 
 }
 
 /// Lowers a program that was read; what is wrong with it is added to its diagnostics. `None` when one of them is an
-/// error. Only a check says what the program does not use: while one is written, much of it is not used yet.
-pub fn compile(front: &Front, read: &mut Read, checks: bool) -> Option<compiler::ir::Program> {
+/// error.
+pub fn compile(front: &Front, read: &mut Read, wanted: Wanted) -> Option<compiler::ir::Program> {
     let refused = read.diagnostics.iter().any(|d| d.severity == Severity::Error);
-    let roots = roots(&front.atoms, read);
+    let roots = roots(&front.atoms, read, wanted);
     let (program, diagnostics) = front.lower(read, Some(roots.clone()));
     if program.is_some() && !refused {
         let found = sources::almost_messages(read, &front.atoms);
         read.diagnostics.extend(found);
-        if checks {
+        if wanted == Wanted::Check {
             read.diagnostics.extend(compiler::unused_predicates(&read.program, &front.atoms, &roots));
         }
     }
@@ -39,9 +50,9 @@ pub fn compile(front: &Front, read: &mut Read, checks: bool) -> Option<compiler:
 
 /// What must be compiled: `main:main/0`, and all of the user's predicates if the program looks some up by name while
 /// it runs.
-fn roots(atoms: &AtomTable, read: &Read) -> Vec<compiler::PredicateKey> {
+fn roots(atoms: &AtomTable, read: &Read, wanted: Wanted) -> Vec<compiler::PredicateKey> {
     let main = atoms.intern(b"main");
-    let mut roots = vec![(main, main, 0)];
+    let mut roots = if wanted == Wanted::Everything { Vec::new() } else { vec![(main, main, 0)] };
     let by_name = ["generic", "system_control"].map(|module| atoms.intern(module.as_bytes()));
     let classes = ["module", "predicate"].map(|class| atoms.intern(class.as_bytes()));
     let looks_up = |call: &Call| match call.arguments.first().map(|argument| &argument.kind) {
@@ -53,7 +64,9 @@ fn roots(atoms: &AtomTable, read: &Read) -> Vec<compiler::PredicateKey> {
     };
     let predicates = || read.program.modules.iter().flat_map(|m| m.predicates.iter().map(move |p| (m, p)));
     let mut goals = predicates().flat_map(|(_, p)| &p.clauses).flat_map(|clause| &clause.body);
-    if goals.any(|goal| matches!(&goal.kind, GoalKind::Call(call) if looks_up(call))) {
+    if wanted == Wanted::Everything
+        || goals.any(|goal| matches!(&goal.kind, GoalKind::Call(call) if looks_up(call)))
+    {
         let users =
             predicates().filter(|(_, p)| !read.sources.file(p.span.file).name.starts_with("library/"));
         roots.extend(users.map(|(module, p)| (module.name, p.name, p.arity)));

@@ -7,10 +7,27 @@
 //! it into nodes and runs it. What is wrong with a text is a list of diagnostics, what goes wrong in a run its outcome,
 //! and [`render`] makes texts of both.
 //!
+//! A command has its thread run a [`Machine`]. Whoever embeds the engine compiles a [`Program`] once and starts
+//! [`Session`]s of it, each of which has a thread of its own:
+//!
+//! ```
+//! use engine::{Argument, Hooks, Program, Session, Settings, Texts, Value};
+//! let mut texts = Texts::default();
+//! texts.add("p.kl1", ":- module main. double(X, Y) :- true | Y := 2 * X.");
+//! let settings = Settings { address_space: Some(64 << 30), ..Settings::with_workers(1) };
+//! let program = Program::compile(&settings, &["p.kl1".into()], &texts)?;
+//! let session = Session::start(&program, &settings, Hooks::default())?;
+//! let call = session.call("main", "double", [Argument::In(Value::integer(21)), Argument::Out]);
+//! assert_eq!(call.wait()?, [Value::integer(42)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Invariants:
 //! - N1 This crate prints nothing, exits nothing, reads no environment, and installs no allocator, panic hook or signal
 //!   handler. It opens files through the caller's [`Files`] only. (Programs that run do what they say.)
 //! - N2 What is wrong is a value. There is one renderer ([`render`]), which returns text.
+//! - N3 What programs write to standard output and standard error goes to a [`Sink`], if a session has one, behind the
+//!   buffer that all their streams share.
 //!
 //! Absent on purpose: options, terminals, exit codes.
 
@@ -21,28 +38,38 @@ mod callers;
 mod compile;
 mod error;
 mod front;
+pub mod interactive;
 mod job;
 mod machine;
+mod program;
 pub mod record;
 mod recording;
 pub mod render;
 mod served;
+mod session;
 mod settings;
 pub mod shown;
 mod simulated;
 pub mod sources;
+mod streams;
 pub mod timeline;
+pub mod value;
 
 pub use bundle::{EXECUTABLE_CODE, calls_in, give, received};
 pub use callers::{Callers, Calls, Site};
-pub use compile::{compile, read};
+pub use compile::{Wanted, compile, read};
 pub use error::{Error, Unreadable};
 pub use front::Front;
 pub use job::Job;
 #[cfg(feature = "mpi")]
 pub use job::other_launcher;
 pub use machine::{Compiled, Machine, Stage, Told, Unmade};
+pub use program::{NotCompiled, Program, Report};
 pub use recording::Recording;
+pub use runtime::builtins::io::Sink;
+pub use session::{Argument, Call, Failure, Hooks, Session};
 pub use settings::{NODES_MAX, Nodes, Pages, Settings};
 pub use simulated::Simulate;
 pub use sources::{Files, Texts};
+pub use streams::{Closed, Drain, Late, Receiver, Sender, Source, receiver};
+pub use value::Value;

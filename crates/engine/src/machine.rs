@@ -192,6 +192,7 @@ fn node_options(settings: &Settings, workers: u32, place: NodePlace) -> runtime:
             (Some(None), None) => Collect::Always,
             (Some(Some(given)), _) | (_, Some(given)) => Collect::AtRandom(seed(given)),
         },
+        address_space: settings.address_space.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         check_heap: settings.check_heap.is_some(),
         trace: settings.traces,
         node,
@@ -223,6 +224,11 @@ impl Machine {
     /// The same with more builtins.
     pub fn with_natives(settings: &Settings, natives: &[Native]) -> Result<Machine, Error> {
         Machine::with(settings, Arc::default(), natives, None).map_err(|unmade| unmade.error)
+    }
+
+    /// The same whose atoms are these, of a program that was compiled.
+    pub(crate) fn with_atoms(settings: &Settings, atoms: Arc<AtomTable>) -> Result<Machine, Error> {
+        Machine::with(settings, atoms, &[], None).map_err(|unmade| unmade.error)
     }
 
     /// The node of this process among those of a job. All processes call it together.

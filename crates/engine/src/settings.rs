@@ -21,6 +21,10 @@ pub struct Settings {
     pub traces: bool,
     /// Bytes that data and goals of a node may need at most. `None`: a part of the machine's memory.
     pub heap_limit: Option<u64>,
+    /// Bytes of address space that an engine may map for heap and goal stacks. `None`: 2 TiB, and 64 GiB for each
+    /// worker more: a process has room for about 60 such engines. Whoever embeds engines gives each 64 GiB, for
+    /// instance.
+    pub address_space: Option<u64>,
     /// Collect at every opportunity and check the heap after it; with a number at random ones, from this seed (to find
     /// bugs in Fifth).
     pub check_heap: Option<Option<u64>>,

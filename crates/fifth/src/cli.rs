@@ -257,6 +257,7 @@ impl Running {
             counts: self.stats || self.stats_file.is_some(),
             traces: self.trace.is_some(),
             heap_limit: self.heap_limit,
+            address_space: None,
             check_heap: self.check_heap,
             schedule: self.schedule,
             pieces: self.pieces,

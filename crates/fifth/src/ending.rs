@@ -146,11 +146,10 @@ fn exit_code(outcome: &RunOutcome) -> u8 {
 }
 
 /// From now on Ctrl-C and SIGTERM end the runs of a machine.
-pub(crate) fn interruptible(mut machine: Machine) -> Machine {
+pub(crate) fn interruptible(machine: &mut Machine) {
     let mut workers: Vec<_> = machine.nodes().map(Node::worker).collect();
     // Without handlers an interrupt ends the process all the same, only less politely.
     let _ = runtime::builtins::io::events::end_on_interrupt(&mut workers);
-    machine
 }
 
 /// From now on somebody who asks (SIGQUIT) is told what waits, and the run goes on.

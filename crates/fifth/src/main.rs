@@ -24,7 +24,7 @@ mod workers;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command, MessageFormat, Stage};
 use engine::sources::Read;
-use engine::{Calls, Compiled, EXECUTABLE_CODE, Error, Front, Machine, Settings, Unreadable};
+use engine::{Calls, Compiled, EXECUTABLE_CODE, Error, Front, Machine, Settings, Unreadable, Wanted};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -124,9 +124,9 @@ fn compile(
     front: &Front,
     read: &mut Read,
     format: MessageFormat,
-    checks: bool,
+    wanted: Wanted,
 ) -> Option<compiler::ir::Program> {
-    let program = engine::compile(front, read, checks);
+    let program = engine::compile(front, read, wanted);
     report::diagnostics(&read.diagnostics, &read.sources, format);
     program
 }
@@ -150,7 +150,8 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     }
     let settings = options.running.settings()?;
-    let mut machine = ending::interruptible(job::machine(&settings)?);
+    let mut machine = job::machine(&settings)?;
+    ending::interruptible(&mut machine);
     let result = run_in(&mut machine, &settings, options);
     if machine.is_in_job() {
         // It ends with the machine, and with it all processes.
@@ -196,7 +197,7 @@ fn prepare(
         output::write(&dump_text(machine, &read, stage))?;
         return Ok(Err(if errors { USAGE } else { 0 }));
     }
-    let Some(program) = compile(&front, &mut read, options.sources.message_format, false) else {
+    let Some(program) = compile(&front, &mut read, options.sources.message_format, Wanted::Main) else {
         return Ok(Err(USAGE));
     };
     let code = machine.code_options(settings);
@@ -219,16 +220,17 @@ fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
 fn check(options: &cli::Check) -> anyhow::Result<u8> {
     let front = Front::alone();
     let mut read = read(&front, &options.sources, true)?;
-    let right = compile(&front, &mut read, options.sources.message_format, true).is_some();
+    let right = compile(&front, &mut read, options.sources.message_format, Wanted::Check).is_some();
     Ok(if right { 0 } else { USAGE })
 }
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let name = executable(options)?;
-    let mut machine = ending::interruptible(Machine::new(&Settings::with_workers(1))?);
+    let mut machine = Machine::new(&Settings::with_workers(1))?;
+    ending::interruptible(&mut machine);
     let front = machine.front();
     let mut read = read(&front, &options.sources, true)?;
-    let Some(program) = compile(&front, &mut read, options.sources.message_format, false) else {
+    let Some(program) = compile(&front, &mut read, options.sources.message_format, Wanted::Main) else {
         return Ok(USAGE);
     };
     let output = destination::Destination::new(&name, &files::inputs(Some(&read)))?;

@@ -36,7 +36,8 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
         "--simulate needs code that counts reductions, which an executable has not: use `fifth run --simulate`"
     );
     let settings = options.running.settings()?;
-    let mut machine = ending::interruptible(job::machine(&settings)?);
+    let mut machine = job::machine(&settings)?;
+    ending::interruptible(&mut machine);
     let result = start_in(&mut machine, bytes, options);
     if machine.is_in_job() {
         // It ends with the machine, and with it all processes.

@@ -11,6 +11,7 @@
 //!   comment cites one ([`labels`](crate::labels)).
 //! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
 //! - T10 Documents and comments have short lines, and name the thing ([`prose`]).
+//! - T11 A library that is embedded leaves the process as it is ([`PROCESS`]).
 
 use crate::circles::Circles;
 use crate::labels::Labels;
@@ -42,21 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["term", "syntax", "compiler", "codegen", "runtime", "fabric", "distribution", "arrays", "library"],
     ),
     ("lab", &["term", "syntax", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
-    (
-        "fifth",
-        &[
-            "term",
-            "syntax",
-            "compiler",
-            "runtime",
-            "fabric",
-            "distribution",
-            "lab",
-            "library",
-            "engine",
-            "web",
-        ],
-    ),
+    ("fifth", &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "engine", "web"]),
     ("xtask", &[]),
 ];
 /// T2.
@@ -72,6 +59,23 @@ const UNSAFE: &[&str] = &[
 ];
 /// T5: written in halves so that this file does not find itself.
 const UNFINISHED: &[&str] = &[concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
+/// T11: what changes the process, or is its own: a library that is embedded has none of these (N1 of `engine`).
+const PROCESS: &[&str] = &[
+    "print!(",
+    "println!(",
+    "process::exit",
+    "std::env",
+    "std::fs",
+    "io::stdin",
+    "io::stdout",
+    "io::stderr",
+    "set_hook",
+    "signal_hook",
+    "end_on_interrupt",
+    "global_allocator",
+];
+/// T11: the libraries that are embedded.
+const EMBEDDED: &str = "crates/engine/src/";
 /// T6: in halves for the same reason.
 const LOCAL: &[&str] = &[
     concat!("/ho", "me/"),
@@ -175,6 +179,12 @@ fn source(name: &str, text: &str, findings: &mut Vec<String>) {
     if !UNSAFE.iter().any(|place| name.starts_with(place)) && text.lines().any(has_unsafe) {
         findings.push(format!("{name}: unsafe code outside {UNSAFE:?} (T4)"));
     }
+    let code = text.split("mod tests {").next().unwrap_or_default().lines();
+    for line in code.filter(|line| name.starts_with(EMBEDDED) && !line.trim_start().starts_with("//")) {
+        for word in PROCESS.iter().filter(|word| line.contains(**word)) {
+            findings.push(format!("{name}: `{word}` is for the one that embeds it (T11)"));
+        }
+    }
     for word in UNFINISHED {
         if text.contains(word) {
             findings.push(format!("{name}: contains `{word}` (T5)"));
@@ -273,6 +283,15 @@ mod tests {
         let mut findings = Vec::new();
         source("crates/syntax/src/x.rs", "fn f() { unsafe { g() } }", &mut findings);
         assert_eq!(findings.len(), 2, "{findings:?}");
+    }
+
+    #[test]
+    fn what_is_the_process_s_is_found_in_a_library_that_is_embedded() {
+        let text = "//! A comment about println!(..).\nfn f() { println!(\"x\"); }\n";
+        let mut findings = Vec::new();
+        source("crates/engine/src/x.rs", text, &mut findings);
+        source("crates/fifth/src/x.rs", text, &mut findings);
+        assert_eq!(findings.len(), 1, "{findings:?}");
     }
 
     #[test]

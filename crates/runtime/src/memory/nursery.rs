@@ -23,8 +23,12 @@ pub(crate) fn other_bytes(workers: usize) -> usize {
 
 /// Address space that a process needs at least.
 pub(crate) fn address_space_min(workers: usize) -> usize {
-    let worker = LANE_BYTES + (GOAL_BYTES >> HALVINGS_MAX);
-    2 * (SPACE_BYTES >> HALVINGS_MAX) + workers * worker + other_bytes(workers)
+    reserved_bytes(workers, HALVINGS_MAX) + other_bytes(workers)
+}
+
+/// Address space of a node whose spaces and goal stacks have 1 / 2^`halvings` of their usual size.
+pub(crate) fn reserved_bytes(workers: usize, halvings: u32) -> usize {
+    2 * (SPACE_BYTES >> halvings) + workers * (LANE_BYTES + (GOAL_BYTES >> halvings))
 }
 
 /// Everything of a worker's heap but `abi.heap` and `abi.limit`.

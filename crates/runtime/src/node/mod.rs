@@ -17,7 +17,7 @@ use crate::coordination::sync::lock;
 use crate::goals::state::Goals;
 use crate::memory::classes::{Classes, Contents};
 use crate::memory::constants::Constants;
-use crate::memory::nursery::{address_space_min, other_bytes};
+use crate::memory::nursery::{address_space_min, other_bytes, reserved_bytes};
 use crate::memory::ranges::Region;
 use crate::memory::spaces::Spaces;
 use crate::memory::tuning::HALVINGS_MAX;
@@ -114,7 +114,9 @@ impl Node {
     pub fn new(options: Options, atoms: Arc<AtomTable>, natives: Vec<Native>) -> Result<Node, Refused> {
         // Less address space (`ulimit -v`) is a smaller heap, not an error.
         let begin = options.share.next_power_of_two().ilog2().min(HALVINGS_MAX);
-        let reserved = (begin..=HALVINGS_MAX).find_map(|halvings| reserve(&options, halvings));
+        let most = options.address_space.unwrap_or(usize::MAX);
+        let fits = |halvings: &u32| reserved_bytes(options.workers, *halvings) <= most;
+        let reserved = (begin..=HALVINGS_MAX).filter(fits).find_map(|halvings| reserve(&options, halvings));
         let (spaces, goals) = reserved.ok_or(Refused::AddressSpace(options.workers))?;
         let shared = Arc::new(Shared::new(&options, atoms, spaces));
         let Known { predicates, builtins, system_goals, arithmetic_goals } =

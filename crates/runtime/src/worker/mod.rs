@@ -145,6 +145,8 @@ pub struct Options {
     /// Bytes of heap and goal stack at most; `None`: 45 % of the machine's memory, or of what its control groups leave
     /// to the process. Less if the process may have less address space than usual.
     pub heap_bytes_max: Option<usize>,
+    /// Bytes of address space at most, once the node is made. `None`: as usual, 2 TiB and 64 GiB for each worker.
+    pub address_space: Option<usize>,
     /// When to collect.
     pub collect: Collect,
     /// Check the whole heap after every collection (tests).
@@ -175,6 +177,7 @@ impl Options {
         Options {
             workers,
             heap_bytes_max: None,
+            address_space: None,
             collect: Collect::WhenFull,
             check_heap: false,
             schedule: None,

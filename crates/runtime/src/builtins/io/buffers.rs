@@ -12,10 +12,14 @@
 //! Absent on purpose: terms, variables, the table of streams.
 
 mod at_hand;
+mod output;
+
+pub use output::Sink;
 
 use super::closed;
 use super::errors::{IoError, breaks, reason};
 use crate::worker::Kept;
+use output::Output;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::FileType;
@@ -83,20 +87,6 @@ struct Input {
     lines: i64,
 }
 
-/// The side that is written.
-#[derive(Debug)]
-struct Output {
-    /// `None`: collected, for a string.
-    fd: Option<Fd>,
-    /// Writing never waits: a regular file, or a device like /dev/null.
-    regular: bool,
-    bytes: Vec<u8>,
-    /// A terminal: written at every newline.
-    lines: bool,
-    /// It was not there when the process began: nothing can be written.
-    closed: bool,
-}
-
 /// An open file.
 #[derive(Debug)]
 pub(crate) struct File {
@@ -149,7 +139,7 @@ impl File {
                 let regular = has_type(&fd, FileType::RegularFile)
                     || (has_type(&fd, FileType::CharacterDevice) && !lines);
                 let closed = matches!(&fd, Fd::Standard(fd) if closed::was_closed(*fd));
-                Output { regular, lines, closed, fd: Some(fd), bytes: Vec::new() }
+                Output::to(fd, regular, lines, closed)
             }),
             kept: None,
             broken: None,
@@ -162,8 +152,13 @@ impl File {
     }
     /// Collects what is written; [`File::take_collected`] gives it.
     pub(crate) fn collector(kept: Kept) -> File {
-        let output = Output { fd: None, regular: true, bytes: Vec::new(), lines: false, closed: false };
+        let output = Output::without_descriptor(None);
         File { name: "string".into(), input: None, output: Some(output), kept: Some(kept), broken: None }
+    }
+    /// Hands what is written to a function.
+    pub(crate) fn to_sink(name: &str, sink: Sink) -> File {
+        let output = Some(Output::without_descriptor(Some(sink)));
+        File { name: name.into(), input: None, output, kept: None, broken: None }
     }
     /// Is it a string?
     pub(crate) fn is_string(&self) -> bool {
@@ -194,7 +189,7 @@ impl File {
     /// What a collector got.
     pub(crate) fn take_collected(&mut self) -> Option<Vec<u8>> {
         match &mut self.output {
-            Some(output) if output.fd.is_none() => Some(std::mem::take(&mut output.bytes)),
+            Some(output) if !output.leads_out() => Some(std::mem::take(&mut output.bytes)),
             _ => None,
         }
     }
@@ -321,11 +316,11 @@ impl File {
     }
     /// True if far more is buffered than is written at once.
     pub(crate) fn has_backlog(&self) -> bool {
-        self.output.as_ref().is_some_and(|output| output.fd.is_some() && output.bytes.len() >= BACKLOG_BYTES)
+        self.output.as_ref().is_some_and(|output| output.leads_out() && output.bytes.len() >= BACKLOG_BYTES)
     }
     /// True if the buffer is full: it is to be written before more is put into it.
     pub(crate) fn is_full(&self) -> bool {
-        self.output.as_ref().is_some_and(|output| output.fd.is_some() && output.bytes.len() >= BUFFER_BYTES)
+        self.output.as_ref().is_some_and(|output| output.leads_out() && output.bytes.len() >= BUFFER_BYTES)
     }
     /// True if the buffer should be written now: it is full, or a terminal's line is complete.
     pub(crate) fn wants_flush(&self) -> bool {
@@ -343,6 +338,7 @@ impl File {
     }
     fn write_out(&mut self, may_wait: bool) -> Result<Ready<()>, IoError> {
         let Some(output) = &mut self.output else { return Ok(Ready::Now(())) };
+        output.give_to_sink().map_err(|reason| IoError::of_sink(&self.name, &reason))?;
         let Some(fd) = &output.fd else { return Ok(Ready::Now(())) };
         if self.broken.is_some() {
             output.bytes.clear();

@@ -107,6 +107,10 @@ impl IoError {
     pub(crate) fn new(what: &str, name: &str, error: Errno) -> IoError {
         IoError { message: format!("{what} {name}: {}", reason(error)), reader_gone: false }
     }
+    /// What was written did not get to a sink.
+    pub(crate) fn of_sink(name: &str, reason: &str) -> IoError {
+        IoError { message: format!("cannot write to {name}: {reason}"), reader_gone: false }
+    }
     /// What was written to one of the streams that the process was born with did not get there.
     pub(crate) fn of_standard(name: &str, error: Errno) -> IoError {
         IoError { reader_gone: error == Errno::PIPE, ..IoError::new("cannot write to", name, error) }

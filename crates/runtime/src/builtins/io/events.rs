@@ -129,10 +129,7 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
 pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
     let wakers: Vec<_> = nodes.iter().map(|worker| worker.waker()).collect();
     let Some(first) = nodes.first_mut() else { return Ok(()) };
-    // K2 of `waker`. A system without it refuses, which is as good as it can be there.
-    let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
-    let (wakeups, handler) = UnixStream::pair()?;
-    wakeups.set_nonblocking(true)?;
+    let Rouser(handler) = rouser(first)?;
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         let wakers = wakers.clone();
         let action = move || {
@@ -161,9 +158,32 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
     // SAFETY: E5.
     unsafe { signal_hook::low_level::register(quit, action)? };
     signal_hook::low_level::pipe::register(quit, handler)?;
-    let fd = Fd::Owned(Arc::new(wakeups.try_clone()?.into()));
-    first.state::<Outside>().sources().interrupts = Some((wakeups, fd));
     Ok(())
+}
+
+/// Ends the rest of a first worker that waits for events; may be used from any thread.
+#[derive(Debug)]
+pub struct Rouser(UnixStream);
+
+impl Rouser {
+    /// To be used behind its [`Waker`](crate::coordination::waker::Waker), which a worker that waits for events does not
+    /// hear.
+    pub fn rouse(&self) {
+        // Where there is no room for a byte, some lie there that were not read yet.
+        let _ = std::io::Write::write(&mut &self.0, &[0]);
+    }
+}
+
+/// What ends the rest of this worker, a node's first. There is one.
+pub fn rouser(worker: &mut Worker) -> std::io::Result<Rouser> {
+    // K2 of `waker`. A system without it refuses, which is as good as it can be there.
+    let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
+    let (wakeups, handler) = UnixStream::pair()?;
+    wakeups.set_nonblocking(true)?;
+    handler.set_nonblocking(true)?;
+    let fd = Fd::Owned(Arc::new(wakeups.try_clone()?.into()));
+    worker.state::<Outside>().sources().interrupts = Some((wakeups, fd));
+    Ok(Rouser(handler))
 }
 
 impl Outside {

@@ -28,6 +28,7 @@ use crate::coordination::waker::Ticker;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
+pub use buffers::Sink;
 use buffers::{Fd, File, Ready};
 use errors::IoError;
 use std::collections::BTreeMap;
@@ -285,6 +286,16 @@ pub(crate) fn read_line(worker: &mut Worker) -> Result<Vec<u8>, Outcome> {
 /// The program's arguments, for `unix:argv`: not its name, not the runtime's options.
 pub fn set_arguments(worker: &mut Worker, arguments: Vec<Vec<u8>>) {
     worker.io().arguments = arguments;
+}
+
+/// What a node's program writes to standard output and standard error goes to these functions, where there are some. To
+/// be called before it runs.
+pub fn set_output(worker: &mut Worker, stdout: Option<Sink>, stderr: Option<Sink>) {
+    for (place, name, sink) in [(STDOUT, "stdout", stdout), (STDERR, "stderr", stderr)] {
+        if let Some(sink) = sink {
+            *worker.io().file(place).expect("F1") = File::to_sink(name, sink);
+        }
+    }
 }
 
 /// Writes out everything that is buffered, waiting as long as it takes. For the end of a run and before anything else

@@ -43,7 +43,7 @@ impl File {
     /// file, or standard output that is no terminal. A string is wanted as soon as it is complete: goals that come to
     /// it before wait, and so do those that need what they make (`benches/compiler`).
     pub(crate) fn takes_batches(&self) -> bool {
-        let takes = |output: &Output| !output.lines && !output.closed && output.fd.is_some();
+        let takes = |output: &Output| !output.lines && !output.closed && output.leads_out();
         self.input.is_none() && self.output.as_ref().is_some_and(takes)
     }
     /// The output buffer, if nothing else is to be done when something is put there, and how many bytes may be.
@@ -54,7 +54,7 @@ impl File {
             return None;
         }
         // A collector's does not grow here.
-        let room = if output.fd.is_some() { BUFFER_BYTES - 1 } else { output.bytes.capacity() };
+        let room = if output.leads_out() { BUFFER_BYTES - 1 } else { output.bytes.capacity() };
         let left = room.saturating_sub(output.bytes.len());
         Some((&mut output.bytes, left))
     }

@@ -2,36 +2,56 @@
 
 use super::definitions::Definitions;
 use super::typed::Typed;
-use super::{MISSING, MODULE, complete, read};
-use crate::{ending, files, output};
-use engine::render::endings::{Texts, nth_line, outcome as ending_text};
-use engine::{Callers, Calls, Machine, Settings, sources};
+use super::{Entered, Interactive, Leave, Said, Tell};
+use super::{MISSING, MODULE};
+use crate::callers::{Callers, Calls};
+use crate::error::Error;
+use crate::render::endings::{Texts, file_line, nth_line, outcome as ending_text};
+use crate::settings::Settings;
+use crate::sources::Read;
 use runtime::native::{Native, Outcome, Seat};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::terms::naming::Naming;
 use runtime::worker::Worker;
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Program};
 use term::Word;
 use term::abi::{Builtin, Place};
 
-/// What has been printed in the running query.
+/// A binding that has arrived: the variable, unless it stands for the value of an expression, and its value as text.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'b> {
+    /// The variable's name.
+    pub name: Option<&'b str>,
+    /// Its value, cut off when it is deep or long.
+    pub value: &'b [u8],
+}
+
+/// Shows bindings, while the query runs. An error of its ends the query; [`io::ErrorKind::BrokenPipe`] says that nobody
+/// looks any more.
+pub type Show = Box<dyn FnMut(Binding<'_>) -> io::Result<()> + Send>;
+
+/// What has been shown in the running query.
 #[derive(Default)]
-struct Shown {
+pub(super) struct Shown {
     /// Names and texts.
     lines: Vec<(String, Vec<u8>)>,
     naming: Naming,
     /// The variable whose value alone is shown, without its name.
     plain: Option<String>,
+    pub(super) show: Option<Show>,
 }
 
 impl Shown {
-    /// A binding as it is printed.
-    fn line(&self, name: &str, text: &[u8]) -> Vec<u8> {
-        let before = if self.plain.as_deref() == Some(name) { String::new() } else { format!("{name} = ") };
-        [before.as_bytes(), text, b"\n"].concat()
+    /// Shows a binding. No panic of a function of somebody else's may cross generated code (A7).
+    fn show(&mut self, name: &str, value: &[u8]) -> io::Result<()> {
+        let name = if self.plain.as_deref() == Some(name) { None } else { Some(name) };
+        let Some(show) = &mut self.show else { return Ok(()) };
+        let shown = catch_unwind(AssertUnwindSafe(|| show(Binding { name, value })));
+        shown.unwrap_or_else(|_| Err(io::Error::other("what shows bindings panicked")))
     }
 }
 
@@ -68,28 +88,25 @@ impl Query<'_> {
         ([before.as_bytes(), self.goals, b"\n"].concat(), Typed { text: self.entry, place, skip })
     }
     /// Whether the goals call what is not there.
-    pub(super) fn misses(&self, definitions: &Definitions, machine: &mut Machine) -> anyhow::Result<bool> {
+    pub(super) fn misses(&self, on: &mut Interactive) -> Result<bool, Error> {
         let (text, typed) = self.behind(&format!(":- module {MODULE}.\n'repl query' :- true | "));
         // What is defined is not needed to know whether it is there.
-        let text = [&text[..], b"\n", &definitions.listing()].concat();
-        let key = (machine.atoms().intern(MODULE.as_bytes()), machine.atoms().intern(b"repl query"), 0);
-        let (read, _) = lower(text, key, true, definitions, machine)?;
+        let text = [&text[..], b"\n", &on.definitions.listing()].concat();
+        let atoms = on.machine.atoms();
+        let key = (atoms.intern(MODULE.as_bytes()), atoms.intern(b"repl query"), 0);
+        let (read, _) = lower(text, key, true, on)?;
         let missing = |d: &Diagnostic| MISSING.contains(&d.code) && typed.has(d.span, read.given[0]);
         Ok(read.diagnostics.iter().any(missing))
     }
-    /// Runs the goals. An exit code when they ask to exit.
-    pub(super) fn run(
-        &self,
-        definitions: &mut Definitions,
-        machine: &mut Machine,
-    ) -> anyhow::Result<Option<u8>> {
-        definitions.queries += 1;
-        definitions.current = None;
-        let name = format!("query {}", definitions.queries);
-        let Some(variables) = self.variables(machine)? else { return Ok(None) };
+    /// Runs the goals.
+    pub(super) fn run(&self, on: &mut Interactive, tell: Tell<'_>) -> Entered {
+        on.definitions.queries += 1;
+        on.definitions.current = None;
+        let name = format!("query {}", on.definitions.queries);
+        let Some(variables) = self.variables(on, tell)? else { return Ok(None) };
         let head = if variables.is_empty() { String::new() } else { format!("({})", variables.join(",")) };
         let watches: String = variables.iter().map(|v| format!("'repl watch'('{v}',{v}), ")).collect();
-        let listing = definitions.listing();
+        let listing = on.definitions.listing();
         let before = format!(":- module {MODULE}.\n");
         let own = format!(
             "'repl watch'(N,V) :- wait(V) | repl:show(N,V).\n:- daemon 'repl watch'/2.\n'{name}'{head} :- true | {watches}\n"
@@ -98,25 +115,25 @@ impl Query<'_> {
         let shift = before.len() + listing.len();
         typed.place = typed.place.start + shift..typed.place.end + shift;
         let text = [before.as_bytes(), &listing, &goals].concat();
-        let atoms = machine.atoms();
+        let atoms = on.machine.atoms();
         let key = (atoms.intern(MODULE.as_bytes()), atoms.intern(name.as_bytes()), variables.len());
-        let (mut read, mut program) = lower(text.clone(), key, false, definitions, machine)?;
+        let (mut read, mut program) = lower(text.clone(), key, false, on)?;
         if read.diagnostics.iter().any(|d| MISSING.contains(&d.code)) {
-            (read, program) = lower(text, key, true, definitions, machine)?;
+            (read, program) = lower(text, key, true, on)?;
         }
-        let errors = typed.report(&read.diagnostics, &read.sources, read.given[0]);
+        let errors = typed.report(&read.diagnostics, &read.sources, read.given[0], tell);
         let Some(program) = program.filter(|_| !errors) else { return Ok(None) };
-        let code = machine.code_options(&Settings::with_workers(1));
-        let compiled = machine.generate(program, &code, read.library)?;
-        machine.load(&compiled)?;
-        run(machine, key, &variables, &read, self.value())
+        let code = on.machine.code_options(&Settings::with_workers(1));
+        let compiled = on.machine.generate(program, &code, read.library)?;
+        on.machine.load(&compiled)?;
+        run(on, key, &variables, &read, self.value(), tell)
     }
-    /// The named variables, in order; `None` after a syntax error (reported).
-    fn variables(&self, machine: &mut Machine) -> anyhow::Result<Option<Vec<String>>> {
+    /// The named variables, in order; `None` after a syntax error (told).
+    fn variables(&self, on: &mut Interactive, tell: Tell<'_>) -> Result<Option<Vec<String>>, Error> {
         let (text, typed) = self.behind(&format!(":- module {MODULE}.\n'repl query' :- true |\n"));
-        let read = read(text, &Definitions::default(), machine)?;
+        let read = super::read(text, &Definitions::default(), &mut on.machine);
         let errors: Vec<_> = read.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
-        if typed.report(&errors, &read.sources, read.given[0]) {
+        if typed.report(&errors, &read.sources, read.given[0], tell) {
             return Ok(None);
         }
         let predicates = read.program.modules.first().map(|module| &module.predicates);
@@ -133,15 +150,14 @@ fn lower(
     text: Vec<u8>,
     key: compiler::PredicateKey,
     only_reachable: bool,
-    definitions: &Definitions,
-    machine: &mut Machine,
-) -> anyhow::Result<(sources::Read, Option<compiler::ir::Program>)> {
-    let mut read = read(text, definitions, machine)?;
+    on: &mut Interactive,
+) -> Result<(Read, Option<compiler::ir::Program>), Error> {
+    let mut read = super::read(text, &on.definitions, &mut on.machine);
     if only_reachable {
         keep_reachable(&mut read.program, key);
     }
-    complete(&mut read, definitions, machine)?;
-    let (program, diagnostics) = machine.front().lower(&read, Some(vec![key]));
+    on.complete(&mut read)?;
+    let (program, diagnostics) = on.machine.front().lower(&read, Some(vec![key]));
     read.diagnostics.extend(diagnostics);
     read.diagnostics.retain(|d| d.severity == Severity::Error);
     Ok((read, program))
@@ -169,61 +185,70 @@ fn keep_reachable(program: &mut Program, root: compiler::PredicateKey) {
     }
 }
 
-/// Prints the rest of the bindings, and how the query ended.
+/// Shows the rest of the bindings, and tells how the query ended.
 fn run(
-    machine: &mut Machine,
+    on: &mut Interactive,
     (module, name, arity): compiler::PredicateKey,
     variables: &[String],
-    read: &sources::Read,
+    read: &Read,
     plain: Option<String>,
-) -> anyhow::Result<Option<u8>> {
+    tell: Tell<'_>,
+) -> Entered {
+    let Interactive { machine, files, .. } = on;
     let worker = machine.worker();
-    *worker.state::<Shown>() = Shown { plain, ..Shown::default() };
+    worker.state::<Shown>().plain = plain;
     let arguments: Vec<Word> = variables.iter().map(|_| worker.new_variable()).collect();
     let roots: Vec<_> = arguments.iter().map(|&argument| worker.root(argument)).collect();
     let Some(predicate) = worker.predicates.lookup(module, name, arity) else { return Ok(None) };
     let outcome = machine.run_goal(predicate, &arguments);
     let lines = |file: &str, line: u32| {
         let known = read.sources.files().iter().find(|known| known.name == file);
-        known.map_or_else(|| files::line(file, line), |known| nth_line(&known.text, line))
+        known.map_or_else(|| file_line(&**files, file, line), |known| nth_line(&known.text, line))
     };
     let calls = Calls::of(read, machine.atoms());
     let atoms = machine.worker().atoms.clone();
     let texts = Texts { lines: &lines, callers: Some(Callers { calls: &calls, atoms: &atoms }) };
     let flushed = runtime::builtins::io::flush(machine.worker());
-    let gone = |error: &ProgramError| error.kind == ErrorKind::ReaderGone;
-    if flushed.as_ref().is_err_and(|error| gone(error))
-        || matches!(&outcome, RunOutcome::Failed(e) if gone(e))
-    {
-        return Ok(Some(ending::READER_GONE));
-    }
-    if let Err(error) = flushed {
-        tell(&RunOutcome::Failed(error), texts);
-    }
     let worker = machine.worker();
     let mut shown = std::mem::take(worker.state::<Shown>());
+    let gone = |error: &ProgramError| error.kind == ErrorKind::ReaderGone;
+    let mut left = flushed.as_ref().is_err_and(|error| gone(error))
+        || matches!(&outcome, RunOutcome::Failed(error) if gone(error));
+    if !left && let Err(error) = flushed {
+        ended(RunOutcome::Failed(error), texts, tell);
+    }
+    let mut failed = None;
     for (name, root) in variables.iter().zip(roots) {
         let value = worker.take_root(root);
         let text = shown.naming.text(worker, value);
-        if !shown.lines.iter().any(|(n, t)| n == name && *t == text) {
-            output::bytes(&shown.line(name, &text))?;
+        if !left && failed.is_none() && !shown.lines.iter().any(|(n, t)| n == name && *t == text) {
+            let result = shown.show(name, &text);
+            left |= result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+            failed = result.err();
         }
     }
-    shown.naming.end(worker);
-    tell(&outcome, texts);
-    Ok(match outcome {
-        RunOutcome::Exit(status) => Some((status & 255) as u8),
-        _ => None,
-    })
+    std::mem::take(&mut shown.naming).end(worker);
+    *worker.state::<Shown>() = Shown { show: shown.show, ..Shown::default() };
+    if left {
+        return Ok(Some(Leave::ReaderGone));
+    }
+    if let Some(error) = failed {
+        return Err(Error::System(error.to_string()));
+    }
+    let leave = if let RunOutcome::Exit(status) = outcome { Some(Leave::Exit(status)) } else { None };
+    ended(outcome, texts, tell);
+    Ok(leave)
 }
 
-/// Says how a query ended.
-fn tell(outcome: &RunOutcome, texts: Texts<'_>) {
-    // A closed standard error leaves nobody to tell.
-    let _ = std::io::stderr().write_all(ending_text(outcome, texts).as_bytes());
+/// Tells how a query ended, if there is anything to say.
+fn ended(outcome: RunOutcome, texts: Texts<'_>, tell: Tell<'_>) {
+    let text = ending_text(&outcome, texts);
+    if !text.is_empty() {
+        tell(Said::Ended { outcome, text });
+    }
 }
 
-/// `repl:show(Name, Value)`: prints a binding when it arrives.
+/// `repl:show(Name, Value)`: shows a binding when it arrives.
 pub(super) fn show() -> Native {
     fn run(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
         let name = worker.term_text(inputs[0]);
@@ -234,13 +259,13 @@ pub(super) fn show() -> Native {
         }
         let mut shown = std::mem::take(worker.state::<Shown>());
         let text = shown.naming.text(worker, inputs[1]);
-        let written = output::bytes(&shown.line(&name, &text));
+        let seen = shown.show(&name, &text);
         shown.lines.push((name, text));
         *worker.state::<Shown>() = shown;
-        if let Err(error) = written {
-            let gone = error.is::<output::ReaderGone>();
+        if let Err(error) = seen {
+            let gone = error.kind() == io::ErrorKind::BrokenPipe;
             let kind = if gone { ErrorKind::ReaderGone } else { ErrorKind::Other };
-            return Outcome::Error(ProgramError::new(kind, format!("{error:#}")));
+            return Outcome::Error(ProgramError::new(kind, error.to_string()));
         }
         Outcome::Done
     }

@@ -1,7 +1,8 @@
 //! A text that was typed, inside a text that is compiled.
 
-use crate::cli::MessageFormat;
-use crate::report;
+use super::{Said, Tell};
+use crate::program::Report;
+use crate::render::diagnostics::has_errors;
 use std::ops::Range;
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::source::{FileId, SourceMap, Span};
@@ -21,8 +22,14 @@ impl Typed<'_> {
             && (self.place.start..=self.place.end).contains(&(span.start as usize))
             && span.end as usize <= self.place.end + 1
     }
-    /// Reports diagnostics as those of the typed text where they are in it. True if one is an error.
-    pub(super) fn report(&self, list: &[Diagnostic], compiled: &SourceMap, own: FileId) -> bool {
+    /// Tells diagnostics as those of the typed text where they are in it. True if one is an error.
+    pub(super) fn report(
+        &self,
+        list: &[Diagnostic],
+        compiled: &SourceMap,
+        own: FileId,
+        tell: Tell<'_>,
+    ) -> bool {
         let mut map = SourceMap::default();
         let file = map.add("input".into(), self.text.to_vec());
         let shift = |span: Span| {
@@ -41,7 +48,12 @@ impl Typed<'_> {
                 None => {}
             }
         }
-        let typed = report::diagnostics(&typed, &map, MessageFormat::Human);
-        report::diagnostics(&others, compiled, MessageFormat::Human) | typed
+        let wrong = has_errors(&typed) || !others.is_empty();
+        for (diagnostics, sources) in [(typed, map), (others, compiled.clone())] {
+            if !diagnostics.is_empty() {
+                tell(Said::Wrong(Report { diagnostics, sources }));
+            }
+        }
+        wrong
     }
 }

@@ -1,0 +1,458 @@
+//! Terms as owned data, which any thread may have.
+//!
+//! A value is flat: a list of nodes, each behind its parts. So nothing here recurses on the depth of user data (A6),
+//! and a part that a term has twice is there once.
+
+use num_bigint::BigInt;
+use runtime::node::Node as Engine;
+use runtime::outcome::ProgramError;
+use runtime::terms::View;
+use runtime::worker::Worker;
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Word, symbol};
+
+/// A term.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// Each behind its parts; the last one is the whole.
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Integer(i64),
+    Big(BigInt),
+    Float(f64),
+    Atom(Box<[u8]>),
+    String(Box<[u8]>),
+    /// Its items, and what is behind them: not a list with items.
+    List(Box<[u32]>, u32),
+    Vector(Box<[u32]>),
+    Structure(Box<[u8]>, Box<[u32]>),
+    Variable(u32),
+    Other(Box<[u8]>),
+}
+
+/// A term, or a part of one, to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Term<'v> {
+    nodes: &'v [Node],
+    at: u32,
+}
+
+/// What a term is, at its top.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape<'v> {
+    /// An integer of 64 bits.
+    Integer(i64),
+    /// Any other integer.
+    Big(&'v BigInt),
+    /// A float.
+    Float(f64),
+    /// An atom, by its name; the empty list is `[]`.
+    Atom(&'v [u8]),
+    /// A string, by its bytes.
+    String(&'v [u8]),
+    /// A list: its items, of which there is one at least, and what is behind them (`[]`, or a variable).
+    List(Terms<'v>, Term<'v>),
+    /// A vector.
+    Vector(Terms<'v>),
+    /// A structure: its name, and its arguments, of which there is one at least.
+    Structure(&'v [u8], Terms<'v>),
+    /// A variable without a value; the same one has the same number everywhere in a value.
+    Variable(u32),
+    /// A module, a predicate, or an object of another class, as text for people.
+    Other(&'v [u8]),
+}
+
+/// Parts of a term.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'v> {
+    nodes: &'v [Node],
+    parts: &'v [u32],
+}
+
+impl<'v> Terms<'v> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+    /// The part at a position from 0.
+    pub fn get(&self, index: usize) -> Option<Term<'v>> {
+        self.parts.get(index).map(|&at| Term { nodes: self.nodes, at })
+    }
+    /// All of them.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = Term<'v>> {
+        self.parts.iter().map(move |&at| Term { nodes: self.nodes, at })
+    }
+}
+
+impl<'v> Term<'v> {
+    /// What it is.
+    pub fn shape(self) -> Shape<'v> {
+        let terms = |parts: &'v [u32]| Terms { nodes: self.nodes, parts };
+        match &self.nodes[self.at as usize] {
+            Node::Integer(value) => Shape::Integer(*value),
+            Node::Big(value) => Shape::Big(value),
+            Node::Float(value) => Shape::Float(*value),
+            Node::Atom(name) => Shape::Atom(name),
+            Node::String(bytes) => Shape::String(bytes),
+            Node::List(items, tail) => Shape::List(terms(items), Term { nodes: self.nodes, at: *tail }),
+            Node::Vector(parts) => Shape::Vector(terms(parts)),
+            Node::Structure(name, parts) => Shape::Structure(name, terms(parts)),
+            Node::Variable(number) => Shape::Variable(*number),
+            Node::Other(text) => Shape::Other(text),
+        }
+    }
+    /// An integer of 64 bits.
+    pub fn as_integer(self) -> Option<i64> {
+        if let Shape::Integer(value) = self.shape() { Some(value) } else { None }
+    }
+    /// The items of a list that ends with `[]`.
+    pub fn as_list(self) -> Option<Terms<'v>> {
+        match self.shape() {
+            Shape::Atom(b"[]") => Some(Terms { nodes: self.nodes, parts: &[] }),
+            Shape::List(items, tail) if matches!(tail.shape(), Shape::Atom(b"[]")) => Some(items),
+            _ => None,
+        }
+    }
+}
+
+impl PartialEq for Term<'_> {
+    /// Whether they are the same term; variables are if they have the same number.
+    fn eq(&self, other: &Term<'_>) -> bool {
+        let (mut pairs, mut seen) = (vec![(self.at, other.at)], FxHashSet::default());
+        while let Some((a, b)) = pairs.pop() {
+            if !seen.insert((a, b)) {
+                continue;
+            }
+            let same = |one: &[u32], two: &[u32], pairs: &mut Vec<(u32, u32)>| {
+                pairs.extend(one.iter().copied().zip(two.iter().copied()));
+                one.len() == two.len()
+            };
+            let equal = match (&self.nodes[a as usize], &other.nodes[b as usize]) {
+                (Node::List(one, tail), Node::List(two, end)) => {
+                    pairs.push((*tail, *end));
+                    same(one, two, &mut pairs)
+                }
+                (Node::Vector(one), Node::Vector(two)) => same(one, two, &mut pairs),
+                (Node::Structure(name, one), Node::Structure(word, two)) => {
+                    name == word && same(one, two, &mut pairs)
+                }
+                (one, two) => one == two,
+            };
+            if !equal {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        self.term() == other.term()
+    }
+}
+
+// ---- making ----------------------------------------------------------------------------------------
+
+impl Value {
+    fn leaf(node: Node) -> Value {
+        Value { nodes: vec![node] }
+    }
+    /// The term, to look at.
+    pub fn term(&self) -> Term<'_> {
+        Term { nodes: &self.nodes, at: self.nodes.len() as u32 - 1 }
+    }
+    /// An integer.
+    pub fn integer(value: impl Into<BigInt>) -> Value {
+        let value = value.into();
+        Value::leaf(i64::try_from(&value).map_or(Node::Big(value), Node::Integer))
+    }
+    /// A float.
+    pub fn float(value: f64) -> Value {
+        Value::leaf(Node::Float(value))
+    }
+    /// An atom.
+    pub fn atom(name: impl AsRef<[u8]>) -> Value {
+        Value::leaf(Node::Atom(name.as_ref().into()))
+    }
+    /// A string.
+    pub fn string(bytes: impl AsRef<[u8]>) -> Value {
+        Value::leaf(Node::String(bytes.as_ref().into()))
+    }
+    /// A variable; the same number is the same variable in all inputs of a call.
+    pub fn variable(number: u32) -> Value {
+        Value::leaf(Node::Variable(number))
+    }
+    /// A list.
+    pub fn list(items: impl IntoIterator<Item = Value>) -> Value {
+        Value::list_before(items, Value::atom("[]"))
+    }
+    /// Items, and a list or variable behind them.
+    pub fn list_before(items: impl IntoIterator<Item = Value>, tail: Value) -> Value {
+        let mut parts = Parts::of(tail);
+        items.into_iter().for_each(|item| parts.add(item));
+        let Parts { mut nodes, parts } = parts;
+        let (&tail, items) = parts.split_first().expect("the tail is there");
+        if items.is_empty() {
+            return Value { nodes };
+        }
+        let (mut items, mut end) = (items.to_vec(), tail);
+        if let Node::List(more, behind) = &nodes[tail as usize] {
+            items.extend(more);
+            end = *behind;
+        }
+        nodes.push(Node::List(items.into(), end));
+        Value { nodes }
+    }
+    /// A vector.
+    pub fn vector(elements: impl IntoIterator<Item = Value>) -> Value {
+        let Parts { mut nodes, parts } = Parts::all(elements);
+        nodes.push(Node::Vector(parts.into()));
+        Value { nodes }
+    }
+    /// A structure; without arguments an atom.
+    pub fn structure(name: impl AsRef<[u8]>, arguments: impl IntoIterator<Item = Value>) -> Value {
+        let Parts { mut nodes, parts } = Parts::all(arguments);
+        if parts.is_empty() {
+            return Value::atom(name);
+        }
+        nodes.push(Node::Structure(name.as_ref().into(), parts.into()));
+        Value { nodes }
+    }
+}
+
+/// Values that become parts of one.
+#[derive(Default)]
+struct Parts {
+    nodes: Vec<Node>,
+    parts: Vec<u32>,
+}
+
+impl Parts {
+    /// The first one's nodes stay where they are, so a deep term that is made from the inside takes no more time than
+    /// it has nodes.
+    fn of(first: Value) -> Parts {
+        Parts { parts: vec![first.nodes.len() as u32 - 1], nodes: first.nodes }
+    }
+    fn all(values: impl IntoIterator<Item = Value>) -> Parts {
+        let mut values = values.into_iter();
+        let mut parts = values.next().map_or_else(Parts::default, Parts::of);
+        values.for_each(|value| parts.add(value));
+        parts
+    }
+    fn add(&mut self, value: Value) {
+        let by = self.nodes.len() as u32;
+        let moved = |parts: Box<[u32]>| parts.iter().map(|part| part + by).collect();
+        self.nodes.extend(value.nodes.into_iter().map(|node| match node {
+            Node::List(items, tail) => Node::List(moved(items), tail + by),
+            Node::Vector(parts) => Node::Vector(moved(parts)),
+            Node::Structure(name, parts) => Node::Structure(name, moved(parts)),
+            leaf => leaf,
+        }));
+        self.parts.push(self.nodes.len() as u32 - 1);
+    }
+}
+
+// ---- from the heap and to it -----------------------------------------------------------------------
+
+/// A term that is no value: it has more nodes than fit, or contains itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// More than [`NODES_MAX`] nodes.
+    Large,
+    /// It contains itself.
+    Infinite,
+}
+
+/// Nodes of a value at most.
+pub const NODES_MAX: usize = 1 << 28;
+
+/// What is left to do while a term is read.
+enum Step {
+    Look(Word),
+    List(Word, usize),
+    Vector(Word, usize),
+    Structure(Word, Box<[u8]>, usize),
+}
+
+/// A term that is being read.
+#[derive(Default)]
+struct Reading {
+    nodes: Vec<Node>,
+    steps: Vec<Step>,
+    /// Nodes that are parts of what comes.
+    made: Vec<u32>,
+    /// Nodes of terms with parts; none yet, of those around what is being read.
+    known: FxHashMap<Word, Option<u32>>,
+    variables: FxHashMap<Word, u32>,
+}
+
+impl Reading {
+    fn put(&mut self, node: Node) {
+        self.made.push(self.nodes.len() as u32);
+        self.nodes.push(node);
+    }
+    /// A node with the last `count` of what was made.
+    fn join(&mut self, word: Word, count: usize, make: impl FnOnce(Box<[u32]>) -> Node) {
+        let parts = self.made.split_off(self.made.len() - count).into();
+        self.known.insert(word, Some(self.nodes.len() as u32));
+        self.put(make(parts));
+    }
+    fn look(&mut self, worker: &Worker, word: Word) -> Result<(), Unfit> {
+        let word = worker.deref(word);
+        match self.known.get(&word) {
+            Some(Some(node)) => {
+                self.made.push(*node);
+                return Ok(());
+            }
+            Some(None) => return Err(Unfit::Infinite),
+            None => {}
+        }
+        match worker.view(word) {
+            View::Unbound(variable) => {
+                let next = self.variables.len() as u32;
+                let number = *self.variables.entry(variable).or_insert(next);
+                self.put(Node::Variable(number));
+            }
+            View::Int(value) => self.put(Node::Integer(value)),
+            View::Atom(atom) => self.put(Node::Atom(worker.atoms.text(atom).into())),
+            View::Cons(..) => self.look_along(worker, word)?,
+            View::Struct(name, arity) => {
+                self.known.insert(word, None);
+                let name = worker.atoms.text(name).into();
+                self.steps.push(Step::Structure(word, name, arity));
+                self.steps.extend((0..arity).rev().map(|index| Step::Look(worker.arg(word, index))));
+            }
+            View::Object(_) => self.look_at_object(worker, word),
+        }
+        Ok(())
+    }
+    /// A list, as far as it goes.
+    fn look_along(&mut self, worker: &Worker, word: Word) -> Result<(), Unfit> {
+        self.known.insert(word, None);
+        let (mut items, mut rest) = (Vec::new(), word);
+        while let View::Cons(car, cdr) = worker.view(rest) {
+            if self.nodes.len() + items.len() > NODES_MAX {
+                return Err(Unfit::Large);
+            }
+            items.push(car);
+            rest = worker.deref(cdr);
+            if rest == word {
+                return Err(Unfit::Infinite);
+            }
+        }
+        self.steps.push(Step::List(word, items.len()));
+        self.steps.extend(items.into_iter().rev().map(Step::Look));
+        self.steps.push(Step::Look(rest));
+        Ok(())
+    }
+    fn look_at_object(&mut self, worker: &Worker, word: Word) {
+        if let Some(value) = worker.big(word) {
+            self.put(i64::try_from(&value).map_or(Node::Big(value), Node::Integer));
+        } else if let Some(value) = worker.float_value(word) {
+            self.put(Node::Float(value));
+        } else if let Some(bytes) = worker.string_bytes(word) {
+            self.put(Node::String(bytes.into()));
+        } else if let Some(elements) = worker.vector_elements(word) {
+            self.known.insert(word, None);
+            self.steps.push(Step::Vector(word, elements.len()));
+            self.steps.extend(elements.into_iter().rev().map(Step::Look));
+        } else {
+            self.put(Node::Other(worker.term_text(word).into_bytes().into()));
+        }
+    }
+}
+
+impl Value {
+    /// The term that a word of the heap is.
+    pub(crate) fn read(worker: &Worker, word: Word) -> Result<Value, Unfit> {
+        let mut reading = Reading::default();
+        reading.steps.push(Step::Look(word));
+        while let Some(step) = reading.steps.pop() {
+            match step {
+                Step::Look(word) => reading.look(worker, word)?,
+                Step::List(word, count) => {
+                    // The tail was read first.
+                    let tail = reading.made.remove(reading.made.len() - 1 - count);
+                    reading.join(word, count, |items| Node::List(items, tail));
+                }
+                Step::Vector(word, count) => reading.join(word, count, Node::Vector),
+                Step::Structure(word, name, count) => {
+                    reading.join(word, count, |parts| Node::Structure(name, parts));
+                }
+            }
+            if reading.nodes.len() + reading.steps.len() > NODES_MAX {
+                return Err(Unfit::Large);
+            }
+        }
+        // What was read last may have been there before.
+        let last = *reading.made.last().expect("the whole was read");
+        debug_assert_eq!(last as usize + 1, reading.nodes.len(), "a whole is no part of itself");
+        Ok(Value { nodes: reading.nodes })
+    }
+
+    /// Whether it has no variable.
+    pub fn is_ground(&self) -> bool {
+        !self.nodes.iter().any(|node| matches!(node, Node::Variable(_)))
+    }
+
+    /// Words of heap that it takes, at most.
+    fn words(&self) -> usize {
+        let words = |node: &Node| match node {
+            Node::Integer(_) | Node::Big(_) | Node::Float(_) => 4,
+            Node::Atom(_) | Node::Variable(_) => 1,
+            Node::String(bytes) | Node::Other(bytes) => 8 + bytes.len() / 8,
+            Node::List(items, _) => 2 * items.len(),
+            Node::Vector(parts) => 8 + parts.len(),
+            Node::Structure(_, parts) => 1 + parts.len(),
+        };
+        let big = |node: &Node| if let Node::Big(value) = node { value.bits() as usize / 64 } else { 0 };
+        self.nodes.iter().map(|node| words(node) + big(node)).sum()
+    }
+
+    /// These terms in the heap of a node that is between two runs; or there is no room for them. Variables of the same
+    /// number are the same one.
+    pub(crate) fn make_all(values: &[Value], node: &mut Engine) -> Result<Vec<Word>, Box<ProgramError>> {
+        node.make_room(values.iter().map(Value::words).sum())?;
+        let mut variables = FxHashMap::default();
+        Ok(values.iter().map(|value| value.make(node.worker(), &mut variables)).collect())
+    }
+
+    /// The term in the heap of a worker, or there is no room for it. What has it now is kept only if something refers
+    /// to it.
+    pub(crate) fn make_in(&self, worker: &mut Worker) -> Result<Word, Box<ProgramError>> {
+        worker.ensure(self.words())?;
+        Ok(self.make(worker, &mut FxHashMap::default()))
+    }
+
+    fn make(&self, worker: &mut Worker, variables: &mut FxHashMap<u32, Word>) -> Word {
+        let mut words: Vec<Word> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let all = |parts: &[u32]| parts.iter().map(|&part| words[part as usize]).collect::<Vec<Word>>();
+            let word = match node {
+                Node::Integer(value) => worker.int(*value),
+                Node::Big(value) => worker.integer(value),
+                Node::Float(value) => worker.float(*value),
+                Node::Atom(name) if **name == *b"[]" => Word::atom(symbol::NIL),
+                Node::Atom(name) => Word::atom(worker.atoms.intern(name)),
+                Node::String(bytes) | Node::Other(bytes) => worker.string(bytes),
+                Node::List(items, tail) => worker.list(&all(items), words[*tail as usize]),
+                Node::Vector(parts) => worker.vector(&all(parts)),
+                Node::Structure(name, parts) => {
+                    let name = worker.atoms.intern(name);
+                    worker.structure(name, &all(parts))
+                }
+                Node::Variable(number) => *variables.entry(*number).or_insert_with(|| worker.new_variable()),
+            };
+            words.push(word);
+        }
+        words.pop().expect("a value has a node")
+    }
+}
