@@ -464,7 +464,7 @@ pub(crate) struct LabRun {
     /// Another value for an input of a model (`fifth lab inputs` lists them). With several values the report says what
     /// they change. Such reports count in no scorecard.
     #[arg(long, value_name = "INPUT=VALUE,..")]
-    pub(crate) set: Vec<Settings>,
+    pub(crate) set: Vec<Inputs>,
     /// Numbers of workers to measure with, separated by commas. Without it: up to the number of processors, each of the
     /// first eight, then doubling.
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = crate::workers::parse)]
@@ -503,12 +503,12 @@ impl FromStr for Seeds {
 
 /// An input and its values.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings(pub(crate) Vec<lab::chosen::Setting>);
+pub(crate) struct Inputs(pub(crate) Vec<lab::chosen::Setting>);
 
-impl FromStr for Settings {
+impl FromStr for Inputs {
     type Err = String;
-    fn from_str(text: &str) -> Result<Settings, String> {
-        lab::chosen::Setting::parse(text).map(Settings)
+    fn from_str(text: &str) -> Result<Inputs, String> {
+        lab::chosen::Setting::parse(text).map(Inputs)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::processes::Progress;
 use super::runs::{self, Plan};
 use super::{chosen, up_to};
-use crate::cli::{Seeds, ServeLab, Settings};
+use crate::cli::{Inputs, Seeds, ServeLab};
 use crate::laboratory::processes::processors;
 use crate::output;
 use anyhow::Context;
@@ -119,7 +119,7 @@ impl Start {
         };
         let settings = match self.set.trim() {
             "" => Vec::new(),
-            text => vec![text.parse::<Settings>()?.0],
+            text => vec![text.parse::<Inputs>()?.0],
         };
         let config = Config { workers: up_to(processors()), nodes: Vec::new(), runs: self.runs, scale };
         Ok((Plan { config, seeds, settings, folder: None, resume: false }, experiments))
