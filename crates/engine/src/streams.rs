@@ -242,7 +242,8 @@ impl Lists {
             }
         }
     }
-    /// Hands over the items that are complete; with `all` the others, too. Who reads a list is told of its end at once.
+    /// Hands over the items that are complete; with `all` the others, too.
+    /// The reader of a list is told of its end at once.
     fn hand_over(&mut self, worker: &mut Worker, all: bool) {
         let mut index = 0;
         while let Some((head, drain)) = self.heads.get(index) {

@@ -14,7 +14,7 @@ pub struct Scene {
     pub side: u32,
     /// Which way packets take.
     pub routing: Routing,
-    /// Who sends to whom.
+    /// The nodes that packets go to.
     pub pattern: Pattern,
     /// Flits that a node sends in a cycle, on the average.
     pub load: f64,

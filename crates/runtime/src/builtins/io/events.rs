@@ -166,8 +166,8 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
 pub struct Rouser(UnixStream);
 
 impl Rouser {
-    /// To be used behind its [`Waker`](crate::coordination::waker::Waker), which a worker that waits for events does not
-    /// hear.
+    /// To be used behind its [`Waker`](crate::coordination::waker::Waker), which a worker that waits for events does
+    /// not hear.
     pub fn rouse(&self) {
         // Where there is no room for a byte, some lie there that were not read yet.
         let _ = std::io::Write::write(&mut &self.0, &[0]);
