@@ -3,7 +3,7 @@
 //! ```text
 //! texts --sources--> clauses --compile--> IR --machine--> code, nodes, a run --> its outcome, what was counted
 //! ```
-//! [`sources`] reads a program through the caller's [`Files`], [`compile`] lowers it, a [`Machine`] makes code, loads
+//! [`sources`] reads a program through the caller's [`Files`], [`compile()`] lowers it, a [`Machine`] makes code, loads
 //! it into nodes and runs it. What is wrong with a text is a list of diagnostics, what goes wrong in a run its outcome,
 //! and [`render`] makes texts of both.
 //!
