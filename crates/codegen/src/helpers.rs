@@ -177,5 +177,5 @@ impl Leave {
 pub(crate) const GENERATOR_BIT: u8 = {
     let [generator, hook, suspension] =
         [object_header(GENERATOR, 0), object_header(HOOK, 0), object_header(SUSPENSION, 0)];
-    (generator.0 & !hook.0 & !suspension.0) as u8
+    (generator.bits() & !hook.bits() & !suspension.bits()) as u8
 };

@@ -179,7 +179,7 @@ impl Lower<'_, '_> {
                 let position = self.integer(inputs[0], slow);
                 let (structure, header) = self.structure_and_header(inputs[1], slow);
                 let arity = self.arity(header);
-                let before = self.b.ins().iadd_imm_s(position, -(Word::small(1).0 as i64));
+                let before = self.b.ins().iadd_imm_s(position, -(Word::small(1).bits() as i64));
                 let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, before, arity);
                 self.unless(outside, slow);
                 // A tagged position is the argument's offset, too.
@@ -256,7 +256,7 @@ impl Lower<'_, '_> {
     fn newest(&mut self, object: Value, slow: Block) -> Value {
         let version = self.load(object, at(HANDLE_INDEX));
         // NEWEST and LITERAL are the two greatest words.
-        let other = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, version, LITERAL.0 as i64);
+        let other = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, version, LITERAL.bits() as i64);
         self.unless(other, slow);
         version
     }
@@ -304,7 +304,7 @@ impl Lower<'_, '_> {
     fn set_element(&mut self, inputs: &[Operand], class: ClassId, outputs: usize, slow: Block) -> Vec<Value> {
         let code = if class == STRING { Some(self.character(inputs[2], slow)) } else { None };
         let element = self.element(inputs, class, slow);
-        let literal = self.b.ins().icmp_imm_s(IntCC::NotEqual, element.version, NEWEST.0 as i64);
+        let literal = self.b.ins().icmp_imm_s(IntCC::NotEqual, element.version, NEWEST.bits() as i64);
         self.unless(literal, slow);
         let heap = self.heap_now();
         let limit = self.worker_field(field!(limit));
@@ -349,7 +349,7 @@ impl Lower<'_, '_> {
     /// The operand as a tagged character code; all else goes to `slow`.
     fn character(&mut self, operand: Operand, slow: Block) -> Value {
         let code = self.integer(operand, slow);
-        let large = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, code, Word::small(255).0 as i64);
+        let large = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, code, Word::small(255).bits() as i64);
         self.unless(large, slow);
         code
     }

@@ -92,7 +92,7 @@ impl LoadedCode {
     /// The way in. It must not be called after this value was dropped.
     pub fn enter(&self) -> Enter {
         let address = self.base as usize + self.enter as usize;
-        // SAFETY: J2.
+        // SAFETY: J2 - `enter` is the offset of a function of this type in the code, which is mapped executable (J1).
         unsafe { std::mem::transmute::<usize, Enter>(address) }
     }
     /// Where the code lies: for profilers' symbol files.

@@ -446,7 +446,7 @@ impl Lower<'_, '_> {
         self.store(value, self.worker, i64::from(offset));
     }
     pub(crate) fn word(&mut self, word: Word) -> Value {
-        self.b.ins().iconst(I64, word.0 as i64)
+        self.b.ins().iconst(I64, word.bits() as i64)
     }
     pub(crate) fn offset(&mut self, base: Value, offset: i64) -> Value {
         if offset == 0 { base } else { self.b.ins().iadd_imm_s(base, offset) }

@@ -20,7 +20,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
 use term::abi::Cond;
-use term::word::{Tag, Word, functor_header};
+use term::word::{TAG_BITS, Tag, Word, functor_header};
 
 /// Immediates (and structures, and classes) that are compared one by one; more are searched.
 const COMPARED_MAX: usize = 4;
@@ -28,16 +28,16 @@ const COMPARED_MAX: usize = 4;
 /// The cases of one tag.
 #[derive(Default)]
 struct Group {
-    /// Words (immediates, headers, classes) in the order of the cases, each once.
-    some: Vec<(Word, BlockId)>,
+    /// Keys in the order of the cases, each once: the bits of immediates and headers, and numbers of classes.
+    some: Vec<(u64, BlockId)>,
     /// All others of the tag.
     any: Option<BlockId>,
 }
 
 impl Group {
-    fn add(&mut self, word: Word, block: BlockId) {
-        if self.any.is_none() && self.some.iter().all(|&(known, _)| known != word) {
-            self.some.push((word, block));
+    fn add(&mut self, key: u64, block: BlockId) {
+        if self.any.is_none() && self.some.iter().all(|&(known, _)| known != key) {
+            self.some.push((key, block));
         }
     }
     fn add_any(&mut self, block: BlockId) {
@@ -80,13 +80,15 @@ impl Groups {
                     groups.cons.get_or_insert(block);
                 }
                 Pattern::AnyInt => groups.ints.add_any(block),
-                Pattern::Int(value) => groups.ints.add(Word::small(value), block),
+                Pattern::Int(value) => groups.ints.add(Word::small(value).bits(), block),
                 Pattern::AnyAtom => groups.atoms.add_any(block),
-                Pattern::Atom(atom) => groups.atoms.add(Word::atom(atom), block),
+                Pattern::Atom(atom) => groups.atoms.add(Word::atom(atom).bits(), block),
                 Pattern::AnyStruct => groups.structures.add_any(block),
-                Pattern::Struct(name, arity) => groups.structures.add(functor_header(name, arity), block),
+                Pattern::Struct(name, arity) => {
+                    groups.structures.add(functor_header(name, arity).bits(), block);
+                }
                 Pattern::AnyObject => groups.objects.add_any(block),
-                Pattern::Object(class) => groups.objects.add(Word(u64::from(class)), block),
+                Pattern::Object(class) => groups.objects.add(u64::from(class), block),
             }
         }
         groups
@@ -208,7 +210,7 @@ impl Lower<'_, '_> {
         self.enter_block(this);
         let otherwise = self.edge(group.any.unwrap_or(default), &[(reg, kind)]);
         let number = self.b.ins().ushr_imm_u(word, 3);
-        let some: Vec<_> = group.some.iter().map(|&(key, block)| (Word(key.0 >> 3), block)).collect();
+        let some: Vec<_> = group.some.iter().map(|&(key, block)| (key >> TAG_BITS, block)).collect();
         self.choose(reg, kind, number, &some, otherwise);
         self.enter_block(next);
     }
@@ -224,8 +226,8 @@ impl Lower<'_, '_> {
         else {
             return None;
         };
-        let passes = |&(word, _): &(Word, BlockId)| {
-            Range::may_hold(cond, Range::one(word.as_int()), Range::one(constant))
+        let passes = |&(key, _): &(u64, BlockId)| {
+            Range::may_hold(cond, Range::one(key as i64 >> TAG_BITS), Range::one(constant))
         };
         let only = self.pieces.predecessors[any.0 as usize] == 1 && !groups.others.contains(&any);
         let only = only && self.is_here(any);
@@ -257,19 +259,19 @@ impl Lower<'_, '_> {
     }
 
     /// Ends the block: to the case of `key`, or `otherwise`.
-    fn choose(&mut self, reg: Reg, kind: Kind, key: Value, some: &[(Word, BlockId)], otherwise: Block) {
+    fn choose(&mut self, reg: Reg, kind: Kind, key: Value, some: &[(u64, BlockId)], otherwise: Block) {
         if some.len() > COMPARED_MAX {
             let mut switch = Switch::new();
-            for &(word, block) in some {
+            for &(case, block) in some {
                 let target = self.edge(block, &[(reg, kind)]);
-                switch.set_entry(u128::from(word.0), target);
+                switch.set_entry(u128::from(case), target);
             }
             switch.emit(&mut self.b, key, otherwise);
             return;
         }
-        for (index, &(word, block)) in some.iter().enumerate() {
+        for (index, &(case, block)) in some.iter().enumerate() {
             let target = self.edge(block, &[(reg, kind)]);
-            let equal = self.b.ins().icmp_imm_s(IntCC::Equal, key, word.0 as i64);
+            let equal = self.b.ins().icmp_imm_s(IntCC::Equal, key, case as i64);
             if index + 1 == some.len() {
                 self.b.ins().brif(equal, target, &[], otherwise, &[]);
                 return;

@@ -244,7 +244,7 @@ impl Lower<'_, '_> {
         let message = (kind == Some(Kind::Pointer)).then(|| self.cold_block());
         self.unless_private_reference(cell, slow);
         let content = self.load(cell, -(Tag::Ref as i64));
-        let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.bits() as i64);
         self.unless(is_taken, message.unwrap_or(slow));
         if kind.is_none() {
             let bind = self.next_block();
@@ -272,7 +272,7 @@ impl Lower<'_, '_> {
         let (done, other) = (self.edge(done, &[]), self.edge(other, &[]));
         self.unless_private_reference(cell, other);
         let content = self.load(cell, -(Tag::Ref as i64));
-        let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.0 as i64);
+        let is_taken = self.b.ins().icmp_imm_s(IntCC::NotEqual, content, UNBOUND.bits() as i64);
         let taken = self.cold_block();
         self.unless(is_taken, taken);
         self.store(word, cell, -(Tag::Ref as i64));
@@ -370,6 +370,6 @@ impl Lower<'_, '_> {
 
     /// A word that is known here.
     pub(crate) fn is_word(&mut self, value: Value, word: Word) -> Value {
-        self.b.ins().icmp_imm_s(IntCC::Equal, value, word.0 as i64)
+        self.b.ins().icmp_imm_s(IntCC::Equal, value, word.bits() as i64)
     }
 }

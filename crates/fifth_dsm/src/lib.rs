@@ -117,7 +117,7 @@ impl Job {
         // Before a home is asked for each page.
         check(here, &options)?;
         if let Some(home) = home {
-            // SAFETY: C1.
+            // SAFETY: C1 - the header says that the function takes any page and this argument.
             options.homes =
                 (0..pages).map(|page| NodeId(unsafe { home(page, nodes, self.argument) })).collect();
             check(here, &options)?;
@@ -129,7 +129,7 @@ impl Job {
         let page_bytes = attached.page_words() * WORD;
         let bytes = self.options.bytes.div_ceil(page_bytes) * page_bytes;
         let node = Node { attached, bytes, page_bytes, given: Cell::new(0) };
-        // SAFETY: C1.
+        // SAFETY: C1 - the node lives until the program returns, and the argument is the caller's for it.
         let code = unsafe { (self.program)(&node, self.argument) };
         if code != OK {
             resume_unwind(Box::new(format!("its program returned {code}")));
@@ -138,7 +138,7 @@ impl Job {
 }
 
 fn job(options: *const COptions, program: Option<Program>, argument: *mut c_void) -> Result<Job, String> {
-    // SAFETY: C1.
+    // SAFETY: C1 - the options live while the call lasts; null is told from them.
     let options = unsafe { options.as_ref() }.ok_or("no options")?;
     Ok(Job { options: *options, program: program.ok_or("no program")?, argument })
 }
@@ -196,7 +196,7 @@ fn joined(_: &Job) -> Result<(), String> {
 /// A node's step, which fails once the run has.
 fn step(node: *const Node<'_>, f: impl FnOnce(&Node<'_>) -> Result<Attempt<'static>, String>) -> c_int {
     answer(|| {
-        // SAFETY: C1.
+        // SAFETY: C1 - a node's address comes from its program, which has not returned; null is told from it.
         let node = unsafe { node.as_ref() }.ok_or("no node")?;
         node.attached.attempt(f(node)?).map_err(|lost| lost.to_string())
     })
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn fifth_dsm_touch(
 ) -> c_int {
     let mut uses = [Use::read(0, 0)];
     answer(|| {
-        // SAFETY: C1.
+        // SAFETY: C1 - a node's address comes from its program, which has not returned; null is told from it.
         let node = unsafe { node.as_ref() }.ok_or("no node")?;
         let offset = (start as usize).wrapping_sub(node.attached.address());
         let end = offset.checked_add(bytes).filter(|&end| end <= node.bytes);
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn fifth_dsm_touch(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_get_stats(node: *const Node<'_>, stats: *mut CStats) -> c_int {
     answer(|| {
-        // SAFETY: C1.
+        // SAFETY: C1 - a node's address comes from its program, which has not returned; null is told from it.
         let node = unsafe { node.as_ref() }.ok_or("no node")?;
         let Stats { nanoseconds, counters, work } = node.attached.stats();
         let told = CStats {
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn fifth_dsm_get_stats(node: *const Node<'_>, stats: *mut 
 unsafe fn told<R>(node: *const Node<'_>, without: R, f: impl FnOnce(&Node<'_>) -> R) -> R {
     let mut told = without;
     answer(|| {
-        // SAFETY: C1.
+        // SAFETY: C1 - a node's address comes from its program, which has not returned; null is told from it.
         told = f(unsafe { node.as_ref() }.ok_or("no node")?);
         Ok(())
     });
@@ -310,7 +310,7 @@ unsafe fn told<R>(node: *const Node<'_>, without: R, f: impl FnOnce(&Node<'_>) -
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_rank(node: *const Node<'_>) -> u32 {
-    // SAFETY: C1.
+    // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
     unsafe { told(node, u32::MAX, |node| dsm::Memory::node(node.attached)) }
 }
 
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn fifth_dsm_rank(node: *const Node<'_>) -> u32 {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_nodes(node: *const Node<'_>) -> u32 {
-    // SAFETY: C1.
+    // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
     unsafe { told(node, 0, |node| dsm::Memory::nodes(node.attached)) }
 }
 
@@ -330,7 +330,7 @@ pub unsafe extern "C" fn fifth_dsm_nodes(node: *const Node<'_>) -> u32 {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_memory(node: *const Node<'_>) -> *mut c_void {
-    // SAFETY: C1.
+    // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
     unsafe { told(node, null_mut(), |node| node.attached.address() as *mut c_void) }
 }
 
@@ -340,7 +340,7 @@ pub unsafe extern "C" fn fifth_dsm_memory(node: *const Node<'_>) -> *mut c_void 
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_dsm_bytes(node: *const Node<'_>) -> usize {
-    // SAFETY: C1.
+    // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
     unsafe { told(node, 0, |node| node.bytes) }
 }
 
@@ -352,7 +352,7 @@ pub unsafe extern "C" fn fifth_dsm_bytes(node: *const Node<'_>) -> usize {
 pub unsafe extern "C" fn fifth_dsm_alloc(node: *const Node<'_>, bytes: usize) -> *mut c_void {
     let mut place = null_mut();
     answer(|| {
-        // SAFETY: C1.
+        // SAFETY: C1 - a node's address comes from its program, which has not returned; null is told from it.
         let node = unsafe { node.as_ref() }.ok_or("no node")?;
         let start = node.given.get();
         let pages = bytes.max(1).div_ceil(node.page_bytes);

@@ -5,6 +5,22 @@
 //! terms (`terms`), unification (`goals::unify`), comparison (`terms::order`) and suspension (`goals`). Absent on
 //! purpose: other nodes (an external reference is a class of object), the compiler, printing to the user and exiting.
 //!
+//! Words are not made of numbers, and nobody else writes to an address. None of these compiles:
+//! ```compile_fail,E0423
+//! #![forbid(unsafe_code)]
+//! use term::word::Tag;
+//! println!("{:?}", runtime::terms::deref(term::Word(0x1000 | Tag::Ref as u64)).0);
+//! ```
+//! ```compile_fail,E0133
+//! term::Word::from_bits(0x1001);
+//! ```
+//! ```compile_fail,E0133
+//! term::Word::pointer(term::word::Tag::Cons, 0x1000);
+//! ```
+//! ```compile_fail,E0603
+//! runtime::memory::ranges::write(0x1000, term::Word::NIL);
+//! ```
+//!
 //! The crate is a house of rooms, each a folder with one job; a room uses those below it in this list:
 //! `node`, `collect`, `sharing`, `builtins`, `goals`, `terms`, `worker`, `reports`, `memory`, `coordination`.
 

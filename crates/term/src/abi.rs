@@ -42,7 +42,7 @@
 //!   of its `team`), and then takes the goal from `resumed`. Otherwise it calls `attend`. While anything else is
 //!   wanted or goals of a second variable were resumed, `limit_after` is 0, so that no heap is below it.
 
-use crate::word::{TAG_BITS, Tag, Word};
+use crate::word::{self, TAG_BITS, Tag, Word};
 use std::borrow::Cow;
 use std::marker::PhantomPinned;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -80,9 +80,9 @@ pub enum Status {
 pub mod answer {
     use crate::word::Word;
     /// The guard fails.
-    pub const NO: Word = Word(0);
+    pub const NO: Word = Word::small(0);
     /// The guard succeeds.
-    pub const YES: Word = Word(8);
+    pub const YES: Word = Word::small(1);
 }
 
 /// Integer operations, in guards and bodies. The number is the helper's operand.
@@ -342,8 +342,8 @@ pub struct Helpers {
     /// Answers the value; a REF to a fresh variable when an operand is unbound or of a wrong type (a goal then
     /// computes or reports it). Uses and changes heap and goals.
     pub arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word, Position) -> Word,
-    /// Guard arithmetic when the fast path does not apply: the value; `Word(6)` when the guard fails; a REF to wait
-    /// for. Uses and changes heap.
+    /// Guard arithmetic when the fast path does not apply: the value; [`GUARD_FAILS`] when the guard fails; a REF to
+    /// wait for. Uses and changes heap.
     pub guard_arith: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
     /// Guard comparison (`cond` is a [`Cond`]) when an operand is not a small integer: an [`answer`]. Changes nothing.
     pub compare: unsafe extern "C" fn(*mut WorkerAbi, u64, Word, Word) -> Word,
@@ -404,7 +404,7 @@ pub struct Helpers {
 pub struct Two(pub Word, pub Word);
 
 /// What `guard_arith` answers when the guard fails: never a value (W1).
-pub const GUARD_FAILS: Word = Word(6);
+pub const GUARD_FAILS: Word = word::NO_VALUE;
 
 /// Predicate number of the record at the bottom of a goal stack (arity 0, native): nothing is left to run.
 pub const BOTTOM: PredicateId = PredicateId(0);

@@ -21,7 +21,7 @@ pub const HASH_BITS: u32 = 32;
 /// The number of the slot where the search for a key begins, in a node with this shift: [`HASH_BITS`] less the bits of
 /// a slot's number.
 pub const fn home(key: Word, shift: u32) -> usize {
-    let product = key.0.wrapping_mul(MULTIPLIER) >> (u64::BITS - HASH_BITS);
+    let product = key.bits().wrapping_mul(MULTIPLIER) >> (u64::BITS - HASH_BITS);
     (product >> shift) as usize
 }
 

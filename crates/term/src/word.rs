@@ -21,6 +21,9 @@
 //! - W3 Every word of the heap is one of the above, except payloads of raw objects, whose length the
 //!   object's header gives: a space can be walked word by word from its start.
 //! - W4 The three tag bits have eight values, and each is a tag.
+//! - W5 A word holds the address of something that its holder may look at: safe code copies addresses, and makes none.
+//!   Words whose bits are a payload's (floats, limbs, bytes of strings) stand in raw objects only, and are read as
+//!   bits.
 
 /// The tag in the three low bits of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,20 +58,37 @@ pub const INT_MIN: i64 = i64::MIN >> TAG_BITS;
 /// Largest integer that a word holds without becoming a big integer.
 pub const INT_MAX: i64 = i64::MAX >> TAG_BITS;
 
-/// A tagged machine word.
+/// A tagged machine word. Safe code makes integers, atoms and headers; W5 says where addresses come from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
-pub struct Word(pub u64);
+pub struct Word(u64);
+
+/// Never a value (W1): a forwarding word that leads nowhere.
+pub(crate) const NO_VALUE: Word = Word(Tag::Header as u64);
 
 /// The content of an unbound cell that no goal waits for.
 pub const UNBOUND: Word = Word(Tag::Var as u64);
 
 impl Word {
+    /// The bits.
+    #[inline(always)]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+    /// The word with these bits.
+    ///
+    /// # Safety
+    /// W5: an address among them leads to what the tag says, as long as anybody looks at it; or the word is a payload,
+    /// and nobody follows it.
+    #[inline(always)]
+    pub const unsafe fn from_bits(bits: u64) -> Word {
+        Word(bits)
+    }
     /// The tag.
     #[inline(always)]
     pub const fn tag(self) -> Tag {
         // A `match` becomes jumps through a table wherever it is inlined.
-        // SAFETY: W4.
+        // SAFETY: W4 - the operand is below 8 by the mask, and `Tag` has a variant for each of these numbers.
         unsafe { std::mem::transmute::<u8, Tag>((self.0 & TAG_MASK) as u8) }
     }
     /// An integer in `INT_MIN..=INT_MAX`; `None` outside (it must become a big integer).
@@ -88,8 +108,11 @@ impl Word {
         (self.0 as i64) >> TAG_BITS
     }
     /// A tagged address. `address` must be a multiple of 8.
+    ///
+    /// # Safety
+    /// W5: what the tag says lies at the address, as long as anybody looks at it.
     #[inline(always)]
-    pub const fn pointer(tag: Tag, address: usize) -> Word {
+    pub const unsafe fn pointer(tag: Tag, address: usize) -> Word {
         debug_assert!(address & 7 == 0);
         Word(address as u64 | tag as u64)
     }
@@ -234,6 +257,7 @@ mod tests {
         let object = object_header(crate::layout::VECTOR, 3);
         assert!(object.is_header() && header_is_object(object));
         assert_eq!((header_class(object), header_size(object)), (crate::layout::VECTOR, 3));
-        assert!(Word::pointer(Tag::Header, 0x7fff_ffff_fff8).is_forwarding());
+        // SAFETY: W5 - it is looked at as a number, and nobody follows it.
+        assert!(unsafe { Word::pointer(Tag::Header, 0x7fff_ffff_fff8) }.is_forwarding());
     }
 }

@@ -1,9 +1,11 @@
-//! T8: labels of invariants. A module defines one as `- B6 ...` (or `Invariant B6: ...`) in its comment, once; where
-//! another file cites it, as "B6 of `give`", a module of that name must define it. Each `SAFETY` comment cites a label
-//! that a module of its crate defines.
+//! T8: labels of invariants. A module defines one as `- B6 ...` (or `Invariant B6: ...`) in its comment, and no other
+//! module of its crate defines it again; where a citation names the module, as "B6 of `give`", a module of that name
+//! must define it. Each `SAFETY` comment cites a label that a module of its crate defines, and says why it holds there.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// A reason has so many words at least.
+const REASON_WORDS: usize = 4;
 /// The texts of this crate's tests are no citations.
 const HERE: &str = "crates/xtask/";
 
@@ -14,8 +16,10 @@ pub(crate) struct Labels {
     defined: HashMap<String, HashSet<String>>,
     /// File and line, label, last part of the module's path.
     cited: Vec<(String, String, String)>,
-    /// File and line of each `SAFETY` comment, and what it cites.
-    safety: Vec<(String, Vec<String>)>,
+    /// File and line of each `SAFETY` comment, what it cites, and how many words it has beside.
+    safety: Vec<(String, Vec<String>, usize)>,
+    /// Crate and label: mentioned somewhere in the crate, but where it is defined.
+    mentioned: HashSet<(String, String)>,
     /// File, label, the first line of what it says.
     index: BTreeSet<(String, String, String)>,
 }
@@ -27,20 +31,28 @@ impl Labels {
         let mut here = HashSet::new();
         for (number, line) in text.lines().enumerate() {
             let place = format!("{name}:{}", number + 1);
-            if let Some((label, says)) = definition(line) {
-                self.index.insert((name.to_string(), label.to_string(), says.to_string()));
-                if !here.insert(label.to_string()) {
-                    findings.push(format!("{place}: {label} is defined twice (T8)"));
+            let defined = definition(line);
+            if let Some((label, says)) = defined {
+                let other = self.index.iter().find(|(file, known, _)| known == label && same(file, name));
+                if let Some((file, ..)) = other {
+                    findings.push(format!("{place}: {label} is defined twice, in {file}, too (T8)"));
                 }
+                self.index.insert((name.to_string(), label.to_string(), says.to_string()));
+                here.insert(label.to_string());
             }
+            let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let own = defined.map_or("", |(label, _)| label);
+            let labels = words.filter(|word| is_label(word) && *word != own);
+            self.mentioned.extend(labels.map(|label| (crate_of(name).to_string(), label.to_string())));
             self.cited.extend(citations(line).map(|(label, module)| (place.clone(), label, module)));
         }
         if name.contains("/src/") {
-            self.safety.extend(safety(text).map(|(line, labels)| (format!("{name}:{line}"), labels)));
+            self.safety
+                .extend(safety(text).map(|(line, labels, words)| (format!("{name}:{line}"), labels, words)));
         }
         self.defined.entry(module.to_string()).or_default().extend(here);
     }
-    /// All labels, by file: each with the first line of its definition.
+    /// All labels, by file: each with the first line of its definition, and whether nothing cites it.
     pub(crate) fn index(&self) -> String {
         let mut text = String::new();
         let mut last = "";
@@ -49,7 +61,12 @@ impl Labels {
                 text += &format!("{file}\n");
                 last = file;
             }
-            text += &format!("  {label:4} {says}\n");
+            let cited = self.mentioned.contains(&(crate_of(file).to_string(), label.clone()))
+                || self
+                    .cited
+                    .iter()
+                    .any(|(_, known, of)| known == label && module(file) == Some(of.as_str()));
+            text += &format!("  {label:4} {}{says}\n", if cited { "" } else { "(cited nowhere) " });
         }
         text
     }
@@ -61,11 +78,13 @@ impl Labels {
                 findings.push(format!("{place}: no module `{module}` defines {label} (T8)"));
             }
         }
-        for (place, labels) in &self.safety {
-            let crate_of = |file: &str| file.split('/').nth(1).map(str::to_string);
-            let mut known = self.index.iter().filter(|(file, ..)| crate_of(file) == crate_of(place));
+        for (place, labels, words) in &self.safety {
+            let mut known = self.index.iter().filter(|(file, ..)| same(file, place));
             if !known.any(|(_, label, _)| labels.contains(label)) {
                 findings.push(format!("{place}: SAFETY cites no invariant that its crate defines (T8)"));
+            }
+            if *words < REASON_WORDS {
+                findings.push(format!("{place}: SAFETY does not say why its invariant holds here (T8)"));
             }
         }
     }
@@ -81,6 +100,15 @@ fn module(name: &str) -> Option<&str> {
     }
 }
 
+/// The crate that a file belongs to.
+fn crate_of(name: &str) -> &str {
+    name.split('/').nth(1).unwrap_or_default()
+}
+
+fn same(file: &str, other: &str) -> bool {
+    crate_of(file) == crate_of(other)
+}
+
 /// The label that a line of a module's comment defines, and what the line says.
 fn definition(line: &str) -> Option<(&str, &str)> {
     let text = line.strip_prefix("//! ")?;
@@ -89,8 +117,8 @@ fn definition(line: &str) -> Option<(&str, &str)> {
     is_label(label).then_some((label, says.trim_start()))
 }
 
-/// The `SAFETY` comments of a file: the line of each, and the labels in it.
-fn safety(text: &str) -> impl Iterator<Item = (usize, Vec<String>)> {
+/// The `SAFETY` comments of a file: the line of each, the labels in it, and the number of other words.
+fn safety(text: &str) -> impl Iterator<Item = (usize, Vec<String>, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     (0..lines.len()).filter_map(move |at| {
         let (code, first) = lines[at].split_once("SAFETY:")?;
@@ -100,8 +128,10 @@ fn safety(text: &str) -> impl Iterator<Item = (usize, Vec<String>)> {
         let more = lines[at + 1..].iter().map_while(|line| line.trim_start().strip_prefix("//"));
         let words = std::iter::once(first)
             .chain(more)
-            .flat_map(|line| line.split([' ', ',', '.', ':', ';', '(', ')']));
-        Some((at + 1, words.filter(|word| is_label(word)).map(str::to_string).collect()))
+            .flat_map(|line| line.split([' ', ',', '.', ':', ';', '(', ')', '-']))
+            .filter(|word| !word.is_empty());
+        let (labels, others): (Vec<_>, Vec<_>) = words.map(str::to_string).partition(|word| is_label(word));
+        Some((at + 1, labels, others.len()))
     })
 }
 
@@ -154,19 +184,30 @@ mod tests {
     fn what_is_not_defined_or_twice_is_found() {
         let give = ("crates/a/src/give.rs", "//! - B6 One.\n//! - B6 Two.\n");
         assert_eq!(findings(&[give]).len(), 1);
+        let again = ("crates/a/src/take.rs", "//! - B6 Three.\n");
+        assert_eq!(findings(&[("crates/a/src/give.rs", "//! - B6 One.\n"), again]).len(), 1);
+        assert_eq!(findings(&[("crates/b/src/give.rs", "//! - B6 One.\n"), again]).len(), 0);
         let cites = ("crates/a/src/b.rs", "// B1, B2 of `give`\n/// B3 of `gone`\n");
         assert_eq!(findings(&[cites, ("crates/a/src/give.rs", "//! - B1 One.\n")]).len(), 2);
     }
 
     #[test]
     fn safety_cites_an_invariant_of_its_crate() {
-        let comments =
-            |label| format!("{} {label} - because.\n{} because it\n// is so ({label}).\n", SAFETY, SAFETY);
+        let comments = |label| {
+            format!("{} {label} - as all is so.\n{} because it\n// is so ({label}).\n", SAFETY, SAFETY)
+        };
         let give = ("crates/a/src/give.rs", "//! - B1 One.\n");
         assert_eq!(findings(&[give, ("crates/a/src/b.rs", &comments("B1"))]), [""; 0]);
         assert_eq!(findings(&[give, ("crates/a/src/b.rs", &comments("B2"))]).len(), 2);
         assert_eq!(findings(&[give, ("crates/c/src/b.rs", &comments("B1"))]).len(), 2);
-        assert_eq!(findings(&[give, ("crates/a/src/b.rs", &format!("{SAFETY} it is.\n"))]).len(), 1);
+        assert_eq!(findings(&[give, ("crates/a/src/b.rs", &format!("{SAFETY} it is so here.\n"))]).len(), 1);
+        for bare in ["B1.", "B1 - as above.", "B1 (see B1)."] {
+            assert_eq!(
+                findings(&[give, ("crates/a/src/b.rs", &format!("{SAFETY} {bare}\n"))]).len(),
+                1,
+                "{bare}"
+            );
+        }
     }
     /// In halves, so that the lint of the compiler does not see a comment here.
     const SAFETY: &str = concat!("// SAF", "ETY:");
@@ -174,7 +215,19 @@ mod tests {
     #[test]
     fn the_index_has_each_label_once() {
         let mut labels = Labels::default();
-        labels.read("crates/a/src/give.rs", "//! - B1 One.\n//! - B2 Two.\n", &mut Vec::new());
-        assert_eq!(labels.index(), "crates/a/src/give.rs\n  B1   One.\n  B2   Two.\n");
+        labels.read(
+            "crates/a/src/give.rs",
+            "//! - B1 One.\n//! - B2 Two.\n//! - B3 Three.\n",
+            &mut Vec::new(),
+        );
+        labels.read("crates/a/src/take.rs", "// So it is (B1).\n", &mut Vec::new());
+        labels.read("crates/b/src/lib.rs", "// B3, B2 of `give`\n", &mut Vec::new());
+        let index = "crates/a/src/give.rs\n  B1   One.\n  B2   Two.\n  B3   Three.\n";
+        assert_eq!(labels.index(), index);
+        labels.cited.clear();
+        assert_eq!(
+            labels.index(),
+            index.replace("Two", "(cited nowhere) Two").replace("Three", "(cited nowhere) Three")
+        );
     }
 }

@@ -13,7 +13,7 @@ const ARGUMENTS_MAX: usize = 11;
 const _: () = assert!(8 * (SUSPENSION_ARGS + ARGUMENTS_MAX - 1) < 0x80 && ARGUMENTS_MAX < SPENT_ARITIES);
 
 /// The header of a record without arguments, as an instruction has it: the highest bit is that of an immediate's sign.
-const HEADER: i64 = object_header(SUSPENSION, SUSPENSION_ARGS - 1).0 as i64;
+const HEADER: i64 = object_header(SUSPENSION, SUSPENSION_ARGS - 1).bits() as i64;
 
 impl Assembler {
     /// Takes the goal in `abi.resumed` onto the goal stack and starts it. If that is not all there is to do, goes on
@@ -69,7 +69,7 @@ impl Assembler {
         self.put_field(&[0x4d, 0x3b, 0x90], 8 * SUSPENSION_PRIORITY); // cmp r10, [r8+priority]
         refused.push(self.jump_ahead(&[0x0f, 0x85])); // jne
         self.put_field(&[0x49, 0x83, 0xb8], 8 * SUSPENSION_NEXT); // cmp [r8+next], UNBOUND
-        self.put(&[UNBOUND.0 as u8]);
+        self.put(&[UNBOUND.bits() as u8]);
         refused.push(self.jump_ahead(&[0x0f, 0x85])); // jne
         self.put_field(&[0x48, 0x3b, 0x97], offset_of!(WorkerAbi, goals_limit)); // cmp rdx, [rdi+goals_limit]
         refused.push(self.jump_ahead(&[0x0f, 0x87])); // ja
@@ -87,7 +87,7 @@ impl Assembler {
         self.put(&[0; 4]);
         self.put_field(&[0x48, 0xff, 0x87], offset_of!(WorkerAbi, made_ready)); // inc [rdi+made_ready]
         self.put_field(&[0x49, 0xc7, 0x80], 8 * SUSPENSION_PREDICATE); // mov [r8+predicate], RESUMED
-        self.put(&(RESUMED.0 as u32).to_le_bytes());
+        self.put(&(RESUMED.bits() as u32).to_le_bytes());
         self.put_field(&[0x4a, 0x8b, 0x84, 0x0f], offset_of!(WorkerAbi, spent)); // mov rax, [rdi+r9+spent]
         self.put_field(&[0x49, 0x89, 0x80], 8 * SUSPENSION_NEXT); // mov [r8+next], rax
         self.put_field(&[0x4e, 0x89, 0x84, 0x0f], offset_of!(WorkerAbi, spent)); // mov [rdi+r9+spent], r8

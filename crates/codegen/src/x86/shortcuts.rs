@@ -7,7 +7,7 @@ use std::mem::offset_of;
 use term::abi::{IntOp, PRIVATE_BYTES, WorkerAbi};
 use term::word::{TAG_BITS, Tag, UNBOUND};
 
-const _: () = assert!(GENERATOR_BIT.count_ones() == 1 && Tag::Ref as u8 == 1 && UNBOUND.0 == 7);
+const _: () = assert!(GENERATOR_BIT.count_ones() == 1 && Tag::Ref as u8 == 1 && UNBOUND.bits() == 7);
 
 impl Assembler {
     /// Unifies `rax` and `rcx`, which are saved like `rdx` (`thunk`), if one is a private variable (C6 of `term::abi`)
@@ -28,7 +28,7 @@ impl Assembler {
         let bound = self.bound_in_rax();
         helper.extend([two_values, self.unless_private(RAX)]);
         self.put(&[0x48, 0x8b, 0x50, CELL]); // mov rdx, [rax+CELL]
-        self.put(&[0x48, 0x83, 0xfa, UNBOUND.0 as u8]); // cmp rdx, UNBOUND
+        self.put(&[0x48, 0x83, 0xfa, UNBOUND.bits() as u8]); // cmp rdx, UNBOUND
         let nobody_waits = self.jump_ahead(&[0x0f, 0x84]); // je
         self.put_field(&[0x48, 0x83, 0xbf], offset_of!(WorkerAbi, resumed)); // cmp [rdi+resumed], 0
         self.put(&[0]);
@@ -51,7 +51,7 @@ impl Assembler {
 
         self.land(reference);
         let bound = self.bound_in_rcx();
-        self.put(&[0x48, 0x83, 0x79, CELL, UNBOUND.0 as u8]); // cmp [rcx+CELL], UNBOUND
+        self.put(&[0x48, 0x83, 0x79, CELL, UNBOUND.bits() as u8]); // cmp [rcx+CELL], UNBOUND
         helper.push(self.jump_ahead(&[0x0f, 0x85])); // jne
         helper.extend(self.unify_with_variable(value, done));
         self.land(bound);
@@ -74,7 +74,7 @@ impl Assembler {
         self.jump_back(&[0x0f, 0x84], done); // je
         let earlier = self.jump_ahead(&[0x0f, 0x87]); // ja
         let public = self.unless_private(RAX);
-        self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.0 as u8]); // cmp [rax+CELL], UNBOUND
+        self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.bits() as u8]); // cmp [rax+CELL], UNBOUND
         let waited_for = self.jump_ahead(&[0x0f, 0x85]); // jne
         self.put(&[0x48, 0x89, 0x48, CELL]); // mov [rax+CELL], rcx
         self.jump_back(&[0xe9], done); // jmp

@@ -22,7 +22,8 @@ use term::word::{TAG_BITS, Tag, UNBOUND, object_header};
 /// `enter`'s frame (F1): after the return address and six registers, `rsp` becomes a multiple of 16.
 const FRAME: usize = crate::x86::frame::FRAME_BYTES as usize + 8;
 
-const _: () = assert!(UNBOUND.0 < 0x80 && PRIVATE_BYTES >> TAG_BITS < 1 << 31 && 8 * SPENT_ARITIES <= 128);
+const _: () =
+    assert!(UNBOUND.bits() < 0x80 && PRIVATE_BYTES >> TAG_BITS < 1 << 31 && 8 * SPENT_ARITIES <= 128);
 
 impl Assembler {
     fn store_state(&mut self) {
@@ -142,7 +143,7 @@ impl Assembler {
     fn suspend_one(&mut self, arity: usize, other: u32) -> u32 {
         let start = self.next_line();
         self.put_field(&[0x48, 0x8b, 0x87], offset_of!(WorkerAbi, pending)); // mov rax, [rdi+pending]
-        self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.0 as u8]); // cmp [rax+CELL], UNBOUND
+        self.put(&[0x48, 0x83, 0x78, CELL, UNBOUND.bits() as u8]); // cmp [rax+CELL], UNBOUND
         let has_goals = self.jump_ahead(&[0x0f, 0x85]); // jne
         self.put(&[0x48, 0x89, 0xc1, 0x48, 0xc1, 0xc9, TAG_BITS as u8]); // mov rcx, rax; ror rcx, TAG_BITS
         self.put_field(&[0x48, 0x2b, 0x8f], offset_of!(WorkerAbi, private_base)); // sub rcx, [rdi+private_base]
@@ -185,7 +186,7 @@ impl Assembler {
         self.put(&[0x75, 0]); // jne over the following
         let after = self.bytes.len();
         self.put(&[0x48, 0xc7, 0x06]); // mov [rsi], UNBOUND
-        self.put(&(UNBOUND.0 as u32).to_le_bytes());
+        self.put(&(UNBOUND.bits() as u32).to_le_bytes());
         self.put(&[0x48, 0x8d, 0x46, Tag::Ref as u8]); // lea rax, [rsi+REF]
         self.put(&[0x49, 0x89, 0x41, (-(Tag::Header as i8)) as u8]); // mov [r9-HEADER], rax
         self.put(&[0x49, 0x89, 0x00]); // mov [r8], rax
@@ -201,7 +202,7 @@ impl Assembler {
     /// Moves the goal on top of the stack to the record at `r8`, which then hangs at the variable in `rax`.
     fn fill_record(&mut self, arity: usize) {
         self.put_field(&[0x49, 0xc7, 0x80], 8 * SUSPENSION_NEXT); // mov [r8+next], UNBOUND
-        self.put(&(UNBOUND.0 as u32).to_le_bytes());
+        self.put(&(UNBOUND.bits() as u32).to_le_bytes());
         for index in 0..=arity {
             let place = if index == arity { SUSPENSION_PREDICATE } else { SUSPENSION_ARGS + index };
             self.put(&[0x48, 0x8b, 0x4a, (8 * (index as i32 - arity as i32 - 1)) as u8]); // mov rcx, [rdx-n]
@@ -220,7 +221,7 @@ impl Assembler {
         let words = SUSPENSION_ARGS + arity;
         self.put(&[0x49, 0x89, 0xf0]); // mov r8, rsi
         self.put(&[0x48, 0xb9]); // mov rcx, header
-        self.put(&object_header(layout::SUSPENSION, words - 1).0.to_le_bytes());
+        self.put(&object_header(layout::SUSPENSION, words - 1).bits().to_le_bytes());
         self.put(&[0x49, 0x89, 0x08]); // mov [r8], rcx
         self.put_field(&[0x48, 0x8b, 0x8f], offset_of!(WorkerAbi, suspensions)); // mov rcx, [rdi+suspensions]
         self.put_field(&[0x49, 0x89, 0x88], 8 * SUSPENSION_BEFORE); // mov [r8+before], rcx

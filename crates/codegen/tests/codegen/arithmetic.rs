@@ -144,20 +144,20 @@ pub(crate) fn arithmetic_with_constants_agrees() {
 pub(crate) fn operands_behind_references_are_followed() {
     let mut body = machine(body_arith(IntOp::Add, v(1)));
     let cell = body.build(&[Word::small(40)]);
-    let chain = body.build(&[Word::pointer(Tag::Ref, cell)]);
-    let a = Word::pointer(Tag::Ref, chain);
+    let chain = body.build(&[pointer(Tag::Ref, cell)]);
+    let a = pointer(Tag::Ref, chain);
     assert_eq!(run(&mut body, &[a, Word::small(2)]), (Word::small(42), vec![]));
     assert_eq!(run(&mut body, &[a, a]), (Word::small(80), vec![]));
     for (op, number) in [(IntOp::Sub, 38), (IntOp::Mul, 80)] {
         let mut body = machine(body_arith(op, v(1)));
-        let a = Word::pointer(Tag::Ref, body.build(&[Word::small(40)]));
+        let a = pointer(Tag::Ref, body.build(&[Word::small(40)]));
         assert_eq!(run(&mut body, &[a, Word::small(2)]), (Word::small(number), vec![]), "{op:?}");
     }
     answer_with(Word::small(5));
     let asked = |number: u8| (Word::small(5), vec![format!("arith {number} Int Int")]);
     assert_eq!(run(&mut body, &[a, Word::small(INT_MAX)]), asked(0), "it is no small integer");
     let mut other = machine(body_arith(IntOp::Shl, v(1)));
-    let b = Word::pointer(Tag::Ref, other.build(&[Word::small(2)]));
+    let b = pointer(Tag::Ref, other.build(&[Word::small(2)]));
     assert_eq!(run(&mut other, &[Word::small(40), b]), asked(IntOp::Shl as u8));
     let unbound = body.variable();
     assert_eq!(run(&mut body, &[a, unbound]), (Word::small(5), vec!["arith 0 Int Ref".into()]));

@@ -1,6 +1,6 @@
 //! What generated code does by itself when goals were resumed (C8 of `term::abi`), and what it leaves to the runtime.
 
-use crate::machine::{AT, FIRST, Machine, block, entry, goal, r, v};
+use crate::machine::{AT, FIRST, Machine, block, entry, goal, pointer, r, v};
 use crate::programs::blocks;
 use codegen::Options;
 use compiler::ir::{Component, End, Op, Operand};
@@ -39,7 +39,7 @@ fn resumed(arity: u32) -> (Machine, Word, Option<Word>) {
     let mut words = vec![object_header(SUSPENSION, SUSPENSION_ARGS - 1 + arity as usize), UNBOUND];
     words.extend([PredicateId(WAITING).goal_word(), Word::small(7), Word::small(0)]);
     words.extend(arguments);
-    let record = Word::pointer(Tag::Object, m.build(&words));
+    let record = pointer(Tag::Object, m.build(&words));
     m.worker.resumed = record.address();
     m.worker.priority = 7;
     m.worker.limit_after = m.worker.limit();
@@ -67,7 +67,7 @@ pub(crate) fn a_resumed_goal_runs_without_the_runtime_and_its_record_is_spent() 
         }
         assert_eq!((m.worker.made_ready, m.worker.resumed, m.worker.limit()), (1, 0, limit));
         assert_eq!(m.worker.spent[arity as usize], record.address());
-        assert_eq!(m.words(record, 3)[1..], [Word(0x4440), RESUMED]);
+        assert_eq!(m.words(record, 3)[1..], [Word::small(0x888), RESUMED]);
         assert!(m.log().is_empty());
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn all_else_is_left_to_the_runtime() {
         ("the heap is full", |m, _| m.worker.limit_after = m.worker.heap as usize - 8),
         ("woken", |m, _| m.worker.woken = (&raw const YES).cast()),
         ("another priority", |m, record| m.set_word(record, 3, Word::small(6))),
-        ("two goals", |m, record| m.set_word(record, 1, Word::pointer(Tag::Var, record.address()))),
+        ("two goals", |m, record| m.set_word(record, 1, pointer(Tag::Var, record.address()))),
         ("waits for several", |m, record| m.set_word(record, 0, object_header(HOOK, 2))),
         ("resumed before", |m, record| m.set_word(record, 2, RESUMED)),
         ("a builtin", |m, record| m.set_word(record, 2, PredicateId(FIRST - 1).goal_word())),
@@ -131,10 +131,10 @@ pub(crate) fn a_variable_that_a_goal_waits_for_is_bound_at_once_but_not_one_with
         let component =
             Component { entries: vec![entry(FIRST, 2, 0)], registers: 3, blocks: blocks(ends.to_vec()) };
         let mut m = Machine::new(vec![component], &Options::default());
-        let record =
-            class.map(|class| m.build(&[object_header(class, 4), UNBOUND, goal, Word::small(0), Word(0)]));
+        let record = class
+            .map(|class| m.build(&[object_header(class, 4), UNBOUND, goal, Word::small(0), Word::small(0)]));
         let [variable, told] = [(); 2].map(|()| m.variable());
-        m.set_word(variable, 0, record.map_or(Word::small(9), |record| Word::pointer(Tag::Var, record)));
+        m.set_word(variable, 0, record.map_or(Word::small(9), |record| pointer(Tag::Var, record)));
         m.worker.resumed = before;
         m.solve(FIRST, &[variable, told]);
         let way = if noted { 1 } else { 2 };

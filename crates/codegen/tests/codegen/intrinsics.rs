@@ -12,10 +12,10 @@ use term::word::{Tag, Word, object_header};
 fn vector(m: &mut Machine, version: i64, elements: &[i64]) -> Word {
     let mut words = vec![object_header(STORE, elements.len())];
     words.extend(elements.iter().map(|&element| Word::small(element)));
-    let store = Word::pointer(Tag::Object, m.build(&words));
+    let store = pointer(Tag::Object, m.build(&words));
     let length = Word::small(elements.len() as i64);
     let header = object_header(VECTOR, HANDLE_SIZE);
-    Word::pointer(Tag::Object, m.build(&[header, store, Word::small(version), length]))
+    pointer(Tag::Object, m.build(&[header, store, Word::small(version), length]))
 }
 
 #[test]
@@ -29,7 +29,7 @@ pub(crate) fn vector_elements_are_read_inline() {
         let vector = vector(&mut m, version, &[10, 11, 12]);
         let cell = m.build(&[vector]);
         assert_eq!(run(&mut m, &[vector, Word::small(2)]), (Word::small(12), vec![]));
-        let reference = Word::pointer(Tag::Ref, cell);
+        let reference = pointer(Tag::Ref, cell);
         assert_eq!(run(&mut m, &[reference, Word::small(0)]), (Word::small(10), vec![]));
         assert_eq!(run(&mut m, &[vector, Word::small(3)]).1, ["builtin 6 Object"]);
         assert_eq!(run(&mut m, &[vector, Word::small(-1)]).1, ["builtin 6 Object"]);
@@ -88,11 +88,11 @@ pub(crate) fn string_elements_and_lengths_are_read_inline() {
         let no = result(3, Operand::Atom(NIL));
         let mut m = machine(component(3, 0, vec![(vec![], end), result(3, Operand::Reg(OUT)), no]));
         let bytes =
-            m.build(&[object_header(term::layout::BYTES, 1), Word(u64::from_le_bytes(*b"abc\0\0\0\0\0"))]);
+            m.build(&[object_header(term::layout::BYTES, 1), bits(u64::from_le_bytes(*b"abc\0\0\0\0\0"))]);
         let header = object_header(STRING, HANDLE_SIZE);
-        let store = Word::pointer(Tag::Object, bytes);
+        let store = pointer(Tag::Object, bytes);
         let handle = m.build(&[header, store, Word::small(-1), Word::small(3)]);
-        let string = Word::pointer(Tag::Object, handle);
+        let string = pointer(Tag::Object, handle);
         if predicate == 5 {
             assert_eq!(run(&mut m, &[string, Word::small(1)]), (Word::small(expected), vec![]));
         }
@@ -122,7 +122,7 @@ pub(crate) fn equality_asks_the_helper_about_all_but_integers_and_the_same_atom(
         assert_eq!(run(&mut m, &[a, b]), (Word::atom(atom), vec![]));
     }
     let unbound = m.variable();
-    let cons = Word::pointer(Tag::Cons, m.build(&[six, nil]));
+    let cons = pointer(Tag::Cons, m.build(&[six, nil]));
     let others =
         [(nil, Word::atom(TRUE)), (six, nil), (nil, six), (cons, cons), (unbound, unbound), (six, cons)];
     for (a, b) in others {

@@ -15,7 +15,7 @@ use term::word::{Tag, UNBOUND, Word};
 thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     /// What the next helper that answers a word answers.
-    static ANSWER: Cell<Word> = const { Cell::new(Word(0)) };
+    static ANSWER: Cell<Word> = const { Cell::new(Word::small(0)) };
     /// What the last helper that may report an error was told.
     static POSITION: Cell<Position> = const { Cell::new(Position::NONE) };
     /// The weight of pieces, instead of what options say.
@@ -297,8 +297,8 @@ impl Machine {
             reductions_limit: u64::MAX,
             priority: 0,
             pending_count: 0,
-            pending: [Word(0); OPERANDS_MAX],
-            operands: [Word(0); OPERANDS_MAX],
+            pending: [Word::small(0); OPERANDS_MAX],
+            operands: [Word::small(0); OPERANDS_MAX],
             helpers: HELPERS,
             more_wanted: false,
             limit_after: 0,
@@ -343,12 +343,12 @@ impl Machine {
         at
     }
     pub(crate) fn variable(&mut self) -> Word {
-        Word::pointer(Tag::Ref, self.build(&[UNBOUND]))
+        pointer(Tag::Ref, self.build(&[UNBOUND]))
     }
     pub(crate) fn list(&mut self, items: &[i64]) -> Word {
         let mut list = Word::NIL;
         for &item in items.iter().rev() {
-            list = Word::pointer(Tag::Cons, self.build(&[Word::small(item), list]));
+            list = pointer(Tag::Cons, self.build(&[Word::small(item), list]));
         }
         list
     }
@@ -398,6 +398,17 @@ impl Machine {
         assert_eq!(list, Word::NIL);
         items
     }
+}
+
+/// The word of these bits: of a payload, or of a word that was read as a number.
+pub(crate) fn bits(bits: u64) -> Word {
+    // SAFETY: W5 of `word` - tests follow words of a machine's heap only.
+    unsafe { Word::from_bits(bits) }
+}
+/// The word that leads to what a test has built there.
+pub(crate) fn pointer(tag: Tag, address: usize) -> Word {
+    // SAFETY: W5 of `word` - tests give what they have built in a machine's heap, which lives as long as it is used.
+    unsafe { Word::pointer(tag, address) }
 }
 
 pub(crate) fn program(components: Vec<Component>) -> Program {

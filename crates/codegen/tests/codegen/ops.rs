@@ -64,12 +64,11 @@ pub(crate) fn matches_find_their_case_through_references() {
     for from_cell in [false, true] {
         let mut m = matcher(&patterns, from_cell);
         let structure = |m: &mut Machine, arity| {
-            Word::pointer(Tag::Struct, m.build(&[functor_header(MAIN, arity), Word::NIL, Word::NIL]))
+            pointer(Tag::Struct, m.build(&[functor_header(MAIN, arity), Word::NIL, Word::NIL]))
         };
         let (two, one) = (structure(&mut m, 2), structure(&mut m, 1));
-        let object = |m: &mut Machine, class| {
-            Word::pointer(Tag::Object, m.build(&[object_header(class, 1), Word::NIL]))
-        };
+        let object =
+            |m: &mut Machine, class| pointer(Tag::Object, m.build(&[object_header(class, 1), Word::NIL]));
         let (string, vector) = (object(&mut m, STRING), object(&mut m, VECTOR));
         let list = m.list(&[1]);
         let expected = [
@@ -86,24 +85,24 @@ pub(crate) fn matches_find_their_case_through_references() {
         ];
         for (word, answer) in expected {
             let cell = m.build(&[word]);
-            let chain = m.build(&[Word::pointer(Tag::Ref, cell)]);
-            for word in [word, Word::pointer(Tag::Ref, cell), Word::pointer(Tag::Ref, chain)] {
-                let word =
-                    if from_cell { Word::pointer(Tag::Cons, m.build(&[Word::NIL, word])) } else { word };
+            let chain = m.build(&[pointer(Tag::Ref, cell)]);
+            for word in [word, pointer(Tag::Ref, cell), pointer(Tag::Ref, chain)] {
+                let word = if from_cell { pointer(Tag::Cons, m.build(&[Word::NIL, word])) } else { word };
                 assert_eq!(run(&mut m, &[word]), (answer, vec![]));
             }
         }
         let unbound =
-            if from_cell { Word::pointer(Tag::Cons, m.build(&[Word::NIL, UNBOUND])) } else { m.variable() };
+            if from_cell { pointer(Tag::Cons, m.build(&[Word::NIL, UNBOUND])) } else { m.variable() };
         // The first goal that waits for a variable makes its record itself.
         let (answer, log) = run(&mut m, &[unbound]);
         assert_eq!((answer.tag(), log), (Tag::Ref, vec![]));
         let cell = if from_cell { unbound.address() + 8 } else { unbound.address() };
-        let cell = Word::pointer(Tag::Ref, cell);
-        let record = Word::pointer(Tag::Var, m.worker.suspensions);
+        let cell = pointer(Tag::Ref, cell);
+        let record = pointer(Tag::Var, m.worker.suspensions);
         assert_eq!(m.words(cell, 1), [record]);
         let header = object_header(SUSPENSION, 6);
-        let words = [header, UNBOUND, PredicateId(P).goal_word(), Word::small(0), Word(0), unbound, answer];
+        let words =
+            [header, UNBOUND, PredicateId(P).goal_word(), Word::small(0), Word::small(0), unbound, answer];
         assert_eq!(m.words(record, 7), words);
         assert_eq!(run(&mut m, &[unbound]).1, ["suspend 1 Ref"]);
         assert_eq!(m.worker.pending[0], cell);
@@ -123,7 +122,7 @@ fn ten_thousand_cases_are_searched() {
     }
     assert_eq!(run(&mut m, &[Word::small(1)]).0, Word::atom(MAIN));
     assert_eq!(run(&mut m, &[Word::small(-2)]).0, Word::atom(MAIN));
-    let structure = Word::pointer(Tag::Struct, m.build(&[functor_header(term::Atom(55), 1), Word::NIL]));
+    let structure = pointer(Tag::Struct, m.build(&[functor_header(term::Atom(55), 1), Word::NIL]));
     assert_eq!(run(&mut m, &[structure]).0, Word::small(10_055));
     assert_eq!(run(&mut m, &[Word::atom(term::Atom(107))]).0, Word::small(10_107));
     assert_eq!(run(&mut m, &[Word::atom(term::Atom(7))]).0, Word::atom(MAIN));
@@ -160,7 +159,7 @@ pub(crate) fn terms_are_laid_out_as_the_runtime_reads_them() {
     assert_eq!(structure[4], UNBOUND);
     let cons = m.words(structure[1], 2);
     assert_eq!(cons, [Word::small(1), UNBOUND]);
-    assert_eq!(structure[3], Word::pointer(Tag::Ref, structure[1].address() + 8));
+    assert_eq!(structure[3], pointer(Tag::Ref, structure[1].address() + 8));
 }
 
 #[test]
@@ -197,7 +196,7 @@ pub(crate) fn unification_binds_follows_resumes_or_asks() {
     // helper's.
     let waiting = |m: &mut Machine, class| {
         let record = m.build(&[object_header(class, 3), UNBOUND, Word::small(1), Word::small(0)]);
-        (record, Word::pointer(Tag::Ref, m.build(&[Word::pointer(Tag::Var, record)])))
+        (record, pointer(Tag::Ref, m.build(&[pointer(Tag::Var, record)])))
     };
     let (_, generated) = waiting(&mut m, GENERATOR);
     assert_eq!(go(&mut m, generated, list).len(), 1);
@@ -219,7 +218,7 @@ pub(crate) fn unification_binds_follows_resumes_or_asks() {
     assert_eq!(go(&mut m, h, f), none);
     assert_eq!(m.words(h, 1), [f]);
     // A reference that is not private is followed; what goals wait for is not made a reference.
-    let leading = Word::pointer(Tag::Ref, m.build(&[f]));
+    let leading = pointer(Tag::Ref, m.build(&[f]));
     let (i, (_, third)) = (m.variable(), waiting(&mut m, SUSPENSION));
     m.worker.set_private_base(i.address());
     assert_eq!(go(&mut m, leading, i), none);
@@ -280,7 +279,7 @@ pub(crate) fn guards_answer_three_ways() {
     let unbound = m.variable();
     answer_with(unbound);
     assert_eq!(run(&mut m, &[Word::small(6)]).1, ["guard 4 6"]);
-    let record = Word::pointer(Tag::Var, m.worker.suspensions);
+    let record = pointer(Tag::Var, m.worker.suspensions);
     assert_eq!((m.words(unbound, 1), m.words(record, 6)[5]), (vec![record], Word::small(6)));
     assert_eq!(run(&mut m, &[Word::small(6)]).1, ["guard 4 6", "suspend 1 Ref"]);
     answer_with(answer::NO);

@@ -186,8 +186,8 @@ pub(crate) fn a_spent_record_is_used_again() {
     let [one, two] = [0; 2].map(|_| wait(&mut machine));
     assert_eq!(machine.worker.suspensions, two.address());
     // Both are spent, the first one last.
-    machine.set_word(one, 1, Word(two.address() as u64));
-    machine.set_word(two, 1, Word(0));
+    machine.set_word(one, 1, Word::small(two.address() as i64 >> 3));
+    machine.set_word(two, 1, Word::small(0));
     machine.worker.spent[2] = one.address();
     for (reused, record) in [(1, one), (2, two)] {
         assert_eq!(wait(&mut machine), record);
@@ -246,9 +246,9 @@ pub(crate) fn a_cell_that_leads_to_an_integer_gets_it_when_it_is_read() {
     ];
     for (pattern, value, gets) in cases {
         let mut machine = Machine::new(vec![first(pattern)], &Options::default());
-        let inner = Word::pointer(Tag::Ref, machine.build(&[value]));
-        let outer = Word::pointer(Tag::Ref, machine.build(&[inner]));
-        let list = Word::pointer(Tag::Cons, machine.build(&[outer, Word::NIL]));
+        let inner = pointer(Tag::Ref, machine.build(&[value]));
+        let outer = pointer(Tag::Ref, machine.build(&[inner]));
+        let list = pointer(Tag::Cons, machine.build(&[outer, Word::NIL]));
         let out = machine.variable();
         machine.solve(FIRST, &[list, out]);
         assert_eq!(machine.value(out), if gets { value } else { out }, "{pattern:?}");
@@ -258,8 +258,8 @@ pub(crate) fn a_cell_that_leads_to_an_integer_gets_it_when_it_is_read() {
     // Nothing else is written.
     let mut machine = Machine::new(vec![first(Pattern::Cons)], &Options::default());
     let items = machine.list(&[1]);
-    let outer = Word::pointer(Tag::Ref, machine.build(&[items]));
-    let list = Word::pointer(Tag::Cons, machine.build(&[outer, Word::NIL]));
+    let outer = pointer(Tag::Ref, machine.build(&[items]));
+    let list = pointer(Tag::Cons, machine.build(&[outer, Word::NIL]));
     let out = machine.variable();
     assert_eq!((machine.solve(FIRST, &[list, out]), machine.value(out)), (1, items));
     assert_eq!(machine.words(list, 1), [outer]);

@@ -117,7 +117,7 @@ pub(crate) fn the_slots_of_a_goal_that_waits_are_found_among_its_arguments() {
         machine.push(STOP.0, &[]);
         let base = machine.worker.goals as usize;
         SLOTS.iter().for_each(|_| machine.push(STOP.0, &[UNBOUND]));
-        let place = |index: usize| Word::pointer(Tag::Header, base + 16 * index);
+        let place = |index: usize| pointer(Tag::Header, base + 16 * index);
         let variable = machine.variable();
         let mut arguments = [variable; 15];
         arguments[5] = place(0);
@@ -126,10 +126,10 @@ pub(crate) fn the_slots_of_a_goal_that_waits_are_found_among_its_arguments() {
         }
         machine.push(LONG, &arguments);
         machine.run();
-        let filled = machine.goals[1..].chunks(2).take(SLOTS.len()).map(|record| Word(record[0]));
+        let filled = machine.goals[1..].chunks(2).take(SLOTS.len()).map(|record| bits(record[0]));
         let filled: Vec<Word> = filled.collect();
         let cells = SLOTS.len() * 8;
-        let expected = (0..cells).step_by(8).map(|at| Word::pointer(Tag::Ref, variable.address() + 8 + at));
+        let expected = (0..cells).step_by(8).map(|at| pointer(Tag::Ref, variable.address() + 8 + at));
         assert_eq!(filled, expected.collect::<Vec<_>>());
         if on.len() == 1 {
             let record = machine.words(variable, 1)[0];

@@ -20,10 +20,10 @@ pub struct Common {
     words: Words,
 }
 
-// SAFETY: M1: all access to the words is atomic, but for uses of programs without races; the mapping itself is only
-// read after it was made.
+// SAFETY: M1 of `mapping` - all access to the words is atomic, but for uses of programs without races; the mapping
+// itself is only read after it was made.
 unsafe impl Send for Common {}
-// SAFETY: M1.
+// SAFETY: M1 of `mapping` - as for `Send`: threads share atomic words.
 unsafe impl Sync for Common {}
 
 impl Common {

@@ -88,14 +88,14 @@ unsafe fn unmap(start: *mut u8, bytes: usize) {
 
 /// Memory that can be mapped, of zeros.
 pub(crate) fn memory(bytes: usize) -> io::Result<OwnedFd> {
-    // SAFETY: M2.
+    // SAFETY: M2 - the name ends with a zero, and the system makes a descriptor of its own.
     let file = unsafe { libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC) };
     if file < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: M2.
+    // SAFETY: M2 - the descriptor was made just now, and nobody else has it.
     let file = unsafe { OwnedFd::from_raw_fd(file) };
-    // SAFETY: M2.
+    // SAFETY: M2 - the descriptor is open; what it stands for has no mapping yet.
     let sized = unsafe { libc::ftruncate(file.as_raw_fd(), bytes.max(1) as libc::off_t) };
     if sized == 0 { Ok(file) } else { Err(io::Error::last_os_error()) }
 }
@@ -351,7 +351,7 @@ pub(crate) struct Words {
 
 // SAFETY: M1: a view may be used from any thread: pages are brought whoever touches them is, and words are atomic.
 unsafe impl Send for Words {}
-// SAFETY: M1.
+// SAFETY: M1 - as for `Send`: threads share atomic words, through a copied address.
 unsafe impl Sync for Words {}
 
 impl Words {

@@ -86,7 +86,7 @@ impl Channel {
     pub(super) fn new(world: &SimpleCommunicator, packet_bytes: usize) -> Channel {
         let world = ManuallyDrop::new(world.duplicate());
         let raw = world.as_raw();
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         let all = unsafe { ffi::RSMPI_COMM_WORLD };
         // So that a sender of too much can be named. What is to be done about an error of a request, MPICH asks the
         // communicator of all processes.
@@ -106,7 +106,7 @@ impl Channel {
     /// Receives a packet from anybody, into a buffer of [`Channel::packet_buffer`]'s.
     pub(super) fn receive(&self, buffer: Vec<u8>, tag: i32) -> Transfer {
         assert!(buffer.len() == self.packet_bytes + BEHIND, "X1");
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         let node = unsafe { ffi::RSMPI_ANY_SOURCE };
         self.begin(buffer, Direction::Receive, Line { node, tag })
     }
@@ -119,7 +119,7 @@ impl Channel {
         self.begin(buffer, Direction::ReceiveAll, Line { node: from as c_int, tag })
     }
     fn begin(&self, buffer: Vec<u8>, direction: Direction, line: Line) -> Transfer {
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         let request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let mut transfer =
             Transfer { buffer, direction, line, moved: 0, request, active: false, _stays: PhantomData };
@@ -129,7 +129,7 @@ impl Channel {
     /// Begins to wait for all nodes; ends when all have begun.
     pub(super) fn barrier(&self) -> Transfer {
         let line = Line { node: 0, tag: 0 };
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         // SAFETY: X3; the request is written before the call returns.
         succeeded(unsafe { ffi::MPI_Ibarrier(self.raw, &mut request) });
@@ -171,7 +171,7 @@ impl Transfer {
         let Line { node, tag } = self.line;
         let (mut there, mut count): (c_int, c_int) = (0, 0);
         let mut status = MaybeUninit::<MPI_Status>::uninit();
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
         // SAFETY: all places are valid for writing; X2, X3.
         succeeded(unsafe {
@@ -208,7 +208,7 @@ impl Transfer {
         let mut status = MaybeUninit::<MPI_Status>::zeroed();
         // SAFETY: the request is active; both places are valid for writing; X2.
         let code = unsafe { ffi::MPI_Test(&mut self.request, &mut done, status.as_mut_ptr()) };
-        // SAFETY: X6 - numbers.
+        // SAFETY: X6 - zeros, or what the library has written: any bits are numbers.
         let status = unsafe { status.assume_init() };
         let from = status.MPI_SOURCE as u32;
         if is_truncated(code) {
@@ -278,7 +278,7 @@ const APART_BYTES: usize = 128;
 
 // SAFETY: X4: what threads share are atomic words. The window is used by who has all of it (X2).
 unsafe impl Send for SharedWords {}
-// SAFETY: X4, as for `Send`.
+// SAFETY: X4 - a shared reference gives atomic words only.
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
@@ -287,9 +287,9 @@ impl SharedWords {
     pub(super) fn new(here: &SimpleCommunicator, count: usize) -> SharedWords {
         let bytes = if here.rank() == 0 { (count * APART_BYTES) as MPI_Aint } else { 0 };
         let mut base: *mut c_void = std::ptr::null_mut();
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         let info = unsafe { ffi::RSMPI_INFO_NULL };
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         let mut window = unsafe { ffi::RSMPI_WIN_NULL };
         // SAFETY: X2; the places are valid for writing.
         succeeded(unsafe {
@@ -308,7 +308,7 @@ impl SharedWords {
     }
     pub(super) fn get(&self, index: usize) -> &AtomicU32 {
         assert!(index < self.count);
-        // SAFETY: X4.
+        // SAFETY: X4 - the index is below `count`, so the word lies in the first process's part.
         unsafe { &*self.base.byte_add(index * APART_BYTES) }
     }
     /// All processes call this together.
@@ -324,11 +324,11 @@ impl SharedWords {
 /// type with a hole is slow, and they always write no more than there is room for.
 fn packet(bytes: c_int) -> (c_int, MPI_Datatype) {
     if !launch::library().contains("Open MPI") {
-        // SAFETY: X5.
+        // SAFETY: X5 - MPI is initialised: a communicator was had before.
         return (bytes, unsafe { ffi::RSMPI_UINT8_T });
     }
     let (lengths, places) = ([bytes, 1], [0, bytes + 1]);
-    // SAFETY: X5.
+    // SAFETY: X5 - MPI is initialised: a communicator was had before.
     let mut packet = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let place = &mut packet;
     // SAFETY: X2; there are two lengths and two places.

@@ -73,7 +73,7 @@ fn number(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
 fn tag_and_value(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let word = worker.deref(inputs[0]);
     outputs[0] = Word::small(word.tag() as i64);
-    outputs[1] = Word::small((word.0 as i64) >> term::word::TAG_BITS);
+    outputs[1] = Word::small((word.bits() as i64) >> term::word::TAG_BITS);
     Outcome::Done
 }
 

@@ -1,13 +1,13 @@
 //! `merge(In,Out)`: a native process per input that waits, and one object they share.
 //!
 //! The merger object holds `[Out's tail][number of open inputs]`. Invariants:
-//! - G1 The tail is an unbound variable or what the program bound it to; only the merger extends it.
-//! - G2 Every open input is counted and has one place: the process that waits for it, or the work list of the running
+//! - J1 The tail is an unbound variable or what the program bound it to; only the merger extends it.
+//! - J2 Every open input is counted and has one place: the process that waits for it, or the work list of the running
 //!   one. So Out ends when the last input does, and a message costs O(1).
-//! - G3 A process has the merger for itself while the number of open inputs is `BUSY`; another one comes again later.
+//! - J3 A process has the merger for itself while the number of open inputs is `BUSY`; another one comes again later.
 
 use super::{Row, attempt, body, error, process, wrong};
-use crate::memory::ranges::{read, write};
+use crate::memory::ranges::{pointer, read, write};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::walk::Stack;
 use crate::terms::{cell, deref, value_at};
@@ -31,7 +31,7 @@ pub(super) fn open_cons(worker: &mut Worker, car: Word) -> (Word, Word) {
     let address = worker.allocate(2);
     write(address, car);
     write(address + 8, UNBOUND);
-    (Word::pointer(Tag::Cons, address), Word::pointer(Tag::Ref, address + 8))
+    (pointer(Tag::Cons, address), pointer(Tag::Ref, address + 8))
 }
 
 /// A new merger with one input.
@@ -56,7 +56,7 @@ fn forward(worker: &mut Worker, input: Word, merger: Word) -> Outcome {
     forward_claimed(worker, [rest, merger], tail, open.as_int())
 }
 
-/// G3: the number of open inputs of the merger at this address, which this worker has for itself now.
+/// J3: the number of open inputs of the merger at this address, which this worker has for itself now.
 #[inline(always)]
 fn claim(worker: &mut Worker, merger: usize) -> Option<Word> {
     let open = read(merger + OPEN);

@@ -1,7 +1,7 @@
 //! The check of the whole heap after a collection (option `check_heap`): every word that can be reached makes sense.
 
 use crate::goals::suspend::RESUMED;
-use crate::memory::ranges::{Range, read};
+use crate::memory::ranges::{Range, pointer, read};
 use crate::worker::Worker;
 use crate::worker::all::Crew;
 use rustc_hash::FxHashSet;
@@ -38,7 +38,7 @@ pub(crate) fn check_heap(crew: &Crew, leader: &Worker) {
         words.extend(worker.goals.buckets().flatten());
         let records = worker.waiting.registry.records();
         let waiting = records.filter(|record| read(record + 8 * SUSPENSION_PREDICATE) != RESUMED);
-        words.extend(waiting.map(|record| Word::pointer(Tag::Object, record)));
+        words.extend(waiting.map(|record| pointer(Tag::Object, record)));
     };
     for index in 0..crew.len() {
         if index == leader.index {
@@ -78,7 +78,7 @@ impl Check<'_> {
         }
         let address = word.address();
         assert!(self.is_live(address), "{word:?} leads to no space in use");
-        if !self.seen.insert(word.0) {
+        if !self.seen.insert(word.bits()) {
             return;
         }
         match word.tag() {
@@ -89,7 +89,7 @@ impl Check<'_> {
             Tag::Cons => self.stack.extend([address, address + 8]),
             Tag::Struct | Tag::Object | Tag::Var => {
                 let header = read(address);
-                assert!(header.is_header(), "{word:?} leads to {:x}, no header", header.0);
+                assert!(header.is_header(), "{word:?} leads to {:x}, no header", header.bits());
                 assert_eq!(word::header_is_object(header), word.tag() != Tag::Struct, "{word:?}");
                 let mut words = word::header_words(header);
                 if word::header_is_object(header) {

@@ -2,7 +2,7 @@
 
 use super::{BUSY, Collector, NURSERY_AT, forwarding, forwarding_cell, forwards_all, target};
 use crate::goals::suspend::{HOOK_HEADER, RESUMED};
-use crate::memory::ranges::{Range, compare_exchange, copy, read, write};
+use crate::memory::ranges::{Range, compare_exchange, copy, pointer, raw, read, write};
 use crate::memory::spaces::mark_large;
 use crate::memory::tuning::{BLACK_BYTES_MIN, LANE_BYTES, SHARED_WORDS, SLICE_WORDS, SURVIVOR_RANGE};
 use term::Word;
@@ -65,7 +65,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             if self.claim(from, content, forwarding_cell(to)) {
                 return content;
             }
-            return Word::pointer(Tag::Ref, target(read(from)));
+            return pointer(Tag::Ref, target(read(from)));
         }
         moved_content(content)
     }
@@ -141,7 +141,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                     let to = self.room_for_variable(cell);
                     write(to, content);
                     if self.claim(cell, content, forwarding_cell(to)) {
-                        return Word::pointer(Tag::Ref, to);
+                        return pointer(Tag::Ref, to);
                     }
                     // The room is lost until the next collection; it must not look like a cell that waits.
                     write(to, Word::small(0));
@@ -149,12 +149,12 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 // The cell is at its new place, alone or as the car of a copied cons.
                 Tag::Header if SHARED && content == BUSY => crate::coordination::sync::spin_loop(),
                 // F1: a cell that was copied for itself was unbound.
-                Tag::Header if !forwards_all(content) => return Word::pointer(Tag::Ref, target(content)),
+                Tag::Header if !forwards_all(content) => return pointer(Tag::Ref, target(content)),
                 Tag::Header => {
                     let to = target(content);
                     let content = read(to);
                     if content.tag() == Tag::Var {
-                        return Word::pointer(Tag::Ref, to);
+                        return pointer(Tag::Ref, to);
                     }
                     word = content;
                 }
@@ -167,7 +167,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     pub(super) fn evacuate_list(&mut self, from: usize) -> Word {
         let car = match self.take(from, is_variable) {
             Ok(car) => car,
-            Err(to) => return Word::pointer(Tag::Cons, to),
+            Err(to) => return pointer(Tag::Cons, to),
         };
         let (first, mut cdr) = self.copy_cons(from, car);
         let (mut last, mut plain, mut until_shared) = (first, car.is_immediate(), SHARED_WORDS);
@@ -187,13 +187,13 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                     let car = match self.take(next, is_variable) {
                         Ok(car) => car,
                         Err(to) => {
-                            write(last + 8, Word::pointer(Tag::Cons, to));
+                            write(last + 8, pointer(Tag::Cons, to));
                             break;
                         }
                     };
                     let to;
                     (to, cdr) = self.copy_cons(next, car);
-                    write(last + 8, Word::pointer(Tag::Cons, to));
+                    write(last + 8, pointer(Tag::Cons, to));
                     if plain && to == last + 16 {
                         self.blacken_cons(last);
                     }
@@ -219,7 +219,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 _ => break,
             }
         }
-        Word::pointer(Tag::Cons, first)
+        pointer(Tag::Cons, first)
     }
     /// The fast path of a list: copies conses whose cars are immediate and which lie in the same part of a space, at
     /// most this number, to the room directly behind `last`. Answers the last copy and its cdr.
@@ -232,13 +232,14 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             return (last, cdr);
         }
         let (first, end) = (last, room.end.min(room.start + 16 * most));
-        while cdr.0 & TAG_MASK == Tag::Cons as u64 && source.contains(cdr.address()) && last + 32 <= end {
+        while cdr.bits() & TAG_MASK == Tag::Cons as u64 && source.contains(cdr.address()) && last + 32 <= end
+        {
             let from = cdr.address();
             let (car, next) = (read(from), read(from + 8));
             if !car.is_immediate() || matches!(next.tag(), Tag::Var | Tag::Header) {
                 break;
             }
-            write(last + 8, Word::pointer(Tag::Cons, last + 16));
+            write(last + 8, pointer(Tag::Cons, last + 16));
             last += 16;
             write(last, car);
             write(last + 8, next);
@@ -336,7 +337,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         let header = match self.take(from, |_| word.tag() != Tag::Struct) {
             Ok(header) => header,
-            Err(to) => return Word(to as u64 | word.tag() as u64),
+            Err(to) => return raw(to as u64 | word.tag() as u64),
         };
         debug_assert!(header.is_header());
         let to = if word.tag() == Tag::Struct {
@@ -352,7 +353,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         };
         write(to, header);
         write(from, forwarding(to));
-        Word(to as u64 | word.tag() as u64)
+        raw(to as u64 | word.tag() as u64)
     }
     pub(super) fn copy_structure(&mut self, from: usize, header: Word) -> usize {
         let arity = word::header_arity(header);
@@ -370,7 +371,6 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         let header = read(object);
         let mut words = word::header_words(header);
-        self.large_words += words;
         if word::header_is_object(header) {
             words = words.min(self.tagged_words[word::header_class(header).0 as usize]);
         }
@@ -399,7 +399,7 @@ pub(crate) fn first_waiting(mut list: Word) -> Word {
 /// A cell's bound content, as it is copied with its cons or structure.
 #[inline(always)]
 fn moved_content(content: Word) -> Word {
-    if content.is_forwarding() { Word::pointer(Tag::Ref, target(content)) } else { content }
+    if content.is_forwarding() { pointer(Tag::Ref, target(content)) } else { content }
 }
 
 #[inline(always)]

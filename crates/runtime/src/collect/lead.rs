@@ -187,8 +187,7 @@ fn begin_again(shared: &Shared, me: usize, nursery: usize, major: bool) {
     let in_use = InUse::now(shared, 0);
     let share = in_use.share(spaces.bytes_max(), crew.len());
     if major {
-        let hopes = crew.with(0, |worker| worker.abroad.hopes());
-        crew.with(me, |worker| worker.check_heap_limit(in_use, hopes));
+        crew.with(me, |worker| worker.check_heap_limit(in_use));
         if share < NURSERY_RANGE {
             spaces.give_fragments_back();
         }
@@ -274,6 +273,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
+    use crate::memory::ranges::pointer;
     use crate::memory::tuning::{EARLY_MAJOR_MAX, EARLY_MAJOR_MIN, EARLY_MAJOR_WORK};
     use term::Word;
     use term::word::Tag;
@@ -298,7 +298,7 @@ mod tests {
             for number in 0..if round < 3 { 0 } else { 1000 } {
                 let tail = worker.new_variable();
                 let next = worker.list(&[Word::small(number)], tail);
-                worker.unify(Word::pointer(Tag::Ref, list.address() + 8), next);
+                worker.unify(pointer(Tag::Ref, list.address() + 8), next);
                 list = next;
             }
             if round == 3 {

@@ -58,7 +58,7 @@ use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relax
 use crate::coordination::sync::{Mutex, lock};
 use crate::goals::state::Registry;
 use crate::memory::classes::TaggedWords;
-use crate::memory::ranges::{LARGE_PAGE, Range, read};
+use crate::memory::ranges::{LARGE_PAGE, Range, pointer, raw, read};
 use crate::memory::spaces::{Blocks, Spaces};
 use crate::memory::tuning::{LANE_BYTES, LARGE_WORDS, SURVIVOR_RANGE, SURVIVORS_KEPT_BYTES, YOUNG_CELL_PART};
 use crate::reports::statistics::Share;
@@ -78,24 +78,24 @@ const NURSERY_AT: usize = 2 * SURVIVOR_RANGE;
 /// In a forwarding word: it forwards this cell alone, not the cons that begins here (F1).
 const CELL: u64 = 1 << 62;
 /// In the place of a forwarding word while the copy is being made (F6).
-const BUSY: Word = Word(Tag::Header as u64);
+const BUSY: Word = raw(Tag::Header as u64);
 
 #[inline(always)]
 fn forwarding(to: usize) -> Word {
-    Word::pointer(Tag::Header, to)
+    pointer(Tag::Header, to)
 }
 #[inline(always)]
 fn forwarding_cell(to: usize) -> Word {
-    Word(forwarding(to).0 | CELL)
+    raw(forwarding(to).bits() | CELL)
 }
 #[inline(always)]
 fn target(forwarding: Word) -> usize {
-    Word(forwarding.0 & !CELL).address()
+    raw(forwarding.bits() & !CELL).address()
 }
 /// True for the forwarding word of a whole cons, structure or object.
 #[inline(always)]
 fn forwards_all(word: Word) -> bool {
-    word.is_forwarding() && word.0 & CELL == 0
+    word.is_forwarding() && word.bits() & CELL == 0
 }
 
 /// What all collectors of one collection share.
@@ -266,8 +266,6 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     /// Words copied to old space, and those of them that came from survivor areas.
     old_words: usize,
     again: usize,
-    /// Words of large objects that it has marked.
-    large_words: usize,
     survivor_base: usize,
     scanned: usize,
     /// Records of the workers whose roots it took, and those of any worker that it has seen and that still wait.
@@ -303,7 +301,6 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             remembered: Vec::new(),
             old_words: 0,
             again: 0,
-            large_words: 0,
             survivor_base,
             scanned: 0,
             records: Vec::new(),
@@ -345,4 +342,4 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
     }
 }
 
-const _: () = assert!(UNBOUND.0 == Tag::Var as u64 && LARGE_WORDS > SUSPENSION_PREDICATE);
+const _: () = assert!(UNBOUND.bits() == Tag::Var as u64 && LARGE_WORDS > SUSPENSION_PREDICATE);

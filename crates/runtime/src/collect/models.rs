@@ -2,7 +2,7 @@
 //! `crate::node::models`).
 
 use super::{Collection, Plan};
-use crate::memory::ranges::read;
+use crate::memory::ranges::{pointer, read};
 use crate::node::models::{Pair, check, on_large_stack};
 use crate::terms::deref;
 use crate::worker::{Root, Worker};
@@ -76,7 +76,7 @@ fn a_variable_in_a_structure_that_both_copy_is_copied_once() {
             [worker.structure(name, &[UNBOUND]); 2]
         },
         |_, structures| {
-            let [one, other] = structures.map(|word| deref(Word::pointer(Tag::Ref, word.address() + 8)));
+            let [one, other] = structures.map(|word| deref(pointer(Tag::Ref, word.address() + 8)));
             assert_eq!(one, other);
             assert_eq!((one.tag(), read(one.address())), (Tag::Ref, UNBOUND));
         },
@@ -96,8 +96,7 @@ fn a_variable_in_a_list_that_both_copy_is_copied_once() {
                 |worker| [worker.cons(Word::small(1), UNBOUND); 2]
             },
             |_, lists| {
-                let cells =
-                    lists.map(|list| [0, 8].map(|at| deref(Word::pointer(Tag::Ref, list.address() + at))));
+                let cells = lists.map(|list| [0, 8].map(|at| deref(pointer(Tag::Ref, list.address() + at))));
                 assert_eq!(cells[0], cells[1]);
                 let variables = cells[0].into_iter().filter(|cell| cell.tag() == Tag::Ref);
                 assert_eq!(variables.map(|cell| read(cell.address())).collect::<Vec<_>>(), [UNBOUND]);
@@ -128,10 +127,10 @@ fn a_car_is_copied_once() {
         false,
         |worker| {
             let list = worker.cons(UNBOUND, Word::NIL);
-            [list, Word::pointer(Tag::Ref, list.address())]
+            [list, pointer(Tag::Ref, list.address())]
         },
         |_, [list, car]| {
-            assert_eq!(deref(Word::pointer(Tag::Ref, list.address())), car);
+            assert_eq!(deref(pointer(Tag::Ref, list.address())), car);
             assert_eq!(read(car.address()), UNBOUND);
         },
     );
@@ -144,10 +143,10 @@ fn a_cdr_is_copied_once() {
         false,
         |worker| {
             let list = worker.cons(Word::small(1), UNBOUND);
-            [list, Word::pointer(Tag::Ref, list.address() + 8)]
+            [list, pointer(Tag::Ref, list.address() + 8)]
         },
         |_, [list, cdr]| {
-            assert_eq!(deref(Word::pointer(Tag::Ref, list.address() + 8)), cdr);
+            assert_eq!(deref(pointer(Tag::Ref, list.address() + 8)), cdr);
             assert_eq!(read(cdr.address()), UNBOUND);
         },
     );

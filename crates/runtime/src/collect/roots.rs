@@ -6,7 +6,7 @@ use crate::coordination::sync::atomic::Ordering;
 use crate::goals::abroad::FAR;
 use crate::goals::state::Registry;
 use crate::goals::suspend::RESUMED;
-use crate::memory::ranges::{Range, prefetch, read};
+use crate::memory::ranges::{Range, pointer, prefetch, read};
 use crate::memory::tuning::{FETCHED_ROOTS_AHEAD, SHARED_ROOTS, SHARED_WORDS, SLOTS_KEPT};
 use crate::worker::Worker;
 use crate::worker::all::Crew;
@@ -68,7 +68,6 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             return;
         }
         crew.with(0, |worker| worker.abroad.reached(1, moved));
-        let before = self.words() + self.large_words;
         for distance in 1..=FAR {
             let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
             if crew.with(0, |worker| worker.abroad.roots_at(distance, trace)) {
@@ -76,8 +75,6 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 crew.with(0, |worker| worker.abroad.reached(distance + 1, moved));
             }
         }
-        let held = self.words() + self.large_words - before;
-        crew.with(0, |worker| worker.abroad.set_held(held));
     }
     pub(super) fn slots(&mut self, slots: &[usize]) {
         self.in_pieces(slots, Work::Slots, |this, slot| {
@@ -137,7 +134,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         let (mut next, mut old) = (0, 0);
         while next < records.len() {
             if let Some(&later) = records.get(next + FETCHED_ROOTS_AHEAD) {
-                prefetch(Word::pointer(Tag::Ref, later));
+                prefetch(pointer(Tag::Ref, later));
             }
             let record = records[next];
             next += 1;
@@ -181,7 +178,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             return Some(target(header));
         }
         let daemon = self.common.predicates.get(PredicateId::of_goal_word(goal)).daemon;
-        (!daemon).then(|| self.evacuate_headed(Word::pointer(Tag::Object, record)).address())
+        (!daemon).then(|| self.evacuate_headed(pointer(Tag::Object, record)).address())
     }
     /// After the trace: the new addresses of the records that were met, of those it has seen.
     pub(super) fn survivors(&mut self) -> Vec<(usize, Registry)> {

@@ -8,11 +8,10 @@
 use super::Collector;
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::coordination::sync::{Mutex, lock};
-use crate::memory::ranges::{Range, prefetch};
+use crate::memory::ranges::{Range, pointer, prefetch};
 use crate::memory::tuning::{
     CONSES_AHEAD, FETCHED_ROOTS_AHEAD, GIVEN_FROM_WORDS, LOOKS_FOR_WORK, SHARED_ROOTS,
 };
-use term::Word;
 use term::word::Tag;
 
 #[cfg(test)]
@@ -158,7 +157,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 roots.split_at(if SHARED { roots.len().min(SHARED_ROOTS) } else { roots.len() });
             for (i, &root) in piece.iter().enumerate() {
                 if let Some(&later) = roots.get(i + FETCHED_ROOTS_AHEAD) {
-                    prefetch(Word::pointer(Tag::Ref, later));
+                    prefetch(pointer(Tag::Ref, later));
                 }
                 each(self, root);
             }

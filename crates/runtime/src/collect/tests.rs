@@ -2,7 +2,7 @@
 //! in between; a canonical description of everything reachable is the same before and after each.
 
 use crate::memory::classes::Contents;
-use crate::memory::ranges::{at, read, write};
+use crate::memory::ranges::{at, pointer, read, write};
 use crate::node::Node;
 use crate::terms::deref;
 use crate::worker::native::{Native, Outcome, Seat};
@@ -93,7 +93,7 @@ impl Describe<'_> {
     fn field(&mut self, word: Word) -> Field {
         let word = deref(word);
         if word.is_immediate() {
-            return Field::Word(word.0);
+            return Field::Word(word.bits());
         }
         let next = self.things.len();
         let number =
@@ -106,12 +106,12 @@ impl Describe<'_> {
     /// The content of a cell or payload word: a VAR word that leads to records is looked at as a record.
     fn slot(&mut self, slot: usize) -> Field {
         let content = read(slot);
-        self.field(if content.tag() == Tag::Var { Word::pointer(Tag::Ref, slot) } else { content })
+        self.field(if content.tag() == Tag::Var { pointer(Tag::Ref, slot) } else { content })
     }
     /// The first of a list's records that counts (F8 of `collect`).
     fn record(&mut self, content: Word) -> Option<Field> {
         let content = crate::collect::first_waiting(content);
-        (content != UNBOUND).then(|| self.field(Word::pointer(Tag::Object, content.address())))
+        (content != UNBOUND).then(|| self.field(pointer(Tag::Object, content.address())))
     }
     fn fields(&mut self, word: Word) -> Vec<Field> {
         let address = word.address();
@@ -122,13 +122,13 @@ impl Describe<'_> {
                 let header = read(address);
                 let class = word::header_is_object(header).then(|| word::header_class(header));
                 let tagged = class.map_or(usize::MAX, |class| self.worker.tagged_words[class.0 as usize]);
-                let mut fields = vec![Field::Word(header.0)];
+                let mut fields = vec![Field::Word(header.bits())];
                 for i in 1..=word::header_words(header) {
                     let slot = address + 8 * i;
                     let link = matches!(class, Some(layout::SUSPENSION | layout::HOOK | layout::GENERATOR))
                         && i == 1;
                     if i > tagged {
-                        fields.push(Field::Word(read(slot).0));
+                        fields.push(Field::Word(read(slot).bits()));
                     } else if link {
                         fields.extend(self.record(read(slot)));
                     } else {
@@ -196,7 +196,7 @@ impl Builder {
     fn cell(&mut self, slot: usize, choice: u16) {
         if choice.is_multiple_of(3) {
             write(slot, UNBOUND);
-            self.add(Word::pointer(Tag::Ref, slot));
+            self.add(pointer(Tag::Ref, slot));
         } else {
             let word = self.get(choice);
             write(slot, word);
@@ -215,7 +215,7 @@ impl Builder {
         write(address + 8, Word::NIL);
         self.cell(address, a);
         self.cell(address + 8, b);
-        Word::pointer(Tag::Cons, address)
+        pointer(Tag::Cons, address)
     }
     /// The same for a structure.
     fn structure_of(&mut self, arity: usize, a: u16, b: u16) -> Word {
@@ -225,7 +225,7 @@ impl Builder {
         for i in 1..=arity {
             self.cell(address + 8 * i, a.wrapping_mul(i as u16).wrapping_add(b));
         }
-        Word::pointer(Tag::Struct, address)
+        pointer(Tag::Struct, address)
     }
     fn apply(&mut self, (op, a, b, c): (u8, u16, u16, u16)) {
         let (wa, wb, wc) = (self.get(a), self.get(b), self.get(c));

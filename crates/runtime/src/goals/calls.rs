@@ -3,7 +3,7 @@
 use crate::coordination::sync::lock;
 use crate::goals::slots::is_empty_slot;
 use crate::goals::suspend::goal_arity;
-use crate::memory::ranges::{at, read, write, write_all};
+use crate::memory::ranges::{at, pointer, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::print::Names;
 use crate::terms::{View, deref};
@@ -26,7 +26,7 @@ const NO_CODE: &str = "no code is loaded for this goal";
 /// This number of words, at an address, and zeros.
 #[inline(always)]
 pub(crate) fn few_words(from: usize, words: usize) -> [Word; FEW_ARGUMENTS] {
-    let mut few = [Word(0); FEW_ARGUMENTS];
+    let mut few = [Word::small(0); FEW_ARGUMENTS];
     for (i, word) in few.iter_mut().enumerate() {
         if i == words {
             break;
@@ -169,7 +169,7 @@ impl Worker {
             return Some(variable);
         }
         let (given, made) = args.split_at(shape.inputs.min(FEW_ARGUMENTS));
-        let mut outputs = [Word(0); FEW_ARGUMENTS];
+        let mut outputs = [Word::small(0); FEW_ARGUMENTS];
         let outputs = &mut outputs[..shape.outputs.min(FEW_ARGUMENTS)];
         let outcome = run(self, given, outputs);
         if matches!(outcome, Outcome::Done) {
@@ -188,7 +188,7 @@ impl Worker {
         arity: usize,
         taken: impl FnOnce(&mut Worker),
     ) {
-        let mut args = [Word(0); N];
+        let mut args = [Word::small(0); N];
         for (i, arg) in args[..arity].iter_mut().enumerate() {
             *arg = read(from + 8 * i);
         }
@@ -220,7 +220,7 @@ impl Worker {
     ) -> Option<Word> {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let (run, shape, seat) = (code.run, code.shape, code.seat);
-        let mut inputs = [Word(0); N];
+        let mut inputs = [Word::small(0); N];
         if shape.outputs == 0 {
             inputs[..args.len()].copy_from_slice(args);
         } else {
@@ -238,7 +238,7 @@ impl Worker {
         if let Some(variable) = missing(&mut inputs, shape.awaited) {
             return Some(variable);
         }
-        let mut outputs = [Word(0); N];
+        let mut outputs = [Word::small(0); N];
         let outcome = run(self, &inputs[..shape.inputs.min(N)], &mut outputs[..shape.outputs.min(N)]);
         if matches!(outcome, Outcome::Done) && shape.outputs != 0 {
             self.unify_outputs(shape.made, args, &outputs, position);
@@ -462,8 +462,8 @@ impl Worker {
         let start = top - 8 * self.predicates.arity(predicate);
         // What is a slot, or leads to one, is a variable to whoever reads an error.
         let argument = |at: usize| match read(at) {
-            word if is_empty_slot(word) => Word::pointer(Tag::Ref, at),
-            word if word.tag() == Tag::Header => Word::pointer(Tag::Ref, word.address()),
+            word if is_empty_slot(word) => pointer(Tag::Ref, at),
+            word if word.tag() == Tag::Header => pointer(Tag::Ref, word.address()),
             word => word,
         };
         (predicate, (start..top).step_by(8).map(argument).collect())

@@ -9,7 +9,7 @@
 //! variable more than twice.
 
 use crate::goals::suspend::RESUMED;
-use crate::memory::ranges::read;
+use crate::memory::ranges::{pointer, read};
 use crate::reports::outcome::{RunOutcome, SuspendedGoal, Waiting};
 use crate::terms::print::Names;
 use crate::terms::{cell, deref};
@@ -151,7 +151,7 @@ impl Worker {
         let mut next = 0;
         while next < group.len() {
             let holder = group[next].0;
-            for variable in self.variables(&[Word::pointer(Tag::Object, holder)]) {
+            for variable in self.variables(&[pointer(Tag::Object, holder)]) {
                 let waiting: Vec<usize> = records(variable).take(LOOKED_AT).collect();
                 // A goal that waits for a variable does not bind it.
                 if waiting.contains(&holder) {
@@ -256,7 +256,7 @@ impl<'a> Search<'a> {
             }
             roots.add(start);
             variables.own.clear();
-            self.stack.push(Word::pointer(Tag::Object, start));
+            self.stack.push(pointer(Tag::Object, start));
             while let Some(word) = self.stack.pop() {
                 if left == 0 {
                     self.stack.clear();
@@ -273,7 +273,7 @@ impl<'a> Search<'a> {
                 for record in records(variable) {
                     own |= record == start;
                     if reached.add(record) {
-                        self.stack.push(Word::pointer(Tag::Object, record));
+                        self.stack.push(pointer(Tag::Object, record));
                     } else if record != start {
                         // A root of an earlier walk that this one leads to is none.
                         roots.remove(record);

@@ -2,7 +2,7 @@
 
 use crate::goals::abroad::OUTWARD;
 use crate::goals::suspend::{RESUMED, goal_arity, record_class};
-use crate::memory::ranges::{compare_exchange, prefetch, read, write};
+use crate::memory::ranges::{compare_exchange, pointer, prefetch, raw, read, write};
 use crate::worker::Worker;
 use term::Word;
 use term::abi::PredicateId;
@@ -108,7 +108,7 @@ impl Worker {
     pub(crate) fn reduce_or_push_resumed(&mut self) -> bool {
         let Some((record, goal)) = self.take_one_resumed() else { return self.reduce_first_or_push() };
         // As numbers: this is asked at every resumption.
-        if goal.0 < self.abi.first_compiled.0 {
+        if goal.bits() < self.abi.first_compiled.bits() {
             self.reduce_record(record, PredicateId::of_goal_word(goal));
             return false;
         }
@@ -142,7 +142,7 @@ impl Worker {
     /// Whether a list's newest goal is a builtin's, and waited for one variable.
     #[inline(always)]
     fn is_builtin(&self, record: usize) -> bool {
-        read(record + 8 * SUSPENSION_PREDICATE).0 < self.abi.first_compiled.0
+        read(record + 8 * SUSPENSION_PREDICATE).bits() < self.abi.first_compiled.bits()
     }
     /// What a builtin has resumed comes before the `later` lists that were there when it began, but other builtins
     /// come first: what several inputs have for one reader, it then gets at once.
@@ -190,7 +190,7 @@ impl Worker {
     /// Gives `then` the records of a list that still wait, and their goal words, the newest first.
     #[inline(always)]
     pub(crate) fn claim_list(&mut self, newest: usize, mut then: impl FnMut(&mut Worker, usize, Word)) {
-        let mut next = Word::pointer(Tag::Var, newest);
+        let mut next = pointer(Tag::Var, newest);
         while next != UNBOUND {
             let mut record = next.address();
             next = read(record + 8 * SUSPENSION_NEXT);
@@ -234,7 +234,7 @@ impl Worker {
         if !self.is_private(record) {
             self.forget_far_arguments(record, arity);
         } else if let Some(newest) = self.abi.spent.get_mut(arity) {
-            write(record + 8 * SUSPENSION_NEXT, Word(*newest as u64));
+            write(record + 8 * SUSPENSION_NEXT, raw(*newest as u64));
             *newest = record;
         }
     }

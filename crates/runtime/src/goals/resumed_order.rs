@@ -123,7 +123,7 @@ impl Worker {
         let (arity, top) = (goal_arity(record), self.abi.goals as usize);
         let bytes = 8 * (arity + 1);
         let other = read(record + 8 * SUSPENSION_PRIORITY).as_int() != self.abi.priority;
-        let builtin = goal.0 < self.abi.first_compiled.0;
+        let builtin = goal.bits() < self.abi.first_compiled.bits();
         if builtin && !other && self.goals.turns.builtins.start == usize::MAX {
             self.goals.turns.builtins = Place { start: top, end: level };
         }

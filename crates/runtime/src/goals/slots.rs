@@ -11,7 +11,7 @@
 //!   record with a slot that stays moves only by as much as what leads to the slot is told.
 //! - S3 Records that wait, buckets and messages know no slots.
 
-use crate::memory::ranges::{read, write};
+use crate::memory::ranges::{pointer, read, write};
 use crate::worker::Worker;
 use std::ops::Range;
 use term::Word;
@@ -73,7 +73,7 @@ impl Worker {
         for at in moved.step_by(8) {
             let word = read(at);
             if word.tag() == Tag::Header && word.address() >= start {
-                write(at, Word::pointer(Tag::Header, word.address().wrapping_add_signed(bytes)));
+                write(at, pointer(Tag::Header, word.address().wrapping_add_signed(bytes)));
             }
         }
     }
@@ -88,7 +88,7 @@ impl Worker {
             if word.tag() == Tag::Header
                 && let Ok(found) = moved.binary_search_by_key(&word.address(), |slot| slot.0)
             {
-                write(at, Word::pointer(Tag::Header, moved[found].1));
+                write(at, pointer(Tag::Header, moved[found].1));
                 left -= 1;
             }
         }
@@ -136,7 +136,7 @@ mod tests {
         fn reader(&mut self) -> Word {
             let slot = self.top();
             self.push(UNBOUND);
-            Word::pointer(Tag::Header, slot)
+            pointer(Tag::Header, slot)
         }
         /// Such a goal, and one on top of it that is going to fill its slot.
         fn pair(&mut self) {

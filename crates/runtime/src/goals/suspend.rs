@@ -26,7 +26,7 @@
 use crate::coordination::team::Mail;
 use crate::goals::state::Suspended;
 use crate::goals::unify::Written;
-use crate::memory::ranges::{at, copy_few, read, write, write_all};
+use crate::memory::ranges::{at, copy_few, pointer, raw, read, write, write_all};
 use crate::terms::deref;
 use crate::worker::Worker;
 use crate::worker::native::Record;
@@ -75,7 +75,7 @@ impl Worker {
             let content = read(variable.address());
             if self.waits_here(variable, content) {
                 let record = self.make_record(content);
-                return self.store(variable.address(), Word::pointer(Tag::Var, record));
+                return self.store(variable.address(), pointer(Tag::Var, record));
             }
         }
         self.suspend_on_many(count);
@@ -110,7 +110,7 @@ impl Worker {
             write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
             write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
             write_all(record + 8 * SUSPENSION_ARGS, args);
-            self.store(variable.address(), Word::pointer(Tag::Var, record));
+            self.store(variable.address(), pointer(Tag::Var, record));
         }
         waits
     }
@@ -139,7 +139,7 @@ impl Worker {
             self.abi.reused += 1;
             write(record + 8 * SUSPENSION_NEXT, content);
             write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
-            self.store(argument.address(), Word::pointer(Tag::Var, record));
+            self.store(argument.address(), pointer(Tag::Var, record));
         }
         waits
     }
@@ -161,10 +161,10 @@ impl Worker {
         let (Record(record), rest) = (record, cons + 8);
         debug_assert!(read(rest) == UNBOUND && self.is_private(rest));
         self.abi.reused += 1;
-        write(record + 8 * SUSPENSION_ARGS, Word::pointer(Tag::Ref, rest));
+        write(record + 8 * SUSPENSION_ARGS, pointer(Tag::Ref, rest));
         write(record + 8 * SUSPENSION_NEXT, UNBOUND);
         write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
-        write(rest, Word::pointer(Tag::Var, record));
+        write(rest, pointer(Tag::Var, record));
     }
     /// Whether goals that wait for the variable with this content are hooked on it by nobody else (H5).
     #[inline(always)]
@@ -196,13 +196,13 @@ impl Worker {
             && *spent != 0
         {
             let record = *spent;
-            *spent = read(record + 8 * SUSPENSION_NEXT).0 as usize;
+            *spent = read(record + 8 * SUSPENSION_NEXT).bits() as usize;
             self.abi.reused += 1;
             return record;
         }
         let record = self.allocate(SUSPENSION_ARGS + arity);
         write(record, word::object_header(layout::SUSPENSION, SUSPENSION_ARGS - 1 + arity));
-        write(record + 8 * SUSPENSION_BEFORE, Word(self.abi.suspensions as u64));
+        write(record + 8 * SUSPENSION_BEFORE, raw(self.abi.suspensions as u64));
         self.abi.suspensions = record;
         record
     }
@@ -277,7 +277,7 @@ impl Worker {
             }
         }
         if let Some(owner) = self.maker() {
-            return self.poll_or_send(Word::pointer(Tag::Ref, self.waiting.cells[0]), owner);
+            return self.poll_or_send(pointer(Tag::Ref, self.waiting.cells[0]), owner);
         }
         let hooks = self.waiting.cells.len() > 1;
         let record = self.make_record(UNBOUND);
@@ -286,7 +286,7 @@ impl Worker {
             let link = if hooks { self.allocate(3) } else { record };
             if hooks {
                 write(link, HOOK_HEADER);
-                write(link + 8 * HOOK_SUSPENSION, Word::pointer(Tag::Object, record));
+                write(link + 8 * HOOK_SUSPENSION, pointer(Tag::Object, record));
             }
             loop {
                 let content = read(cell);
@@ -300,7 +300,7 @@ impl Worker {
                     return;
                 }
                 write(link + 8 * SUSPENSION_NEXT, content);
-                match self.replace(cell, content, Word::pointer(Tag::Var, link)) {
+                match self.replace(cell, content, pointer(Tag::Var, link)) {
                     Written::Yes => break,
                     Written::Changed => {}
                     Written::Foreign(_) => unreachable!("a shared cell stays shared between collections"),
@@ -355,9 +355,9 @@ impl Worker {
         write(record + 8 * SUSPENSION_NEXT, UNBOUND);
         write(record + 8 * SUSPENSION_PREDICATE, predicate.goal_word());
         write(record + 8 * SUSPENSION_PRIORITY, Word::small(self.abi.priority));
-        write(record + 8 * SUSPENSION_BEFORE, Word(0));
+        write(record + 8 * SUSPENSION_BEFORE, Word::small(0));
         write_all(record + 8 * SUSPENSION_ARGS, args);
-        self.store(cell.address(), Word::pointer(Tag::Var, record));
+        self.store(cell.address(), pointer(Tag::Var, record));
     }
 
     /// True if the cell's content leads to a generator.

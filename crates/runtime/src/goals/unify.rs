@@ -10,7 +10,7 @@
 //!   of `spaces`). A worker alone, or to which both are private, may do otherwise; of variables that other nodes know,
 //!   Y9 of `abroad` says what becomes a reference.
 
-use crate::memory::ranges::{compare_exchange, read, write};
+use crate::memory::ranges::{compare_exchange, pointer, read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
 use crate::terms::pairs::{Pair, Pairs};
@@ -74,12 +74,12 @@ impl Worker {
             return false;
         }
         if wait_from == UNBOUND && wait_to.tag() == Tag::Var {
-            write(from, Word::pointer(Tag::Ref, to));
+            write(from, pointer(Tag::Ref, to));
             return true;
         }
         let newer = wait_to == UNBOUND && wait_from.tag() == Tag::Var && !self.has_generator(wait_from);
         if newer {
-            self.store(to, Word::pointer(Tag::Ref, from));
+            self.store(to, pointer(Tag::Ref, from));
         }
         newer
     }
@@ -277,7 +277,7 @@ impl Worker {
         }
         self.store(oldest + 8 * SUSPENSION_NEXT, wait_a);
         self.store(a, wait_b);
-        self.store(b, Word::pointer(Tag::Ref, a));
+        self.store(b, pointer(Tag::Ref, a));
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: nothing in a constant leads into the heap, so the collector never looks at it. Vectors and strings are
 //! *literals* (`term::layout`): an update copies them first.
 
-use crate::memory::ranges::write;
+use crate::memory::ranges::{pointer, raw, write};
 use num_bigint::Sign;
 use term::constant::Constant;
 use term::layout::{self, ClassId};
@@ -44,10 +44,10 @@ impl Constants {
             Constant::BigInt(value) => {
                 let limbs: Vec<u64> = value.iter_u64_digits().collect();
                 let sign = Word::small(if value.sign() == Sign::Minus { -1 } else { 1 });
-                let words: Vec<Word> = std::iter::once(sign).chain(limbs.into_iter().map(Word)).collect();
+                let words: Vec<Word> = std::iter::once(sign).chain(limbs.into_iter().map(raw)).collect();
                 self.object(layout::BIGINT, &words)
             }
-            Constant::Float(value) => self.object(layout::FLOAT, &[Word(value.to_bits())]),
+            Constant::Float(value) => self.object(layout::FLOAT, &[raw(value.to_bits())]),
             Constant::String(bytes) => {
                 let words: Vec<Word> = bytes.chunks(8).map(padded).collect();
                 let store = self.object(layout::BYTES, &words);
@@ -60,7 +60,7 @@ impl Constants {
                     let address = self.allocate(2);
                     write(address, car);
                     write(address + 8, list);
-                    list = Word::pointer(Tag::Cons, address);
+                    list = pointer(Tag::Cons, address);
                 }
                 list
             }
@@ -72,7 +72,7 @@ impl Constants {
                 let address = self.allocate(1 + words.len());
                 write(address, word::functor_header(*name, words.len() as u32));
                 write_all(address + 8, &words);
-                Word::pointer(Tag::Struct, address)
+                pointer(Tag::Struct, address)
             }
             Constant::Vector(elements) => {
                 let words: Vec<Word> = elements.iter().map(|element| self.make(element)).collect();
@@ -84,7 +84,7 @@ impl Constants {
                 let words: Vec<Word> = words.iter().map(|word| self.make(word)).collect();
                 let address = self.allocate(words.len());
                 write_all(address, &words);
-                Word::pointer(Tag::Int, address)
+                pointer(Tag::Int, address)
             }
             Constant::Module(name) => self.object(layout::MODULE, &[Word::atom(*name)]),
         }
@@ -96,7 +96,7 @@ impl Constants {
         let address = self.allocate(1 + payload.len());
         write(address, word::object_header(class, payload.len()));
         write_all(address + 8, payload);
-        Word::pointer(Tag::Object, address)
+        pointer(Tag::Object, address)
     }
     fn allocate(&mut self, words: usize) -> usize {
         if self.next + 8 * words > self.end {
@@ -120,5 +120,5 @@ fn write_all(address: usize, words: &[Word]) {
 fn padded(bytes: &[u8]) -> Word {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
-    Word(u64::from_le_bytes(word))
+    raw(u64::from_le_bytes(word))
 }

@@ -10,9 +10,12 @@
 //!   the order of stores and of loads, so these accesses are ordinary instructions, and generated code needs no
 //!   others.
 //! - M4 A prefetch accesses nothing: every address will do.
+//! - M5 The functions here trust their callers, and are this crate's own: nothing of its public face takes an address.
+//!   They alone make addresses into words, of what lies in a region or in constants.
 
 use crate::coordination::sync::atomic::{AtomicU64, Ordering};
 use term::Word;
+use term::word::Tag;
 
 /// Bytes of a large page.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
@@ -81,6 +84,20 @@ pub(crate) fn at(address: usize) -> *mut Word {
     std::ptr::with_exposed_provenance_mut(address)
 }
 
+/// The word that leads to an address (M5).
+#[inline(always)]
+pub(crate) const fn pointer(tag: Tag, address: usize) -> Word {
+    // SAFETY: W5 of `word` - the caller has put there what the tag says (M5), or found it there.
+    unsafe { Word::pointer(tag, address) }
+}
+
+/// The word of these bits: those of another word, or of a payload (M5).
+#[inline(always)]
+pub(crate) const fn raw(bits: u64) -> Word {
+    // SAFETY: W5 of `word` - bits of a payload stay in raw objects, and others were a word's (M5).
+    unsafe { Word::from_bits(bits) }
+}
+
 /// A heap word as other workers see it.
 #[cfg(not(all(test, models)))]
 #[inline(always)]
@@ -109,19 +126,19 @@ fn shared(address: usize) -> std::sync::Arc<AtomicU64> {
 /// Reads the heap word at an address. Acquire: what it leads to was written before it (M3).
 #[inline(always)]
 pub(crate) fn read(address: usize) -> Word {
-    Word(shared(address).load(Ordering::Acquire))
+    raw(shared(address).load(Ordering::Acquire))
 }
 
 /// Writes the heap word at an address. Release: M3.
 #[inline(always)]
 pub(crate) fn write(address: usize, word: Word) {
-    shared(address).store(word.0, Ordering::Release);
+    shared(address).store(word.bits(), Ordering::Release);
 }
 
 /// Replaces the heap word at an address if it is still `old`.
 #[inline(always)]
 pub(crate) fn compare_exchange(address: usize, old: Word, new: Word) -> bool {
-    shared(address).compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    shared(address).compare_exchange(old.bits(), new.bits(), Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
 /// Sets bits of a raw heap word; answers what it was.
@@ -135,7 +152,8 @@ pub(crate) fn prefetch(word: Word) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if !word.is_immediate() {
         // `_mm_prefetch` with a hint to write becomes one to read unless the compiler is told that the processor has
-        // the other; those that do not have it do nothing for it. SAFETY: M4.
+        // the other; those that do not have it do nothing for it.
+        // SAFETY: M4 - the instruction is a hint: it reads and writes nothing, whatever the address is.
         unsafe {
             std::arch::asm!("prefetchw byte ptr \
                 [{}]", in(reg) word.address(), options(nomem, nostack, preserves_flags));

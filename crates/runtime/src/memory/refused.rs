@@ -4,7 +4,7 @@
 //! says how many bytes were refused and aborts: then the process ends with an exit code instead of a signal.
 //!
 //! Invariants:
-//! - M4 [`Allocator`] answers what the system's allocator answers, and does nothing else but note a refusal.
+//! - M6 [`Allocator`] answers what the system's allocator answers, and does nothing else but note a refusal.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,26 +23,26 @@ fn noted(memory: *mut u8) -> *mut u8 {
     memory
 }
 
-// SAFETY: M4 - all four are the system's.
+// SAFETY: M6 - all four are the system's.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: M4 - the caller keeps the rules of `GlobalAlloc`.
+        // SAFETY: M6 - the caller keeps the rules of `GlobalAlloc`.
         noted(unsafe { System.alloc(layout) })
     }
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: M4 - as above.
+        // SAFETY: M6 - the caller keeps the rules of `GlobalAlloc`, and has the block of this very allocator.
         unsafe { System.dealloc(memory, layout) }
     }
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: M4 - as above.
+        // SAFETY: M6 - the caller keeps the rules of `GlobalAlloc`, and has the block of this very allocator.
         noted(unsafe { System.alloc_zeroed(layout) })
     }
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: M4 - as above.
+        // SAFETY: M6 - the caller keeps the rules of `GlobalAlloc`, and has the block of this very allocator.
         noted(unsafe { System.realloc(memory, layout, bytes) })
     }
 }
@@ -54,7 +54,7 @@ const GIVEN_BACK_BYTES: libc::c_int = 128 << 10;
 /// up to 32 MB once one was freed, in each thread: lists of records that wait would take several times their size.
 pub fn give_back_large() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: M4 - it changes a parameter of the system's allocator, and is safe to call from any thread.
+    // SAFETY: M6 - it changes a parameter of the system's allocator, and is safe to call from any thread.
     let taken = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_BYTES) };
     #[cfg(target_env = "gnu")]
     debug_assert_eq!(taken, 1, "it takes up to 32 MB");
@@ -69,7 +69,7 @@ pub fn exit_when_refused(message: &'static str, code: i32) -> std::io::Result<()
             signal_hook::low_level::exit(code);
         }
     };
-    // SAFETY: M4 - the action reads an atomic, writes and ends the process, all of which signal handlers may do;
+    // SAFETY: M6 - the action reads an atomic, writes and ends the process, all of which signal handlers may do;
     // nothing of it allocates.
     unsafe { signal_hook::low_level::register(signal_hook::consts::SIGABRT, action) }.map(|_| ())
 }

@@ -14,7 +14,7 @@
 
 #[cfg(not(miri))]
 use crate::memory::machine;
-use crate::memory::ranges::{LARGE_PAGE, Range, Region, fetch_or, read, write};
+use crate::memory::ranges::{LARGE_PAGE, Range, Region, fetch_or, raw, read, write};
 use crate::memory::tuning::{
     BLOCK_BYTES, IN_VAIN_PERCENT, LANE_BYTES, MAJOR_MIN, NURSERY_RANGE, SPACE_BYTES, SURVIVOR_RANGE,
 };
@@ -307,7 +307,7 @@ const PREFIX_BYTES: usize = 16;
 
 /// Marks an object; false if that was done before, or if only young objects count and it is old.
 pub(crate) fn mark_large(object: usize, only_young: bool) -> bool {
-    if only_young && read(object - 8).0 & YOUNG == 0 {
+    if only_young && read(object - 8).bits() & YOUNG == 0 {
         return false;
     }
     fetch_or(object - 8, MARKED) & MARKED == 0
@@ -348,7 +348,7 @@ impl LargeSpace {
         };
         write(start, Word::small((bytes / PAGE) as i64));
         let object = start + PREFIX_BYTES;
-        write(object - 8, Word(YOUNG));
+        write(object - 8, raw(YOUNG));
         self.young.push(object);
         object
     }
@@ -359,8 +359,8 @@ impl LargeSpace {
         }
         let mut freed = Vec::new();
         for object in candidates {
-            if read(object - 8).0 & MARKED != 0 {
-                write(object - 8, Word(0));
+            if read(object - 8).bits() & MARKED != 0 {
+                write(object - 8, Word::small(0));
                 self.old.push(object);
                 continue;
             }

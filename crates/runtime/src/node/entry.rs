@@ -60,7 +60,7 @@ unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
 }
 
 unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Position) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
     // The usual reason to come here: the variable is not private (C6).
@@ -71,7 +71,7 @@ unsafe extern "C" fn unify(abi: *mut WorkerAbi, a: Word, b: Word, position: Posi
 }
 
 unsafe extern "C" fn remember(abi: *mut WorkerAbi, cell: usize) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     // Generated code knows only that it is not in the nursery.
     worker.remember_if_old(cell, read(cell));
@@ -84,7 +84,7 @@ unsafe extern "C" fn arith_helper(
     b: Word,
     position: Position,
 ) -> Word {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let op = integers::int_op(op);
     let (a, b) = (deref(a), deref(b));
@@ -107,7 +107,7 @@ unsafe extern "C" fn arith_helper(
 }
 
 unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word) -> Word {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let op = integers::int_op(op);
     let (a, b) = (deref(a), if integers::is_unary(op) { Word::small(0) } else { deref(b) });
@@ -123,7 +123,7 @@ unsafe extern "C" fn guard_arith(abi: *mut WorkerAbi, op: u64, a: Word, b: Word)
 }
 
 unsafe extern "C" fn compare(abi: *mut WorkerAbi, cond: u64, a: Word, b: Word) -> Word {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let (a, b) = (deref(a), deref(b));
     match worker.compare_integers(a, b) {
@@ -143,7 +143,7 @@ fn not_integers(worker: &Worker, a: Word, b: Word) -> Option<Word> {
 }
 
 unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let code =
         worker.predicates.native(PredicateId(predicate as u32)).expect("the compiler calls builtins only");
@@ -153,25 +153,25 @@ unsafe extern "C" fn guard(abi: *mut WorkerAbi, predicate: u64) -> Word {
 }
 
 unsafe extern "C" fn guard_1(abi: *mut WorkerAbi, predicate: u64, a: Word) -> Two {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.guard_in_registers(predicate, [a])
 }
 
 unsafe extern "C" fn guard_2(abi: *mut WorkerAbi, predicate: u64, a: Word, b: Word) -> Two {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.guard_in_registers(predicate, [a, b])
 }
 
 unsafe extern "C" fn guard_3(abi: *mut WorkerAbi, predicate: u64, a: Word, b: Word, c: Word) -> Two {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.guard_in_registers(predicate, [a, b, c])
 }
 
 unsafe extern "C" fn equal(abi: *mut WorkerAbi, a: Word, b: Word) -> Word {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     // L2: what was looked at before is not looked at again.
     let known = worker.terms.has_comparisons() && worker.terms.has_comparison([deref(a), deref(b)]);
@@ -206,7 +206,7 @@ fn guard_answer(worker: &mut Worker, outcome: Outcome) -> Word {
 }
 
 unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Position) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let predicate = PredicateId(predicate as u32);
     let code = worker.predicates.native(predicate).expect("the compiler calls builtins only");
@@ -219,7 +219,7 @@ unsafe extern "C" fn builtin(abi: *mut WorkerAbi, predicate: u64, position: Posi
 }
 
 unsafe extern "C" fn builtin_1(abi: *mut WorkerAbi, predicate: u64, position: Position, a: Word) -> Two {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.builtin_in_registers(predicate, position, [a])
 }
@@ -231,7 +231,7 @@ unsafe extern "C" fn builtin_2(
     a: Word,
     b: Word,
 ) -> Two {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.builtin_in_registers(predicate, position, [a, b])
 }
@@ -244,7 +244,7 @@ unsafe extern "C" fn builtin_3(
     b: Word,
     c: Word,
 ) -> Two {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.builtin_in_registers(predicate, position, [a, b, c])
 }
@@ -253,13 +253,13 @@ impl Worker {
     #[inline(always)]
     fn guard_in_registers<const N: usize>(&mut self, predicate: u64, inputs: [Word; N]) -> Two {
         let call = self.calls[predicate as usize];
-        let mut outputs = [Word(0); REGISTER_OUTPUTS];
+        let mut outputs = [Word::small(0); REGISTER_OUTPUTS];
         let outcome = self.call_in_registers(call, &mut { inputs }, &mut outputs);
         if matches!(outcome, Outcome::Done) {
             self.abi.operands[1..REGISTER_OUTPUTS].copy_from_slice(&outputs[1..]);
             return Two(answer::YES, outputs[0]);
         }
-        Two(self.no_or_wait(outcome), Word(0))
+        Two(self.no_or_wait(outcome), Word::small(0))
     }
     #[cold]
     #[inline(never)]
@@ -274,7 +274,7 @@ impl Worker {
         mut inputs: [Word; N],
     ) -> Two {
         let call = self.calls[predicate as usize];
-        let mut outputs = [Word(0); REGISTER_OUTPUTS];
+        let mut outputs = [Word::small(0); REGISTER_OUTPUTS];
         let here = call.seat == Seat::Any || self.has_seat(call.seat);
         let outcome =
             if here { self.call_in_registers(call, &mut inputs, &mut outputs) } else { Outcome::No };
@@ -347,12 +347,12 @@ impl Worker {
     }
     #[inline(always)]
     fn call_sized<const N: usize>(&mut self, run: Run, shape: Shape) -> Outcome {
-        let mut inputs = [Word(0); N];
+        let mut inputs = [Word::small(0); N];
         inputs.copy_from_slice(&self.abi.operands[..N]);
         if let Some(variable) = missing(&mut inputs, shape.awaited) {
             return Outcome::Wait(variable);
         }
-        let mut outputs = [Word(0); N];
+        let mut outputs = [Word::small(0); N];
         let outcome = run(self, &inputs[..shape.inputs.min(N)], &mut outputs[..shape.outputs.min(N)]);
         if matches!(outcome, Outcome::Done) {
             self.abi.operands[..N].copy_from_slice(&outputs);
@@ -374,7 +374,7 @@ impl Worker {
     #[inline(always)]
     fn few_operands_to_goal(&mut self, shape: Shape, then: impl FnOnce(&mut Worker, &[Word])) {
         let (inputs, arity) = (shape.inputs, shape.inputs + shape.outputs);
-        let mut args = [Word(0); FEW_ARGUMENTS];
+        let mut args = [Word::small(0); FEW_ARGUMENTS];
         for (i, (arg, &input)) in args.iter_mut().zip(&self.abi.operands).enumerate() {
             if i < inputs {
                 *arg = input;
@@ -425,31 +425,31 @@ impl Worker {
 }
 
 unsafe extern "C" fn pend(abi: *mut WorkerAbi, variable: Word, bytes: usize) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.waiting.pend(bytes / 8 - OPERANDS_MAX, variable);
 }
 
 unsafe extern "C" fn attend(abi: *mut WorkerAbi) -> bool {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.attend_in_code()
 }
 
 unsafe extern "C" fn native(abi: *mut WorkerAbi) -> bool {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.reduce_native()
 }
 
 unsafe extern "C" fn suspend(abi: *mut WorkerAbi) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.suspend_top();
 }
 
 unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Word) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let amount = deref(amount);
     match amount.tag() {
@@ -465,14 +465,14 @@ unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Wo
 }
 
 unsafe extern "C" fn move_to_node(abi: *mut WorkerAbi, node: Word) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let priority = worker.abi.priority;
     top_to_node(worker, deref(node), priority);
 }
 
 unsafe extern "C" fn move_to_place(abi: *mut WorkerAbi, node: Word, kind: u64, amount: Word) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     let (node, amount) = (deref(node), deref(amount));
     if amount.tag() == Tag::Int {
@@ -556,7 +556,7 @@ fn pop_goal(worker: &mut Worker) -> (PredicateId, Words) {
 }
 
 unsafe extern "C" fn grow_goals(abi: *mut WorkerAbi) {
-    // SAFETY: E6.
+    // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
     worker.grow_goals();
 }

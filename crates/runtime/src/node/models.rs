@@ -5,7 +5,7 @@
 //! Generated code writes with ordinary stores what `ranges::write` writes with release stores; on processors of the
 //! x86 family they are the same (M3 of `ranges`), and loom cannot tell.
 
-use crate::memory::ranges::{read, write};
+use crate::memory::ranges::{pointer, read, write};
 use crate::node::Node;
 use crate::terms::deref;
 use crate::worker::all::Shared;
@@ -86,7 +86,7 @@ fn ready(worker: &mut Worker) -> usize {
 pub(crate) fn variable(worker: &mut Worker) -> Word {
     let cell = worker.heap.allocate_overflow(1);
     write(cell, UNBOUND);
-    Word::pointer(Tag::Ref, cell)
+    pointer(Tag::Ref, cell)
 }
 
 /// Makes a goal wait for variables, as generated code would.

@@ -45,7 +45,7 @@ impl Worker {
         if shaker.one_in(2) {
             self.settle_all();
         }
-        let of_program = !self.is_special(top) && goal.0 >= self.abi.first_compiled.0;
+        let of_program = !self.is_special(top) && goal.bits() >= self.abi.first_compiled.bits();
         if of_program && to != self.options.node && shaker.one_in(1 << (shaker.thrown / THROWS).min(30)) {
             shaker.thrown += 1;
             let words = self.pop_goal();

@@ -19,7 +19,7 @@ impl Worker {
         stays: impl Fn(PredicateId) -> bool,
     ) -> Option<(i64, PredicateId, Vec<Word>)> {
         let keeps = |worker: &Worker, predicate: PredicateId, goal: &dyn Fn(usize) -> Word| {
-            predicate.goal_word().0 < worker.abi.first_compiled.0
+            predicate.goal_word().bits() < worker.abi.first_compiled.bits()
                 || !worker.may_leave(predicate)
                 || stays(predicate)
                 || worker.is_large(predicate, goal)

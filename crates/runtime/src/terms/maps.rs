@@ -8,16 +8,16 @@
 //! is.
 //!
 //! Invariants:
-//! - P1 Equal maps have equal structures, but for the order of entries behind the last level: no node but the root has
+//! - J4 Equal maps have equal structures, but for the order of entries behind the last level: no node but the root has
 //!   a single entry and nothing else.
-//! - P2 A structure is used as a node only after its Bits were compared with its arity: a program may make any
+//! - J5 A structure is used as a node only after its Bits were compared with its arity: a program may make any
 //!   structure.
-//! - P3 A key has the same hash in every node and process: atoms and predicates count by their texts. Integers have
+//! - J6 A key has the same hash in every node and process: atoms and predicates count by their texts. Integers have
 //!   different hashes. Those of other keys are by SipHash, so that whoever chooses keys cannot easily make them
 //!   collide.
-//! - P4 A node is changed in place only if it was made since [`Edit::begin`], so nobody else has seen it.
+//! - J7 A node is changed in place only if it was made since [`Edit::begin`], so nobody else has seen it.
 
-use crate::memory::ranges::{read, write};
+use crate::memory::ranges::{pointer, read, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::walk::Stack;
 use crate::terms::{View, cell, deref};
@@ -49,7 +49,7 @@ pub(crate) struct Map {
     name: Atom,
 }
 
-/// A map that is changed several times: what is made on the way is changed in place (P4).
+/// A map that is changed several times: what is made on the way is changed in place (J7).
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) map: Map,
@@ -146,7 +146,7 @@ impl Worker {
 
     // ---- hashes ----------------------------------------------------------------------------------------
 
-    /// A key's hash (P3), once the key is ground.
+    /// A key's hash (J6), once the key is ground.
     pub(crate) fn key_hash(&self, key: Word) -> Result<u64, Outcome> {
         let key = valued(key)?;
         if key.tag() == Tag::Int {
@@ -242,7 +242,7 @@ impl Worker {
 
     // ---- nodes -----------------------------------------------------------------------------------------
 
-    /// A node above the last level (P2).
+    /// A node above the last level (J5).
     fn map_node(&self, word: Word) -> Result<Node, Outcome> {
         let word = valued(word)?;
         if word.tag() == Tag::Struct {
@@ -258,7 +258,7 @@ impl Worker {
         }
         Err(no_map())
     }
-    /// A node behind the last level: its address and its number of arguments (P2).
+    /// A node behind the last level: its address and its number of arguments (J5).
     fn last_node(&self, word: Word) -> Result<(usize, usize), Outcome> {
         let word = valued(word)?;
         if word.tag() == Tag::Struct {
@@ -334,7 +334,7 @@ impl Edit {
     pub(crate) fn begin(worker: &Worker, map: Map) -> Edit {
         Edit { map, start: worker.abi.heap as usize }
     }
-    /// Whether a structure was made since (P4): the heap pointer rises, and what does not fit lies elsewhere.
+    /// Whether a structure was made since (J7): the heap pointer rises, and what does not fit lies elsewhere.
     fn is_own(&self, worker: &Worker, address: usize) -> bool {
         (self.start..worker.abi.heap as usize).contains(&address)
     }
@@ -378,7 +378,7 @@ impl Edit {
         }
         for level in 0..LEVELS {
             let node = worker.map_node(at)?;
-            let this = Word::pointer(Tag::Struct, node.address);
+            let this = pointer(Tag::Struct, node.address);
             let (way, bit) = node.way(hash, level);
             let made = match way {
                 Way::Node(index) => {
@@ -415,7 +415,7 @@ impl Edit {
             return Ok(());
         }
         let (address, arity) = worker.last_node(at)?;
-        let this = Word::pointer(Tag::Struct, address);
+        let this = pointer(Tag::Struct, address);
         let made = match worker.place_in_last(address, arity, key)? {
             Some(index) => {
                 let value = value(worker, Some(cell(address + 8 * index + 8)))?;
@@ -510,7 +510,7 @@ impl Edit {
         self.map.root = if is_empty { Word::NIL } else { self.make(worker, &left) };
         Ok(())
     }
-    /// The arguments of a node with what is left below, which becomes an entry if it is a single one (P1).
+    /// The arguments of a node with what is left below, which becomes an entry if it is a single one (J4).
     fn with_rest(&self, worker: &mut Worker, node: Node, hash: u64, level: u32, below: &[Word]) -> Arguments {
         let (way, bit) = node.way(hash, level);
         let Way::Node(place) = way else { unreachable!("the path went through a node") };

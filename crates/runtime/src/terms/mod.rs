@@ -21,7 +21,7 @@ pub(crate) mod state;
 pub(crate) mod vectors;
 pub(crate) mod walk;
 
-use crate::memory::ranges::{at, compare_exchange, read, write};
+use crate::memory::ranges::{at, compare_exchange, pointer, raw, read, write};
 use crate::memory::tuning::LARGE_WORDS;
 use crate::worker::Worker;
 use num_bigint::{BigInt, Sign};
@@ -45,9 +45,9 @@ pub fn deref(mut word: Word) -> Word {
 
 /// The value in a cell: its content, or a REF to it when it is unbound.
 #[inline(always)]
-pub fn cell(address: usize) -> Word {
+pub(crate) fn cell(address: usize) -> Word {
     let content = read(address);
-    if content.tag() == Tag::Var { Word::pointer(Tag::Ref, address) } else { content }
+    if content.tag() == Tag::Var { pointer(Tag::Ref, address) } else { content }
 }
 
 /// The same, dereferenced.
@@ -57,7 +57,7 @@ pub(crate) fn value_at(mut address: usize) -> Word {
         let content = read(address);
         match content.tag() {
             Tag::Ref => address = content.address(),
-            Tag::Var => return Word::pointer(Tag::Ref, address),
+            Tag::Var => return pointer(Tag::Ref, address),
             _ => return content,
         }
     }
@@ -127,9 +127,9 @@ impl Worker {
         write(address, word::object_header(layout::BIGINT, 1 + limbs.len()));
         write(address + 8, Word::small(if negative { -1 } else { 1 }));
         for (i, limb) in limbs.enumerate() {
-            write(address + 16 + 8 * i, Word(limb));
+            write(address + 16 + 8 * i, raw(limb));
         }
-        Word::pointer(Tag::Object, address)
+        pointer(Tag::Object, address)
     }
     /// An integer of 128 bits.
     pub(crate) fn wide_integer(&mut self, value: i128) -> Word {
@@ -152,15 +152,15 @@ impl Worker {
     pub fn float(&mut self, value: f64) -> Word {
         let address = self.allocate(2);
         write(address, word::object_header(layout::FLOAT, 1));
-        write(address + 8, Word(value.to_bits()));
-        Word::pointer(Tag::Object, address)
+        write(address + 8, raw(value.to_bits()));
+        pointer(Tag::Object, address)
     }
     /// `[car|cdr]`.
     pub fn cons(&mut self, car: Word, cdr: Word) -> Word {
         let address = self.allocate(2);
         write(address, car);
         write(address + 8, cdr);
-        Word::pointer(Tag::Cons, address)
+        pointer(Tag::Cons, address)
     }
     /// A list of `items` that ends with `tail`.
     pub fn list(&mut self, items: &[Word], tail: Word) -> Word {
@@ -179,7 +179,7 @@ impl Worker {
         for (i, &arg) in args.iter().enumerate() {
             write(address + 8 + 8 * i, arg);
         }
-        Word::pointer(Tag::Struct, address)
+        pointer(Tag::Struct, address)
     }
     /// A structure or cons with another argument (by position, from 0) and otherwise those of `term`, which has
     /// `arity` of them.
@@ -195,7 +195,7 @@ impl Worker {
             let value = if i == header + position { argument } else { cell(before + 8 * i) };
             write(address + 8 * i, value);
         }
-        Word::pointer(tag, address)
+        pointer(tag, address)
     }
     /// A structure of a name and the first elements of a list, which has them.
     pub(crate) fn structure_of_list(&mut self, name: Atom, arity: usize, list: Word) -> Word {
@@ -210,7 +210,7 @@ impl Worker {
             write(address + 8 * i, cell(cons));
             rest = cell(cons + 8);
         }
-        Word::pointer(if header == 1 { Tag::Struct } else { Tag::Cons }, address)
+        pointer(if header == 1 { Tag::Struct } else { Tag::Cons }, address)
     }
     /// A structure of a list of a name and arguments, if that is complete and what is at hand of the nursery is enough;
     /// `None` for a cons or an atom, too.
@@ -242,13 +242,13 @@ impl Worker {
         }
         write(address, word::functor_header(name, arity as u32));
         self.abi.heap = at(slot);
-        Some(Word::pointer(Tag::Struct, address))
+        Some(pointer(Tag::Struct, address))
     }
     /// A new variable in a cell of its own.
     pub fn new_variable(&mut self) -> Word {
         let address = self.allocate(1);
         write(address, UNBOUND);
-        Word::pointer(Tag::Ref, address)
+        pointer(Tag::Ref, address)
     }
     /// An object of a class whose whole payload is tagged words.
     pub fn object(&mut self, class: ClassId, payload: &[Word]) -> Word {
@@ -257,7 +257,7 @@ impl Worker {
         for (i, &word) in payload.iter().enumerate() {
             write(address + 8 + 8 * i, word);
         }
-        Word::pointer(Tag::Object, address)
+        pointer(Tag::Object, address)
     }
     /// A vector.
     pub fn vector(&mut self, elements: &[Word]) -> Word {
@@ -271,7 +271,7 @@ impl Worker {
         for i in 1..=length {
             write(store + 8 * i, Word::small(0));
         }
-        self.handle(layout::VECTOR, Word::pointer(Tag::Object, store), length)
+        self.handle(layout::VECTOR, pointer(Tag::Object, store), length)
     }
     /// A string.
     pub fn string(&mut self, bytes: &[u8]) -> Word {
@@ -281,9 +281,9 @@ impl Worker {
         for (i, chunk) in bytes.chunks(8).enumerate() {
             let mut padded = [0; 8];
             padded[..chunk.len()].copy_from_slice(chunk);
-            write(address + 8 + 8 * i, Word(u64::from_le_bytes(padded)));
+            write(address + 8 + 8 * i, raw(u64::from_le_bytes(padded)));
         }
-        self.handle(layout::STRING, Word::pointer(Tag::Object, address), bytes.len())
+        self.handle(layout::STRING, pointer(Tag::Object, address), bytes.len())
     }
     /// A predicate object.
     pub fn predicate_object(&mut self, predicate: PredicateId) -> Word {
@@ -367,7 +367,7 @@ impl Worker {
     pub fn set_object_raw(&mut self, word: Word, index: usize, bits: u64) {
         let address = self.object_address(word);
         assert!(index < word::header_size(read(address)), "object word out of range");
-        write(address + 8 + 8 * index, Word(bits));
+        write(address + 8 + 8 * index, raw(bits));
     }
     fn object_address(&self, word: Word) -> usize {
         let word = deref(word);
@@ -401,7 +401,7 @@ impl Worker {
         let sign = if read(address + 8).as_int() < 0 { Sign::Minus } else { Sign::Plus };
         let limbs = word::header_size(read(address)) - 1;
         let digits: Vec<u32> = (0..limbs)
-            .map(|i| read(address + 16 + 8 * i).0)
+            .map(|i| read(address + 16 + 8 * i).bits())
             .flat_map(|limb| [limb as u32, (limb >> 32) as u32])
             .collect();
         Some(BigInt::from_slice(sign, &digits))
@@ -416,7 +416,7 @@ impl Worker {
         if word.tag() != Tag::Object || read(word.address()) != word::object_header(layout::BIGINT, 2) {
             return None;
         }
-        let magnitude = i128::from(read(word.address() + 16).0);
+        let magnitude = i128::from(read(word.address() + 16).bits());
         Some(if read(word.address() + 8).as_int() < 0 { -magnitude } else { magnitude })
     }
     /// The value of an integer term if it fits an `i64`.
@@ -427,7 +427,7 @@ impl Worker {
     /// The value of a float; `None` for anything else.
     pub fn float_value(&self, word: Word) -> Option<f64> {
         let word = deref(word);
-        (self.class_of(word)? == layout::FLOAT).then(|| f64::from_bits(read(word.address() + 8).0))
+        (self.class_of(word)? == layout::FLOAT).then(|| f64::from_bits(read(word.address() + 8).bits()))
     }
     /// The atom; `None` for anything else.
     pub fn atom_value(&self, word: Word) -> Option<Atom> {

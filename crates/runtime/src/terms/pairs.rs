@@ -4,7 +4,7 @@
 //! last cell, so that a list of any length takes one. A walk that is deeper, longer, or comes to vectors goes on with
 //! a [`Stack`] (L1), which counts and knows circles.
 
-use crate::memory::ranges::read;
+use crate::memory::ranges::{pointer, read};
 use crate::reports::outcome::ProgramError;
 pub(crate) use crate::terms::state::Pair;
 use crate::terms::walk::Stack;
@@ -70,7 +70,7 @@ impl Cells {
 /// What a cell with this content holds: that, or the variable that the cell is.
 #[inline(always)]
 fn value(cell: usize, content: Word) -> Word {
-    if content.tag() == Tag::Var { Word::pointer(Tag::Ref, cell) } else { content }
+    if content.tag() == Tag::Var { pointer(Tag::Ref, cell) } else { content }
 }
 
 /// A walk through pairs of terms. It goes into conses, and into structures whose principal functors are equal; what
@@ -107,7 +107,9 @@ fn arguments(a: Word, b: Word) -> Option<Cells> {
 /// The same, with one test of both tags.
 #[inline(always)]
 fn near_arguments(a: Word, b: Word) -> Option<Cells> {
-    let both = |tag: Tag| (a.0.wrapping_sub(tag as u64) | b.0.wrapping_sub(tag as u64)) & word::TAG_MASK == 0;
+    let both = |tag: Tag| {
+        (a.bits().wrapping_sub(tag as u64) | b.bits().wrapping_sub(tag as u64)) & word::TAG_MASK == 0
+    };
     if both(Tag::Cons) {
         return Some(Cells::new(a.address_behind(Tag::Cons), b.address_behind(Tag::Cons), 2));
     }

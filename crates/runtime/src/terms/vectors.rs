@@ -8,7 +8,7 @@
 //!   reads the newest version's element reads the index again afterwards: unless it is what it was, the element may
 //!   be that of a newer version. A difference never changes, but for one worker alone.
 
-use crate::memory::ranges::{compare_exchange, read, write};
+use crate::memory::ranges::{compare_exchange, pointer, raw, read, write};
 use crate::reports::outcome::ProgramError;
 use crate::terms::deref;
 use crate::worker::Worker;
@@ -130,7 +130,7 @@ impl Worker {
         }
         let mut from = link + 8;
         for (chunk, _) in into.chunks_exact_mut(8).zip(0..length.div_ceil(8)) {
-            chunk.copy_from_slice(&read(from).0.to_le_bytes());
+            chunk.copy_from_slice(&read(from).bits().to_le_bytes());
             from += 8;
         }
         is_still(handle, Word::small(index)).then_some(length)
@@ -152,7 +152,7 @@ impl Worker {
         let before = out.len();
         out.reserve(length + 7);
         for i in 0..length.div_ceil(8) {
-            out.extend_from_slice(&read(link + 8 + 8 * i).0.to_le_bytes());
+            out.extend_from_slice(&read(link + 8 + 8 * i).bits().to_le_bytes());
         }
         let still = is_still(handle, Word::small(index));
         out.truncate(if still { before + length } else { before });
@@ -168,7 +168,7 @@ impl Worker {
         let stored = |store| {
             let mut bytes = Vec::with_capacity(range.len() + 16);
             for i in first..range.end.div_ceil(8) {
-                bytes.extend(read(store + 8 + 8 * i).0.to_le_bytes());
+                bytes.extend(read(store + 8 + 8 * i).bits().to_le_bytes());
             }
             bytes
         };
@@ -213,7 +213,7 @@ impl Worker {
         let version = self.newest_string(word, range.end);
         if let Some(Version { index, link, .. }) = version {
             for (i, bytes) in (first..).zip(&mut *words) {
-                *bytes = read(link + 8 + 8 * i).0.to_le_bytes();
+                *bytes = read(link + 8 + 8 * i).bits().to_le_bytes();
             }
             if is_still(handle, Word::small(index)) {
                 return then(&words.as_flattened()[range.start % 8..][..range.len()]);
@@ -240,7 +240,7 @@ impl Worker {
             let store = self.allocate(1 + words);
             write(store, word::object_header(layout::BYTES, words));
             if self.copy_parts(parts, store + 8) {
-                return self.handle(layout::STRING, Word::pointer(Tag::Object, store), length);
+                return self.handle(layout::STRING, pointer(Tag::Object, store), length);
             }
         }
         let bytes = parts.iter().flat_map(|(word, range)| self.string_part(*word, range.clone()));
@@ -261,8 +261,8 @@ impl Worker {
                 if at % 8 == 0 {
                     // Whole words.
                     while range.end - at >= 8 {
-                        let word = read(link + 8 + at).0;
-                        write(to, Word(bits | word << filled));
+                        let word = read(link + 8 + at).bits();
+                        write(to, raw(bits | word << filled));
                         bits = (word >> 1) >> (63 - filled);
                         (at, to) = (at + 8, to + 8);
                     }
@@ -272,11 +272,11 @@ impl Worker {
                 }
                 let count = 8 * (8 - at % 8).min(range.end - at);
                 let behind = 64 - count;
-                let chunk = read(link + 8 + at / 8 * 8).0 >> (8 * (at % 8)) << behind >> behind;
+                let chunk = read(link + 8 + at / 8 * 8).bits() >> (8 * (at % 8)) << behind >> behind;
                 bits |= chunk << filled;
                 filled += count;
                 if filled >= 64 {
-                    write(to, Word(bits));
+                    write(to, raw(bits));
                     to += 8;
                     filled -= 64;
                     bits = if filled == 0 { 0 } else { chunk >> (count - filled) };
@@ -288,7 +288,7 @@ impl Worker {
             }
         }
         if filled > 0 {
-            write(to, Word(bits));
+            write(to, raw(bits));
         }
         true
     }
@@ -307,7 +307,7 @@ impl Worker {
         }
         // V2: what is read while both indices stay so is of these versions.
         // NEWEST and LITERAL are the two greatest words.
-        let newest = |handle: usize| read(handle + 8 * HANDLE_INDEX).0 >= LITERAL.0;
+        let newest = |handle: usize| read(handle + 8 * HANDLE_INDEX).bits() >= LITERAL.bits();
         let value = |handle: usize| read(handle + 8 * HANDLE_VALUE);
         if !newest(a) || !newest(b) {
             return None;
@@ -318,7 +318,7 @@ impl Worker {
         if equal {
             let (mut at, mut left) = (8, length.as_int());
             while left > 0 && equal {
-                let different = read(store_a + at).0 ^ read(store_b + at).0;
+                let different = read(store_a + at).bits() ^ read(store_b + at).bits();
                 // Bytes behind the end mean nothing.
                 equal = if left < 8 { different << (64 - 8 * left) == 0 } else { different == 0 };
                 (at, left) = (at + 8, left - 8);
@@ -337,7 +337,8 @@ impl Worker {
         let length = length_a.min(length_b);
         let mut found = (length_a.cmp(&length_b), length);
         for i in 0..length.div_ceil(8) {
-            let (word_a, word_b) = (read(newest.link + 8 + 8 * i).0, read(other.link + 8 + 8 * i).0);
+            let (word_a, word_b) =
+                (read(newest.link + 8 + 8 * i).bits(), read(other.link + 8 + 8 * i).bits());
             let same = 8 * i + (word_a ^ word_b).trailing_zeros() as usize / 8;
             if word_a != word_b {
                 if same < length {
@@ -389,7 +390,7 @@ impl Worker {
         self.make_older(old, new, index, Word::small(byte(store.address(), index).into()));
         let address = store.address() + 8 + index / 8 * 8;
         let shift = index % 8 * 8;
-        write(address, Word(read(address).0 & !(0xff << shift) | (u64::from(value) << shift)));
+        write(address, raw(read(address).bits() & !(0xff << shift) | (u64::from(value) << shift)));
         Ok(new)
     }
     /// Looks at a vector or string before an element of it is read: an old version that is far from the newest gets a
@@ -519,7 +520,7 @@ fn collect_versions<T>(mut handle: usize, stored: impl Fn(usize) -> T) -> (T, Ve
 }
 
 fn byte(store: usize, index: usize) -> u8 {
-    (read(store + 8 + index / 8 * 8).0 >> (index % 8 * 8)) as u8
+    (read(store + 8 + index / 8 * 8).bits() >> (index % 8 * 8)) as u8
 }
 
 #[cfg(all(test, not(models)))]

@@ -133,7 +133,7 @@ pub(crate) struct Crew {
 
 // SAFETY: W1 - the addresses are used under it only.
 unsafe impl Send for Crew {}
-// SAFETY: W1.
+// SAFETY: W1 - threads share the addresses only, and each worker has one user at a time.
 unsafe impl Sync for Crew {}
 
 impl Crew {

@@ -25,7 +25,8 @@ impl Worker {
         let mut next = self.abi.suspensions;
         std::iter::from_fn(move || {
             let record = next;
-            next = if record == 0 { return None } else { read(record + 8 * SUSPENSION_BEFORE).0 as usize };
+            next =
+                if record == 0 { return None } else { read(record + 8 * SUSPENSION_BEFORE).bits() as usize };
             Some(record)
         })
     }

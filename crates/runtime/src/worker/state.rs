@@ -121,7 +121,7 @@ impl Roots {
     /// The word of a root, which ends.
     pub(crate) fn take(&mut self, root: Root) -> Word {
         self.free.push(root.0);
-        std::mem::replace(&mut self.words[root.0 as usize], Word(0))
+        std::mem::replace(&mut self.words[root.0 as usize], Word::small(0))
     }
     /// All of them, and small integers where roots have ended.
     pub(crate) fn words(&self) -> &[Word] {

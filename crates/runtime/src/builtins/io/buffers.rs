@@ -1,12 +1,12 @@
 //! Open files with their buffers: bytes in and out, without ever waiting.
 //!
 //! Invariants:
-//! - B1 Nothing here blocks on a pipe, socket or terminal: an operation that would answers [`Ready::Later`]
+//! - I3 Nothing here blocks on a pipe, socket or terminal: an operation that would answers [`Ready::Later`]
 //!   with the descriptor and direction to wait for, and has lost nothing.
-//! - B2 `input.bytes[input.at..]` are the bytes read from the descriptor and not yet taken by the program.
-//! - B3 A file that is both read and written has an empty output buffer before it reads, and gives back what it
+//! - I4 `input.bytes[input.at..]` are the bytes read from the descriptor and not yet taken by the program.
+//! - I5 A file that is both read and written has an empty output buffer before it reads, and gives back what it
 //!   read ahead (if it can seek) before it writes.
-//! - B4 An owned descriptor whose other end is gone is no error: what is written to it is dropped, and
+//! - I6 An owned descriptor whose other end is gone is no error: what is written to it is dropped, and
 //!   [`File::broken`] says why.
 //!
 //! Absent on purpose: terms, variables, the table of streams.
@@ -64,7 +64,7 @@ impl AsFd for Fd {
     }
 }
 
-/// An answer now, or what to wait for first (B1).
+/// An answer now, or what to wait for first (I3).
 #[derive(Debug)]
 pub(crate) enum Ready<T> {
     /// The answer.
@@ -96,7 +96,7 @@ pub(crate) struct File {
     output: Option<Output>,
     /// For a string, which lies outside the heap: the bytes that it has room for.
     kept: Option<Kept>,
-    /// B4: why it has no other end any more.
+    /// I6: why it has no other end any more.
     broken: Option<Errno>,
 }
 
@@ -178,7 +178,7 @@ impl File {
         self.output = None;
         self.kept = None;
     }
-    /// Why it has no other end any more, in the system's words (B4).
+    /// Why it has no other end any more, in the system's words (I6).
     pub(crate) fn broken(&self) -> Option<String> {
         self.broken.map(reason)
     }
@@ -238,7 +238,7 @@ impl File {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Ready::Later(fd.clone(), Direction::Read)),
-                // Nothing more comes from a connection whose other end is gone: that is its end (B4).
+                // Nothing more comes from a connection whose other end is gone: that is its end (I6).
                 Err(error) if breaks(error) => {
                     self.broken.get_or_insert(error);
                     input.end = true;
@@ -378,7 +378,7 @@ impl File {
         output.bytes.drain(..done);
         result
     }
-    /// B3: before writing, the position goes back to what the program has taken.
+    /// I5: before writing, the position goes back to what the program has taken.
     fn give_back_read_ahead(&mut self) {
         if let (Some(input), Some(_)) = (&mut self.input, &self.output)
             && let Some(fd) = &input.fd

@@ -142,7 +142,7 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
                 signal_hook::low_level::exit(130);
             }
         };
-        // SAFETY: E5.
+        // SAFETY: E5 - the action looks at atomics of wakers, and wakes or ends the process by system calls.
         unsafe { signal_hook::low_level::register(signal, action)? };
         signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
     }
@@ -155,7 +155,7 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
             let _ = signal_hook::low_level::emulate_default_handler(quit);
         }
     };
-    // SAFETY: E5.
+    // SAFETY: E5 - the action looks at atomics of wakers, and wakes or ends the process by system calls.
     unsafe { signal_hook::low_level::register(quit, action)? };
     signal_hook::low_level::pipe::register(quit, handler)?;
     Ok(())

@@ -5,8 +5,8 @@
 //! (`library/file_stream.kl1`) over the natives of module `file_io`.
 //!
 //! Invariants:
-//! - F1 Files 0, 1 and 2 are the standard ones and stay; all streams on standard output share one buffer.
-//! - F2 A stream's number is used again only after the stream was closed; so is a file's after its last stream.
+//! - I1 Files 0, 1 and 2 are the standard ones and stay; all streams on standard output share one buffer.
+//! - I2 A stream's number is used again only after the stream was closed; so is a file's after its last stream.
 
 mod awaited;
 pub(crate) mod batches;
@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 use term::Word;
 use term::abi::{Position, PredicateId};
 
-/// Standard input's place in the table of files (F1).
+/// Standard input's place in the table of files (I1).
 pub(crate) const STDIN: usize = 0;
 /// Standard output's.
 pub(crate) const STDOUT: usize = 1;
@@ -146,7 +146,7 @@ impl Default for Io {
             File::new("stderr", None, Some(Fd::Standard(rustix::stdio::stderr()))),
         ];
         for file in standard {
-            // One use that never ends keeps each of them (F1).
+            // One use that never ends keeps each of them (I1).
             io.files.add(Shared { file, uses: 1 });
         }
         io
@@ -196,7 +196,7 @@ impl Io {
         let output = self.streams.get_mut(stream).map(|stream| stream.output);
         output.and_then(|output| self.file(output)).map_or("a closed file".into(), |file| file.name.clone())
     }
-    /// True for the files that all streams share and that are never closed (F1).
+    /// True for the files that all streams share and that are never closed (I1).
     pub(crate) fn is_standard(file: usize) -> bool {
         file <= STDERR
     }
@@ -226,7 +226,7 @@ impl IoError {
 /// Writes text to standard output's buffer; onto a terminal at each newline. Nobody waits for that, so a slow reader
 /// finds it in the buffer, and stops the program only when much is there.
 pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
-    let file = worker.io().file(STDOUT).expect("F1");
+    let file = worker.io().file(STDOUT).expect("I1");
     file.put(bytes);
     if file.wants_flush() {
         file.flush()?;
@@ -238,8 +238,8 @@ pub(crate) fn print(worker: &mut Worker, bytes: &[u8]) -> Result<(), IoError> {
 pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoError> {
     batches::serve(worker, Some(STDOUT));
     let io = worker.io();
-    io.file(STDOUT).expect("F1").flush_waiting()?;
-    let file = io.file(STDERR).expect("F1");
+    io.file(STDOUT).expect("I1").flush_waiting()?;
+    let file = io.file(STDERR).expect("I1");
     file.put(text);
     file.flush_waiting()
 }
@@ -247,14 +247,14 @@ pub(crate) fn print_error(worker: &mut Worker, text: &[u8]) -> Result<(), IoErro
 /// Writes a prompt to standard error, after what was written to standard output. Must be tried again if it has to wait.
 pub(crate) fn prompt(worker: &mut Worker, text: &[u8]) -> Result<(), Outcome> {
     batches::serve(worker, Some(STDOUT));
-    match worker.io().file(STDOUT).expect("F1").flush() {
+    match worker.io().file(STDOUT).expect("I1").flush() {
         Ok(Ready::Now(())) => {}
         Ok(Ready::Later(fd, direction)) => {
             return Err(Outcome::Wait(events::when_ready(worker, fd, direction)));
         }
         Err(error) => return Err(Outcome::Error(error.program_error())),
     }
-    let file = worker.io().file(STDERR).expect("F1");
+    let file = worker.io().file(STDERR).expect("I1");
     file.put(text);
     // What does not fit now goes out before the answer is waited for.
     file.flush().map(|_| ()).map_err(|error| Outcome::Error(error.program_error()))
@@ -265,7 +265,7 @@ pub(crate) fn read_line(worker: &mut Worker) -> Result<Vec<u8>, Outcome> {
     let mut known = 0;
     let (fd, direction) = loop {
         worker.may_go_on(known)?;
-        let file = worker.io().file(STDIN).expect("F1");
+        let file = worker.io().file(STDIN).expect("I1");
         match file.peek_more(known) {
             Err(error) => return Err(Outcome::Error(error.program_error())),
             Ok(Ready::Later(fd, direction)) => break (fd, direction),
@@ -293,7 +293,7 @@ pub fn set_arguments(worker: &mut Worker, arguments: Vec<Vec<u8>>) {
 pub fn set_output(worker: &mut Worker, stdout: Option<Sink>, stderr: Option<Sink>) {
     for (place, name, sink) in [(STDOUT, "stdout", stdout), (STDERR, "stderr", stderr)] {
         if let Some(sink) = sink {
-            *worker.io().file(place).expect("F1") = File::to_sink(name, sink);
+            *worker.io().file(place).expect("I1") = File::to_sink(name, sink);
         }
     }
 }

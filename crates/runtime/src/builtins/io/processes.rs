@@ -1,6 +1,6 @@
 //! Other processes: commands, signals to them, forking; and the environment.
 //!
-//! Invariant E1: the environment of this process is never written (other threads may be reading it); changes are
+//! Invariant I8: the environment of this process is never written (other threads may be reading it); changes are
 //! kept beside it, seen by `getenv` and given to commands.
 //!
 //! Invariant E7: a process forks only while it has one thread, so no lock is held by a thread that the child lacks.
@@ -22,7 +22,7 @@ use term::Word;
 /// Looks at the number of threads, 100 µs apart, before a fork is refused.
 const FORK_LOOKS: u32 = 100;
 
-/// The value of an environment variable (E1).
+/// The value of an environment variable (I8).
 pub(super) fn environment(worker: &mut Worker, name: &[u8]) -> Option<Vec<u8>> {
     if let Some(value) = worker.io().environment.get(name) {
         return Some(value.clone());
@@ -103,7 +103,7 @@ pub(super) fn fork(worker: &mut Worker) -> Result<i64, Outcome> {
         return Err(error(ErrorKind::Other, message));
     }
     flush(worker).map_err(Outcome::Error)?;
-    // SAFETY: E7 - tested above.
+    // SAFETY: E7 - the process has one thread, which was counted just above.
     Ok(unsafe { libc::fork() }.into())
 }
 

@@ -12,13 +12,13 @@
 //! `serve` has a variable as its state when it waits for the next message: the goal that does, `stream(S,H,State)`,
 //! serves it on the spot, and binds the variable to one of these when the stream cannot go on.
 //!
-//! Invariant S1: a message has its whole effect or none before `serve` answers `busy` with it in front.
+//! Invariant I7: a message has its whole effect or none before `serve` answers `busy` with it in front.
 
 use super::buffers::Ready;
 use super::streams::{Kind, Step, handle_message, only_writes, state, write_when_ground};
 use super::{Io, batches, events, read};
 use crate::builtins::{Row, describe, error, goal, home, method, process};
-use crate::memory::ranges::write;
+use crate::memory::ranges::{pointer, write};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::print::Names;
 use crate::terms::{View, deref};
@@ -120,7 +120,7 @@ fn open(worker: &mut Worker, rest: Word) -> Word {
     let open = worker.allocate(2);
     write(open, functor_header(OPEN, 1));
     write(open + 8, rest);
-    Word::pointer(Tag::Struct, open)
+    pointer(Tag::Struct, open)
 }
 
 /// A stream's place.

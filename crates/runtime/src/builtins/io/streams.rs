@@ -293,7 +293,7 @@ pub(super) fn put(worker: &mut Worker, place: usize, bytes: &[u8]) -> Step {
     step!(worker.ensure(bytes.len() / 8));
     let room = worker.room();
     let Some((number, file)) = output_file(worker, place) else { return Step::Unknown };
-    // S1: wait before, not after, so that nothing is written twice.
+    // I7: wait before, not after, so that nothing is written twice.
     if file.is_full() {
         ready!(worker, file.flush());
         return put(worker, place, bytes);

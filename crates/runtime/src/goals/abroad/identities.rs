@@ -4,6 +4,7 @@
 //! Invariant Y6: all of it is weak, both ways. After a collection's trace an entry has the structure's new address, or
 //! is gone. A minor collection looks at entries of young structures only.
 
+use crate::memory::ranges::pointer;
 use rustc_hash::FxHashMap;
 use term::Word;
 
@@ -30,12 +31,12 @@ pub(crate) struct Identities {
 
 impl Identities {
     fn find(&self, structure: Word) -> Option<&Entry> {
-        self.entries[*self.by_word.get(&structure.0)? as usize].as_ref()
+        self.entries[*self.by_word.get(&structure.bits())? as usize].as_ref()
     }
     /// The entry of a structure, made if there is none.
     fn entry(&mut self, structure: Word) -> (u32, &mut Entry) {
         let Identities { entries, free, by_word, young, .. } = self;
-        let number = *by_word.entry(structure.0).or_insert_with(|| {
+        let number = *by_word.entry(structure.bits()).or_insert_with(|| {
             let number = free.pop().unwrap_or_else(|| {
                 entries.push(None);
                 u32::try_from(entries.len() - 1).expect("fewer than 2^32 structures have a name")
@@ -49,8 +50,8 @@ impl Identities {
     fn remove(&mut self, number: u32) {
         let Some(entry) = self.entries[number as usize].take() else { return };
         self.free.push(number);
-        if self.by_word.get(&entry.structure.0) == Some(&number) {
-            self.by_word.remove(&entry.structure.0);
+        if self.by_word.get(&entry.structure.bits()) == Some(&number) {
+            self.by_word.remove(&entry.structure.bits());
         }
         if let Some(identity) = entry.identity
             && self.by_identity.get(&identity) == Some(&number)
@@ -67,7 +68,7 @@ impl Identities {
     }
     /// The export is free.
     pub(super) fn forget(&mut self, structure: Word, export: u32) {
-        let Some(&number) = self.by_word.get(&structure.0) else { return };
+        let Some(&number) = self.by_word.get(&structure.bits()) else { return };
         let Some(entry) = &mut self.entries[number as usize] else { return };
         if entry.export == Some(export) {
             entry.export = None;
@@ -106,14 +107,14 @@ impl Identities {
         numbers.dedup();
         // Addresses of before and after the collection may be equal: all old ones go first.
         let structures = numbers.iter().filter_map(|&number| self.entries[number as usize]);
-        structures.for_each(|entry| _ = self.by_word.remove(&entry.structure.0));
+        structures.for_each(|entry| _ = self.by_word.remove(&entry.structure.bits()));
         numbers.retain(|&number| {
             let Some(entry) = &mut self.entries[number as usize] else { return false };
             let structure = entry.structure;
             match moved(structure.address()) {
                 Some(address) => {
-                    entry.structure = Word::pointer(structure.tag(), address);
-                    self.by_word.insert(entry.structure.0, number);
+                    entry.structure = pointer(structure.tag(), address);
+                    self.by_word.insert(entry.structure.bits(), number);
                     young(address)
                 }
                 None => {

@@ -63,7 +63,7 @@ impl Worker {
         let (mut found, mut seen, mut stack) = (Vec::new(), FxHashSet::default(), vec![term]);
         while let Some(word) = stack.pop() {
             let word = deref(word);
-            if word.is_immediate() || !seen.insert(word.0) {
+            if word.is_immediate() || !seen.insert(word.bits()) {
                 continue;
             }
             match self.view(word) {

@@ -16,7 +16,7 @@
 //! - Y3 An anchor that is no root is kept by its marker alone, in the same way.
 //! - Y5 Of an import that is being read, everything that waits for it is kept: daemons and markers, too, for another
 //!   node may give it a value.
-//! - Y6 is that of `identities`, Y7 that of `far`.
+//! - (Y6 of `identities`, Y7 of `far`.)
 //! - Y4 What an item of the queue holds is a root. So nothing that it names dies before it was told.
 //! - Y8 Worker 0 has the tables, and makes all records of imports and all markers. What another worker has to tell, it
 //!   keeps in a queue of its own, and sends it to worker 0 at its next attention, as mail. Such an item holds the
@@ -33,9 +33,6 @@
 //!   together. A loop that does not allocate is ended by the ticker: no goal waits for longer than two ticks.
 //! - Y12 While too much is under way from this node (`Node::set_under_way`), worker 0 has no turn, and another worker
 //!   that has anything to tell waits between two reductions: so what is kept for other nodes stays bounded.
-//! - Y13 A major collection that leaves less room than it should does not end the run of a node which *hopes*: other
-//!   nodes may hold garbage in rings, and worker 0 looks outside the node at once. Whoever sees that there is no hope
-//!   says so; and what is in use stays within the heap limit.
 
 mod far;
 mod identities;
@@ -56,7 +53,7 @@ use crate::goals::abroad::state::{Abroad, Import, Item, Kind, place};
 use crate::goals::state::SystemGoals;
 use crate::goals::suspend::{RESUMED, record_class};
 use crate::goals::unify::Written;
-use crate::memory::ranges::{compare_exchange, read, write};
+use crate::memory::ranges::{compare_exchange, pointer, read, write};
 use crate::memory::tuning::LARGE_WORDS;
 use crate::terms::{View, deref};
 use crate::worker::{Options, PRIORITY_MAX, Worker};
@@ -290,7 +287,7 @@ impl Worker {
         let (cell, number) = (read(args), read(args + 8).as_int() as u32);
         let external = PredicateId::of_goal_word(goal) == self.system_goals.external;
         let what = if external { Kind::Bound(number) } else { Kind::Marked(number) };
-        self.tell(what, &[cell, Word::pointer(Tag::Object, args - 8 * SUSPENSION_ARGS)]);
+        self.tell(what, &[cell, pointer(Tag::Object, args - 8 * SUSPENSION_ARGS)]);
     }
     /// Whether an unbound cell's content is the generator of an import that nobody reads.
     pub(crate) fn is_unread(&self, content: Word) -> bool {
@@ -310,7 +307,7 @@ impl Worker {
             return;
         }
         let import = argument(record, 1).as_int() as u32;
-        self.tell(Kind::Wanted(import, whole), &[argument(record, 0), Word::pointer(Tag::Object, record)]);
+        self.tell(Kind::Wanted(import, whole), &[argument(record, 0), pointer(Tag::Object, record)]);
     }
     /// Unifies an import that nobody reads with a value, or leaves to others what that means: what became of its cell.
     /// `None`: it is to be read, or is none.
@@ -324,7 +321,7 @@ impl Worker {
             let import = argument(record, 1).as_int() as u32;
             let written = self.replace(variable.address(), content, other);
             if written == Written::Yes {
-                self.tell(Kind::Bound(import), &[variable, Word::pointer(Tag::Object, record)]);
+                self.tell(Kind::Bound(import), &[variable, pointer(Tag::Object, record)]);
             }
             return Some(written);
         }
@@ -471,7 +468,7 @@ impl Worker {
                 self.run_generator(cell);
             } else if content.tag() == Tag::Var {
                 write(record + 8 * SUSPENSION_NEXT, content);
-                if self.replace(cell, content, Word::pointer(Tag::Var, record)) == Written::Yes {
+                if self.replace(cell, content, pointer(Tag::Var, record)) == Written::Yes {
                     break;
                 }
             }
