@@ -26,6 +26,7 @@ mod model;
 mod node;
 mod outgoing;
 mod protocol;
+mod rounds;
 mod run;
 mod simulate;
 mod store;
@@ -33,7 +34,7 @@ mod tokens;
 
 pub use beside::{Beside, Letter, Parcel, Receivers, Shared};
 pub use heap::Heap;
-pub use message::{Distance, Distances, Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader};
+pub use message::{Distance, Distances, Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader, Round};
 pub use model::{Model, Work};
 pub use protocol::{Counters, DEPTHS, Depth, Fault, Goal, Options, Post, Protocol, With};
 #[cfg(feature = "mpi")]

@@ -38,6 +38,21 @@ pub struct Item {
     pub cancel: Option<Reader>,
 }
 
+/// What nodes tell each other of rounds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Round {
+    /// From the leader: collect everything, and hold back.
+    Begins,
+    /// To the leader: everything was collected.
+    Done,
+    /// From the leader: go on.
+    Over,
+}
+
+impl Round {
+    const ALL: [Round; 3] = [Round::Begins, Round::Done, Round::Over];
+}
+
 /// What one node tells another. Messages of low priority from one node to another arrive in the order in which they
 /// were sent; those of high priority, too, and may overtake.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -115,8 +130,8 @@ pub enum Message<'a> {
         /// Of several imports.
         items: Distances<'a>,
     },
-    /// Collect everything: the sender is short of memory, and the receiver holds references to much of it.
-    Collect,
+    /// Of rounds in which all nodes collect everything (see `rounds`).
+    Collect(Round),
     /// A node has nothing to do.
     Hungry {
         /// Which.
@@ -188,7 +203,7 @@ impl<'a> Message<'a> {
             Message::WantWeight { .. } => WANT,
             Message::Grant { .. } => GRANT,
             Message::Distances { .. } => DISTANCES,
-            Message::Collect => COLLECT,
+            Message::Collect(_) => COLLECT,
             Message::Hungry { .. } => HUNGRY,
             Message::NoGoal => NO_GOAL,
             Message::Gained { .. } => GAINED,
@@ -260,7 +275,8 @@ impl<'a> Message<'a> {
                 words.push(first(false, 0, 0));
                 words.extend(items.0);
             }
-            Message::NoGoal | Message::Offer | Message::Collect => words.push(first(false, 0, 0)),
+            Message::Collect(round) => words.push(first(false, round as u32, 0)),
+            Message::NoGoal | Message::Offer => words.push(first(false, 0, 0)),
         }
     }
     /// The message of these words, between `nodes` nodes. Its tokens are as they should be; what they refer to is not
@@ -313,7 +329,10 @@ impl<'a> Message<'a> {
             (DISTANCES, rest) if small == 0 && number == 0 => {
                 Message::Distances { items: Distances::new(rest)? }
             }
-            (COLLECT, &[]) if small == 0 && number == 0 => Message::Collect,
+            (COLLECT, &[]) if number == 0 => {
+                let round = Round::ALL.get(small as usize).ok_or(Malformed("an unknown step of a round"))?;
+                Message::Collect(*round)
+            }
             (HUNGRY, &[]) if small <= HOPS_MAX.into() => {
                 Message::Hungry { asker: node(number)?, hops: small as u8 }
             }

@@ -23,10 +23,11 @@ use crate::balance::Balance;
 use crate::beside::Shared;
 use crate::heap::Heap;
 use crate::letters::{Letters, noted};
-use crate::message::{Message, TABLES};
+use crate::message::{Message, Round, TABLES};
 use crate::model::Meter;
 use crate::outgoing::{BESIDE, Mail, Outgoing, PROTOCOL};
 use crate::protocol::{Fault, Goal, Options, Protocol};
+use crate::rounds::{Rounds, Usage};
 use crate::run::Part;
 use crate::store::{ExportId, ImportId};
 use fabric::{Fabric, NodeId, Priority, Time};
@@ -35,6 +36,7 @@ use runtime::abroad::Outward;
 use runtime::node::{Bell, Node, Turn};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::schedule::thread_time;
+use runtime::worker::Worker;
 use std::sync::Arc;
 use term::Word;
 use term::abi::PredicateId;
@@ -49,8 +51,6 @@ const MESSAGE_NS: u64 = 1_000;
 const GIFT_LEVELS: u8 = 64;
 /// J5: a node has at most one of so many parts of its heap limit under way.
 const UNDER_WAY_PART: u64 = 4;
-/// A node that is short of memory asks that many to collect.
-const HOLDERS: usize = 3;
 
 /// See the module comment.
 pub(crate) struct Reducer<'a> {
@@ -78,13 +78,9 @@ pub(crate) struct Reducer<'a> {
     received: u64,
     /// Something has come since this node rested, or it has not rested.
     woken: bool,
-    /// J5.
+    /// J5, or R1 of `rounds`.
     holds_back: bool,
-    /// The last collection of everything left little room.
-    short: bool,
-    /// When this node last asked others to collect, and was asked, in seconds.
-    asked_to_collect: f64,
-    collected: f64,
+    rounds: Rounds,
 }
 
 impl<'a> Reducer<'a> {
@@ -101,6 +97,7 @@ impl<'a> Reducer<'a> {
         let (letters, beside) = (Letters::of(node), Shared::of(node.worker()));
         let outgoing = Outgoing::new(letters, beside);
         let (late, over, ended) = (Vec::new(), false, None);
+        let limit = node.worker().heap_limit();
         let identities = node.worker().options().identities;
         let protocol = Protocol::new(Options { identities, ..options });
         let (balances, message) = (
@@ -124,9 +121,7 @@ impl<'a> Reducer<'a> {
             received: 0,
             woken: true,
             holds_back: false,
-            short: false,
-            asked_to_collect: f64::NEG_INFINITY,
-            collected: f64::NEG_INFINITY,
+            rounds: Rounds::new(options.node, options.nodes, limit),
         }
     }
 
@@ -170,7 +165,7 @@ impl<'a> Reducer<'a> {
 
     /// Tells the protocol what has happened; false if nothing has.
     fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
-        let Reducer { node, atoms, protocol, outgoing, late, meter, balance, short: was_short, .. } = self;
+        let Reducer { node, atoms, protocol, outgoing, late, meter, balance, .. } = self;
         let (worker, options) = (node.worker(), *protocol.options());
         let mut any = false;
         let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
@@ -213,43 +208,77 @@ impl<'a> Reducer<'a> {
         let (dead, lost) = (worker.take_dead(), worker.take_lost());
         let distances = worker.take_distances().map(|far| {
             let far = far.into_iter().map(|(import, distance)| (ImportId(import), distance));
-            (far.collect::<Vec<_>>(), worker.room() / 8, worker.is_short())
+            (far.collect::<Vec<_>>(), worker.room() / 8)
         });
         let mut told = Vec::new();
         let mut heap = Heap::new(worker, *atoms, &mut told);
         let mut with = protocol.with(&mut heap, &mut mail);
         dead.into_iter().for_each(|import| with.dead(ImportId(import)));
         lost.into_iter().for_each(|export| with.lost(ExportId(export)));
-        if let Some((far, room, short)) = distances {
+        let collected = distances.is_some();
+        if let Some((far, room)) = distances {
             with.far(&far, room);
-            *was_short |= short;
         }
         let marked = std::mem::take(late);
         any |= !marked.is_empty();
         marked.into_iter().for_each(|export| with.marked(export));
         late.append(&mut told);
-        any
+        self.weigh(collected) || any
     }
 
-    /// After a collection of everything that left little room: those who hold much of it are to collect, too.
-    fn ask_to_collect<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
-        if !std::mem::take(&mut self.short) {
-            return;
+    /// Counts what the tables take, and whether everything is to be collected. If it was, true if rounds begin.
+    fn weigh(&mut self, collected: bool) -> bool {
+        let Reducer { node, protocol, rounds, .. } = self;
+        let worker = node.worker();
+        let (bytes, idle) = protocol.bytes();
+        worker.set_bytes_beside(bytes);
+        if !collected {
+            if bytes > 0 && rounds.must_look(worker.bytes_in_use().saturating_sub(idle)) {
+                worker.collect_soon();
+            }
+            return false;
         }
-        let now = self.seconds(context);
-        if now < self.asked_to_collect + 1.0 {
-            return;
+        let usage = usage(worker, protocol);
+        let leads = rounds.collected(&usage);
+        if leads || !rounds.are_on() {
+            worker.set_hopes(leads || usage.leaves_enough());
         }
-        self.asked_to_collect = now;
-        for holder in self.protocol.holders().into_iter().take(HOLDERS) {
-            self.say(context, Some((holder, Message::Collect)));
-        }
+        leads
     }
 
-    /// Since the run began.
-    fn seconds<F: Fabric>(&self, context: &Context<'_, F>) -> f64 {
-        let nanoseconds = self.meter.as_ref().map_or(1.0, |meter| meter.model().cycle);
-        context.now().0 as f64 * nanoseconds / 1e9
+    /// Takes part in rounds. True if this node holds back for them (R1 of `rounds`).
+    fn take_part<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        while self.rounds.are_on() {
+            if self.rounds.take_due() {
+                self.node.collect_everything();
+                self.tell(context);
+            }
+            if self.protocol.moves() {
+                break;
+            }
+            self.flush(context);
+            for leader in self.rounds.done() {
+                self.say(context, Some((leader, Message::Collect(Round::Done))));
+            }
+            let Reducer { node, protocol, rounds, .. } = self;
+            let usage = usage(node.worker(), protocol);
+            let Some(round) = rounds.go_on(&usage) else { break };
+            if round == Round::Over {
+                node.worker().set_hopes(usage.leaves_enough());
+            }
+            let own = context.node();
+            for to in (0..context.nodes()).map(NodeId).filter(|&to| to != own) {
+                self.say(context, Some((to, Message::Collect(round))));
+            }
+        }
+        self.rounds.are_on()
+    }
+
+    /// Sends the releases that were kept for a batch.
+    fn flush<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
+        let mut heap = Heap::new(node.worker(), *atoms, late);
+        protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).flush();
     }
 
     /// Sends what the balance has to say.
@@ -312,13 +341,8 @@ impl<'a> Reducer<'a> {
                 self.balance.gained(predicate, much);
                 None
             }
-            Message::Collect => {
-                // No node asks more often.
-                let now = self.seconds(context);
-                if now >= self.collected + 1.0 {
-                    self.collected = now;
-                    self.node.worker().collect_soon();
-                }
+            Message::Collect(round) => {
+                self.rounds.hear(from, round);
                 None
             }
             Message::Offer => {
@@ -333,14 +357,15 @@ impl<'a> Reducer<'a> {
         self.woken |= of_tables;
     }
 
-    /// J5: looks what is under way, which counts for the heap limit. True if the node is to have no turn.
-    fn must_hold_back<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+    /// J5: looks what is under way, which counts for the heap limit. True if the node is to have no turn, for that or
+    /// because it is in rounds.
+    fn must_hold_back<F: Fabric>(&mut self, context: &mut Context<'_, F>, in_rounds: bool) -> bool {
         let under_way = context.under_way() + self.outgoing.kept;
         let worker = self.node.worker();
         let limit = worker.heap_limit() as u64;
         // A turn ends what is to end.
         let goes_on = worker.may_go_on(0).is_ok();
-        self.holds_back = goes_on && under_way > limit / UNDER_WAY_PART;
+        self.holds_back = goes_on && (in_rounds || under_way > limit / UNDER_WAY_PART);
         self.node.set_under_way(under_way, self.holds_back);
         if under_way > limit && goes_on {
             let [under_way, limit] = [under_way, limit].map(|bytes| bytes.div_ceil(1 << 20));
@@ -435,6 +460,17 @@ impl<'a> Reducer<'a> {
     }
 }
 
+/// What a node has in use.
+fn usage(worker: &Worker, protocol: &Protocol) -> Usage {
+    let (_, idle) = protocol.bytes();
+    Usage {
+        in_use: worker.bytes_in_use().saturating_sub(idle),
+        held: worker.held_abroad().saturating_sub(idle),
+        limit: worker.heap_limit(),
+        farthest: protocol.farthest(),
+    }
+}
+
 /// A goal that goes to another node because the program says so.
 fn thrown(priority: i64, predicate: PredicateId, arguments: &[Word], values: u64) -> Goal<'_, Word> {
     Goal { priority, predicate: predicate.0, arguments, values, levels: 1, gift: false, white: 0 }
@@ -505,10 +541,11 @@ impl Program for Reducer<'_> {
         if self.over {
             return false;
         }
-        if self.must_hold_back(context) {
+        let in_rounds = self.take_part(context);
+        if self.must_hold_back(context, in_rounds) {
             // What comes wakes it, and so does each acknowledgement.
             self.outgoing.send_beside(context);
-            return false;
+            return !self.outgoing.bells.is_empty();
         }
         let turn = self.turn(context);
         if turn == Turn::Ended {
@@ -525,14 +562,11 @@ impl Program for Reducer<'_> {
         let worker = self.node.worker();
         let again = self.outgoing.beside.get().is_some_and(|mut beside| beside.go_on(worker));
         self.outgoing.send_beside(context);
-        self.ask_to_collect(context);
         if told || again || turn == Turn::Look {
             return true;
         }
         self.rest(context);
-        let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
-        let mut heap = Heap::new(node.worker(), *atoms, late);
-        protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).flush();
+        self.flush(context);
         self.outgoing.send_beside(context);
         // What came from outside makes the node attend: then it has a turn.
         let outside = self.node.has_events() && self.node.look_outside();

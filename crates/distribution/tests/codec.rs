@@ -3,8 +3,8 @@
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use distribution::{
-    Distance, Distances, Item, Items, Malformed, Message, Name, Packed, Reader, Reference, StructureId,
-    Token, Tokens,
+    Distance, Distances, Item, Items, Malformed, Message, Name, Packed, Reader, Reference, Round,
+    StructureId, Token, Tokens,
 };
 use fabric::NodeId;
 
@@ -111,7 +111,7 @@ fn message(u: &mut Unstructured<'_>) -> Result<Vec<u64>> {
         (5, _) => Message::Release { items: Items::new(&tail, NODES).expect("items") },
         (6, _) => Message::WantWeight { entry, import },
         (8, _) => Message::Distances { items: Distances::new(&tail).expect("items") },
-        (9, _) => Message::Collect,
+        (9, _) => Message::Collect(*u.choose(&[Round::Begins, Round::Done, Round::Over])?),
         (10, _) => Message::Hungry { asker: node(u)?, hops: u.int_in_range(0..=3)? },
         (11, _) => Message::NoGoal,
         (12, _) => Message::Gained { predicate: entry, much: u.arbitrary()? },

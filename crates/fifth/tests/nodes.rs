@@ -156,6 +156,70 @@ fn the_heap_limit_of_nodes_holds_for_what_is_under_way() {
     }
 }
 
+/// Rings of a term at this node and one at the other, how many hundreds of them are made, one hundred after the other,
+/// and how. All of them together take several times the heap limit of the test.
+const RINGS: [(&str, u32, &str); 6] = [
+    ("flat", 2500, "ring(X,A,B) :- X = a(Y), far(X,Y,A,B)@node(1).\nfar(X,Y,ok,B) :- Y = b(X), B = ok.\n"),
+    (
+        "deep",
+        2500,
+        "ring(X,A,B) :- X = a(f(g(Y))), far(X,Y,A,B)@node(1).\nfar(X,Y,ok,B) :- Y = b(h(i(X))), B = ok.\n",
+    ),
+    // The other begins.
+    (
+        "back",
+        2500,
+        "ring(X,A,B) :- far(X,V)@node(1), get(V,Y,A,B), X = a(f(g(Y))).\nfar(X,V) :- V = v(b(h(i(X)))).\n\
+         get(v(Y0),Y,ok,B) :- Y = Y0, B = ok.\n",
+    ),
+    // Much here is held by little there, and the other way round.
+    (
+        "here",
+        80,
+        "ring(X,A,B) :- new_vector(V,2000), X = a(V,f(g(Y))), far(X,Y,A,B)@node(1).\n\
+         far(X,Y,ok,B) :- Y = b(h(i(X))), B = ok.\n",
+    ),
+    (
+        "there",
+        80,
+        "ring(X,A,B) :- X = a(f(g(Y))), far(X,Y,A,B)@node(1).\n\
+         far(X,Y,ok,B) :- new_vector(V,2000), Y = b(V,h(i(X))), B = ok.\n",
+    ),
+    // Other nodes' rings hold much of a node that is in none.
+    (
+        "outside",
+        80,
+        "ring(_,A,B) :- new_vector(V,2000), builtin:current_node(_,T), one(V,T,A,B)@node(1).\n\
+         one(V,T,A,B) :- X = a(V,Y), two(X,Y,A,B)@node(~(T-1)).\ntwo(X,Y,ok,B) :- Y = b(h(i(X))), B = ok.\n",
+    ),
+];
+
+/// Garbage in rings over nodes is collected before it fills the heap.
+#[test]
+fn garbage_in_rings_over_nodes_fits_into_the_heap_limit() {
+    for (name, hundreds, clauses) in RINGS {
+        let text = program(
+            &format!("ring-{name}"),
+            &format!(
+                "main :- loop({hundreds},R), done(R).\ndone(ok) :- io:outstream([print(done),nl]).\n\
+                 loop(0,R) :- R = ok.\nloop(N,R) :- N > 0 | some(100,ok,A), next(A,N,R).\n\
+                 next(ok,N,R) :- loop(~(N-1),R).\n\
+                 some(0,A0,A) :- A = A0.\nsome(K,A0,A) :- K > 0 | ring(_,A0,A1), some(~(K-1),A1,A).\n{clauses}"
+            ),
+        );
+        for options in [
+            ["16m", "--nodes", "2", "-w", "1"],
+            ["24m", "--nodes", "2", "-w", "2"],
+            ["24m", "--nodes", "3", "-w", "1"],
+            ["32m", "--nodes", "3", "-w", "3"],
+        ] {
+            let output = text.start(&[&["run", "--heap-limit"], &options[..]].concat()).output();
+            assert_eq!(output.status.code(), Some(0), "{name} {options:?}: {}", error(&output));
+            assert_eq!(output.stdout, b"done\n", "{name} {options:?}");
+        }
+    }
+}
+
 /// Terms that are deep to the left, to the right or in both ways, or wide: what makes one of size N.
 const SHAPES: [(&str, &str); 6] = [
     (

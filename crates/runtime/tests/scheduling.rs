@@ -209,7 +209,7 @@ fn goals_that_wait_for_ever_are_reported_but_not_daemons() {
     });
     let RunOutcome::Deadlock { goals, count: 1 } = outcome else { panic!("{outcome:?}") };
     assert_eq!(
-        (goals[0].goal.as_str(), &goals[0].waits_for[..]),
+        (goals[0].goal.text.as_str(), &goals[0].waits_for[..]),
         ("main:wait(_1,1)", &["_1".to_owned()][..])
     );
     let (outcome, _) = run(|w, _, _| {
@@ -236,7 +236,7 @@ fn of_goals_that_lead_to_each_other_the_first_ones_are_reported_with_those_that_
         Outcome::Done
     });
     let RunOutcome::Deadlock { goals, count: 4 } = outcome else { panic!("{outcome:?}") };
-    let texts: Vec<_> = goals.iter().map(|goal| (goal.goal.as_str(), goal.holder)).collect();
+    let texts: Vec<_> = goals.iter().map(|goal| (goal.goal.text.as_str(), goal.holder)).collect();
     let first = [("main:wait(_1,_1)", None), ("main:wait(_1,[_2|_3])", None)];
     assert_eq!(texts[..2], first);
     let mut others = texts[2..].to_vec();
@@ -270,7 +270,7 @@ fn failures_name_their_goals() {
         Outcome::Done
     });
     let RunOutcome::Failed(error) = outcome else { panic!("{outcome:?}") };
-    assert_eq!((error.kind, error.goal.as_str()), (ErrorKind::ReductionFailure, "main:never(f(1,[]))"));
+    assert_eq!((error.kind, error.goal.text.as_str()), (ErrorKind::ReductionFailure, "main:never(f(1,[]))"));
     let (outcome, _) = run(|w, _, _| {
         let f = w.intern("f");
         let (x, string) = (w.new_variable(), w.string(b"abc"));
@@ -282,7 +282,7 @@ fn failures_name_their_goals() {
     });
     let RunOutcome::Failed(error) = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.kind, ErrorKind::UnificationFailure);
-    assert_eq!(error.goal, "unify_term_dcode:unify(f(1,1,\"abc\"),f(1,1,\"abd\"))");
+    assert_eq!(error.goal.text, "unify_term_dcode:unify(f(1,1,\"abc\"),f(1,1,\"abd\"))");
     assert_eq!(error.details, ["they differ where one has \"abc\" and the other \"abd\""]);
 }
 

@@ -21,11 +21,14 @@
 //! What is told may be out of date, or not be all that there is, for references are under way. So it comes with the
 //! import's weight, and an export is as far as it is told only if what was told accounts for all of its weight.
 //!
+//! A read that moves something is answered at once: variables do not move. So all that is to move has come after a
+//! while, whatever waits for what. When nodes collect everything for that says `rounds`.
+//!
 //! What waits is not garbage: goals are held. Cycles of variables there are none (rule L of `binding`). A cycle of
 //! daemons alone, such as mergers that feed each other over nodes, is not collected.
 
-use super::exports::{Export, WHOLE};
-use super::{Fault, Post, Rule, With};
+use super::exports::{self, Export, WHOLE};
+use super::{Fault, Post, Protocol, Rule, With, imports};
 use crate::message::{Distance, Distances, Item, Message};
 use crate::store::{ExportId, ImportId, Store};
 use crate::tokens::{Reference, Token, Tokens};
@@ -86,6 +89,25 @@ impl Suspects {
     }
 }
 
+impl Protocol {
+    /// Whether anything is being moved.
+    pub(crate) fn moves(&self) -> bool {
+        self.suspects.under_way > 0
+    }
+    /// The largest distance of an import or export.
+    pub(crate) fn farthest(&self) -> u8 {
+        let (imports, exports) = (self.imports.iter(), self.exports.iter());
+        imports.map(|import| import.distance).chain(exports.map(|export| export.distance)).max().unwrap_or(0)
+    }
+    /// Bytes that the tables take, and those of them that are of no use now. Room to grow takes none before.
+    pub(crate) fn bytes(&self) -> (usize, usize) {
+        let (exports, imports) = (&self.exports, &self.imports);
+        let bytes = |exports, imports| exports * exports::BYTES + imports * imports::BYTES;
+        let all = bytes(exports.most(), imports.most());
+        (all, all - bytes(exports.used(), imports.used()))
+    }
+}
+
 impl<S: Store, P: Post> With<'_, S, P> {
     /// After a collection of everything that left room for this number of words: these imports have these distances,
     /// and all others are at 1, as they were before.
@@ -109,7 +131,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             let items = Distances::new(&words).expect("items of this node's own");
             self.send(home, Message::Distances { items });
         }
-        // Reads that are still under way may wait for variables: they leave the others their places.
+        // Those of before that are still under way leave the others their places.
         self.protocol.suspects =
             Suspects { next: suspects, room: room / 2, room_first: room / 2, ..Suspects::default() };
         self.move_suspects();
@@ -127,10 +149,10 @@ impl<S: Store, P: Post> With<'_, S, P> {
             if self.unread(import).is_some_and(moves) {
                 self.protocol.suspected += 1;
                 self.protocol.suspects.under_way += 1;
-                self.ask_ahead(import, WHOLE);
                 if let Some(entry) = self.protocol.imports.get_mut(import) {
-                    entry.moving = true;
+                    (entry.reading, entry.ahead, entry.moving) = (true, true, true);
                 }
+                self.send_read(import, WHOLE, true);
             }
         }
     }

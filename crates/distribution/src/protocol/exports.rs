@@ -63,6 +63,9 @@ pub(crate) struct Exports {
     free: Vec<u32>,
 }
 
+/// Of an entry, with its place in the list of free ones.
+pub(super) const BYTES: usize = size_of::<Option<Export>>() + 4;
+
 impl Exports {
     pub(crate) fn get(&self, export: ExportId) -> Option<&Export> {
         self.entries.get(export.0 as usize)?.as_ref()
@@ -76,6 +79,9 @@ impl Exports {
     /// How many were used at one time.
     pub(crate) fn most(&self) -> usize {
         self.entries.len()
+    }
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Export> {
+        self.entries.iter().flatten()
     }
     /// All that are not free.
     #[cfg(test)]
@@ -142,9 +148,6 @@ impl Protocol {
         let entry = self.exports.get_mut(export).ok_or(violation("a reference to what was released"))?;
         let less = entry.weight.checked_sub(weight.into());
         entry.weight = less.ok_or(violation("more weight than was given"))?;
-        if weight > 0 {
-            *self.given(from) -= 1;
-        }
         Ok(())
     }
 }
@@ -193,7 +196,6 @@ impl<S: Store, P: Post> With<'_, S, P> {
             }
             identity = self.identity(value, seen, again, way.moves);
         }
-        *self.protocol.given(way.to) += 1;
         let home = self.protocol.options.node;
         let log2 = Some(self.protocol.options.exponent);
         Reference { home, entry: export.0, log2, black: way.black, root: home, depth: 1, identity }

@@ -57,6 +57,9 @@ struct Keys {
     hashed: FxHashMap<(NodeId, u32), ImportId>,
 }
 
+/// Of an entry, with its place in the list of free ones, and in one of keys.
+pub(super) const BYTES: usize = size_of::<(u32, Option<Import>)>() + 8;
+
 /// See [`Keys`].
 const PLACES: usize = 8;
 /// Places that there may be in any case.
@@ -140,6 +143,9 @@ impl Imports {
     /// How many there were at one time.
     pub(crate) fn most(&self) -> usize {
         self.entries.len()
+    }
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Import> {
+        self.entries.iter().filter_map(|(_, entry)| entry.as_ref())
     }
     /// All that are not gone.
     #[cfg(test)]

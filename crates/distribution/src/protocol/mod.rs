@@ -82,7 +82,7 @@ pub struct Options {
 }
 
 /// What is alive is seldom farther than from one node to the next and to a third.
-const SUSPECT: u8 = 4;
+pub(crate) const SUSPECT: u8 = 4;
 
 impl Options {
     /// Those of a node among `nodes`.
@@ -208,8 +208,6 @@ pub struct Protocol {
     buffer: Vec<u64>,
     /// The import that the last message's terms brought for the rest of a list.
     rest: Option<ImportId>,
-    /// References that each node was given, less those that it gave back. Those behind the last were given none.
-    given: Vec<i64>,
     #[cfg(test)]
     without: Option<Rule>,
 }
@@ -294,7 +292,6 @@ impl Protocol {
             indirect: 0,
             buffer: Vec::new(),
             rest: None,
-            given: Vec::new(),
             #[cfg(test)]
             without: None,
         }
@@ -328,22 +325,6 @@ impl Protocol {
         let mut words = std::mem::take(&mut self.buffer);
         words.clear();
         words
-    }
-    /// References that a node was given, less those that it gave back.
-    fn given(&mut self, node: NodeId) -> &mut i64 {
-        let index = node.0 as usize;
-        if self.given.len() <= index {
-            self.given.resize(index + 1, 0);
-        }
-        &mut self.given[index]
-    }
-    /// Nodes that hold references to terms of this one, those with the most first, about.
-    pub(crate) fn holders(&self) -> Vec<NodeId> {
-        let numbered = (0..).map(NodeId).zip(&self.given);
-        let mut holders: Vec<(i64, NodeId)> =
-            numbered.filter(|(_, count)| **count > 0).map(|(node, &count)| (-count, node)).collect();
-        holders.sort_unstable();
-        holders.into_iter().map(|(_, node)| node).collect()
     }
     /// Whether this message may be taken apart if there is no room for its terms: they move (see [`cycles`]).
     pub(crate) fn can_spare(&self, message: &Message<'_>) -> bool {
@@ -395,7 +376,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         self.protocol.buffer = words;
     }
 
-    /// Goals of this node wait for an import.
+    /// Goals of this node wait for an import, or readers of other nodes do.
     pub fn wanted(&mut self, import: ImportId) {
         if self.unread(import).is_some() {
             self.ask(import, self.depth(import));
@@ -440,7 +421,12 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let Some(cell) = self.store.anchored(export) else { return };
         let again = match self.store.look(cell) {
             Seen::Variable { .. } => true,
-            Seen::Import(import) if self.reading(import) => waits,
+            Seen::Import(import) if self.reading(import) => {
+                if waits {
+                    self.wanted(import);
+                }
+                waits
+            }
             _ => {
                 for waiting in self.protocol.exports.take_readers(export) {
                     self.read(export, waiting, 0, false);

@@ -34,9 +34,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
             }
             Message::Unbound { reader } => {
                 let import = ImportId(reader.import);
-                let known = self.protocol.imports.get(import).is_some();
-                if known && reader == self.reader(import) && self.store.cell(import).is_some() {
-                    self.store.unbound(import);
+                if self.protocol.imports.get(import).is_some() && reader == self.reader(import) {
+                    self.unbound(import);
                 }
             }
             Message::Unify { entry, weight, value } => {
@@ -71,7 +70,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             }
             Message::Distances { items } => self.told(from, items)?,
             // Not about terms: `node` sees to them.
-            Message::Collect
+            Message::Collect(_)
             | Message::Hungry { .. }
             | Message::NoGoal
             | Message::Gained { .. }
@@ -113,11 +112,26 @@ impl<S: Store, P: Post> With<'_, S, P> {
             entry.readers.push(waiting);
         }
         self.hook(export, cell);
-        if let Some(import) = import
-            && !self.reading(import)
-        {
-            self.ask(import, self.depth(import));
+        if let Some(import) = import {
+            self.wanted(import);
         }
+    }
+
+    /// An import that was looked at has no value yet. A suspect's variable does not move.
+    fn unbound(&mut self, import: ImportId) {
+        let Some(entry) = self.protocol.imports.get_mut(import).filter(|entry| entry.moving) else {
+            if self.store.cell(import).is_some() {
+                self.store.unbound(import);
+            }
+            return;
+        };
+        let wanted = !entry.ahead;
+        (entry.reading, entry.ahead, entry.moving) = (false, false, false);
+        if wanted {
+            self.wanted(import);
+        }
+        self.protocol.suspects.came();
+        self.move_suspects();
     }
 
     fn answered(&mut self, from: NodeId, reader: Reader, value: Tokens<'_>) -> Result<(), Fault> {

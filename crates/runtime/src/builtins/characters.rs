@@ -2,6 +2,7 @@
 //!
 //! A part that is no UTF-8 counts as one character, U+FFFD; where a string is made of it, it stays as it is.
 
+use super::parts::clipped;
 use super::{Row, attempt, bytes, integer, list_items, method, out_of_range, walker};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
@@ -61,7 +62,7 @@ fn of_codes(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outco
 }
 
 /// The bytes of the characters between two indices.
-fn range(text: &[u8], from: i64, to: i64) -> Range<usize> {
+fn range(text: &[u8], from: usize, to: usize) -> Range<usize> {
     let (mut start, mut end) = (0, 0);
     for (index, (_, bytes)) in (0..to).zip(characters(text)) {
         start += if index < from { bytes } else { 0 };
@@ -73,7 +74,8 @@ fn range(text: &[u8], from: i64, to: i64) -> Range<usize> {
 /// `sub(S,From,To,T)`.
 fn sub(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let text = attempt!(bytes(worker, 1, inputs[0]));
-    let (from, to) = (attempt!(integer(worker, 2, inputs[1])), attempt!(integer(worker, 3, inputs[2])));
+    let from = attempt!(clipped(worker, 2, inputs[1], text.len()));
+    let to = attempt!(clipped(worker, 3, inputs[2], text.len()));
     outputs[0] = attempt!(string(worker, &text[range(&text, from, to)]));
     Outcome::Done
 }

@@ -79,6 +79,8 @@ fn a_large_integer_is_an_error_where_a_size_or_an_index_is_wanted() {
 
 /// Places that take any integer: it is a value or a message there.
 const ANY: &[&str] = &[
+    "builder:add/aao 1",
+    "builder:add/aao 2",
     "builtin:print/a 1",
     "builtin:print/ao 1",
     "floating_arithmetics:integer_to_floating_point/io 1",
@@ -138,7 +140,14 @@ const ANY: &[&str] = &[
     "integer_arithmetics:shift_left/iio 1",
     "integer_arithmetics:shift_right/iio 1",
     "integer_arithmetics:subtract/iio 1",
+    "json:written/io 1",
+    "number:fixed/iio 1",
+    "number:text/io 1",
     "random_numbers:next/aii 1",
+    "strings:sub/iiio 2",
+    "strings:sub/iiio 3",
+    "text:sub/iiio 2",
+    "text:sub/iiio 3",
     "variable:unbound/ao 1",
     "variable:wrap/ao 1",
     "vector:set_vector_element/iiao 3",

@@ -3,11 +3,12 @@
 //! A long string is looked at in windows, so that a goal neither copies all of it for each part nor holds its worker
 //! up for long.
 
-use super::{Row, attempt, bytes, error, integer, known, list_items, method, strings, with_bytes, wrong};
+use super::{Row, attempt, bytes, error, known, list_items, method, strings, with_bytes, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use memchr::memmem::Finder;
+use num_bigint::Sign;
 use std::ops::Range;
 use term::Word;
 use term::symbol::{ABNORMAL, NORMAL};
@@ -19,21 +20,23 @@ const NEAR_BYTES: usize = 256;
 /// Words of a string beside its bytes: handle, header of the store, and its cons in a list.
 const WORDS_BESIDE: usize = 8;
 
-/// The part of a string of this length between two indices; what lies outside is not there.
-fn clipped(worker: &Worker, inputs: &[Word], length: usize) -> Result<Range<usize>, Outcome> {
-    let clip = |position: usize| -> Result<usize, Outcome> {
-        Ok(integer(worker, position + 1, inputs[position])?.clamp(0, length as i64) as usize)
-    };
-    let (from, to) = (clip(1)?, clip(2)?);
-    Ok(from..to.max(from))
+/// An index, which is any integer; one outside of 0 to `length` counts as the nearer end.
+pub(super) fn clipped(worker: &Worker, position: usize, word: Word, length: usize) -> Result<usize, Outcome> {
+    let word = known(word)?;
+    if let Some(index) = worker.small(word) {
+        return Ok(index.clamp(0, length as i64) as usize);
+    }
+    let large = worker.big(word).ok_or_else(|| wrong(worker, position, "an integer", word))?;
+    Ok(if large.sign() == Sign::Minus { 0 } else { length })
 }
 
 /// `sub(S,From,To,T)`.
 fn sub(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let length = attempt!(strings::length(worker, 1, inputs[0]));
-    let range = attempt!(clipped(worker, inputs, length));
-    attempt!(worker.ensure_young(range.len() / 8 + WORDS_BESIDE));
-    outputs[0] = worker.string_of_parts(&[(inputs[0], range)]);
+    let from = attempt!(clipped(worker, 2, inputs[1], length));
+    let to = attempt!(clipped(worker, 3, inputs[2], length)).max(from);
+    attempt!(worker.ensure_young((to - from) / 8 + WORDS_BESIDE));
+    outputs[0] = worker.string_of_parts(&[(inputs[0], from..to)]);
     Outcome::Done
 }
 
@@ -65,7 +68,7 @@ impl Windows {
 /// `find(S,Part,From,R)`: R is `normal(I)`, the first place of a part from there on, or `abnormal(absent)`.
 fn find(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let part = attempt!(bytes(worker, 2, inputs[1]));
-    let from = attempt!(integer(worker, 3, inputs[2])).max(0) as usize;
+    let from = attempt!(clipped(worker, 3, inputs[2], usize::MAX >> 1));
     let finder = Finder::new(&part);
     let size = NEAR_BYTES.max(2 * part.len());
     let mut windows = attempt!(Windows::new(worker, inputs[0], from, size));
@@ -163,7 +166,7 @@ fn pieces(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome
 }
 
 fn cut(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word], cut: &Cut<'_>) -> Outcome {
-    let from = attempt!(integer(worker, 3, inputs[2])).max(0) as usize;
+    let from = attempt!(clipped(worker, 3, inputs[2], usize::MAX >> 1));
     let mut windows = attempt!(Windows::new(worker, inputs[0], from, WINDOW_BYTES));
     let (window, parts, rest) = loop {
         let window = attempt!(windows.bytes(worker));

@@ -371,6 +371,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         let header = read(object);
         let mut words = word::header_words(header);
+        self.large_words += words;
         if word::header_is_object(header) {
             words = words.min(self.tagged_words[word::header_class(header).0 as usize]);
         }

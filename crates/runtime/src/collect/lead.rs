@@ -187,7 +187,8 @@ fn begin_again(shared: &Shared, me: usize, nursery: usize, major: bool) {
     let in_use = InUse::now(shared, 0);
     let share = in_use.share(spaces.bytes_max(), crew.len());
     if major {
-        crew.with(me, |worker| worker.check_heap_limit(in_use));
+        let hopes = crew.with(0, |worker| worker.abroad.hopes());
+        crew.with(me, |worker| worker.check_heap_limit(in_use, hopes));
         if share < NURSERY_RANGE {
             spaces.give_fragments_back();
         }

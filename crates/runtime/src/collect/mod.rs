@@ -266,6 +266,8 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     /// Words copied to old space, and those of them that came from survivor areas.
     old_words: usize,
     again: usize,
+    /// Words of large objects that it has marked.
+    large_words: usize,
     survivor_base: usize,
     scanned: usize,
     /// Records of the workers whose roots it took, and those of any worker that it has seen and that still wait.
@@ -301,6 +303,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             remembered: Vec::new(),
             old_words: 0,
             again: 0,
+            large_words: 0,
             survivor_base,
             scanned: 0,
             records: Vec::new(),

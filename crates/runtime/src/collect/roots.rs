@@ -68,6 +68,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             return;
         }
         crew.with(0, |worker| worker.abroad.reached(1, moved));
+        let before = self.words() + self.large_words;
         for distance in 1..=FAR {
             let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
             if crew.with(0, |worker| worker.abroad.roots_at(distance, trace)) {
@@ -75,6 +76,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 crew.with(0, |worker| worker.abroad.reached(distance + 1, moved));
             }
         }
+        let held = self.words() + self.large_words - before;
+        crew.with(0, |worker| worker.abroad.set_held(held));
     }
     pub(super) fn slots(&mut self, slots: &[usize]) {
         self.in_pieces(slots, Work::Slots, |this, slot| {

@@ -62,7 +62,7 @@ impl Worker {
         if crowd {
             self.show_running();
         }
-        let look = woken || messages || self.index == 0 && self.has_outward();
+        let look = woken || messages || self.index == 0 && (self.has_outward() || self.has_distances());
         if look { Some(Pause::Look) } else { yields.then_some(Pause::Yield) }
     }
     /// True if another worker wants this one to look.

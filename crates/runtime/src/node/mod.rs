@@ -309,14 +309,18 @@ impl Node {
             self.shared.team.go_on();
         }
     }
+    /// Between two turns: collects everything.
+    pub fn collect_everything(&mut self) {
+        self.go_on();
+        reduce::collect_everything(&self.shared);
+    }
     /// Between two turns: whether `words` more words may be allocated at once; the error says why not. Garbage is no
     /// reason: if there is no room without it, everything is collected, and all words are others then.
     pub fn make_room(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
         if self.worker().ensure(words).is_ok() {
             return Ok(());
         }
-        self.go_on();
-        reduce::collect_everything(&self.shared);
+        self.collect_everything();
         let worker = self.worker();
         let room = worker.ensure(words);
         // No builtin had asked.

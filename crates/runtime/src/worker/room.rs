@@ -49,7 +49,7 @@ impl Worker {
         spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
     }
     /// Bytes that count against the heap limit at once.
-    pub(crate) fn bytes_in_use(&self) -> usize {
+    pub fn bytes_in_use(&self) -> usize {
         self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
     }
     /// The same, for an error.

@@ -84,7 +84,7 @@ impl Sums {
             }
             Message::Distances { items } => items.for_each(|item| self.named.push((to, item.entry))),
             Message::Unbound { .. }
-            | Message::Collect
+            | Message::Collect(_)
             | Message::Hungry { .. }
             | Message::NoGoal
             | Message::Gained { .. }

@@ -103,6 +103,20 @@ fn passed_on_without_weight_in_every_order() {
     assert!(every_order(&case) > 200);
 }
 
+/// Node 0 has only passed the reference on, and what it has is suspected; node 1 gives it a value, and node 2 waits.
+#[test]
+fn what_moves_and_is_waited_for_in_every_order() {
+    use Act::{Bind, Forget, Throw, Wait};
+    let acts: [&[Act]; 3] = [&[Throw(0, 2), Forget(0)], &[Bind(0, 0)], &[Wait(0)]];
+    let mut case = small(3, [1, 1], &[(0, 1, 0)], &acts);
+    (case.exponent, case.far) = (0, Some(2));
+    assert!(every_order(&case) > 100);
+    // And at node 0 somebody waits, too.
+    let acts: [&[Act]; 3] = [&[Throw(0, 2), Wait(0), Forget(0)], &[Bind(0, 0)], &[Wait(0)]];
+    case.acts = acts.map(<[Act]>::to_vec).to_vec();
+    assert!(every_order(&case) > 100);
+}
+
 #[test]
 fn weight_runs_out_in_every_order() {
     use Act::{Bind, Forget, Throw, Wait};

@@ -98,6 +98,7 @@ fn number_text(machine: &Machine, id: Id) -> Option<String> {
 fn place(machine: &Machine, id: Id, length: usize) -> Option<usize> {
     match machine.bound(id) {
         Value::Int(index) => Some((*index).clamp(0, length as i64) as usize),
+        Value::Big(index) => Some(if **index < BigInt::ZERO { 0 } else { length }),
         _ => None,
     }
 }
@@ -116,8 +117,10 @@ fn find(machine: &mut Machine, inputs: &[Id]) -> Step {
     let (Some(text), Some(part)) = (bytes(machine, inputs[0]), bytes(machine, inputs[1])) else {
         return needs_string();
     };
-    let Value::Int(from) = *machine.bound(inputs[2]) else { return type_error("an index is an integer") };
-    let starts = from.max(0) as usize..(text.len() + 1).saturating_sub(part.len());
+    let Some(from) = place(machine, inputs[2], usize::MAX >> 1) else {
+        return type_error("an index is an integer");
+    };
+    let starts = from..(text.len() + 1).saturating_sub(part.len());
     let found = starts.into_iter().find(|&at| text[at..].starts_with(&part));
     let answer = match found {
         Some(at) => {

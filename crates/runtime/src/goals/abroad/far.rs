@@ -19,6 +19,8 @@ pub(super) struct Distances {
     before: Vec<u8>,
     /// There was one since they were last told.
     new: bool,
+    /// Words that the last major collection has copied or marked from anchors.
+    held: usize,
 }
 
 impl Abroad {
@@ -27,12 +29,16 @@ impl Abroad {
         if !self.has_order() {
             return false;
         }
-        let Distances { now, before, new } = &mut self.distances;
+        let Distances { now, before, new, .. } = &mut self.distances;
         std::mem::swap(now, before);
         now.clear();
         now.resize(self.imports.len(), 0);
         *new = true;
         true
+    }
+    /// Y7: words that were traced from anchors, and from nothing before.
+    pub(crate) fn set_held(&mut self, words: usize) {
+        self.distances.held = words;
     }
     /// Y7: the anchors at this distance are roots now. False: there are none.
     pub(crate) fn roots_at(&mut self, distance: u8, mut trace: impl FnMut(&mut Word)) -> bool {
@@ -62,7 +68,7 @@ impl Worker {
     /// distance: of an import that the program of this node holds 1, of one that an anchor holds a step more than that
     /// of the anchor, at most [`FAR`].
     pub fn take_distances(&mut self) -> Option<Vec<(u32, u8)>> {
-        let Distances { now, before, new } = &mut self.abroad.distances;
+        let Distances { now, before, new, .. } = &mut self.abroad.distances;
         if !std::mem::take(new) {
             return None;
         }
@@ -78,8 +84,22 @@ impl Worker {
             anchor.distance = distance;
         }
     }
-    /// Whether less than a quarter of what the heap may take is left.
-    pub fn is_short(&self) -> bool {
-        self.room() < self.heap.spaces.bytes_max() / 4
+    /// Bytes of what is known of other nodes' terms and of those that other nodes know, and of the heap that the last
+    /// major collection found held by other nodes and by nothing else.
+    pub fn held_abroad(&self) -> usize {
+        8 * self.abroad.distances.held + self.abroad.bytes()
+    }
+    /// Whether a major collection has found something that was not taken.
+    pub(crate) fn has_distances(&self) -> bool {
+        self.abroad.distances.new
+    }
+    /// Y13: whether a major collection that leaves too little room is not the last word: other nodes may let go of
+    /// what they alone hold.
+    pub fn set_hopes(&mut self, hopes: bool) {
+        self.abroad.gives_up = !hopes;
+    }
+    /// Bytes that whoever speaks with other nodes keeps for that, which count for the heap limit.
+    pub fn set_bytes_beside(&mut self, bytes: usize) {
+        self.abroad.beside = bytes;
     }
 }

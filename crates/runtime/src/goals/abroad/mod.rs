@@ -33,6 +33,9 @@
 //!   together. A loop that does not allocate is ended by the ticker: no goal waits for longer than two ticks.
 //! - Y12 While too much is under way from this node (`Node::set_under_way`), worker 0 has no turn, and another worker
 //!   that has anything to tell waits between two reductions: so what is kept for other nodes stays bounded.
+//! - Y13 A major collection that leaves less room than it should does not end the run of a node which *hopes*: other
+//!   nodes may hold garbage in rings, and worker 0 looks outside the node at once. Whoever sees that there is no hope
+//!   says so; and what is in use stays within the heap limit.
 
 mod far;
 mod identities;

@@ -160,6 +160,10 @@ pub(crate) struct Abroad {
     pub(super) placed: FxHashSet<PredicateId>,
     pub(super) identities: Identities,
     pub(super) distances: Distances,
+    /// Bytes that whoever speaks with other nodes keeps for that.
+    pub(super) beside: usize,
+    /// Y13: there is no hope.
+    pub(super) gives_up: bool,
 }
 
 pub(super) fn place<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
@@ -204,6 +208,10 @@ impl Abroad {
     /// Y7: whether a major collection is to trace in order of distance, which one collector alone can do.
     pub(crate) fn has_order(&self) -> bool {
         !self.anchors.is_empty() || !self.imports.is_empty()
+    }
+    /// Y13.
+    pub(crate) fn hopes(&self) -> bool {
+        !self.gives_up && self.has_order()
     }
     /// Y8: all items, as mail to worker 0.
     pub(crate) fn take_reports(&mut self) -> Vec<Vec<Word>> {
@@ -323,6 +331,6 @@ impl Abroad {
     pub(crate) fn bytes(&self) -> usize {
         let tables =
             self.anchors.capacity() * size_of::<Anchor>() + self.imports.capacity() * size_of::<Listed>();
-        tables + self.identities.bytes() + self.queue.capacity() * size_of::<Item>()
+        self.beside + tables + self.identities.bytes() + self.queue.capacity() * size_of::<Item>()
     }
 }
