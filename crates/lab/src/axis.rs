@@ -66,7 +66,7 @@ impl Axis {
     pub(crate) fn at(&self, value: f64) -> Option<f64> {
         let value = if self.log { (value > 0.0).then(|| value.ln())? } else { value };
         let share = (value - self.least) / (self.most - self.least);
-        share.is_finite().then(|| self.from + share * (self.to - self.from))
+        share.is_finite().then_some(self.from + share * (self.to - self.from))
     }
     /// Where bars begin.
     pub(crate) fn floor(&self) -> f64 {

@@ -22,7 +22,7 @@ pub fn spread(seeds: &[u64], reports: Vec<Report>) -> Option<Report> {
                 let values: Vec<&Cell> = others.iter().map(|other| &other.rows[row][column]).collect();
                 let Some((middle, spread)) = middle(&values) else { continue };
                 let place = [Cell::text(&id), Cell::text(&name), Cell::text(&columns[column])];
-                differing.push([&place[..], &[middle.clone()], &spread[..]].concat());
+                differing.push([&place[..], std::slice::from_ref(&middle), &spread[..]].concat());
                 *cell = middle;
             }
         }
