@@ -232,7 +232,7 @@ impl Machine {
     }
 
     /// The node of this process among those of a job. All processes call it together.
-    pub fn in_job(settings: &Settings, job: Job) -> Result<Machine, Unmade> {
+    pub fn in_job(settings: &Settings, job: Job) -> Result<Machine, Box<Unmade>> {
         Machine::with(settings, Arc::default(), &[], Some(job))
     }
 
@@ -241,11 +241,11 @@ impl Machine {
         atoms: Arc<AtomTable>,
         natives: &[Native],
         job: Option<Job>,
-    ) -> Result<Machine, Unmade> {
+    ) -> Result<Machine, Box<Unmade>> {
         let arrays = arrays_of(settings, job.as_ref());
         let mut nodes = match new_nodes(settings, atoms, natives, job.as_ref(), arrays[0].have_copies()) {
             Ok(nodes) => nodes,
-            Err(error) => return Err(Unmade { error, job }),
+            Err(error) => return Err(Box::new(Unmade { error, job })),
         };
         nodes.iter_mut().zip(arrays.iter().cycle()).for_each(|(node, arrays)| arrays.give(node));
         let others = nodes.split_off(1);

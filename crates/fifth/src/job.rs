@@ -68,7 +68,8 @@ pub(crate) fn machine(settings: &Settings) -> anyhow::Result<Machine> {
         Error::Settings(text) => refusal(text),
         error => error.into(),
     })?;
-    Machine::in_job(settings, job).map_err(|Unmade { error, job: _job }| {
+    Machine::in_job(settings, job).map_err(|unmade| {
+        let Unmade { error, job: _job } = *unmade;
         let error = error.into();
         // Without the job nothing more can be said.
         output::error(&error);
