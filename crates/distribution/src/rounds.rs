@@ -87,7 +87,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// Of a node among so many, with this heap limit in bytes.
+    /// Of a node among this number of nodes, with this heap limit in bytes.
     pub(crate) fn new(own: NodeId, nodes: u32, limit: usize) -> Rounds {
         let (leaders, asking, waiting) = (Vec::new(), Vec::new(), Vec::new());
         Rounds {
@@ -104,7 +104,7 @@ impl Rounds {
         }
     }
 
-    /// Whether so much is in use that everything is to be collected.
+    /// Whether the bytes in use are enough that everything is to be collected.
     pub(crate) fn must_look(&self, in_use: usize) -> bool {
         in_use > self.looks_at
     }

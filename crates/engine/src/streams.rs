@@ -19,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use term::Word;
 
-/// So many items wait to be looked at before whoever sends has to wait.
+/// Items that wait to be looked at before a sender has to wait.
 const QUEUE_MAX: usize = 1024;
 
 /// Makes the first worker of a node look; may be used from any thread.

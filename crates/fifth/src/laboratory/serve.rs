@@ -127,7 +127,7 @@ impl Start {
 }
 
 impl Laboratory {
-    /// What happened since the page has shown so many reports of this run.
+    /// What happened since the page has shown this number of reports of this run.
     fn shown(&self, query: &str) -> String {
         let number = |name: &str| {
             let mut parts = query.split('&').filter_map(|part| part.split_once('='));

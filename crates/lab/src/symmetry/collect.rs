@@ -137,7 +137,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Copying so many words of an object, which is locked before.
+    /// Copying this number of words of an object, which is locked before.
     fn charge(&self, copying: &mut Copying, at: usize, words: u32) {
         let costs = self.setup.costs;
         copying.clocks[at] += costs.lock + Time::from(words) * costs.copy;
@@ -165,7 +165,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Room for so many words, copied from there; what is in them is looked at later.
+    /// Room for this number of words, copied from there; what is in them is looked at later.
     fn object(&mut self, copying: &mut Copying, at: usize, from: u32, words: u32) -> Result<u32, String> {
         let to = self.memory.take(&mut self.processors[at].local, words)?;
         copying.done.heap += u64::from(words);
