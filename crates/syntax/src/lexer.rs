@@ -415,17 +415,24 @@ impl<'a> Lexer<'a> {
     fn read(&mut self, atoms: &AtomTable) -> Token {
         while self.position < self.text.len() {
             let start = self.position;
-            let (shape, end) = scan(self.text, start, 0, true).expect("a complete text needs no more bytes");
+            let (kind, end) = token_at(self.text, start, atoms);
             self.position = end;
-            if shape != Shape::Skip {
-                let kind = value(shape, &self.text[start..end], atoms);
-                let end = if shape == Shape::End { start + 1 } else { end };
+            if let Some(kind) = kind {
+                // The layout character that makes it an end belongs to it.
+                self.position += usize::from(kind == TokenKind::End && end < self.text.len());
                 return Token { kind, start: start as u32, end: end as u32 };
             }
         }
         let end = self.text.len() as u32;
         Token { kind: TokenKind::EndOfText, start: end, end }
     }
+}
+
+/// The token at a byte of a complete text, which is no layout, and its end; of a comment there is none.
+pub(crate) fn token_at(text: &[u8], start: usize, atoms: &AtomTable) -> (Option<TokenKind>, usize) {
+    let (shape, end) = scan(text, start, 0, true).expect("a complete text needs no more bytes");
+    let kind = (shape != Shape::Skip).then(|| value(shape, &text[start..end], atoms));
+    (kind, if shape == Shape::End { start + 1 } else { end })
 }
 
 /// A token from its shape and text.

@@ -16,6 +16,7 @@ pub mod lexer;
 pub mod number;
 pub mod operators;
 pub mod parser;
+pub mod pieces;
 pub mod print;
 pub mod program;
 pub mod source;
