@@ -115,10 +115,11 @@ fn rows(application: Application, ran: &Ran) -> Vec<Vec<Cell>> {
     sort.into_iter().chain(started).collect()
 }
 
-/// What a message's length says: a board's was chosen with the printed one in view, and a task needs none.
+/// What a message's length says: those of boards and of their answers were chosen with the printed ones in view, and a
+/// task needs none.
 fn words_kind(name: &str) -> Kind {
     match name {
-        "NQueens" | "StartUp" => Kind::Input,
+        "NQueens" | "NQDone" | "StartUp" => Kind::Input,
         _ => Kind::Measured,
     }
 }

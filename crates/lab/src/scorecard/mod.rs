@@ -29,6 +29,9 @@ pub struct Row {
     pub kind: Kind,
     /// What stands beside it.
     pub link: Link,
+    /// How its model or its cell was chosen by what is printed, in a sentence: then it is fitted, whatever the cell
+    /// says. Empty: it was not.
+    pub chosen: &'static str,
     /// Why it is off, in a sentence; empty: it is not.
     pub why_off: &'static str,
 }
@@ -126,7 +129,7 @@ impl Printed {
         if let Cell::Finding(_, found) = cell {
             return (self == Printed::Finding).then(|| holds(*found));
         }
-        let (value, decimals) = cell.value()?;
+        let (value, _) = cell.value()?;
         match self {
             Printed::Above(bound) => Some(holds(value > bound)),
             Printed::Below(bound) => Some(holds(value < bound)),
@@ -134,17 +137,9 @@ impl Printed {
             Printed::Range(_, to) if value > to => Some(Agreement::of(value, to)),
             Printed::Range(..) => Some(Agreement::Within2),
             Printed::Finding => None,
-            // What is shown with as many digits as the paper's is no further from it than that.
-            Printed::Number(printed, shown) if rounded(value, shown.min(decimals)) == printed => {
-                Some(Agreement::Within2)
-            }
             Printed::Number(printed, _) => Some(Agreement::of(value, printed)),
         }
     }
-}
-
-fn rounded(value: f64, decimals: usize) -> f64 {
-    format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
 /// How near a value is to the published one.
@@ -208,6 +203,7 @@ impl State {
         };
         // What a table only repeats from the paper is no more than an input.
         let kind = if kind == Kind::Published { Kind::Input } else { kind };
+        let kind = if row.chosen.is_empty() { kind } else { kind.max(Kind::Fitted) };
         match (kind.max(row.kind), row.published.agreement(cell)) {
             (Kind::Measured, Some(agreement)) => State::Measured(agreement),
             (Kind::Measured, None) => State::NoCell,
@@ -278,9 +274,12 @@ fn parse(text: &'static str) -> Result<Vec<Row>, String> {
             continue;
         }
         let link = lines.next_if(|(_, line)| line.starts_with("    ")).map(|(_, line)| line.trim());
-        let why_off = lines.next_if(|(_, line)| line.starts_with("    off: ")).map(|(_, line)| &line[9..]);
+        let mut after = |mark: &str| {
+            lines.next_if(|(_, line)| line.starts_with(mark)).map_or("", |(_, line)| &line[mark.len()..])
+        };
+        let (chosen, why_off) = (after("    fitted: "), after("    off: "));
         let row = link.and_then(|link| parse_row(paper, line, link));
-        let row = row.map(|row| Row { why_off: why_off.unwrap_or(""), ..row });
+        let row = row.map(|row| Row { chosen, why_off, ..row });
         rows.push(row.ok_or_else(|| format!("rows.txt, line {number}: this is no row: {line}"))?);
     }
     Ok(rows)
@@ -295,7 +294,8 @@ fn parse_row(paper: &'static str, line: &'static str, link: &'static str) -> Opt
         Some(why) => Link::Nothing(why),
         None => Link::Cell(Address::parse(link)?),
     };
-    Some(Row { paper, place, quantity, unit, published: Printed::parse(published)?, kind, link, why_off: "" })
+    let published = Printed::parse(published)?;
+    Some(Row { paper, place, quantity, unit, published, kind, link, chosen: "", why_off: "" })
 }
 
 #[cfg(test)]
@@ -323,6 +323,11 @@ mod tests {
         for name in experiments() {
             assert!(crate::find(name).is_some(), "no experiment is called {name}");
         }
+        // The third and fourth line of a row.
+        let row = |name: &str| rows.iter().find(|row| row.quantity == name).expect("a row");
+        let idle = row("N-Queens: idle");
+        assert!(idle.chosen.starts_with("of three ways") && idle.why_off.starts_with("how the boards"));
+        assert!(row("barrier of 8 nodes").chosen.is_empty());
         // A row without a value says why.
         let why = rows.iter().filter_map(|row| match row.link {
             Link::Nothing(why) => Some(why),
@@ -358,8 +363,9 @@ mod tests {
         assert_eq!(shown("100", "measured", measured(89.0)), "off by -11 %");
         assert_eq!(shown("100", "measured", measured(320.0)), "off: 3.2 times");
         assert_eq!(shown("0", "measured", measured(0.0)), "within 2 %");
-        // The paper rounded, too.
-        assert_eq!(shown("0.4", "measured", measured(0.44)), "within 2 %");
+        // However few digits are printed.
+        assert_eq!(shown("0.4", "measured", measured(0.44)), "within 10 %");
+        assert_eq!(shown("1", "measured", measured(1.13)), "off by +13 %");
         for (cell, state) in [
             (Cell::Derived(100.0, 0), "derived"),
             (Cell::Input(100.0, 0), "input"),
@@ -373,6 +379,10 @@ mod tests {
         ] {
             assert_eq!(shown("100", "measured", cell), state);
         }
+        // A model or a cell that was chosen by the printed value gives nothing measured.
+        let chosen = Row { chosen: "one of three ways to count", ..row("100", "measured") };
+        assert_eq!(State::of(&chosen, &measured(100.0)).show(), "fitted");
+        assert_eq!(State::of(&chosen, &measured(80.0)).show(), "fitted, off by -20 %");
         // Nor more than its row.
         for kind in ["derived", "input", "fitted"] {
             assert_eq!(shown("100", kind, measured(100.0)), kind);

@@ -50,6 +50,12 @@ fn papers() -> Vec<&'static str> {
     papers
 }
 
+/// How a row that has a value was chosen, and why it is off.
+fn said(row: &Row, state: &State) -> String {
+    let why_off = if state.is_off() { row.why_off } else { "" };
+    [row.chosen, why_off].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
 /// How many rows of each paper are in each state; the last line is of all papers.
 fn counts(states: &[(&Row, Option<&Cell>, State)]) -> Vec<(&'static str, [usize; COLUMNS.len()])> {
     let of = |is_meant: &dyn Fn(&Row) -> bool| {
@@ -61,6 +67,21 @@ fn counts(states: &[(&Row, Option<&Cell>, State)]) -> Vec<(&'static str, [usize;
     };
     let each = papers().into_iter().map(|paper| (paper, of(&|row| row.paper == paper)));
     each.chain([("all", of(&|_| true))]).collect()
+}
+
+/// How many rows that a model can measure are near, and how many only look so.
+fn summary(states: &[(&Row, Option<&Cell>, State)]) -> String {
+    use crate::report::Kind;
+    let could = || states.iter().filter(|(row, ..)| row.kind == Kind::Measured);
+    let near = could().filter(|(.., state)| matches!(state, State::Measured(_)) && !state.is_off()).count();
+    let chosen = could()
+        .filter(|(.., state)| matches!(state, State::Told(Kind::Fitted, Some(_))) && !state.is_off())
+        .count();
+    format!(
+        "Of {} numbers and findings that a run could give, {near} are measured and within 10 %. {chosen} more are as \
+         near, but their model, or the cell beside them, was chosen with them in view: they are fitted.",
+        could().count()
+    )
 }
 
 /// The scorecard of these reports.
@@ -90,7 +111,7 @@ pub fn report(reports: &[Report]) -> Report {
             cell.cloned().unwrap_or(Cell::Absent),
             Cell::Text(state.show()),
             Cell::Text(link),
-            Cell::Text(if state.is_off() { row.why_off.into() } else { why }),
+            Cell::Text(if why.is_empty() { said(row, state) } else { why }),
         ]
     });
     let heads = ["paper", "place", "quantity", "unit", "published", "here", "state", "where", "why not"];
@@ -103,7 +124,7 @@ pub fn report(reports: &[Report]) -> Report {
         source: "Five papers: the J-Machine, JUMP-1, STAFF-Link, TR-448 (KL1 on a Symmetry), TR-486 (the Multi-PSI)".into(),
         about: "Which of the printed numbers come out here, how near, and which of them were told.".into(),
         measured_on: String::new(),
-        notes: Vec::new(),
+        notes: vec![summary(&states)],
         tables: vec![papers, all],
         charts: Vec::new(),
         disturbed: Vec::new(),
@@ -129,6 +150,8 @@ pub fn markdown(reports: &[Report]) -> String {
         let numbers = counts[..7].iter().chain([&all]).map(usize::to_string);
         out += &line(&std::iter::once(paper.to_string()).chain(numbers).collect::<Vec<_>>());
     }
+    // A sentence a line.
+    out += &format!("\n{}\n", summary(&states).replace("%. ", "%.\n"));
     for paper in papers() {
         out += &format!(
             "\n{paper}:\n\n| place | quantity | published | here | state | where, or why not |\n|---|---|--:|--:|---|---|\n"
@@ -137,10 +160,10 @@ pub fn markdown(reports: &[Report]) -> String {
             let unit = if row.unit == "yes/no" { String::new() } else { format!(" {}", row.unit) };
             let place = match (&row.link, state) {
                 (_, State::NotModelled(why)) => why.clone(),
-                (Link::Cell(address), state) if state.is_off() => {
-                    format!("`{}`: {}", address.experiment, row.why_off)
-                }
-                (Link::Cell(address), _) => format!("`{}`", address.experiment),
+                (Link::Cell(address), state) => match said(row, state) {
+                    said if said.is_empty() => format!("`{}`", address.experiment),
+                    said => format!("`{}`: {said}", address.experiment),
+                },
                 (Link::Nothing(why), _) => (*why).to_string(),
             };
             let published = row.published.cell().plain().replace('*', "");

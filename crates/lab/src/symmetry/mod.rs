@@ -69,6 +69,8 @@ struct Runs {
     cases: Vec<Case>,
     /// Runs with 8 processors that do one thing in another way.
     variants: Vec<(&'static str, Case)>,
+    /// Findings that would be others with triangle's list of jumps.
+    doubtful: Vec<&'static str>,
 }
 
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
@@ -88,45 +90,77 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     })
 }
 
-fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
-    let mut runs = Runs { scale, cases: Vec::new(), variants: Vec::new() };
-    let parts = Program::ALL.len() * (PROCESSORS.len() + 2);
-    for (number, program) in Program::ALL.into_iter().enumerate() {
+/// What measures: one case after the other.
+struct Measuring<'a> {
+    host: &'a mut dyn Host,
+    scale: Scale,
+    /// Cases so far, and all of them.
+    part: usize,
+    parts: usize,
+}
+
+impl Measuring<'_> {
+    fn case(&mut self, program: Program, code: &Code, setup: Setup) -> Result<Case, Error> {
+        self.part += 1;
+        let what = format!("{}, {} simulated processors", program.name(), setup.processors);
+        self.host.progress(self.part, self.parts, &what);
         let failed = |why: String| Error(format!("{}: {why}", program.name()));
-        let code = Code::read(&program.text(scale)).map_err(failed)?;
-        let setup = Setup {
-            processors: 8,
-            sizes: sizes(program, scale),
-            costs: COSTS,
-            given: Given::Oldest,
-            after: After::Stays,
-            seed: 1,
-        };
-        let mut part = number * (PROCESSORS.len() + 2);
-        let mut case = |setup: Setup, seeds: u64| {
-            part += 1;
-            let what = format!("{}, {} simulated processors", program.name(), setup.processors);
-            host.progress(part, parts, &what);
-            let run = |seed| Machine::new(&code, Setup { seed, ..setup })?.run();
-            let runs = (1..=seeds).map(run).collect::<Result<Vec<_>, _>>().map_err(failed)?;
-            if runs.iter().any(|run| run.answer != program.answer(scale)) {
-                return Err(failed(format!("the answer should be {}", program.answer(scale))));
-            }
-            Ok(Case { program, processors: setup.processors, runs })
-        };
-        for processors in PROCESSORS {
-            let seeds = if processors == 1 { 1 } else { SEEDS };
-            runs.cases.push(case(Setup { processors, ..setup }, seeds)?);
+        let seeds = if setup.processors == 1 { 1 } else { SEEDS };
+        let run = |seed| Machine::new(code, Setup { seed, ..setup })?.run();
+        let runs = (1..=seeds).map(run).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        if runs.iter().any(|run| run.answer != program.answer(self.scale)) {
+            return Err(failed(format!("the answer should be {}", program.answer(self.scale))));
         }
+        Ok(Case { program, processors: setup.processors, runs })
+    }
+    /// A program with each number of processors.
+    fn cases(&mut self, program: Program, code: &Code, setup: Setup) -> Result<Vec<Case>, Error> {
+        PROCESSORS
+            .map(|processors| self.case(program, code, Setup { processors, ..setup }))
+            .into_iter()
+            .collect()
+    }
+}
+
+fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
+    let parts = Program::ALL.len() * (PROCESSORS.len() + 2) + PROCESSORS.len();
+    let mut measuring = Measuring { host, scale, part: 0, parts };
+    let mut runs = Runs { scale, cases: Vec::new(), variants: Vec::new(), doubtful: Vec::new() };
+    let setup = |program| Setup {
+        processors: 8,
+        sizes: sizes(program, scale),
+        costs: COSTS,
+        given: Given::Oldest,
+        after: After::Stays,
+        seed: 1,
+    };
+    let read = |text: &str| Code::read(text).map_err(Error);
+    for program in Program::ALL {
+        let (code, setup) = (read(&program.text(scale))?, setup(program));
+        runs.cases.extend(measuring.cases(program, &code, setup)?);
         let newest = Setup { given: Given::Newest, ..setup };
         let copier = Setup { after: After::Copier, ..setup };
-        runs.variants.push(("newest goal given", case(newest, 1)?));
-        runs.variants.push(("goals go to the processor that copied them", case(copier, 1)?));
+        runs.variants.push(("newest goal given", measuring.case(program, &code, newest)?));
+        let kept = measuring.case(program, &code, copier)?;
+        runs.variants.push(("goals go to the processor that copied them", kept));
     }
+    let code = read(&Program::listed(scale))?;
+    let listed = measuring.cases(Program::Triangle, &code, setup(Program::Triangle))?;
+    runs.doubt(listed);
     Ok(runs)
 }
 
 impl Runs {
+    /// Finds out which findings would be others with triangle as it was before.
+    fn doubt(&mut self, mut listed: Vec<Case>) {
+        let found = tables::found(self);
+        let first = Program::Triangle as usize * PROCESSORS.len();
+        self.cases[first..].swap_with_slice(&mut listed);
+        let others = tables::found(self);
+        self.cases[first..].swap_with_slice(&mut listed);
+        let differ = found.into_iter().zip(others).filter(|(one, other)| one.1 != other.1);
+        self.doubtful = differ.map(|((what, _), _)| what).collect();
+    }
     fn case(&self, program: Program, processors: u32) -> &Case {
         let number = PROCESSORS.iter().position(|&count| count == processors).unwrap_or(0);
         &self.cases[program as usize * PROCESSORS.len() + number]

@@ -2,6 +2,7 @@
 //! ours.
 
 use crate::Scale;
+use crate::report::Kind;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -38,6 +39,11 @@ impl Program {
             }
         }
     }
+    /// What its figures are, if nothing else is said of them: triangle lost a list of jumps, of which the paper says
+    /// nothing, after its first runs had been seen.
+    pub(super) fn kind(self) -> Kind {
+        if self == Program::Triangle { Kind::Fitted } else { Kind::Measured }
+    }
     /// What `go/1` gives: solutions, or a checksum of code.
     pub(super) fn answer(self, scale: Scale) -> i64 {
         match (self, scale) {
@@ -56,9 +62,12 @@ impl Program {
             (Program::Puzzle, Scale::Small) => puzzle(FULL_HALF),
             (Program::Kl1cmp, Scale::Full) => kl1cmp(14, 18),
             (Program::Kl1cmp, Scale::Small) => kl1cmp(5, 3),
-            (Program::Triangle, Scale::Full) => triangle(&[6, 8, 9, 14]),
-            (Program::Triangle, Scale::Small) => triangle(&[1, 3, 6, 8, 9, 14]),
+            (Program::Triangle, scale) => triangle(scale, false),
         }
+    }
+    /// Triangle as it was before its first runs: each position has the list of its jumps.
+    pub(super) fn listed(scale: Scale) -> String {
+        triangle(scale, true)
     }
 }
 
@@ -93,22 +102,30 @@ const LINES: [[usize; 3]; 18] = [
     [4, 8, 13],
 ];
 
-/// From the position with these holes. A position looks row by row whether one peg is left, and makes a goal for each
-/// jump: 42 reductions, as the paper's 666 K of 15,945 positions.
-fn triangle(empty: &[usize]) -> String {
+/// A position looks row by row whether one peg is left, and makes a goal for each jump: 42 reductions, as the paper's
+/// 666 K of 15,945 positions. With a list of jumps, a solution is that list.
+fn triangle(scale: Scale, is_listed: bool) -> String {
+    let empty: &[usize] = match scale {
+        Scale::Full => &[6, 8, 9, 14],
+        Scale::Small => &[1, 3, 6, 8, 9, 14],
+    };
+    let list = |text: &str| if is_listed { format!("{text},") } else { String::new() };
+    let (none, jumped, unused) = (list("[]"), list("H"), list("_"));
+    let solution = if is_listed { "H" } else { "solution" };
     let board = |of: &dyn Fn(usize) -> String| (1..=15).map(of).collect::<Vec<_>>().join(",");
     let start = board(&|hole| u32::from(!empty.contains(&hole)).to_string());
     let cells = board(&|hole| format!("P{hole}"));
     let mut text = format!(
-        ":- module main.\ngo(N) :- position({start},S,[]), count(S,0,N).\n\
+        ":- module main.\ngo(N) :- position({start},{none}S,[]), count(S,0,N).\n\
          count([],A,N) :- N = A.\ncount([_|S],A,N) :- count(S,~(A+1),N).\n\
-         position({cells},S0,S) :- row1({cells},0,S0,S1)"
+         position({cells},{jumped}S0,S) :- row1({cells},0,{jumped}S0,S1)"
     );
     let mut clauses = String::new();
     let jumps = LINES.iter().flat_map(|&[a, b, c]| [[a, b, c], [c, b, a]]);
     for (number, [from, over, to]) in (1..).zip(jumps) {
         let next = if number == 36 { "S".into() } else { format!("S{}", number + 1) };
-        let _ = write!(text, ",\n    jump{number}({cells},S{number},{next})");
+        let more = list(&format!("[{{{from},{to}}}|H]"));
+        let _ = write!(text, ",\n    jump{number}({cells},{more}S{number},{next})");
         let is_one = |hole| hole == from || hole == over;
         let before = board(&|hole| match hole {
             hole if is_one(hole) => "1".into(),
@@ -123,8 +140,8 @@ fn triangle(empty: &[usize]) -> String {
         let others = vec!["_"; 15].join(",");
         let _ = write!(
             clauses,
-            "jump{number}({before},S,T) :- position({after},S,T).\n\
-             otherwise.\njump{number}({others},S,T) :- S = T.\n"
+            "jump{number}({before},{jumped}S,T) :- position({after},{jumped}S,T).\n\
+             otherwise.\njump{number}({others},{unused}S,T) :- S = T.\n"
         );
     }
     text += ".\n";
@@ -132,12 +149,16 @@ fn triangle(empty: &[usize]) -> String {
         let first = row * (row - 1) / 2 + 1;
         let names = |from: usize| (from..=15).map(|hole| format!("P{hole}")).collect::<Vec<_>>().join(",");
         let sum = (first..first + row).map(|hole| format!("P{hole}")).collect::<Vec<_>>().join("+");
-        let head = format!("row{row}({},N,S,T)", names(first));
+        let head = format!("row{row}({},N,{jumped}S,T)", names(first));
         let _ = if row < 5 {
             let next = names(first + row);
-            writeln!(text, "{head} :- row{}({next},~(N+{sum}),S,T).", row + 1)
+            writeln!(text, "{head} :- row{}({next},~(N+{sum}),{jumped}S,T).", row + 1)
         } else {
-            writeln!(text, "{head} :- N+{sum} =:= 1 | S = [solution|T].\n{head} :- N+{sum} =\\= 1 | S = T.")
+            let other = head.replace(",H,", ",_,");
+            writeln!(
+                text,
+                "{head} :- N+{sum} =:= 1 | S = [{solution}|T].\n{other} :- N+{sum} =\\= 1 | S = T."
+            )
         };
     }
     text + &clauses

@@ -46,6 +46,20 @@ fn answers_are_those_of_the_reference_interpreter() {
     }
 }
 
+/// With its list of jumps triangle has the same positions and solutions; a solution is then a list.
+#[test]
+fn a_list_of_jumps_changes_no_answer() {
+    let run = |text: &str| {
+        let code = Code::read(text).expect("a program");
+        Machine::new(&code, setup(Program::Triangle, Scale::Small, 2))
+            .and_then(Machine::run)
+            .expect("an answer")
+    };
+    let (plain, listed) = (run(&Program::Triangle.text(Scale::Small)), run(&Program::listed(Scale::Small)));
+    assert_eq!((listed.answer, listed.counts.reductions), (plain.answer, plain.counts.reductions));
+    assert!(listed.consumed > plain.consumed);
+}
+
 /// Looks at everything that is alive: each object lies in blocks in use, no record is free and alive, goals are as many
 /// as were made and not reduced.
 fn check(machine: &Machine<'_>) {
