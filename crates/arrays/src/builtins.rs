@@ -2,13 +2,12 @@
 
 use crate::kernels::Kernel;
 use crate::memory::{Array, Arrays, refusal};
-use runtime::builtins::{describe, error, index, integer, known, list_items, out_of_range, wrong};
-use runtime::native::{Native, Outcome, Run, Seat};
+use runtime::builtins::{error, out_of_range};
+use runtime::native::{Native, Outcome, Seat};
+use runtime::node::{Answer, NativeCode, Term, Terms};
 use runtime::outcome::ErrorKind;
 use runtime::terms::View;
-use runtime::worker::Worker;
 use std::sync::atomic::Ordering;
-use term::Word;
 use term::abi::{Builtin, Place};
 use term::layout::BIGINT;
 
@@ -16,54 +15,56 @@ const NAME: &str = "array";
 /// Most floats of an array.
 const SIZE_MAX: i64 = 1 << 32;
 
-type Answer<T> = Result<T, Outcome>;
+type Result<'t, T> = std::result::Result<T, Answer<'t>>;
 
 /// All of them. `have_copies`: of several nodes each has copies of pages, which its first worker has.
 pub fn natives(have_copies: bool) -> Vec<Native> {
     let seat = if have_copies { Seat::First } else { Seat::Any };
-    let rows: [(&str, &str, Place, Run); 9] = [
-        ("new", "oi", Place::Method, new),
-        ("size", "io", Place::Method, size),
-        ("element", "iio", Place::Method, element),
-        ("set_element", "iiio", Place::Method, set_element),
-        ("elements", "io", Place::Method, elements),
-        ("free", "i", Place::Method, free),
-        ("like", "io", Place::Method, like),
-        ("phases", "io", Place::Method, phases),
-        ("part", "iiiio", Place::Goal, part),
-    ];
-    let native = |(name, modes, place, run): (&'static str, &'static str, Place, Run)| Native {
-        signature: Builtin {
-            module: NAME.into(),
-            name: name.into(),
-            modes: modes.into(),
-            place,
-            daemon: false,
-        },
-        run,
-        process: None,
-        seat,
-        walks: name == "new",
-    };
-    rows.map(native).into()
+    vec![
+        native(seat, "new", "oi", Place::Method, new),
+        native(seat, "size", "io", Place::Method, size),
+        native(seat, "element", "iio", Place::Method, element),
+        native(seat, "set_element", "iiio", Place::Method, set_element),
+        native(seat, "elements", "io", Place::Method, elements),
+        native(seat, "free", "i", Place::Method, free),
+        native(seat, "like", "io", Place::Method, like),
+        native(seat, "phases", "io", Place::Method, phases),
+        native(seat, "part", "iiiio", Place::Goal, part),
+    ]
 }
 
-fn done(answer: Answer<()>) -> Outcome {
+fn native(
+    seat: Seat,
+    name: &'static str,
+    modes: &'static str,
+    place: Place,
+    code: impl NativeCode,
+) -> Native {
+    let signature =
+        Builtin { module: NAME.into(), name: name.into(), modes: modes.into(), place, daemon: false };
+    Native::new(signature, seat, name == "new", code)
+}
+
+fn done<'t>(answer: Result<'t, ()>) -> Answer<'t> {
     answer.err().unwrap_or(Outcome::Done)
 }
 
 /// An array argument.
-pub(crate) fn array(worker: &mut Worker, position: usize, word: Word) -> Answer<(Array, Arrays)> {
-    let word = known(word)?;
+pub(crate) fn array<'t>(
+    worker: &mut Terms<'t>,
+    position: usize,
+    word: Term<'t>,
+) -> Result<'t, (Array, Arrays)> {
+    let word = worker.known(word)?;
     let View::Struct(name, 2) = worker.view(word) else {
-        return Err(wrong(worker, position, "an array", word));
+        return Err(worker.wrong(position, "an array", word));
     };
-    if worker.atoms.text(name) != NAME.as_bytes() {
-        return Err(wrong(worker, position, "an array", word));
+    if worker.atoms().text(name) != NAME.as_bytes() {
+        return Err(worker.wrong(position, "an array", word));
     }
     let arrays = Arrays::of_worker(worker).map_err(refusal)?;
     let parts = [0, 1].map(|part| worker.arg(word, part));
-    let [first, size] = [known(parts[0])?, known(parts[1])?]
+    let [first, size] = [worker.known(parts[0])?, worker.known(parts[1])?]
         .map(|part| worker.small(part).and_then(|number| usize::try_from(number).ok()));
     if let (Some(first), Some(size)) = (first, size) {
         let array = Array { first, size };
@@ -75,13 +76,13 @@ pub(crate) fn array(worker: &mut Worker, position: usize, word: Word) -> Answer<
     Err(error(ErrorKind::ArgumentType, format!("argument {position} must be an array, and {text} is none")))
 }
 
-fn term(worker: &mut Worker, array: Array) -> Word {
+fn term<'t>(worker: &mut Terms<'t>, array: Array) -> Term<'t> {
     let name = worker.intern(NAME);
-    worker.structure(name, &[array.first, array.size].map(|part| Word::small(part as i64)))
+    worker.structure(name, &[array.first, array.size].map(|part| Term::small(part as i64)))
 }
 
 /// A new array of SIZE zeros.
-fn make(worker: &mut Worker, size: usize) -> Answer<(Array, Arrays)> {
+fn make<'t>(worker: &mut Terms<'t>, size: usize) -> Result<'t, (Array, Arrays)> {
     worker.ensure(size + 8)?;
     let arrays = Arrays::of_worker(worker).map_err(refusal)?;
     let array = arrays.allocate(worker, size)?;
@@ -89,11 +90,11 @@ fn make(worker: &mut Worker, size: usize) -> Answer<(Array, Arrays)> {
 }
 
 /// `array:new(A,SizeOrList)`: zeros, or the floats of a list.
-fn new(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn new<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         outputs[0] = match worker.view(inputs[0]) {
             View::Int(_) | View::Object(BIGINT) => {
-                let size = integer(worker, 2, inputs[0])?;
+                let size = worker.integer_of(2, inputs[0])?;
                 if !(0..=SIZE_MAX).contains(&size) {
                     return Err(out_of_range(2, &format!("0 to {SIZE_MAX}"), size));
                 }
@@ -101,20 +102,20 @@ fn new(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
                 term(worker, array)
             }
             View::Cons(..) | View::Atom(term::symbol::NIL) => from_list(worker, inputs[0])?,
-            _ => return Err(wrong(worker, 2, "a size or a list of floats", inputs[0])),
+            _ => return Err(worker.wrong(2, "a size or a list of floats", inputs[0])),
         };
         Ok(())
     })())
 }
 
-fn from_list(worker: &mut Worker, list: Word) -> Answer<Word> {
-    let items = list_items(worker, 2, list)?;
+fn from_list<'t>(worker: &mut Terms<'t>, list: Term<'t>) -> Result<'t, Term<'t>> {
+    let items = worker.list_items(2, list)?;
     let mut floats = Vec::with_capacity(items.len());
     for &item in &items {
-        let item = known(item)?;
+        let item = worker.known(item)?;
         let Some(float) = worker.float_value(item) else {
             let text =
-                format!("argument 2 must be a list of floats, and one of them is {}", describe(worker, item));
+                format!("argument 2 must be a list of floats, and one of them is {}", worker.describe(item));
             return Err(error(ErrorKind::ArgumentType, text));
         };
         floats.push(float);
@@ -129,19 +130,19 @@ fn from_list(worker: &mut Worker, list: Word) -> Answer<Word> {
 }
 
 /// `array:size(A,N)`.
-fn size(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn size<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (array, _) = array(worker, 1, inputs[0])?;
-        outputs[0] = Word::small(array.size as i64);
+        outputs[0] = Term::small(array.size as i64);
         Ok(())
     })())
 }
 
 /// `array:element(A,I,E)`.
-fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn element<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (array, arrays) = array(worker, 1, inputs[0])?;
-        let index = index(worker, 2, inputs[1], array.size)?;
+        let index = worker.index(2, inputs[1], array.size)?;
         arrays.touch(worker, &[array.part(index, 1, false)])?;
         let bits = array.element(arrays.common().map_err(refusal)?, index).load(Ordering::Acquire);
         outputs[0] = worker.float(f64::from_bits(bits));
@@ -150,12 +151,12 @@ fn element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
 }
 
 /// `array:set_element(A,I,E,B)`: B is A, when E is in it.
-fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn set_element<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (array, arrays) = array(worker, 1, inputs[0])?;
-        let index = index(worker, 2, inputs[1], array.size)?;
-        let float = known(inputs[2])?;
-        let float = worker.float_value(float).ok_or_else(|| wrong(worker, 3, "a float", float))?;
+        let index = worker.index(2, inputs[1], array.size)?;
+        let float = worker.known(inputs[2])?;
+        let float = worker.float_value(float).ok_or_else(|| worker.wrong(3, "a float", float))?;
         arrays.touch(worker, &[array.part(index, 1, true)])?;
         array.element(arrays.common().map_err(refusal)?, index).store(float.to_bits(), Ordering::Release);
         outputs[0] = inputs[0];
@@ -164,7 +165,7 @@ fn set_element(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Ou
 }
 
 /// `array:elements(A,List)`.
-fn elements(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn elements<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (array, arrays) = array(worker, 1, inputs[0])?;
         // A cons and a float each.
@@ -176,13 +177,13 @@ fn elements(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outco
             let bits = array.element(common, index).load(Ordering::Acquire);
             items.push(worker.float(f64::from_bits(bits)));
         }
-        outputs[0] = worker.list(&items, Word::NIL);
+        outputs[0] = worker.list(&items, Term::NIL);
         Ok(())
     })())
 }
 
 /// `array:free(A)`.
-fn free(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+fn free<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], _: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (array, arrays) = array(worker, 1, inputs[0])?;
         if arrays.free(array) {
@@ -194,7 +195,7 @@ fn free(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 }
 
 /// `array:like(A,B)`: B is a new array of A's size.
-fn like(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn like<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (array, _) = array(worker, 1, inputs[0])?;
         let (new, _) = make(worker, array.size)?;
@@ -204,31 +205,31 @@ fn like(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 }
 
 /// `array:phases(Kernel,N)`: looks at all that may be wrong.
-fn phases(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn phases<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (kernel, _) = Kernel::of(worker, inputs[0])?;
-        outputs[0] = Word::small(kernel.phases() as i64);
+        outputs[0] = Term::small(kernel.phases() as i64);
         Ok(())
     })())
 }
 
 /// `array:part(Kernel,Phase,I,Parts,Done)`: Done is `[]` when part I of the phase's `Parts` is done.
-fn part(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+fn part<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], outputs: &mut [Term<'t>]) -> Answer<'t> {
     done((|| {
         let (kernel, arrays) = Kernel::of(worker, inputs[0])?;
-        let phase = index(worker, 2, inputs[1], kernel.phases())?;
-        let parts = index(worker, 4, inputs[3], 1 << 20)?;
-        let part = index(worker, 3, inputs[2], parts)?;
+        let phase = worker.index(2, inputs[1], kernel.phases())?;
+        let parts = worker.index(4, inputs[3], 1 << 20)?;
+        let part = worker.index(3, inputs[2], parts)?;
         kernel.run(worker, &arrays, phase, (part as u32, parts as u32))?;
-        outputs[0] = Word::NIL;
+        outputs[0] = Term::NIL;
         Ok(())
     })())
 }
 
 /// What is wrong with a kernel's arguments.
-pub(crate) fn unfit(worker: &Worker, kernel: Word, what: &str) -> Outcome {
+pub(crate) fn unfit<'t>(worker: &Terms<'t>, kernel: Term<'t>, what: &str) -> Answer<'t> {
     match worker.view(kernel) {
-        View::Struct(name, _) => error(ErrorKind::Range, format!("{}: {what}", worker.atoms.name(name))),
-        _ => error(ErrorKind::ArgumentType, format!("{what}, not {}", describe(worker, kernel))),
+        View::Struct(name, _) => error(ErrorKind::Range, format!("{}: {what}", worker.atoms().name(name))),
+        _ => error(ErrorKind::ArgumentType, format!("{what}, not {}", worker.describe(kernel))),
     }
 }

@@ -10,7 +10,8 @@ use dsm::fault::Common;
 use dsm::{Asked, Page, Use};
 use fabric::NodeId;
 use runtime::native::Outcome;
-use runtime::worker::{Root, Worker};
+use runtime::node::{Answer, Term, Terms};
+use runtime::worker::Root;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
@@ -18,7 +19,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use term::Word;
 
 /// How long a kernel computes before the node looks for messages: about what a page takes that another node wants.
 const SLICE: Duration = Duration::from_micros(200);
@@ -60,14 +60,14 @@ impl Distant {
         self.asked.may_be_given_out(first, words)
     }
     /// A goal may use these words, or waits (A4).
-    pub(crate) fn touch(&mut self, worker: &mut Worker, uses: &[Use]) -> Result<(), Outcome> {
+    pub(crate) fn touch<'t>(&mut self, worker: &mut Terms<'t>, uses: &[Use]) -> Result<(), Answer<'t>> {
         match self.asked.may(uses) {
             Ok(()) => Ok(()),
             Err(page) => Err(self.wait(worker, Some(page))?),
         }
     }
     /// A variable for a goal that misses this page, or gives way.
-    fn wait(&mut self, worker: &mut Worker, page: Option<Page>) -> Result<Outcome, Outcome> {
+    fn wait<'t>(&mut self, worker: &mut Terms<'t>, page: Option<Page>) -> Result<Answer<'t>, Answer<'t>> {
         worker.ensure(8)?;
         let variable = worker.new_variable();
         let root = worker.root(variable);
@@ -93,7 +93,7 @@ impl Distant {
         Some(self.begun.swap_remove(place).1)
     }
     /// A part is not at its end: what its goal waits for.
-    pub(crate) fn put_back(&mut self, worker: &mut Worker, known: Vec<u64>, work: Work) -> Outcome {
+    pub(crate) fn put_back<'t>(&mut self, worker: &mut Terms<'t>, known: Vec<u64>, work: Work) -> Answer<'t> {
         self.begun.push((known, work));
         let page = self.misses.take();
         self.wait(worker, page).unwrap_or_else(|full| full)
@@ -101,7 +101,7 @@ impl Distant {
 }
 
 impl Beside for Distant {
-    fn begin(&mut self, worker: &mut Worker) {
+    fn begin(&mut self, worker: &mut Terms<'_>) {
         let waiting = std::mem::take(&mut self.waiting).into_values().flatten();
         waiting.chain(self.soon.drain(..)).for_each(|root| _ = worker.take_root(root));
         (self.misses, self.kept) = (None, 0);
@@ -110,7 +110,7 @@ impl Beside for Distant {
     }
     fn receive(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut Terms<'_>,
         from: NodeId,
         kind: u32,
         words: &[u64],
@@ -145,7 +145,7 @@ impl Beside for Distant {
         };
         Some(Parcel { to, kind, words, bytes })
     }
-    fn go_on(&mut self, worker: &mut Worker) -> bool {
+    fn go_on(&mut self, worker: &mut Terms<'_>) -> bool {
         let any = !self.soon.is_empty();
         wake(worker, self.soon.drain(..));
         any
@@ -166,9 +166,9 @@ impl Beside for Distant {
 }
 
 /// The goals that wait for these variables are ready.
-fn wake(worker: &mut Worker, variables: impl Iterator<Item = Root>) {
+fn wake(worker: &mut Terms<'_>, variables: impl Iterator<Item = Root>) {
     for root in variables {
         let variable = worker.take_root(root);
-        worker.unify(variable, Word::NIL);
+        worker.unify(variable, Term::NIL);
     }
 }

@@ -8,15 +8,12 @@ use dsm::kernels::fft::Fft;
 use dsm::kernels::lu::Lu;
 use dsm::kernels::matmul::Matmul;
 use dsm::{Memory, Use, View};
-use runtime::builtins::{integer, known};
-use runtime::native::Outcome;
+use runtime::node::{Answer, Term, Terms};
 use runtime::outcome::ProgramError;
-use runtime::worker::Worker;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use term::Word;
 
 /// What is computed.
 #[derive(Clone, Copy)]
@@ -40,13 +37,13 @@ fn side(size: usize) -> Option<usize> {
 
 impl Kernel {
     /// That of a term: `matmul(A,B,C)`, `fft(A,Room,Inverse)` or `lu(A,Block)`.
-    pub(crate) fn of(worker: &mut Worker, term: Word) -> Result<(Kernel, Arrays), Outcome> {
-        let term = known(term)?;
+    pub(crate) fn of<'t>(worker: &mut Terms<'t>, term: Term<'t>) -> Result<(Kernel, Arrays), Answer<'t>> {
+        let term = worker.known(term)?;
         let name = match worker.view(term) {
-            runtime::terms::View::Struct(name, arity) => (worker.atoms.name(name).into_owned(), arity),
+            runtime::terms::View::Struct(name, arity) => (worker.atoms().name(name).into_owned(), arity),
             _ => (String::new(), 0),
         };
-        let arguments: Vec<Word> = (0..name.1).map(|number| worker.arg(term, number)).collect();
+        let arguments: Vec<Term<'t>> = (0..name.1).map(|number| worker.arg(term, number)).collect();
         match (name.0.as_str(), &arguments[..]) {
             ("matmul", &[a, b, c]) => Kernel::matmul(worker, term, [a, b, c]),
             ("fft", &[a, room, inverse]) => Kernel::fft(worker, term, [a, room, inverse]),
@@ -54,7 +51,11 @@ impl Kernel {
             _ => Err(unfit(worker, term, "a kernel is matmul(A,B,C), fft(A,Room,Inverse) or lu(A,Block)")),
         }
     }
-    fn matmul(worker: &mut Worker, term: Word, words: [Word; 3]) -> Result<(Kernel, Arrays), Outcome> {
+    fn matmul<'t>(
+        worker: &mut Terms<'t>,
+        term: Term<'t>,
+        words: [Term<'t>; 3],
+    ) -> Result<(Kernel, Arrays), Answer<'t>> {
         let (a, arrays) = array(worker, 1, words[0])?;
         let [(b, _), (c, _)] = [array(worker, 2, words[1])?, array(worker, 3, words[2])?];
         let Some(n) = side(a.size) else {
@@ -70,9 +71,13 @@ impl Kernel {
         let places: Vec<_> = places.collect();
         Kernel { plan: Plan::Matmul(plan), places }.checked(worker, term, &[(0, 2), (1, 2)], arrays)
     }
-    fn fft(worker: &mut Worker, term: Word, words: [Word; 3]) -> Result<(Kernel, Arrays), Outcome> {
+    fn fft<'t>(
+        worker: &mut Terms<'t>,
+        term: Term<'t>,
+        words: [Term<'t>; 3],
+    ) -> Result<(Kernel, Arrays), Answer<'t>> {
         let ((a, arrays), (room, _)) = (array(worker, 1, words[0])?, array(worker, 2, words[1])?);
-        let inverse = integer(worker, 3, words[2])? != 0;
+        let inverse = worker.integer_of(3, words[2])? != 0;
         let side =
             (a.size % 2 == 0).then(|| side(a.size / 2)).flatten().filter(|side| side.is_power_of_two());
         let Some(side) = side else {
@@ -89,8 +94,12 @@ impl Kernel {
         let places = vec![(plan.array(0), a), (plan.array(1), room)];
         Kernel { plan: Plan::Fft(plan), places }.checked(worker, term, &[(0, 1)], arrays)
     }
-    fn lu(worker: &mut Worker, term: Word, words: [Word; 2]) -> Result<(Kernel, Arrays), Outcome> {
-        let ((a, arrays), block) = (array(worker, 1, words[0])?, integer(worker, 2, words[1])?);
+    fn lu<'t>(
+        worker: &mut Terms<'t>,
+        term: Term<'t>,
+        words: [Term<'t>; 2],
+    ) -> Result<(Kernel, Arrays), Answer<'t>> {
+        let ((a, arrays), block) = (array(worker, 1, words[0])?, worker.integer_of(2, words[1])?);
         let Some(n) = side(a.size) else {
             return Err(unfit(worker, term, &format!("A has {} floats, and is no square matrix", a.size)));
         };
@@ -105,13 +114,13 @@ impl Kernel {
         Kernel { plan: Plan::Lu(Lu { n, block }), places: vec![(0, a)] }.checked(worker, term, &[], arrays)
     }
     /// A2: these pairs of arrays must not overlap.
-    fn checked(
+    fn checked<'t>(
         self,
-        worker: &Worker,
-        term: Word,
+        worker: &Terms<'t>,
+        term: Term<'t>,
         pairs: &[(usize, usize)],
         arrays: Arrays,
-    ) -> Result<(Kernel, Arrays), Outcome> {
+    ) -> Result<(Kernel, Arrays), Answer<'t>> {
         let overlap = |&(a, b): &(usize, usize)| {
             let (a, b) = (self.places[a].1, self.places[b].1);
             a.first < b.first + b.size && b.first < a.first + a.size
@@ -133,13 +142,13 @@ impl Kernel {
         }
     }
     /// Does a part of a phase, or what is left of it. It may wait, and the run may end before.
-    pub(crate) fn run(
+    pub(crate) fn run<'t>(
         self,
-        worker: &mut Worker,
+        worker: &mut Terms<'t>,
         arrays: &Arrays,
         phase: usize,
         (node, nodes): (u32, u32),
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), Answer<'t>> {
         let common = arrays.common().map_err(refusal)?;
         if arrays.have_copies() {
             return self.go_on(worker, arrays, phase, (node, nodes));
@@ -152,13 +161,13 @@ impl Kernel {
         Ok(ended?)
     }
     /// The same where it may wait for pages.
-    fn go_on(
+    fn go_on<'t>(
         self,
-        worker: &mut Worker,
+        worker: &mut Terms<'t>,
         arrays: &Arrays,
         phase: usize,
         (node, nodes): (u32, u32),
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), Answer<'t>> {
         worker.may_go_on(0)?;
         let known = self.known(phase, (node, nodes));
         let begun = arrays.distant().and_then(|mut distant| distant.take(&known));
@@ -211,10 +220,10 @@ fn place(places: &[(usize, Array)], each: &Use) -> Use {
 }
 
 /// What a kernel sees of the arrays: a part of a phase has no barriers and locks.
-struct Part<'a> {
+struct Part<'a, 't> {
     places: &'a [(usize, Array)],
     common: &'a Common,
-    worker: &'a Worker,
+    worker: &'a Terms<'t>,
     node: u32,
     nodes: u32,
     ended: RefCell<Result<(), Box<ProgramError>>>,
@@ -228,7 +237,7 @@ struct DistantPart {
     nodes: u32,
 }
 
-impl Memory for Part<'_> {
+impl Memory for Part<'_, '_> {
     fn node(&self) -> u32 {
         self.node
     }

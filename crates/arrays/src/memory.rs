@@ -5,10 +5,9 @@ use dsm::fault::Common;
 use dsm::{Use, WORD};
 use fabric::NodeId;
 use runtime::builtins::error;
-use runtime::native::Outcome;
-use runtime::node::Node;
+use runtime::node::{Answer, Node, Terms};
 use runtime::outcome::ErrorKind;
-use runtime::worker::{Kept, Worker};
+use runtime::worker::Kept;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -94,7 +93,7 @@ impl Arrays {
         self.0.distant.as_ref().map(|distant| distant.lock().unwrap_or_else(PoisonError::into_inner))
     }
     /// The goal that is being reduced may use these words, or waits until it may.
-    pub(crate) fn touch(&self, worker: &mut Worker, uses: &[Use]) -> Result<(), Outcome> {
+    pub(crate) fn touch<'t>(&self, worker: &mut Terms<'t>, uses: &[Use]) -> Result<(), Answer<'t>> {
         self.distant().map_or(Ok(()), |mut distant| distant.touch(worker, uses))
     }
     /// A kernel may use these words, or waits ([`Distant::put_back`]).
@@ -102,7 +101,7 @@ impl Arrays {
         self.distant().map_or(Poll::Ready(()), |mut distant| distant.reach(uses))
     }
     /// Those of the node that this worker belongs to; the error says what to do.
-    pub(crate) fn of_worker(worker: &mut Worker) -> Result<Arrays, String> {
+    pub(crate) fn of_worker(worker: &mut Terms<'_>) -> Result<Arrays, String> {
         worker.state::<State>().0.clone().ok_or_else(|| "this node shares no memory with others".into())
     }
     pub(crate) fn common(&self) -> Result<&Common, String> {
@@ -123,7 +122,7 @@ impl Arrays {
         self.0.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// A new array of zeros, which counts as heap. An error says what to do.
-    pub(crate) fn allocate(&self, worker: &mut Worker, size: usize) -> Result<Array, Outcome> {
+    pub(crate) fn allocate<'t>(&self, worker: &mut Terms<'t>, size: usize) -> Result<Array, Answer<'t>> {
         let kept = worker.keep(size * WORD);
         let common = self.common().map_err(refusal)?;
         let free = self.places().free.get_mut(&size).and_then(Vec::pop);
@@ -181,7 +180,7 @@ impl Array {
 }
 
 /// What is wrong with the memory.
-pub(crate) fn refusal(reason: String) -> Outcome {
+pub(crate) fn refusal<'t>(reason: String) -> Answer<'t> {
     error(ErrorKind::Other, format!("arrays: {reason}"))
 }
 

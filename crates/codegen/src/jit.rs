@@ -1,12 +1,13 @@
 //! Putting an image where it can run: the only unsafe module of this crate.
 //!
 //! Invariants:
-//! - J1 The mapping is writable only before it is executable, and belongs to one `LoadedCode` until that is dropped.
+//! - J1 The mapping is writable only before it is executable, and stays for as long as the process lives: entries of
+//!   workers and goals that run lead into it, and nothing says when the last of them is gone.
 //! - J2 An image's `enter` offset lies inside its code, where `generate` put a function of this type.
 //! - J3 [`Pages`] are pages that nothing else shares, and are never written.
 
 use crate::image::Image;
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use std::ffi::c_void;
 use std::io;
 use std::ptr;
@@ -18,7 +19,7 @@ use term::abi::{PredicateId, WorkerAbi};
 /// The worker must be as C1 to C5 of `term::abi` say: its `heap`, `goals`, limits, tables and helpers are in place.
 pub type Enter = unsafe extern "C" fn(*mut WorkerAbi, entry: usize) -> u64;
 
-/// Code that is mapped executable.
+/// Code that is mapped executable, for the rest of the process's life.
 #[derive(Debug)]
 pub struct LoadedCode {
     base: *mut c_void,
@@ -89,7 +90,7 @@ impl LoadedCode {
     pub fn native_entry(&self) -> usize {
         self.base as usize + self.native_entry as usize
     }
-    /// The way in. It must not be called after this value was dropped.
+    /// The way in.
     pub fn enter(&self) -> Enter {
         let address = self.base as usize + self.enter as usize;
         // SAFETY: J2 - `enter` is the offset of a function of this type in the code, which is mapped executable (J1).
@@ -98,13 +99,5 @@ impl LoadedCode {
     /// Where the code lies: for profilers' symbol files.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.base as usize..self.base as usize + self.size
-    }
-}
-
-impl Drop for LoadedCode {
-    fn drop(&mut self) {
-        // SAFETY: J1: the mapping is ours; callers of `enter` promised not to run its code any more.
-        // Failure would leave the mapping in place, which harms nobody.
-        let _ = unsafe { munmap(self.base, self.size) };
     }
 }

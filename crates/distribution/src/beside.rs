@@ -4,7 +4,7 @@
 use crate::message::Malformed;
 use fabric::{NodeId, Priority};
 use machine::NodeSet;
-use runtime::worker::Worker;
+use runtime::node::Terms;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A message about terms that is kept back.
@@ -47,11 +47,11 @@ pub enum Receivers {
 /// What is beside terms, at one node.
 pub trait Beside: Send {
     /// A run begins; of one before nothing is under way.
-    fn begin(&mut self, worker: &mut Worker);
+    fn begin(&mut self, worker: &mut Terms<'_>);
     /// A message of this kind has come. It may make goals ready.
     fn receive(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut Terms<'_>,
         from: NodeId,
         kind: u32,
         words: &[u64],
@@ -72,7 +72,7 @@ pub trait Beside: Send {
     fn next_parcel(&mut self) -> Option<Parcel>;
     /// The node is about to look for messages: goals that have given way for that are ready again. Whether there were
     /// any.
-    fn go_on(&mut self, worker: &mut Worker) -> bool;
+    fn go_on(&mut self, worker: &mut Terms<'_>) -> bool;
     /// What the node has done in this run, under names that are the same at all nodes; nothing if that was nothing.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 }
@@ -83,7 +83,7 @@ pub struct Shared(pub Option<Arc<Mutex<dyn Beside>>>);
 
 impl Shared {
     /// That of the node that this is the first worker of.
-    pub(crate) fn of(worker: &mut Worker) -> Shared {
+    pub(crate) fn of(worker: &mut Terms<'_>) -> Shared {
         worker.state::<Shared>().clone()
     }
     /// None is the answer of nodes that share nothing.

@@ -4,16 +4,15 @@ use crate::store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 use fabric::NodeId;
 use num_bigint::{BigInt, Sign};
 use runtime::abroad::Known;
-use runtime::terms::{View, deref};
-use runtime::worker::Worker;
+use runtime::node::{Term, Terms};
+use runtime::terms::View;
+use term::Atom;
 use term::abi::PredicateId;
 use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};
-use term::word::Tag;
-use term::{Atom, Word};
 
 /// The heap of a node's first worker.
-pub struct Heap<'a> {
-    worker: &'a mut Worker,
+pub struct Heap<'a, 't> {
+    worker: &'a mut Terms<'t>,
     /// Atoms below have the same number at all nodes.
     atoms: u32,
     /// Exports whose variables had values when they were to be marked.
@@ -22,17 +21,17 @@ pub struct Heap<'a> {
     room: usize,
 }
 
-impl<'a> Heap<'a> {
+impl<'a, 't> Heap<'a, 't> {
     /// This worker's, of a node that has the first `atoms` atoms in common with all others. Exports come into `late`
     /// that are to be told as marked though no marker will.
-    pub fn new(worker: &'a mut Worker, atoms: u32, late: &'a mut Vec<ExportId>) -> Heap<'a> {
+    pub fn new(worker: &'a mut Terms<'t>, atoms: u32, late: &'a mut Vec<ExportId>) -> Heap<'a, 't> {
         Heap { worker, atoms, late, room: 0 }
     }
     /// Somebody has made sure of room for this number of words.
-    pub(crate) fn with_room(self, words: usize) -> Heap<'a> {
+    pub(crate) fn with_room(self, words: usize) -> Heap<'a, 't> {
         Heap { room: words, ..self }
     }
-    fn object(&self, value: Word) -> Seen {
+    fn object(&self, value: Term<'t>) -> Seen {
         let worker = &*self.worker;
         match worker.class_of(value) {
             Some(VECTOR) => Seen::Vector(worker.vector_length(value).unwrap_or_default()),
@@ -45,17 +44,17 @@ impl<'a> Heap<'a> {
         }
     }
     fn is_atom(&self, atom: u32) -> bool {
-        (atom as usize) < self.worker.atoms.len()
+        (atom as usize) < self.worker.atoms().len()
     }
 }
 
-impl Store for Heap<'_> {
-    type Value = Word;
+impl<'t> Store for Heap<'_, 't> {
+    type Value = Term<'t>;
 
-    fn follow(&self, value: Word) -> Word {
-        deref(value)
+    fn follow(&self, value: Term<'t>) -> Term<'t> {
+        self.worker.deref(value)
     }
-    fn look(&self, value: Word) -> Seen {
+    fn look(&self, value: Term<'t>) -> Seen {
         match self.worker.view(value) {
             View::Unbound(variable) => match self.worker.known_abroad(variable) {
                 Known::Import(import) => Seen::Import(ImportId(import)),
@@ -69,25 +68,25 @@ impl Store for Heap<'_> {
             View::Object(_) => self.object(value),
         }
     }
-    fn bytes(&self, string: Word) -> Vec<u8> {
+    fn bytes(&self, string: Term<'t>) -> Vec<u8> {
         self.worker.string_bytes(string).unwrap_or_default()
     }
-    fn limbs(&self, integer: Word) -> (bool, Vec<u64>) {
+    fn limbs(&self, integer: Term<'t>) -> (bool, Vec<u64>) {
         let value = self.worker.big(integer).unwrap_or_default();
         (value.sign() == Sign::Minus, value.iter_u64_digits().collect())
     }
-    fn part(&self, value: Word, number: usize) -> Word {
-        match deref(value).tag() {
-            Tag::Object => self.worker.vector_element(value, number),
-            _ => self.worker.arg(value, number),
+    fn part(&self, value: Term<'t>, number: usize) -> Term<'t> {
+        match self.worker.class_of(value) {
+            Some(_) => self.worker.vector_element(value, number),
+            None => self.worker.arg(value, number),
         }
     }
-    fn make(&mut self, shape: Shape<'_, Word>) -> Option<Word> {
+    fn make(&mut self, shape: Shape<'_, Term<'t>>) -> Option<Term<'t>> {
         let worker = &mut *self.worker;
         Some(match shape {
             Shape::Int(value) => worker.int(value),
-            Shape::Atom(atom) => Word::atom(Atom(self.is_atom(atom).then_some(atom)?)),
-            Shape::Name(text) => Word::atom(worker.atoms.intern(text)),
+            Shape::Atom(atom) => Term::atom(Atom(self.is_atom(atom).then_some(atom)?)),
+            Shape::Name(text) => Term::atom(worker.atoms().intern(text)),
             Shape::List(parts) => {
                 let (&tail, items) = parts.split_last()?;
                 worker.list(items, tail)
@@ -108,7 +107,7 @@ impl Store for Heap<'_> {
                 worker.integer(&BigInt::from_slice(sign, &digits))
             }
             Shape::Predicate(number) => {
-                let known = (number as usize) < worker.predicates.len();
+                let known = (number as usize) < worker.predicates().len();
                 worker.predicate_object(PredicateId(known.then_some(number)?))
             }
             Shape::Module(name) => {
@@ -123,19 +122,19 @@ impl Store for Heap<'_> {
         if words <= self.room { Ok(()) } else { self.worker.ensure(words).map_err(|_| Full) }
     }
     fn text(&self, atom: u32) -> Option<&[u8]> {
-        (atom >= self.atoms).then(|| self.worker.atoms.text(Atom(atom)))
+        (atom >= self.atoms).then(|| self.worker.atoms().text(Atom(atom)))
     }
     fn atom(&mut self, text: &[u8]) -> Option<u32> {
-        Some(self.worker.atoms.intern(text).0)
+        Some(self.worker.atoms().intern(text).0)
     }
 
-    fn anchor(&mut self, export: ExportId, value: Word) {
+    fn anchor(&mut self, export: ExportId, value: Term<'t>) {
         self.worker.anchor(export.0, value);
     }
     fn hold(&mut self, export: ExportId, root: bool) {
         self.worker.hold_anchor(export.0, root);
     }
-    fn anchored(&self, export: ExportId) -> Option<Word> {
+    fn anchored(&self, export: ExportId) -> Option<Term<'t>> {
         self.worker.anchored(export.0)
     }
     fn set_distance(&mut self, export: ExportId, distance: u8) {
@@ -144,64 +143,56 @@ impl Store for Heap<'_> {
     fn release(&mut self, export: ExportId) {
         self.worker.release_anchor(export.0);
     }
-    fn mark(&mut self, variable: Word, export: ExportId) {
+    fn mark(&mut self, variable: Term<'t>, export: ExportId) {
         self.worker.mark(variable, export.0);
-        if deref(variable).tag() != Tag::Ref {
+        if !self.worker.is_variable(variable) {
             // Another worker has bound it a moment ago, or a generator has made its value at once.
             self.late.push(export);
         }
     }
-    fn note(&mut self, value: Word, export: ExportId, must: bool) {
+    fn note(&mut self, value: Term<'t>, export: ExportId, must: bool) {
         // Without identities a second export of a structure gets another number.
         if must || self.worker.options().identities {
             self.worker.note_export(value, export.0);
         }
     }
-    fn exported(&self, value: Word) -> Option<ExportId> {
-        match deref(value).tag() {
-            Tag::Ref => self.worker.marker_of(value).map(ExportId),
-            _ => self.worker.noted_export(value).map(ExportId),
-        }
+    fn exported(&self, value: Term<'t>) -> Option<ExportId> {
+        let export = match self.worker.is_variable(value) {
+            true => self.worker.marker_of(value),
+            false => self.worker.noted_export(value),
+        };
+        export.map(ExportId)
     }
 
-    fn import(&mut self, import: ImportId) -> Word {
+    fn import(&mut self, import: ImportId) -> Term<'t> {
         self.worker.import(import.0)
     }
-    fn cell(&self, import: ImportId) -> Option<Word> {
+    fn cell(&self, import: ImportId) -> Option<Term<'t>> {
         self.worker.import_cell(import.0)
     }
     fn forget(&mut self, import: ImportId) {
         self.worker.forget_import(import.0);
     }
-    fn bind(&mut self, variable: Word, to: Word) -> bool {
+    fn bind(&mut self, variable: Term<'t>, to: Term<'t>) -> bool {
         self.worker.become_reference(variable, to)
     }
-    fn unify(&mut self, a: Word, b: Word) {
+    fn unify(&mut self, a: Term<'t>, b: Term<'t>) {
         self.worker.unify(a, b);
     }
     fn unbound(&mut self, import: ImportId) {
         self.worker.import_is_unbound(import.0);
     }
-    fn spawn(&mut self, priority: i64, predicate: u32, arguments: &[Word]) -> bool {
-        let predicates = &self.worker.predicates;
-        let known = (predicate as usize) < predicates.len();
-        let predicate = PredicateId(predicate);
-        let right = known
-            && predicates.arity(predicate) == arguments.len()
-            && !self.worker.is_inner_predicate(predicate);
-        if right {
-            self.worker.spawn_at(priority, predicate, arguments);
-        }
-        right
+    fn spawn(&mut self, priority: i64, predicate: u32, arguments: &[Term<'t>]) -> bool {
+        self.worker.spawn_at(priority, PredicateId(predicate), arguments)
     }
 
-    fn identity(&self, value: Word) -> Option<StructureId> {
+    fn identity(&self, value: Term<'t>) -> Option<StructureId> {
         self.worker.identity(value).map(|(node, serial)| StructureId { node: NodeId(node), serial })
     }
-    fn identify(&mut self, value: Word, identity: StructureId) {
+    fn identify(&mut self, value: Term<'t>, identity: StructureId) {
         self.worker.identify(value, (identity.node.0, identity.serial));
     }
-    fn copy(&self, identity: StructureId) -> Option<Word> {
+    fn copy(&self, identity: StructureId) -> Option<Term<'t>> {
         self.worker.identified((identity.node.0, identity.serial))
     }
 }

@@ -33,12 +33,10 @@ use crate::store::{ExportId, ImportId};
 use fabric::{Fabric, NodeId, Priority, Time};
 use machine::{Call, Context, Here, Program, Verdict};
 use runtime::abroad::Outward;
-use runtime::node::{Bell, Node, Turn};
+use runtime::node::{Bell, Node, Term, Terms, Turn};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::schedule::thread_time;
-use runtime::worker::Worker;
 use std::sync::Arc;
-use term::Word;
 use term::abi::PredicateId;
 
 /// The run is over. A word: 1 if somebody has interrupted it, so that all nodes tell what waits.
@@ -94,16 +92,14 @@ impl<'a> Reducer<'a> {
         bells: Arc<[Bell]>,
         meter: Option<Meter>,
     ) -> Reducer<'a> {
-        let (letters, beside) = (Letters::of(node), Shared::of(node.worker()));
+        let (letters, beside) = (Letters::of(node), Shared::of(&mut node.terms()));
         let outgoing = Outgoing::new(letters, beside);
         let (late, over, ended) = (Vec::new(), false, None);
-        let limit = node.worker().heap_limit();
-        let identities = node.worker().options().identities;
+        let limit = node.terms().heap_limit();
+        let identities = node.options().identities;
         let protocol = Protocol::new(Options { identities, ..options });
-        let (balances, message) = (
-            node.worker().options().balance,
-            meter.as_ref().map_or(MESSAGE_NS, |meter| meter.model().message()),
-        );
+        let (balances, message) =
+            (node.options().balance, meter.as_ref().map_or(MESSAGE_NS, |meter| meter.model().message()));
         let balance = Balance::new(options.node, options.nodes, balances, message);
         Reducer {
             node,
@@ -166,16 +162,16 @@ impl<'a> Reducer<'a> {
     /// Tells the protocol what has happened; false if nothing has.
     fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
         let Reducer { node, atoms, protocol, outgoing, late, meter, balance, .. } = self;
-        let (worker, options) = (node.worker(), *protocol.options());
+        let (mut worker, options) = (node.terms(), *protocol.options());
         let mut any = false;
         let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
         while let Some(event) = worker.next_outward() {
             any = true;
             let awaits = match &event {
-                Outward::Throw { predicate, .. } => worker.predicates.get(*predicate).awaits,
+                Outward::Throw { predicate, .. } => worker.predicates().get(*predicate).awaits,
                 _ => 0,
             };
-            let mut heap = Heap::new(worker, *atoms, late);
+            let mut heap = Heap::new(&mut worker, *atoms, late);
             let mut with = protocol.with(&mut heap, &mut mail);
             match event {
                 Outward::Throw { node, priority, predicate, args } => {
@@ -211,7 +207,7 @@ impl<'a> Reducer<'a> {
             (far.collect::<Vec<_>>(), worker.room() / 8)
         });
         let mut told = Vec::new();
-        let mut heap = Heap::new(worker, *atoms, &mut told);
+        let mut heap = Heap::new(&mut worker, *atoms, &mut told);
         let mut with = protocol.with(&mut heap, &mut mail);
         dead.into_iter().for_each(|import| with.dead(ImportId(import)));
         lost.into_iter().for_each(|export| with.lost(ExportId(export)));
@@ -229,7 +225,7 @@ impl<'a> Reducer<'a> {
     /// Counts what the tables take, and whether everything is to be collected. If it was, true if rounds begin.
     fn weigh(&mut self, collected: bool) -> bool {
         let Reducer { node, protocol, rounds, .. } = self;
-        let worker = node.worker();
+        let mut worker = node.terms();
         let (bytes, idle) = protocol.bytes();
         worker.set_bytes_beside(bytes);
         if !collected {
@@ -238,7 +234,7 @@ impl<'a> Reducer<'a> {
             }
             return false;
         }
-        let usage = usage(worker, protocol);
+        let usage = usage(&worker, protocol);
         let leads = rounds.collected(&usage);
         if leads || !rounds.are_on() {
             worker.set_hopes(leads || usage.leaves_enough());
@@ -261,10 +257,10 @@ impl<'a> Reducer<'a> {
                 self.say(context, Some((leader, Message::Collect(Round::Done))));
             }
             let Reducer { node, protocol, rounds, .. } = self;
-            let usage = usage(node.worker(), protocol);
+            let usage = usage(&node.terms(), protocol);
             let Some(round) = rounds.go_on(&usage) else { break };
             if round == Round::Over {
-                node.worker().set_hopes(usage.leaves_enough());
+                node.terms().set_hopes(usage.leaves_enough());
             }
             let own = context.node();
             for to in (0..context.nodes()).map(NodeId).filter(|&to| to != own) {
@@ -277,7 +273,8 @@ impl<'a> Reducer<'a> {
     /// Sends the releases that were kept for a batch.
     fn flush<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
         let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
-        let mut heap = Heap::new(node.worker(), *atoms, late);
+        let mut terms = node.terms();
+        let mut heap = Heap::new(&mut terms, *atoms, late);
         protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).flush();
     }
 
@@ -285,7 +282,8 @@ impl<'a> Reducer<'a> {
     fn say<F: Fabric>(&mut self, context: &mut Context<'_, F>, what: Option<(NodeId, Message<'_>)>) {
         let Reducer { node, atoms, protocol, outgoing, late, meter, .. } = self;
         if let Some((to, message)) = what {
-            let mut heap = Heap::new(node.worker(), *atoms, late);
+            let mut terms = node.terms();
+            let mut heap = Heap::new(&mut terms, *atoms, late);
             protocol
                 .with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() })
                 .send(to, message);
@@ -295,13 +293,13 @@ impl<'a> Reducer<'a> {
     /// Gives a goal to a node that has none, if there is one to spare.
     fn feed<F: Fabric>(&mut self, context: &mut Context<'_, F>, to: NodeId) -> bool {
         let Reducer { node, atoms, protocol, outgoing, late, meter, balance, .. } = self;
-        let worker = node.worker();
+        let mut worker = node.terms();
         let spare = worker.take_spare(|predicate| balance.stays(predicate.0));
         balance.looked(to, spare.is_some());
         let Some((priority, predicate, args)) = spare else { return false };
-        let awaits = worker.predicates.get(predicate).awaits;
+        let awaits = worker.predicates().get(predicate).awaits;
         let goal = Goal { levels: GIFT_LEVELS, gift: true, ..thrown(priority, predicate, &args, awaits) };
-        let mut heap = Heap::new(worker, *atoms, late);
+        let mut heap = Heap::new(&mut worker, *atoms, late);
         protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).throw(to, &goal);
         true
     }
@@ -323,7 +321,7 @@ impl<'a> Reducer<'a> {
     fn consider<F: Fabric>(&mut self, context: &mut Context<'_, F>, from: NodeId, message: &Message<'_>) {
         let told = match *message {
             Message::Throw { predicate, gift: false, .. } => {
-                self.node.worker().place_here(PredicateId(predicate));
+                self.node.terms().place_here(PredicateId(predicate));
                 None
             }
             Message::Throw { predicate, gift: true, .. } => {
@@ -361,7 +359,7 @@ impl<'a> Reducer<'a> {
     /// because it is in rounds.
     fn must_hold_back<F: Fabric>(&mut self, context: &mut Context<'_, F>, in_rounds: bool) -> bool {
         let under_way = context.under_way() + self.outgoing.kept;
-        let worker = self.node.worker();
+        let worker = self.node.terms();
         let limit = worker.heap_limit() as u64;
         // A turn ends what is to end.
         let goes_on = worker.may_go_on(0).is_ok();
@@ -430,7 +428,7 @@ impl<'a> Reducer<'a> {
         let (Some(kind), Some(mut beside)) = (code.checked_sub(BESIDE), outgoing.beside.get()) else {
             return Verdict::Strange;
         };
-        let received = beside.receive(node.worker(), call.from, kind, call.words, call.payload);
+        let received = beside.receive(&mut node.terms(), call.from, kind, call.words, call.payload);
         drop(beside);
         node.expect_messages();
         // An acknowledgement of the machine's goes back.
@@ -461,7 +459,7 @@ impl<'a> Reducer<'a> {
 }
 
 /// What a node has in use.
-fn usage(worker: &Worker, protocol: &Protocol) -> Usage {
+fn usage(worker: &Terms<'_>, protocol: &Protocol) -> Usage {
     let (_, idle) = protocol.bytes();
     Usage {
         in_use: worker.bytes_in_use().saturating_sub(idle),
@@ -472,15 +470,20 @@ fn usage(worker: &Worker, protocol: &Protocol) -> Usage {
 }
 
 /// A goal that goes to another node because the program says so.
-fn thrown(priority: i64, predicate: PredicateId, arguments: &[Word], values: u64) -> Goal<'_, Word> {
+fn thrown<'a, 't>(
+    priority: i64,
+    predicate: PredicateId,
+    arguments: &'a [Term<'t>],
+    values: u64,
+) -> Goal<'a, Term<'t>> {
     Goal { priority, predicate: predicate.0, arguments, values, levels: 1, gift: false, white: 0 }
 }
 
 impl Program for Reducer<'_> {
     fn start(&mut self, _: &Here) {
-        let worker = self.node.worker();
-        self.outgoing.beside.get().into_iter().for_each(|mut beside| beside.begin(worker));
-        self.node.begin(self.goal.map(|goal| (goal, &[][..])));
+        let mut worker = self.node.terms();
+        self.outgoing.beside.get().into_iter().for_each(|mut beside| beside.begin(&mut worker));
+        self.node.begin(self.goal);
     }
 
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
@@ -493,7 +496,7 @@ impl Program for Reducer<'_> {
                 }
                 self.node.end(Some(RunOutcome::Success));
             }
-            ASKED => _ = self.node.worker().waker().ask(),
+            ASKED => _ = self.node.waker().ask(),
             PROTOCOL => {
                 let mut incoming = std::mem::take(&mut self.incoming);
                 let words = if call.payload.is_empty() {
@@ -522,7 +525,8 @@ impl Program for Reducer<'_> {
                 }
                 let letters = outgoing.letters.as_mut();
                 let handling = letters.map(|letters| letters.handling(call.from, &message));
-                let mut heap = Heap::new(node.worker(), *atoms, late).with_room(room);
+                let mut terms = node.terms();
+                let mut heap = Heap::new(&mut terms, *atoms, late).with_room(room);
                 let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
                 let received =
                     noted(handling, || protocol.with(&mut heap, &mut mail).receive(call.from, message));
@@ -559,8 +563,8 @@ impl Program for Reducer<'_> {
             self.feed(context, asker);
         }
         let told = self.tell(context);
-        let worker = self.node.worker();
-        let again = self.outgoing.beside.get().is_some_and(|mut beside| beside.go_on(worker));
+        let mut worker = self.node.terms();
+        let again = self.outgoing.beside.get().is_some_and(|mut beside| beside.go_on(&mut worker));
         self.outgoing.send_beside(context);
         if told || again || turn == Turn::Look {
             return true;

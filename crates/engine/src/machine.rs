@@ -14,14 +14,14 @@ use runtime::program::{Load, PredicateInfo};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
-use runtime::worker::{Collect, WORKERS_MAX, Worker};
+use runtime::worker::{Collect, Root, WORKERS_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
+use term::AtomTable;
 use term::abi::{Builtin, PredicateId};
-use term::{AtomTable, Word};
 
 /// A program as code, with all that a node needs to know of it: what `fifth build` stores.
 pub struct Compiled {
@@ -88,8 +88,6 @@ pub struct Machine {
     simulated: Option<distribution::Simulated>,
     /// What [`Machine::builtins`] answers; empty until somebody asks.
     builtins: Rc<[Builtin]>,
-    /// Code stays mapped as long as the node may run it.
-    code: Vec<codegen::LoadedCode>,
 }
 
 /// What a node did in a run.
@@ -107,7 +105,7 @@ impl Told {
     /// Of a node whose run began then.
     pub(crate) fn of(node: &mut Node, started: Instant) -> Told {
         let (statistics, trace) = (node.statistics(), node.take_trace());
-        Told { statistics, collections: record::samples(node.worker().collections(), started), trace }
+        Told { statistics, collections: record::samples(node.collections(), started), trace }
     }
 }
 
@@ -150,12 +148,11 @@ fn new_nodes(
     };
     let mut nodes = vec![first];
     for number in 1..count {
-        let atoms = nodes[0].worker().atoms.clone();
+        let atoms = nodes[0].atoms().clone();
         let node = Node::new(node_options(settings, workers, place(number)), atoms, natives.clone());
         nodes.push(node.map_err(|error| Error::System(format!("node {number} of {count}: {error}")))?);
     }
-    let outside = runtime::builtins::io::events::Outside::of(nodes[0].worker());
-    nodes[0].set_events(Box::new(outside));
+    nodes[0].open_outside();
     Ok(nodes)
 }
 
@@ -251,10 +248,10 @@ impl Machine {
         let others = nodes.split_off(1);
         let mut node = nodes.pop().expect("there is at least one");
         let (counters, beside, elsewhere) = (Vec::new(), Vec::new(), Vec::new());
-        let (builtins, code, atoms_in_common) = (Rc::default(), Vec::new(), u32::MAX);
+        let (builtins, atoms_in_common) = (Rc::default(), u32::MAX);
         let (model, simulated) = (settings.simulate.and_then(Simulate::model), None);
-        let worker = node.worker();
-        let has_library = library::join(&worker.atoms, worker.predicates.len());
+        let predicates = node.predicates().len();
+        let has_library = library::join(node.atoms(), predicates);
         Ok(Machine {
             node,
             others,
@@ -268,7 +265,6 @@ impl Machine {
             model,
             simulated,
             builtins,
-            code,
         })
     }
 
@@ -277,9 +273,9 @@ impl Machine {
         std::iter::once(&mut self.node).chain(&mut self.others)
     }
 
-    /// The first worker of the first node.
-    pub fn worker(&mut self) -> &mut Worker {
-        self.node.worker()
+    /// The first node.
+    pub fn node(&mut self) -> &mut Node {
+        &mut self.node
     }
 
     /// Whether this process is one of several, each of which has a node.
@@ -317,7 +313,7 @@ impl Machine {
 
     /// The node's atoms, for reading program texts.
     pub fn atoms(&mut self) -> &AtomTable {
-        &self.node.worker().atoms
+        self.node.atoms()
     }
 
     /// Everything the node can call, in the order of predicate numbers from 1.
@@ -332,8 +328,7 @@ impl Machine {
     /// What the compiler has to know of it.
     pub fn front(&mut self) -> Front {
         let (builtins, constants) = (self.builtins(), self.node.constant_count() as u32);
-        let worker = self.node.worker();
-        let (atoms, predicates) = (worker.atoms.clone(), worker.predicates.clone());
+        let (atoms, predicates) = (self.node.atoms().clone(), self.node.predicates().clone());
         Front { atoms, predicates, builtins, constants, has_library: self.has_library }
     }
 
@@ -360,7 +355,7 @@ impl Machine {
         options: &codegen::Options,
     ) -> Result<String, Error> {
         let builtins = self.builtins();
-        let atoms = &self.node.worker().atoms;
+        let atoms = self.node.atoms();
         let code = |dump| {
             codegen::dump(program, &builtins, atoms, options, dump)
                 .map_err(|error| Error::System(reasons(&error)))
@@ -389,16 +384,14 @@ impl Machine {
             node.set_code(code.enter(), code.native_entry());
             node.load(load);
         }
-        self.code.push(code);
         Ok(())
     }
 
     /// Runs `module:name/0`; `None`: there is no such predicate. The outcome of a run in a job is that of its first
     /// process; the others have nothing to say.
     pub fn run(&mut self, module: &str, name: &str) -> Result<Option<RunOutcome>, Error> {
-        let worker = self.node.worker();
-        let (module, name) = (worker.intern(module), worker.intern(name));
-        let Some(predicate) = worker.predicates.lookup(module, name, 0) else { return Ok(None) };
+        let [module, name] = [module, name].map(|text| self.node.atoms().intern(text.as_bytes()));
+        let Some(predicate) = self.node.predicates().lookup(module, name, 0) else { return Ok(None) };
         if let Some(job) = &mut self.job {
             let ran = job.run(&mut self.node, predicate, self.atoms_in_common)?;
             self.one_clock = job.here() == job.nodes();
@@ -409,7 +402,7 @@ impl Machine {
             return Ok(Some(run.outcome));
         }
         if self.others.is_empty() {
-            return Ok(Some(self.node.run(predicate, &[])));
+            return Ok(Some(self.node.run(predicate, Vec::new())));
         }
         let mut nodes: Vec<_> = std::iter::once(&mut self.node).chain(&mut self.others).collect();
         if let Some(model) = &self.model {
@@ -427,12 +420,12 @@ impl Machine {
     }
 
     /// Runs a goal at the first node.
-    pub fn run_goal(&mut self, predicate: PredicateId, arguments: &[Word]) -> RunOutcome {
+    pub fn run_goal(&mut self, predicate: PredicateId, arguments: Vec<Root>) -> RunOutcome {
         self.node.run(predicate, arguments)
     }
 
     /// Runs a goal at the first node, and no other node any more.
-    pub fn run_alone(&mut self, predicate: PredicateId, arguments: &[Word]) -> RunOutcome {
+    pub fn run_alone(&mut self, predicate: PredicateId, arguments: Vec<Root>) -> RunOutcome {
         self.node.leave_others();
         self.node.run(predicate, arguments)
     }
@@ -481,7 +474,7 @@ impl Machine {
 
     /// From now on collections are noted.
     pub fn note_collections(&mut self) {
-        self.nodes().for_each(|node| node.worker().note_collections());
+        self.nodes().for_each(|node| node.note_collections());
     }
 
     /// What each node did in the run that began then. Those of other processes tell it once.
@@ -540,7 +533,7 @@ mod tests {
     fn nodes_use_the_code_of_the_library_unless_they_have_builtins_of_their_own() {
         let mut machine = Machine::new(&Settings::with_workers(1)).expect("a node");
         assert!(machine.has_library);
-        assert_eq!(machine.builtins().len() as u32 + 1, machine.node.worker().predicates.len() as u32);
+        assert_eq!(machine.builtins().len() as u32 + 1, machine.node.predicates().len() as u32);
         let own = runtime::builtins::natives().pop().expect("there are builtins");
         assert!(!Machine::with_natives(&Settings::with_workers(1), &[own]).expect("a node").has_library);
     }

@@ -17,8 +17,7 @@ use crate::settings::Settings;
 use crate::sources::Texts;
 use crate::streams::{Doorbell, Drain, Lists, Mailbox, Sender, Source, Streams, lock};
 use crate::value::{Unfit, Value};
-use runtime::builtins::io::events::rouser;
-use runtime::builtins::io::{Sink, set_output};
+use runtime::builtins::io::Sink;
 use runtime::outcome::{RunOutcome, Waiting};
 use std::any::Any;
 use std::fmt;
@@ -28,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use term::{Atom, Word};
+use term::Atom;
 
 /// The stack of an engine's thread, which compiles, too.
 const STACK_BYTES: usize = 8 << 20;
@@ -309,12 +308,13 @@ impl Engine {
     ) -> Result<(Engine, Doorbell), Error> {
         let mut machine = Machine::with_atoms(&settings, program.atoms().clone())?;
         machine.load(program.compiled())?;
-        let worker = machine.worker();
-        set_output(worker, hooks.stdout, hooks.stderr);
-        let rouser = rouser(worker)
+        let node = &mut machine.node;
+        node.set_output(hooks.stdout, hooks.stderr);
+        let rouser = node
+            .rouser()
             .map_err(|error| Error::System(format!("the system refuses a pair of sockets: {error}")))?;
-        let bell = Doorbell { waker: worker.waker(), rouser: Arc::new(rouser) };
-        let (streams, lists) = Streams::new(worker, mailbox.clone());
+        let bell = Doorbell { waker: node.waker(), rouser: Arc::new(rouser) };
+        let (streams, lists) = Streams::new(mailbox.clone());
         let tells = asking.clone();
         for node in machine.nodes() {
             let tells = tells.clone();
@@ -325,7 +325,7 @@ impl Engine {
                 }
             }));
         }
-        machine.node.set_events(Box::new(streams));
+        machine.node.open_outside_and(Box::new(streams));
         let (mailbox, defined) = (mailbox.clone(), Vec::new());
         Ok((Engine { machine, settings, program, defined, lists, mailbox, asking, closing }, bell))
     }
@@ -335,7 +335,7 @@ impl Engine {
             return Err(Poison::default().failure());
         }
         let arity = arguments.len();
-        let predicates = self.machine.worker().predicates.clone();
+        let predicates = self.machine.node.predicates().clone();
         let atoms = self.machine.atoms();
         let key: Option<(Atom, Atom)> = atoms.lookup(module.as_bytes()).zip(atoms.lookup(name.as_bytes()));
         let Some(predicate) = key.and_then(|(module, name)| predicates.lookup(module, name, arity)) else {
@@ -349,32 +349,34 @@ impl Engine {
             .collect();
         let made = Value::make_all(&values, &mut self.machine.node);
         let made = made.map_err(|error| self.ended(RunOutcome::Failed(error)))?;
-        let (mut made, worker) = (made.into_iter(), self.machine.node.worker());
-        let (mut words, mut outputs) = (Vec::with_capacity(arity), Vec::new());
+        let (mut made, mut terms) = (made.into_iter(), self.machine.node.terms());
+        let (mut roots, mut outputs) = (Vec::with_capacity(arity), Vec::new());
         let mut lists = lock(&self.lists);
         for argument in arguments {
-            words.push(match argument {
-                Argument::In(_) => made.next().expect("one for each"),
-                Argument::From(source) => lists.source(worker, &source),
-                Argument::To(drain) => lists.drain(worker, drain),
-                Argument::Out => {
-                    let variable = worker.new_variable();
-                    outputs.push(worker.root(variable));
-                    variable
-                }
-            });
+            if let Argument::In(_) = argument {
+                roots.push(made.next().expect("one for each"));
+                continue;
+            }
+            let variable = terms.new_variable();
+            roots.push(terms.root(variable));
+            let second = terms.root(variable);
+            match argument {
+                Argument::From(source) => lists.source(second, &source),
+                Argument::To(drain) => lists.drain(second, drain),
+                _ => outputs.push(second),
+            }
         }
         drop(lists);
         self.mailbox.set_running(true);
-        let outcome = self.machine.run_goal(predicate, &words);
+        let outcome = self.machine.run_goal(predicate, roots);
         self.mailbox.set_running(false);
         lock(&self.asking).clear();
-        let worker = self.machine.worker();
-        lock(&self.lists).end(worker);
-        let outputs: Vec<Word> = outputs.into_iter().map(|root| worker.take_root(root)).collect();
+        let mut terms = self.machine.node.terms();
+        lock(&self.lists).end(&mut terms);
+        let outputs: Vec<_> = outputs.into_iter().map(|root| terms.take_root(root)).collect();
         let values: Result<Vec<Value>, Unfit> =
-            outputs.iter().map(|&word| Value::read(worker, word)).collect();
-        let outcome = match runtime::builtins::io::flush(worker) {
+            outputs.iter().map(|&output| Value::read(&terms, output)).collect();
+        let outcome = match terms.flush() {
             Err(error) if matches!(outcome, RunOutcome::Success) => RunOutcome::Failed(error),
             _ => outcome,
         };

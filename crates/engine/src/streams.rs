@@ -8,16 +8,14 @@
 //! - S2 A list whose sender is alive is a pending event: the run does not end, and no goal is said to wait for ever.
 
 use crate::value::{Unfit, Value};
-use runtime::builtins::io::events::{Outside, Rouser};
+use runtime::node::{MoreEvents, Rouser, Term, Terms};
 use runtime::terms::View;
 use runtime::waker::Waker;
-use runtime::worker::events::Events;
-use runtime::worker::{Root, Worker};
+use runtime::worker::Root;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use term::Word;
 
 /// Items that wait to be looked at before a sender has to wait.
 const QUEUE_MAX: usize = 1024;
@@ -162,9 +160,8 @@ pub struct Late;
 
 // ---- the engine's side -----------------------------------------------------------------------------
 
-/// Lists of the call that runs, and the outside world.
+/// Lists of the call that runs.
 pub(crate) struct Streams {
-    outside: Outside,
     mailbox: Mailbox,
     lists: Arc<Mutex<Lists>>,
 }
@@ -187,33 +184,27 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Lists {
-    /// A list that is sent: an argument of the call that begins.
-    pub(crate) fn source(&mut self, worker: &mut Worker, source: &Source) -> Word {
-        let list = worker.new_variable();
-        let tail = worker.root(list);
-        self.tails.insert(source.list, tail);
-        list
+    /// A variable, an argument of the call that begins, becomes a list that is sent.
+    pub(crate) fn source(&mut self, variable: Root, source: &Source) {
+        self.tails.insert(source.list, variable);
     }
-    /// A list that is received.
-    pub(crate) fn drain(&mut self, worker: &mut Worker, drain: Drain) -> Word {
-        let list = worker.new_variable();
-        let head = worker.root(list);
-        self.heads.push((head, drain.0));
-        list
+    /// It is a list that is received.
+    pub(crate) fn drain(&mut self, variable: Root, drain: Drain) {
+        self.heads.push((variable, drain.0));
     }
     /// The call has ended: hands over what is left, complete or not.
-    pub(crate) fn end(&mut self, worker: &mut Worker) {
-        self.hand_over(worker, true);
+    pub(crate) fn end(&mut self, terms: &mut Terms<'_>) {
+        self.hand_over(terms, true);
         for (list, tail) in std::mem::take(&mut self.tails) {
-            worker.take_root(tail);
+            terms.take_root(tail);
             self.over.insert(list);
         }
         for (head, _) in self.heads.drain(..) {
-            worker.take_root(head);
+            terms.take_root(head);
         }
     }
     /// Gives lists the items that were sent.
-    fn deliver(&mut self, worker: &mut Worker, items: VecDeque<(u64, Option<Value>)>) {
+    fn deliver(&mut self, terms: &mut Terms<'_>, items: VecDeque<(u64, Option<Value>)>) {
         self.early.extend(items);
         for _ in 0..self.early.len() {
             let Some((list, item)) = self.early.pop_front() else { return };
@@ -224,34 +215,34 @@ impl Lists {
                 self.early.push_back((list, item));
                 continue;
             };
-            let tail = worker.root_word(root);
-            match item.map(|item| item.make_in(worker)) {
+            let tail = terms.root_term(root);
+            match item.map(|item| item.make_in(terms)) {
                 None => {
                     let root = self.tails.remove(&list).expect("it was there");
-                    worker.take_root(root);
+                    terms.take_root(root);
                     self.over.insert(list);
-                    worker.unify(tail, Word::NIL);
+                    terms.unify(tail, Term::NIL);
                 }
                 Some(Ok(item)) => {
-                    let rest = worker.new_variable();
-                    let cons = worker.cons(item, rest);
-                    worker.set_root(root, rest);
-                    worker.unify(tail, cons);
+                    let rest = terms.new_variable();
+                    let cons = terms.cons(item, rest);
+                    terms.set_root(root, rest);
+                    terms.unify(tail, cons);
                 }
-                Some(Err(error)) => worker.end_with(error),
+                Some(Err(error)) => terms.end_with(error),
             }
         }
     }
     /// Hands over the items that are complete; with `all` the others, too.
     /// The reader of a list is told of its end at once.
-    fn hand_over(&mut self, worker: &mut Worker, all: bool) {
+    fn hand_over(&mut self, terms: &mut Terms<'_>, all: bool) {
         let mut index = 0;
         while let Some((head, drain)) = self.heads.get(index) {
-            if hand_over(worker, head, drain, all) {
+            if hand_over(terms, head, drain, all) {
                 index += 1;
             } else {
                 let (head, _) = self.heads.swap_remove(index);
-                worker.take_root(head);
+                terms.take_root(head);
             }
         }
     }
@@ -259,24 +250,24 @@ impl Lists {
 
 /// Hands over items of a list. True while more may come and are wanted.
 fn hand_over(
-    worker: &mut Worker,
+    terms: &mut Terms<'_>,
     head: &Root,
     drain: &mpsc::Sender<Result<Value, Unfit>>,
     all: bool,
 ) -> bool {
     loop {
-        let rest = worker.deref(worker.root_word(head));
-        let (item, next) = match worker.view(rest) {
+        let rest = terms.deref(terms.root_term(head));
+        let (item, next) = match terms.view(rest) {
             View::Cons(item, next) => (item, next),
             View::Unbound(_) => return true,
             _ => return false,
         };
-        let item = Value::read(worker, item);
+        let item = Value::read(terms, item);
         let is_complete = item.as_ref().map_or(true, Value::is_ground);
         if !is_complete && !all {
             return true;
         }
-        worker.set_root(head, next);
+        terms.set_root(head, next);
         if drain.send(item).is_err() {
             return false;
         }
@@ -284,33 +275,27 @@ fn hand_over(
 }
 
 impl Streams {
-    pub(crate) fn new(worker: &mut Worker, mailbox: Mailbox) -> (Streams, Arc<Mutex<Lists>>) {
+    pub(crate) fn new(mailbox: Mailbox) -> (Streams, Arc<Mutex<Lists>>) {
         let lists = Arc::new(Mutex::new(Lists::default()));
-        (Streams { outside: Outside::of(worker), mailbox, lists: lists.clone() }, lists)
+        (Streams { mailbox, lists: lists.clone() }, lists)
     }
 }
 
-impl Events for Streams {
-    fn has_pending(&self, worker: &Worker) -> bool {
+impl MoreEvents for Streams {
+    fn has_pending(&self) -> bool {
         // S2
-        self.outside.has_pending(worker) || !lock(&self.lists).tails.is_empty()
+        !lock(&self.lists).tails.is_empty()
     }
-    fn awaited(&self, worker: &Worker) -> Vec<(Word, String)> {
-        let mut awaited = self.outside.awaited(worker);
-        let lists = lock(&self.lists);
-        awaited
-            .extend(lists.tails.values().map(|tail| (worker.root_word(tail), "the next item sent".into())));
-        awaited
+    fn awaited(&self, tell: &mut dyn FnMut(&Root, String)) {
+        lock(&self.lists).tails.values().for_each(|tail| tell(tail, "the next item sent".into()));
     }
-    fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
-        let mut lists = lock(&self.lists);
-        lists.hand_over(worker, false);
+    fn look(&mut self, terms: &mut Terms<'_>) {
+        lock(&self.lists).hand_over(terms, false);
+    }
+    fn handle(&mut self, terms: &mut Terms<'_>) -> bool {
         let items = self.mailbox.take();
-        let waits = items.is_empty();
-        lists.deliver(worker, items);
-        drop(lists);
-        self.outside.poll(worker, if waits { timeout } else { Some(Duration::ZERO) });
-        let items = self.mailbox.take();
-        lock(&self.lists).deliver(worker, items);
+        let any = !items.is_empty();
+        lock(&self.lists).deliver(terms, items);
+        any
     }
 }

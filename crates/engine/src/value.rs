@@ -4,12 +4,11 @@
 //! and a part that a term has twice is there once.
 
 use num_bigint::BigInt;
-use runtime::node::Node as Engine;
+use runtime::node::{Node as Engine, Term as HeapTerm, Terms as HeapTerms};
 use runtime::outcome::ProgramError;
 use runtime::terms::View;
-use runtime::worker::Worker;
+use runtime::worker::Root;
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Word, symbol};
 
 /// A term.
 #[derive(Clone, Debug)]
@@ -275,39 +274,39 @@ pub enum Unfit {
 pub const NODES_MAX: usize = 1 << 28;
 
 /// What is left to do while a term is read.
-enum Step {
-    Look(Word),
-    List(Word, usize),
-    Vector(Word, usize),
-    Structure(Word, Box<[u8]>, usize),
+enum Step<'t> {
+    Look(HeapTerm<'t>),
+    List(HeapTerm<'t>, usize),
+    Vector(HeapTerm<'t>, usize),
+    Structure(HeapTerm<'t>, Box<[u8]>, usize),
 }
 
 /// A term that is being read.
 #[derive(Default)]
-struct Reading {
+struct Reading<'t> {
     nodes: Vec<Node>,
-    steps: Vec<Step>,
+    steps: Vec<Step<'t>>,
     /// Nodes that are parts of what comes.
     made: Vec<u32>,
     /// Nodes of terms with parts; none yet, of those around what is being read.
-    known: FxHashMap<Word, Option<u32>>,
-    variables: FxHashMap<Word, u32>,
+    known: FxHashMap<HeapTerm<'t>, Option<u32>>,
+    variables: FxHashMap<HeapTerm<'t>, u32>,
 }
 
-impl Reading {
+impl<'t> Reading<'t> {
     fn put(&mut self, node: Node) {
         self.made.push(self.nodes.len() as u32);
         self.nodes.push(node);
     }
     /// A node with the last `count` of what was made.
-    fn join(&mut self, word: Word, count: usize, make: impl FnOnce(Box<[u32]>) -> Node) {
+    fn join(&mut self, term: HeapTerm<'t>, count: usize, make: impl FnOnce(Box<[u32]>) -> Node) {
         let parts = self.made.split_off(self.made.len() - count).into();
-        self.known.insert(word, Some(self.nodes.len() as u32));
+        self.known.insert(term, Some(self.nodes.len() as u32));
         self.put(make(parts));
     }
-    fn look(&mut self, worker: &Worker, word: Word) -> Result<(), Unfit> {
-        let word = worker.deref(word);
-        match self.known.get(&word) {
+    fn look(&mut self, terms: &HeapTerms<'t>, term: HeapTerm<'t>) -> Result<(), Unfit> {
+        let term = terms.deref(term);
+        match self.known.get(&term) {
             Some(Some(node)) => {
                 self.made.push(*node);
                 return Ok(());
@@ -315,77 +314,77 @@ impl Reading {
             Some(None) => return Err(Unfit::Infinite),
             None => {}
         }
-        match worker.view(word) {
+        match terms.view(term) {
             View::Unbound(variable) => {
                 let next = self.variables.len() as u32;
                 let number = *self.variables.entry(variable).or_insert(next);
                 self.put(Node::Variable(number));
             }
             View::Int(value) => self.put(Node::Integer(value)),
-            View::Atom(atom) => self.put(Node::Atom(worker.atoms.text(atom).into())),
-            View::Cons(..) => self.look_along(worker, word)?,
+            View::Atom(atom) => self.put(Node::Atom(terms.atoms().text(atom).into())),
+            View::Cons(..) => self.look_along(terms, term)?,
             View::Struct(name, arity) => {
-                self.known.insert(word, None);
-                let name = worker.atoms.text(name).into();
-                self.steps.push(Step::Structure(word, name, arity));
-                self.steps.extend((0..arity).rev().map(|index| Step::Look(worker.arg(word, index))));
+                self.known.insert(term, None);
+                let name = terms.atoms().text(name).into();
+                self.steps.push(Step::Structure(term, name, arity));
+                self.steps.extend((0..arity).rev().map(|index| Step::Look(terms.arg(term, index))));
             }
-            View::Object(_) => self.look_at_object(worker, word),
+            View::Object(_) => self.look_at_object(terms, term),
         }
         Ok(())
     }
     /// A list, as far as it goes.
-    fn look_along(&mut self, worker: &Worker, word: Word) -> Result<(), Unfit> {
-        self.known.insert(word, None);
-        let (mut items, mut rest) = (Vec::new(), word);
-        while let View::Cons(car, cdr) = worker.view(rest) {
+    fn look_along(&mut self, terms: &HeapTerms<'t>, term: HeapTerm<'t>) -> Result<(), Unfit> {
+        self.known.insert(term, None);
+        let (mut items, mut rest) = (Vec::new(), term);
+        while let View::Cons(car, cdr) = terms.view(rest) {
             if self.nodes.len() + items.len() > NODES_MAX {
                 return Err(Unfit::Large);
             }
             items.push(car);
-            rest = worker.deref(cdr);
-            if rest == word {
+            rest = terms.deref(cdr);
+            if rest == term {
                 return Err(Unfit::Infinite);
             }
         }
-        self.steps.push(Step::List(word, items.len()));
+        self.steps.push(Step::List(term, items.len()));
         self.steps.extend(items.into_iter().rev().map(Step::Look));
         self.steps.push(Step::Look(rest));
         Ok(())
     }
-    fn look_at_object(&mut self, worker: &Worker, word: Word) {
-        if let Some(value) = worker.big(word) {
+    fn look_at_object(&mut self, terms: &HeapTerms<'t>, term: HeapTerm<'t>) {
+        if let Some(value) = terms.big(term) {
             self.put(i64::try_from(&value).map_or(Node::Big(value), Node::Integer));
-        } else if let Some(value) = worker.float_value(word) {
+        } else if let Some(value) = terms.float_value(term) {
             self.put(Node::Float(value));
-        } else if let Some(bytes) = worker.string_bytes(word) {
+        } else if let Some(bytes) = terms.string_bytes(term) {
             self.put(Node::String(bytes.into()));
-        } else if let Some(elements) = worker.vector_elements(word) {
-            self.known.insert(word, None);
-            self.steps.push(Step::Vector(word, elements.len()));
+        } else if let Some(elements) = terms.vector_elements(term) {
+            self.known.insert(term, None);
+            self.steps.push(Step::Vector(term, elements.len()));
             self.steps.extend(elements.into_iter().rev().map(Step::Look));
         } else {
-            self.put(Node::Other(worker.term_text(word).into_bytes().into()));
+            self.put(Node::Other(terms.term_text(term).into_bytes().into()));
         }
     }
 }
 
 impl Value {
-    /// The term that a word of the heap is.
-    pub(crate) fn read(worker: &Worker, word: Word) -> Result<Value, Unfit> {
+    /// Of a term of a heap.
+    pub(crate) fn read<'t>(terms: &HeapTerms<'t>, term: HeapTerm<'t>) -> Result<Value, Unfit> {
         let mut reading = Reading::default();
-        reading.steps.push(Step::Look(word));
+        reading.steps.push(Step::Look(term));
         while let Some(step) = reading.steps.pop() {
             match step {
-                Step::Look(word) => reading.look(worker, word)?,
-                Step::List(word, count) => {
+                Step::Look(term) => reading.look(terms, term)?,
+                Step::List(term, count) => {
                     // The tail was read first.
                     let tail = reading.made.remove(reading.made.len() - 1 - count);
-                    reading.join(word, count, |items| Node::List(items, tail));
+                    reading.join(term, count, |items| Node::List(items, tail));
                 }
-                Step::Vector(word, count) => reading.join(word, count, Node::Vector),
-                Step::Structure(word, name, count) => {
-                    reading.join(word, count, |parts| Node::Structure(name, parts));
+                Step::Vector(term, count) => reading.join(term, count, Node::Vector),
+                Step::Structure(term, name, count) => {
+                    reading.join(term, count, |parts| Node::Structure(name, parts));
                 }
             }
             if reading.nodes.len() + reading.steps.len() > NODES_MAX {
@@ -419,40 +418,48 @@ impl Value {
 
     /// These terms in the heap of a node that is between two runs; or there is no room for them. Variables of the same
     /// number are the same one.
-    pub(crate) fn make_all(values: &[Value], node: &mut Engine) -> Result<Vec<Word>, Box<ProgramError>> {
+    pub(crate) fn make_all(values: &[Value], node: &mut Engine) -> Result<Vec<Root>, Box<ProgramError>> {
         node.make_room(values.iter().map(Value::words).sum())?;
-        let mut variables = FxHashMap::default();
-        Ok(values.iter().map(|value| value.make(node.worker(), &mut variables)).collect())
+        let (mut variables, mut terms) = (FxHashMap::default(), node.terms());
+        let mut make = |value: &Value| {
+            let term = value.make(&mut terms, &mut variables);
+            terms.root(term)
+        };
+        Ok(values.iter().map(&mut make).collect())
     }
 
-    /// The term in the heap of a worker, or there is no room for it. What has it now is kept only if something refers
+    /// The term in a heap, or there is no room for it. What has it now is kept only if something refers
     /// to it.
-    pub(crate) fn make_in(&self, worker: &mut Worker) -> Result<Word, Box<ProgramError>> {
-        worker.ensure(self.words())?;
-        Ok(self.make(worker, &mut FxHashMap::default()))
+    pub(crate) fn make_in<'t>(&self, terms: &mut HeapTerms<'t>) -> Result<HeapTerm<'t>, Box<ProgramError>> {
+        terms.ensure(self.words())?;
+        Ok(self.make(terms, &mut FxHashMap::default()))
     }
 
-    fn make(&self, worker: &mut Worker, variables: &mut FxHashMap<u32, Word>) -> Word {
-        let mut words: Vec<Word> = Vec::with_capacity(self.nodes.len());
+    fn make<'t>(
+        &self,
+        terms: &mut HeapTerms<'t>,
+        variables: &mut FxHashMap<u32, HeapTerm<'t>>,
+    ) -> HeapTerm<'t> {
+        let mut made: Vec<HeapTerm<'t>> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
-            let all = |parts: &[u32]| parts.iter().map(|&part| words[part as usize]).collect::<Vec<Word>>();
-            let word = match node {
-                Node::Integer(value) => worker.int(*value),
-                Node::Big(value) => worker.integer(value),
-                Node::Float(value) => worker.float(*value),
-                Node::Atom(name) if **name == *b"[]" => Word::atom(symbol::NIL),
-                Node::Atom(name) => Word::atom(worker.atoms.intern(name)),
-                Node::String(bytes) | Node::Other(bytes) => worker.string(bytes),
-                Node::List(items, tail) => worker.list(&all(items), words[*tail as usize]),
-                Node::Vector(parts) => worker.vector(&all(parts)),
+            let all = |parts: &[u32]| parts.iter().map(|&part| made[part as usize]).collect::<Vec<_>>();
+            let term = match node {
+                Node::Integer(value) => terms.int(*value),
+                Node::Big(value) => terms.integer(value),
+                Node::Float(value) => terms.float(*value),
+                Node::Atom(name) if **name == *b"[]" => HeapTerm::NIL,
+                Node::Atom(name) => HeapTerm::atom(terms.atoms().intern(name)),
+                Node::String(bytes) | Node::Other(bytes) => terms.string(bytes),
+                Node::List(items, tail) => terms.list(&all(items), made[*tail as usize]),
+                Node::Vector(parts) => terms.vector(&all(parts)),
                 Node::Structure(name, parts) => {
-                    let name = worker.atoms.intern(name);
-                    worker.structure(name, &all(parts))
+                    let name = terms.atoms().intern(name);
+                    terms.structure(name, &all(parts))
                 }
-                Node::Variable(number) => *variables.entry(*number).or_insert_with(|| worker.new_variable()),
+                Node::Variable(number) => *variables.entry(*number).or_insert_with(|| terms.new_variable()),
             };
-            words.push(word);
+            made.push(term);
         }
-        words.pop().expect("a value has a node")
+        made.pop().expect("a value has a node")
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn run_main(
     if follows {
         return Ok(0);
     }
-    let outcome = match runtime::builtins::io::flush(machine.worker()) {
+    let outcome = match machine.node().flush() {
         Err(error) if matches!(outcome, RunOutcome::Success | RunOutcome::Exit(_)) => {
             RunOutcome::Failed(error)
         }
@@ -95,7 +95,7 @@ pub(crate) fn run_main(
     drop(err);
     let mut told = if record.is_some() || trace.is_some() { machine.told(started) } else { Vec::new() };
     // An interrupt leaves no part of a file.
-    let waker = machine.worker().waker();
+    let waker = machine.node().waker();
     waker.hold_interrupts();
     if let Some((figures, record)) = record {
         let record = record.finish(machine, options.simulate, &mut told);
@@ -115,11 +115,11 @@ pub(crate) fn run_main(
 /// Runs the goal that the program registered for its failure (`system_control:postmortem`), and gives the status with
 /// which that goal asks to exit, if it does.
 fn postmortem(machine: &mut Machine) -> Option<u8> {
-    let (predicate, args) = runtime::builtins::take_postmortem(machine.worker())?;
+    let (predicate, args) = machine.node().take_postmortem()?;
     // As above: a closed standard error leaves nobody to tell.
     let _ = writeln!(std::io::stderr(), "Starting postmortem processing...");
-    let outcome = machine.run_alone(predicate, &args);
-    let flushed = runtime::builtins::io::flush(machine.worker());
+    let outcome = machine.run_alone(predicate, args);
+    let flushed = machine.node().flush();
     let outcome = flushed.map_or_else(RunOutcome::Failed, |()| outcome);
     // Goals that wait for ever are no news after the first failure: only an error is.
     if let RunOutcome::Failed(_) = outcome {
@@ -147,15 +147,14 @@ fn exit_code(outcome: &RunOutcome) -> u8 {
 
 /// From now on Ctrl-C and SIGTERM end the runs of a machine.
 pub(crate) fn interruptible(machine: &mut Machine) {
-    let mut workers: Vec<_> = machine.nodes().map(Node::worker).collect();
     // Without handlers an interrupt ends the process all the same, only less politely.
-    let _ = runtime::builtins::io::events::end_on_interrupt(&mut workers);
+    let _ = Node::end_on_interrupt(machine.nodes());
 }
 
 /// From now on somebody who asks (SIGQUIT) is told what waits, and the run goes on.
 pub(crate) fn answer_questions(machine: &mut Machine) {
     for node in machine.nodes() {
-        let number = node.worker().options().node;
+        let number = node.options().node;
         node.report_to(Arc::new(move |goals| asked(number, &goals)));
     }
 }

@@ -175,8 +175,8 @@ fn run_in(machine: &mut Machine, settings: &Settings, options: &cli::Run) -> any
     };
     let Some(compiled) = compiled else { return Ok(0) };
     machine.load(&compiled)?;
-    runtime::builtins::io::set_arguments(machine.worker(), bytes(options.arguments.clone()));
-    let atoms = machine.worker().atoms.clone();
+    machine.node().set_arguments(bytes(options.arguments.clone()));
+    let atoms = machine.node().atoms().clone();
     let calls = || match &read {
         Some(read) => Calls::of(read, &atoms),
         None => Calls::default(),
@@ -235,7 +235,7 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
     };
     let output = destination::Destination::new(&name, &files::inputs(Some(&read)))?;
     let compiled = machine.generate(program, &EXECUTABLE_CODE, read.library)?;
-    let waker = machine.worker().waker();
+    let waker = machine.node().waker();
     // An interrupt must leave neither half an executable nor its parts.
     waker.hold_interrupts();
     let calls = Calls::of(&read, machine.atoms());

@@ -51,7 +51,7 @@ fn start_in(machine: &mut Machine, bytes: &[u8], options: Executable) -> anyhow:
     let damaged = "the program in this executable is damaged";
     let compiled = Compiled::from_bytes(machine, bytes).context(damaged)?;
     machine.load(&compiled)?;
-    runtime::builtins::io::set_arguments(machine.worker(), crate::bytes(options.arguments));
+    machine.node().set_arguments(crate::bytes(options.arguments));
     let calls = || engine::calls_in(bytes);
     ending::run_main(machine, &options.running, &files::inputs(None), &calls)
 }

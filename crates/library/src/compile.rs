@@ -31,8 +31,8 @@ pub(crate) fn compile(texts: &[(&str, &str)]) -> Result<Compiled, String> {
     let options = runtime::worker::Options::alone(1);
     let mut node = Node::new(options, Arc::default(), natives).map_err(|error| error.to_string())?;
     let builtins = node.callable();
-    let atoms = node.worker().atoms.clone();
-    let (first_atom, first_predicate) = (atoms.len() as u32, node.worker().predicates.len() as u32);
+    let atoms = node.atoms().clone();
+    let (first_atom, first_predicate) = (atoms.len() as u32, node.predicates().len() as u32);
     let mut sources = SourceMap::default();
     let mut add =
         |&(name, text): &(&str, &str)| sources.add(format!("library/{name}.kl1"), text.as_bytes().to_vec());

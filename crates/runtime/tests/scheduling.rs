@@ -1,13 +1,12 @@
 //! Order of reductions, suspension, priorities and outcomes, with predicates implemented in Rust.
 
 use runtime::native::{Native, Outcome, Seat};
-use runtime::node::Node;
+use runtime::node::{Answer, NativeCode, Node, Term, Terms};
 use runtime::outcome::{ErrorKind, RunOutcome};
-use runtime::worker::{Collect, Options, PRIORITY_START, Worker};
+use runtime::worker::{Collect, Options, PRIORITY_START};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
-use term::Word;
 use term::abi::{Builtin, Place, PredicateId};
 use term::symbol::{AtomTable, NIL};
 
@@ -16,7 +15,7 @@ const OPTIONS: Options = Options { collect: Collect::Always, check_heap: true, .
 #[derive(Default)]
 struct Trace(Vec<i64>);
 
-fn native(name: &'static str, modes: &'static str, run: runtime::native::Run) -> Native {
+fn native(name: &'static str, modes: &'static str, run: impl NativeCode) -> Native {
     let signature = Builtin {
         module: "main".into(),
         name: name.into(),
@@ -24,22 +23,22 @@ fn native(name: &'static str, modes: &'static str, run: runtime::native::Run) ->
         place: Place::Goal,
         daemon: name.starts_with("daemon"),
     };
-    Native { signature, run, process: None, seat: Seat::Any, walks: false }
+    Native::new(signature, Seat::Any, false, run)
 }
 
-fn find(worker: &mut Worker, name: &str, arity: usize) -> PredicateId {
+fn find(worker: &mut Terms<'_>, name: &str, arity: usize) -> PredicateId {
     let (module, name) = (worker.intern("main"), worker.intern(name));
-    worker.predicates.lookup(module, name, arity).expect("the test defines it")
+    worker.predicates().lookup(module, name, arity).expect("the test defines it")
 }
 
-fn note(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+fn note<'t>(worker: &mut Terms<'t>, inputs: &[Term<'t>], _: &mut [Term<'t>]) -> Answer<'t> {
     let number = worker.small(inputs[0]).expect("a number");
     worker.state::<Trace>().0.push(number);
     Outcome::Done
 }
 
 /// Runs `main` with the usual predicates: `note(N)` notes N, `wait(X,N)` does so once X is bound, `bind(X,Y)` unifies.
-fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
+fn run(main: impl NativeCode) -> (RunOutcome, Vec<i64>) {
     let natives = vec![
         native("main", "", main),
         native("note", "a", note),
@@ -53,14 +52,14 @@ fn run(main: runtime::native::Run) -> (RunOutcome, Vec<i64>) {
         native("never", "a", |_, _, _| Outcome::No),
     ];
     let mut node = Node::new(OPTIONS, Arc::default(), natives).expect("address space");
-    let main = find(node.worker(), "main", 0);
-    let outcome = node.run(main, &[]);
-    let trace = std::mem::take(&mut node.worker().state::<Trace>().0);
+    let main = find(&mut node.terms(), "main", 0);
+    let outcome = node.run(main, Vec::new());
+    let trace = std::mem::take(&mut node.terms().state::<Trace>().0);
     (outcome, trace)
 }
 
-fn int(value: i64) -> Word {
-    Word::small(value)
+fn int<'t>(value: i64) -> Term<'t> {
+    Term::small(value)
 }
 
 #[test]
@@ -98,8 +97,8 @@ fn a_goal_that_waits_for_two_variables_is_resumed_once_for_each_need() {
     let (outcome, trace) = run(|w, _, _| {
         let (x, y) = (w.new_variable(), w.new_variable());
         let (wait, bind) = (find(w, "wait_both", 3), find(w, "bind", 2));
-        w.spawn(bind, &[y, Word::NIL]);
-        w.spawn(bind, &[x, Word::NIL]);
+        w.spawn(bind, &[y, Term::NIL]);
+        w.spawn(bind, &[x, Term::NIL]);
         w.spawn(wait, &[x, y, int(7)]);
         Outcome::Done
     });
@@ -113,7 +112,7 @@ fn higher_priority_runs_first_and_pre_empts() {
         let (note, wait, bind) = (find(w, "note", 1), find(w, "wait", 2), find(w, "bind", 2));
         let x = w.new_variable();
         w.spawn(note, &[int(5)]);
-        w.spawn(bind, &[x, Word::NIL]);
+        w.spawn(bind, &[x, Term::NIL]);
         w.spawn_at(PRIORITY_START + 1, wait, &[x, int(4)]);
         for i in 0..3 {
             w.spawn_at(i, note, &[int(i)]);
@@ -148,7 +147,7 @@ fn a_worker_with_lower_priority_gets_urgent_goals_of_others() {
     static LAST_RAN: AtomicBool = AtomicBool::new(false);
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
     // As if it computed something: a worker looks after this much allocation.
-    fn again(worker: &mut Worker, name: &str) {
+    fn again(worker: &mut Terms<'_>, name: &str) {
         worker.string(&[0; 100]);
         if BEGIN.elapsed() > Duration::from_secs(100) {
             worker.exit(1);
@@ -193,8 +192,8 @@ fn a_worker_with_lower_priority_gets_urgent_goals_of_others() {
     ];
     let options = Options { workers: 2, collect: Collect::WhenFull, ..OPTIONS };
     let mut node = Node::new(options, Arc::default(), natives).expect("address space");
-    let main = find(node.worker(), "main", 0);
-    let outcome = node.run(main, &[]);
+    let main = find(&mut node.terms(), "main", 0);
+    let outcome = node.run(main, Vec::new());
     assert!(matches!(outcome, RunOutcome::Success), "{outcome:?}");
 }
 
@@ -265,7 +264,7 @@ fn failures_name_their_goals() {
     let (outcome, _) = run(|w, _, _| {
         let never = find(w, "never", 1);
         let f = w.intern("f");
-        let term = w.structure(f, &[int(1), Word::atom(NIL)]);
+        let term = w.structure(f, &[int(1), Term::atom(NIL)]);
         w.spawn(never, &[term]);
         Outcome::Done
     });
@@ -308,13 +307,13 @@ fn sixty_four_nodes_of_one_process_share_atoms_and_run_at_the_same_time() {
             let atom = w.intern("an atom that all nodes make");
             let pair = inputs[..2].iter().map(|&n| w.small(n).expect("a number")).collect::<Vec<_>>();
             w.state::<Trace>().0.extend(pair);
-            w.unify(inputs[2], Word::atom(atom));
+            w.unify(inputs[2], Term::atom(atom));
             Outcome::Done
         }));
         natives.push(native("main", "", |w, _, _| {
             let [me, total, atom] = [(); 3].map(|()| w.new_variable());
             let (module, name) = (w.intern("builtin"), w.intern("current_node"));
-            let current_node = w.predicates.lookup(module, name, 2).expect("a builtin");
+            let current_node = w.predicates().lookup(module, name, 2).expect("a builtin");
             let pair = find(w, "pair", 3);
             w.spawn(pair, &[me, total, atom]);
             w.spawn(current_node, &[me, total]);
@@ -330,13 +329,13 @@ fn sixty_four_nodes_of_one_process_share_atoms_and_run_at_the_same_time() {
     std::thread::scope(|scope| {
         for node in &mut nodes {
             scope.spawn(|| {
-                let main = find(node.worker(), "main", 0);
-                assert!(matches!(node.run(main, &[]), RunOutcome::Success));
+                let main = find(&mut node.terms(), "main", 0);
+                assert!(matches!(node.run(main, Vec::new()), RunOutcome::Success));
             });
         }
     });
     for (number, node) in (0..).zip(&mut nodes) {
-        assert_eq!(node.worker().state::<Trace>().0, [number, NODES.into()]);
+        assert_eq!(node.terms().state::<Trace>().0, [number, NODES.into()]);
     }
     assert!(atoms.lookup(b"an atom that all nodes make").is_some());
 }

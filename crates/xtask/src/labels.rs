@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Words that a reason has at least.
+/// A reason has so many words at least.
 const REASON_WORDS: usize = 4;
 /// The texts of this crate's tests are no citations.
 const HERE: &str = "crates/xtask/";

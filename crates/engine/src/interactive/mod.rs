@@ -79,7 +79,7 @@ impl Interactive {
     /// Nothing is defined; `show` shows bindings.
     pub fn start(settings: &Settings, files: Box<dyn Files>, show: Show) -> Result<Interactive, Error> {
         let mut machine = Machine::with_natives(settings, &[query::show()])?;
-        machine.worker().state::<Shown>().show = Some(show);
+        machine.node().terms().state::<Shown>().show = Some(show);
         Ok(Interactive { machine, definitions: Definitions::default(), files })
     }
 

@@ -10,15 +10,14 @@ use crate::render::endings::{Texts, file_line, nth_line, outcome as ending_text}
 use crate::settings::Settings;
 use crate::sources::Read;
 use runtime::native::{Native, Outcome, Seat};
+use runtime::node::{Answer, Term, Terms};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::terms::naming::Naming;
-use runtime::worker::Worker;
 use std::collections::BTreeSet;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use syntax::diagnostic::{Diagnostic, Severity};
 use syntax::program::{GoalKind, Program};
-use term::Word;
 use term::abi::{Builtin, Place};
 
 /// A binding that has arrived: the variable, unless it stands for the value of an expression, and its value as text.
@@ -195,22 +194,25 @@ fn run(
     tell: Tell<'_>,
 ) -> Entered {
     let Interactive { machine, files, .. } = on;
-    let worker = machine.worker();
-    worker.state::<Shown>().plain = plain;
-    let arguments: Vec<Word> = variables.iter().map(|_| worker.new_variable()).collect();
-    let roots: Vec<_> = arguments.iter().map(|&argument| worker.root(argument)).collect();
-    let Some(predicate) = worker.predicates.lookup(module, name, arity) else { return Ok(None) };
-    let outcome = machine.run_goal(predicate, &arguments);
+    let mut terms = machine.node().terms();
+    terms.state::<Shown>().plain = plain;
+    let Some(predicate) = terms.predicates().lookup(module, name, arity) else { return Ok(None) };
+    let mut roots = || {
+        let variable = terms.new_variable();
+        (terms.root(variable), terms.root(variable))
+    };
+    let (arguments, roots): (Vec<_>, Vec<_>) = variables.iter().map(|_| roots()).unzip();
+    let outcome = machine.run_goal(predicate, arguments);
     let lines = |file: &str, line: u32| {
         let known = read.sources.files().iter().find(|known| known.name == file);
         known.map_or_else(|| file_line(&**files, file, line), |known| nth_line(&known.text, line))
     };
     let calls = Calls::of(read, machine.atoms());
-    let atoms = machine.worker().atoms.clone();
+    let atoms = machine.node().atoms().clone();
     let texts = Texts { lines: &lines, callers: Some(Callers { calls: &calls, atoms: &atoms }) };
-    let flushed = runtime::builtins::io::flush(machine.worker());
-    let worker = machine.worker();
-    let mut shown = std::mem::take(worker.state::<Shown>());
+    let flushed = machine.node().flush();
+    let mut terms = machine.node().terms();
+    let mut shown = std::mem::take(terms.state::<Shown>());
     let gone = |error: &ProgramError| error.kind == ErrorKind::ReaderGone;
     let mut left = flushed.as_ref().is_err_and(|error| gone(error))
         || matches!(&outcome, RunOutcome::Failed(error) if gone(error));
@@ -219,16 +221,16 @@ fn run(
     }
     let mut failed = None;
     for (name, root) in variables.iter().zip(roots) {
-        let value = worker.take_root(root);
-        let text = shown.naming.text(worker, value);
+        let value = terms.take_root(root);
+        let text = terms.named_text(&mut shown.naming, value);
         if !left && failed.is_none() && !shown.lines.iter().any(|(n, t)| n == name && *t == text) {
             let result = shown.show(name, &text);
             left |= result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
             failed = result.err();
         }
     }
-    std::mem::take(&mut shown.naming).end(worker);
-    *worker.state::<Shown>() = Shown { show: shown.show, ..Shown::default() };
+    terms.end_naming(std::mem::take(&mut shown.naming));
+    *terms.state::<Shown>() = Shown { show: shown.show, ..Shown::default() };
     if left {
         return Ok(Some(Leave::ReaderGone));
     }
@@ -250,18 +252,18 @@ fn ended(outcome: RunOutcome, texts: Texts<'_>, tell: Tell<'_>) {
 
 /// `repl:show(Name, Value)`: shows a binding when it arrives.
 pub(super) fn show() -> Native {
-    fn run(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-        let name = worker.term_text(inputs[0]);
+    fn run<'t>(terms: &mut Terms<'t>, inputs: &[Term<'t>], _: &mut [Term<'t>]) -> Answer<'t> {
+        let name = terms.term_text(inputs[0]);
         let name = name.trim_matches('\'').to_string();
         // What the program has written comes first.
-        if let Err(error) = runtime::builtins::io::flush(worker) {
+        if let Err(error) = terms.flush() {
             return Outcome::Error(error);
         }
-        let mut shown = std::mem::take(worker.state::<Shown>());
-        let text = shown.naming.text(worker, inputs[1]);
+        let mut shown = std::mem::take(terms.state::<Shown>());
+        let text = terms.named_text(&mut shown.naming, inputs[1]);
         let seen = shown.show(&name, &text);
         shown.lines.push((name, text));
-        *worker.state::<Shown>() = shown;
+        *terms.state::<Shown>() = shown;
         if let Err(error) = seen {
             let gone = error.kind() == io::ErrorKind::BrokenPipe;
             let kind = if gone { ErrorKind::ReaderGone } else { ErrorKind::Other };
@@ -276,5 +278,5 @@ pub(super) fn show() -> Native {
         place: Place::Goal,
         daemon: true,
     };
-    Native { signature, run, process: None, seat: Seat::Home, walks: false }
+    Native::new(signature, Seat::Home, false, run)
 }

@@ -8,9 +8,9 @@ use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host};
 use distribution::{Goal, Heap, ImportId, Message, Options, Post, Protocol, Reader, With};
 use fabric::NodeId;
-use runtime::node::Node;
+use runtime::node::{Node, Term, Terms};
 use std::sync::Arc;
-use term::Word;
+use term::Atom;
 use term::abi::PredicateId;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -142,7 +142,7 @@ struct Pair {
     /// What a node receives; empty between.
     arrived: Mail,
     predicate: u32,
-    atom: Word,
+    atom: Atom,
     black: bool,
 }
 
@@ -168,7 +168,13 @@ impl Mail {
     }
 }
 
-type Works<'a, 'b> = With<'a, Heap<'b>, Mail>;
+type Works<'a, 'b, 't> = With<'a, Heap<'b, 't>, Mail>;
+
+/// A cons of an atom and a variable.
+fn cons<'t>(terms: &mut Terms<'t>, atom: Atom) -> Term<'t> {
+    let rest = terms.new_variable();
+    terms.cons(Term::atom(atom), rest)
+}
 
 impl Pair {
     fn new(black: bool) -> Result<Pair, Error> {
@@ -183,24 +189,24 @@ impl Pair {
         let protocols = [0, 1]
             .map(|node| Protocol::new(Options { identities: false, black, ..Options::new(NodeId(node), 2) }));
         for node in &mut nodes {
-            node.worker().ensure(100_000).map_err(|_| Error("no room".into()))?;
+            node.terms().ensure(100_000).map_err(|_| Error("no room".into()))?;
         }
-        let worker = nodes[0].worker();
-        let atom = Word::atom(worker.atoms.intern(b"atom"));
+        let terms = nodes[0].terms();
+        let atom = terms.atoms().intern(b"atom");
         // The goals are never reduced: any predicate of three arguments that a program may call will do.
         let suits = |&number: &u32| {
             let predicate = PredicateId(number);
-            worker.predicates.arity(predicate) == 3 && !worker.is_inner_predicate(predicate)
+            terms.predicates().arity(predicate) == 3 && !terms.is_inner_predicate(predicate)
         };
-        let predicate = (1..worker.predicates.len() as u32).find(suits);
+        let predicate = (1..terms.predicates().len() as u32).find(suits);
         let predicate = predicate.ok_or_else(|| Error("no predicate has three arguments".into()))?;
         Ok(Pair { nodes, protocols, mail: Mail::default(), arrived: Mail::default(), predicate, atom, black })
     }
 
     /// What a node does, with its heap.
-    fn at<T>(&mut self, node: usize, act: impl FnOnce(&mut Works<'_, '_>) -> T) -> T {
-        let mut late = Vec::new();
-        let mut heap = Heap::new(self.nodes[node].worker(), u32::MAX, &mut late);
+    fn at<T>(&mut self, node: usize, act: impl FnOnce(&mut Works<'_, '_, '_>) -> T) -> T {
+        let (mut late, mut terms) = (Vec::new(), self.nodes[node].terms());
+        let mut heap = Heap::new(&mut terms, u32::MAX, &mut late);
         act(&mut self.protocols[node].with(&mut heap, &mut self.mail))
     }
     /// A node receives what is under way.
@@ -222,33 +228,41 @@ impl Pair {
         self.arrived.clear();
         received
     }
-    /// Node 0 sends a goal.
-    fn throw(&mut self, arguments: &[Word]) {
+    /// Node 0 sends a goal, between two marks; its arguments are made before.
+    fn throw(
+        &mut self,
+        arguments: impl for<'t> FnOnce(&mut Terms<'t>) -> [Term<'t>; 3],
+        mark: &mut dyn FnMut(),
+    ) {
         let white = if self.black { 0 } else { u64::MAX };
         let Pair { predicate, .. } = *self;
+        let (mut late, mut terms) = (Vec::new(), self.nodes[0].terms());
+        let arguments = &arguments(&mut terms);
         let goal = Goal { priority: 0, predicate, arguments, values: 0, levels: 0, gift: false, white };
-        self.at(0, |node| node.throw(NodeId(1), &goal));
+        mark();
+        let mut heap = Heap::new(&mut terms, u32::MAX, &mut late);
+        self.protocols[0].with(&mut heap, &mut self.mail).throw(NodeId(1), &goal);
+        mark();
     }
-    /// A cons of an atom and a variable, at node 0.
-    fn cons(&mut self) -> Word {
-        let (atom, worker) = (self.atom, self.nodes[0].worker());
-        let rest = worker.new_variable();
-        worker.cons(atom, rest)
+    /// Node 0 answers, between two marks, with a cons that is made before.
+    fn answer(&mut self, reader: Reader, mark: &mut dyn FnMut()) {
+        let (mut late, mut terms) = (Vec::new(), self.nodes[0].terms());
+        let other = cons(&mut terms, self.atom);
+        mark();
+        let mut heap = Heap::new(&mut terms, u32::MAX, &mut late);
+        self.protocols[0].with(&mut heap, &mut self.mail).answer(other, reader, 2);
+        mark();
     }
 
     /// Each operation once, in the order of [`OPERATIONS`].
     fn exchange(&mut self, mark: &mut dyn FnMut()) -> Result<(), Error> {
-        let worker = self.nodes[0].worker();
-        let arguments = [self.atom, worker.new_variable(), worker.new_variable()];
-        mark();
-        self.throw(&arguments);
-        mark();
+        let atom = self.atom;
+        self.throw(|terms| [Term::atom(atom), terms.new_variable(), terms.new_variable()], mark);
         mark();
         self.receive(1)?;
         mark();
         // A reference to what can be read at once.
-        let read = self.cons();
-        self.throw(&[self.atom, read, self.atom]);
+        self.throw(|terms| [Term::atom(atom), cons(terms, atom), Term::atom(atom)], &mut || ());
         self.receive(1)?;
         // Numbers that are free are used first, and there is at most one.
         let import = self.protocols[1].counters().imports_most as u32 - 1;
@@ -259,10 +273,7 @@ impl Pair {
         self.receive(0)?;
         mark();
         let answer = std::mem::replace(&mut self.mail, std::mem::take(&mut self.arrived));
-        let (other, reader) = (self.cons(), Reader { node: NodeId(1), import, serial: 0 });
-        mark();
-        self.at(0, |node| node.answer(other, reader, 2));
-        mark();
+        self.answer(Reader { node: NodeId(1), import, serial: 0 }, mark);
         self.arrived = std::mem::replace(&mut self.mail, answer);
         self.arrived.clear();
         mark();

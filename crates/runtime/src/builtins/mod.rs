@@ -41,7 +41,7 @@ mod vectors;
 pub(crate) use io::serve::{PROCESS as STREAM_PROCESS, resumed as stream_resumed};
 pub(crate) use merge::{PROCESS as MERGE_PROCESS, resumed as merge_resumed};
 
-pub use system::take_postmortem;
+pub(crate) use system::take_postmortem;
 
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::View;
@@ -177,19 +177,19 @@ fn decide(yes: bool) -> Outcome {
 }
 
 /// An error of the program.
-pub fn error(kind: ErrorKind, message: impl Into<String>) -> Outcome {
+pub fn error<T>(kind: ErrorKind, message: impl Into<String>) -> Outcome<T> {
     Outcome::Error(ProgramError::new(kind, message))
 }
 
 /// What an argument is, which has a value from here on: it waits for that. Another worker may give it one at any
 /// time, so a builtin that asks twice what it is may get two answers.
-pub fn known(word: Word) -> Result<Word, Outcome> {
+pub(crate) fn known(word: Word) -> Result<Word, Outcome> {
     let word = crate::terms::deref(word);
     if word.tag() == term::word::Tag::Ref { Err(Outcome::Wait(word)) } else { Ok(word) }
 }
 
 /// Argument `position` (from 1) is not what it must be; an unbound one is waited for.
-pub fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Outcome {
+pub(crate) fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Outcome {
     match worker.view(got) {
         View::Unbound(variable) => Outcome::Wait(variable),
         _ => error(
@@ -200,12 +200,12 @@ pub fn wrong(worker: &Worker, position: usize, expected: &str, got: Word) -> Out
 }
 
 /// A number is out of range.
-pub fn out_of_range(position: usize, expected: &str, got: impl std::fmt::Display) -> Outcome {
+pub fn out_of_range<T>(position: usize, expected: &str, got: impl std::fmt::Display) -> Outcome<T> {
     error(ErrorKind::Range, format!("argument {position} is out of range: it must be {expected}, not {got}"))
 }
 
 /// A term in a few words, for messages.
-pub fn describe(worker: &Worker, word: Word) -> String {
+pub(crate) fn describe(worker: &Worker, word: Word) -> String {
     match worker.view(word) {
         View::Unbound(_) => "an unbound variable".into(),
         View::Int(value) => format!("the integer {value}"),
@@ -237,7 +237,7 @@ fn small_integer(word: Word) -> i64 {
 
 /// A small integer in a range.
 #[inline(always)]
-pub fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<usize, Outcome> {
+pub(crate) fn index(worker: &Worker, position: usize, word: Word, below: usize) -> Result<usize, Outcome> {
     match usize::try_from(small_integer(word)) {
         Ok(index) if index < below => Ok(index),
         _ => other_index(worker, position, word, below),
@@ -255,7 +255,7 @@ fn other_index(worker: &Worker, position: usize, word: Word, below: usize) -> Re
 }
 
 /// An integer argument of 64 bits.
-pub fn integer(worker: &Worker, position: usize, word: Word) -> Result<i64, Outcome> {
+pub(crate) fn integer(worker: &Worker, position: usize, word: Word) -> Result<i64, Outcome> {
     let word = known(word)?;
     worker.small(word).ok_or_else(|| match worker.view(word) {
         View::Object(layout::BIGINT) => {
@@ -290,7 +290,7 @@ fn with_bytes<R>(
 }
 
 /// The elements of a list that is complete so far as needed; waits for an unbound tail.
-pub fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>, Outcome> {
+pub(crate) fn list_items(worker: &Worker, position: usize, word: Word) -> Result<Vec<Word>, Outcome> {
     let mut items = Stack::new();
     let mut rest = word;
     loop {

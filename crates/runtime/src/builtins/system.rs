@@ -85,9 +85,8 @@ fn register_postmortem(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word
 
 /// The goal that a program wants to be run after its failure or deadlock; given once. Whoever runs the node runs it,
 /// and ends with the status of the failure, unless that goal asks to exit with another.
-pub fn take_postmortem(worker: &mut Worker) -> Option<(PredicateId, Vec<Word>)> {
-    let (predicate, roots) = worker.state::<Postmortem>().0.take()?;
-    Some((predicate, roots.into_iter().map(|root| worker.take_root(root)).collect()))
+pub(crate) fn take_postmortem(worker: &mut Worker) -> Option<(PredicateId, Vec<Root>)> {
+    worker.state::<Postmortem>().0.take()
 }
 
 pub(super) const NATIVES: &[Row] = &[

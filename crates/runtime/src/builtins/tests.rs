@@ -40,7 +40,7 @@ fn run(node: &mut Node, goals: &[(&str, &[Word])]) -> RunOutcome {
         node.worker().spawn(id, args);
     }
     let id = predicate(node.worker(), first, args.len());
-    node.run(id, args)
+    node.run_words(id, args)
 }
 
 const UNIFY: &str = "unify_term_dcode:unify";

@@ -422,7 +422,7 @@ impl Worker {
         }
     }
     /// Ends the program before the next reduction.
-    pub fn end_with(&mut self, error: Box<ProgramError>) {
+    pub(crate) fn end_with(&mut self, error: Box<ProgramError>) {
         self.ending.fail(error);
         self.abi.want_attention();
     }

@@ -47,13 +47,13 @@ fn no_room(shared: &Shared) -> Box<ProgramError> {
 
 impl Worker {
     /// The priority of the running goal.
-    pub fn priority(&self) -> i64 {
+    pub(crate) fn priority(&self) -> i64 {
         self.abi.priority
     }
 
     /// Pushes a goal: it runs at the current priority after the running builtin, before goals that were pushed earlier
     /// (push the goal that is to run first last).
-    pub fn spawn(&mut self, predicate: PredicateId, args: &[Word]) {
+    pub(crate) fn spawn(&mut self, predicate: PredicateId, args: &[Word]) {
         debug_assert_eq!(self.predicates.get(predicate).arity as usize, args.len());
         let top = self.abi.goals as usize;
         if top > self.abi.goals_limit && !self.has_room(args.len()) {
@@ -65,7 +65,7 @@ impl Worker {
     }
     /// A goal for a priority (clamped to `0..=`[`PRIORITY_MAX`]); among goals of one priority the last pushed runs
     /// first.
-    pub fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Word]) {
+    pub(crate) fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Word]) {
         let priority = priority.clamp(0, PRIORITY_MAX);
         if priority == self.abi.priority {
             return self.spawn(predicate, args);

@@ -344,7 +344,7 @@ impl Worker {
     }
 
     /// Gives a fresh variable a generator: a goal that is run when a goal waits for the variable, or it is unified.
-    pub fn set_generator(&mut self, variable: Word, predicate: PredicateId, args: &[Word]) {
+    pub(crate) fn set_generator(&mut self, variable: Word, predicate: PredicateId, args: &[Word]) {
         let cell = deref(variable);
         assert!(
             cell.tag() == Tag::Ref && read(cell.address()) == UNBOUND,

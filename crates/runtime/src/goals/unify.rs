@@ -22,7 +22,7 @@ use term::{Word, layout::ClassId};
 
 impl Worker {
     /// Active unification. Resumed goals run at the next reduction; a failure ends the program there.
-    pub fn unify(&mut self, a: Word, b: Word) {
+    pub(crate) fn unify(&mut self, a: Word, b: Word) {
         self.unify_at(a, b, Position::NONE);
     }
     /// The unifications that were put off to the end of the reduction.

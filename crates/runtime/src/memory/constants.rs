@@ -3,8 +3,9 @@
 //! Invariant: nothing in a constant leads into the heap, so the collector never looks at it. Vectors and strings are
 //! *literals* (`term::layout`): an update copies them first.
 
-use crate::memory::ranges::{pointer, raw, write};
+use crate::memory::ranges::{Range, pointer, raw, write};
 use num_bigint::Sign;
+use std::sync::Arc;
 use term::constant::Constant;
 use term::layout::{self, ClassId};
 use term::word::{self, Tag};
@@ -31,6 +32,11 @@ impl Constants {
     /// Number of constants.
     pub(crate) fn len(&self) -> usize {
         self.table.len()
+    }
+    /// Where they lie.
+    pub(crate) fn ranges(&self) -> Arc<[Range]> {
+        let starts = self.chunks.iter().map(|chunk| (chunk.as_ptr().addr(), 8 * chunk.len()));
+        starts.map(|(start, bytes)| Range { start, end: start + bytes }).collect()
     }
     /// The words of the constants, by number; valid until one is added.
     pub(crate) fn table(&self) -> *const Word {

@@ -10,8 +10,9 @@
 //!   the order of stores and of loads, so these accesses are ordinary instructions, and generated code needs no
 //!   others.
 //! - M4 A prefetch accesses nothing: every address will do.
-//! - M5 The functions here trust their callers, and are this crate's own: nothing of its public face takes an address.
-//!   They alone make addresses into words, of what lies in a region or in constants.
+//! - M5 The functions here trust their callers, and are this crate's own: nothing of its public face takes an address,
+//!   or a word from which one can be had. They alone make addresses into words, of what lies in a region or in
+//!   constants.
 
 use crate::coordination::sync::atomic::{AtomicU64, Ordering};
 use term::Word;

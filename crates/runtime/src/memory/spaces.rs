@@ -88,6 +88,11 @@ impl Spaces {
             bytes_max: AtomicUsize::new(bytes_max),
         })
     }
+    /// Whether an address is one of the node's heap.
+    #[inline(always)]
+    pub(crate) fn contains(&self, address: usize) -> bool {
+        Range { start: self.memory.base(), end: self.memory.end() }.contains(address)
+    }
     /// How many workers share it.
     pub(crate) fn workers(&self) -> usize {
         (self.young.end - self.young.start) / LANE_BYTES

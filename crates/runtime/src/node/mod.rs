@@ -5,25 +5,30 @@
 //! It never: knows the compiler, other nodes, or the terminal.
 
 mod attend;
+mod carried;
 pub(crate) mod entry;
+mod face;
 mod known;
 #[cfg(all(test, models))]
 pub(crate) mod models;
 mod reduce;
+mod sources;
 mod threads;
 
+pub use crate::builtins::io::events::Rouser;
 use crate::coordination::schedule::Passed;
 use crate::coordination::sync::lock;
 use crate::goals::state::Goals;
-use crate::memory::classes::{Classes, Contents};
 use crate::memory::constants::Constants;
 use crate::memory::nursery::{address_space_min, other_bytes, reserved_bytes};
 use crate::memory::ranges::Region;
 use crate::memory::spaces::Spaces;
 use crate::memory::tuning::HALVINGS_MAX;
+pub use crate::node::face::{Answer, Code as NativeCode, Term, Terms};
 pub use crate::node::known::Known;
 use crate::node::reduce::{Home, Idle};
 pub use crate::node::reduce::{Report, Turn};
+pub use crate::node::sources::MoreEvents;
 use crate::node::threads::Threads;
 use crate::reports::outcome::{ErrorKind, ProgramError, RunOutcome, Waiting};
 use crate::reports::statistics::Statistics;
@@ -31,8 +36,8 @@ use crate::reports::trace::Tracks;
 use crate::worker::all::{Shared, Workers};
 use crate::worker::events::Events;
 use crate::worker::native::Native;
-use crate::worker::program::{Code, Constant, Enter, Load, Predicates};
-use crate::worker::{Options, PRIORITY_START, Tracer, Worker};
+use crate::worker::program::{Code, Enter, Load, Predicates};
+use crate::worker::{Options, PRIORITY_START, Root, Tracer, Worker};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
@@ -171,15 +176,24 @@ impl Node {
     }
     /// The worker that the outside world belongs to: atoms, predicates, terms. During a run, between turns, nobody
     /// else uses it.
-    pub fn worker(&mut self) -> &mut Worker {
+    pub(crate) fn worker(&mut self) -> &mut Worker {
         self.workers.get(0)
     }
-    /// The counters so far, of all workers.
+    /// The terms of the node, between runs and between turns.
+    pub fn terms(&mut self) -> Terms<'_> {
+        Terms::new(self.worker())
+    }
+    /// W1: what is done to all workers is done between runs.
+    fn check_between_runs(&self) {
+        assert!(self.idle.is_none(), "a node is changed and asked between its runs");
+    }
+    /// The counters so far, of all workers. Panics during a run.
     pub fn statistics(&self) -> Statistics {
         Statistics::sum(&self.statistics_by_worker())
     }
-    /// The counters so far, of each worker.
+    /// The counters so far, of each worker. Panics during a run.
     pub fn statistics_by_worker(&self) -> Vec<Statistics> {
+        self.check_between_runs();
         self.workers.iter().map(|worker| worker.statistics()).collect()
     }
     /// How often workers took turns in all runs, and in which order; `None` unless [`Options`] asked for a schedule.
@@ -199,16 +213,23 @@ impl Node {
         Bell(self.shared.clone())
     }
     /// Where outside events come from.
-    pub fn set_events(&mut self, events: Box<dyn Events>) {
+    pub(crate) fn set_events(&mut self, events: Box<dyn Events>) {
         self.home.events = Some(events);
     }
-    /// Gives each worker a state of its own for a group of builtins: what [`Worker::state`] answers.
+    /// Gives each worker a state of its own for a group of builtins: what [`Terms::state`] answers. Panics during a
+    /// run.
     pub fn give<T: std::any::Any + Default + Send>(&mut self, make: impl Fn() -> T) {
+        self.check_between_runs();
         self.workers.iter_mut().for_each(|worker| *worker.state::<T>() = make());
     }
     /// Adds a class of objects.
-    pub fn add_class(&mut self, name: &'static str, contents: Contents) -> term::layout::ClassId {
-        let mut classes = Classes::clone(&self.worker().classes);
+    #[cfg(test)]
+    pub(crate) fn add_class(
+        &mut self,
+        name: &'static str,
+        contents: crate::memory::classes::Contents,
+    ) -> term::layout::ClassId {
+        let mut classes = crate::memory::classes::Classes::clone(&self.worker().classes);
         let class = classes.add(name, contents);
         let (tagged, classes) = (Arc::new(classes.tagged_words()), Arc::new(classes));
         for worker in self.workers.iter_mut() {
@@ -219,6 +240,7 @@ impl Node {
     /// How generated code is entered, and the address of the entry that answers
     /// [`Status::Native`](term::abi::Status::Native).
     pub fn set_code(&mut self, enter: Enter, native_entry: usize) {
+        self.check_between_runs();
         self.code.enter = Some(enter);
         // Each program loaded has such an entry of its own; one of them stands for all.
         let old = std::mem::replace(&mut self.code.native_entry, native_entry);
@@ -227,6 +249,7 @@ impl Node {
     }
     /// Adds a program. Panics if its numbers do not continue the node's.
     pub fn load(&mut self, load: Load) {
+        self.check_between_runs();
         let mut predicates = Predicates::clone(&self.worker().predicates);
         for info in load.predicates {
             predicates.add(info);
@@ -239,9 +262,10 @@ impl Node {
         for constant in &load.constants {
             self.constants.add(constant);
         }
-        let predicates = Arc::new(predicates);
+        let (predicates, constants) = (Arc::new(predicates), self.constants.ranges());
         for worker in self.workers.iter_mut() {
             worker.predicates = predicates.clone();
+            worker.constants = constants.clone();
             worker.code = self.code.clone();
             worker.abi.entries = worker.code.entries.as_ptr();
             worker.abi.constants = self.constants.table();
@@ -250,10 +274,6 @@ impl Node {
     /// Number of constants loaded so far.
     pub fn constant_count(&self) -> usize {
         self.constants.len()
-    }
-    /// Makes a ground term of the program text, outside the heap.
-    pub fn constant(&mut self, constant: &Constant) -> Word {
-        self.constants.make(constant)
     }
 
     /// What the workers share, for tests between runs.
@@ -269,9 +289,16 @@ impl Node {
         crate::collect::lead::collect(&shared, 0, std::time::Instant::now());
     }
 
-    /// Runs a goal, and all that follows from it, to the end.
-    pub fn run(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
-        self.begin(Some((predicate, args)));
+    /// Runs a goal, and all that follows from it, to the end. The roots end: what the goal has read of its arguments is
+    /// garbage. Panics if no program may call such a goal.
+    pub fn run(&mut self, predicate: PredicateId, args: Vec<Root>) -> RunOutcome {
+        let worker = self.worker();
+        let words: Vec<Word> = args.into_iter().map(|root| worker.take_root(root)).collect();
+        self.run_words(predicate, &words)
+    }
+    /// The same with words that are good now.
+    pub(crate) fn run_words(&mut self, predicate: PredicateId, args: &[Word]) -> RunOutcome {
+        self.begin_words(Some((predicate, args)));
         loop {
             match self.turn() {
                 Turn::Look => {}
@@ -284,11 +311,18 @@ impl Node {
             }
         }
     }
-    /// Begins a run, with a goal or without. [`Node::turn`] goes on with it, on this thread, until [`Node::end`].
-    pub fn begin(&mut self, goal: Option<(PredicateId, &[Word])>) {
-        self.workers.get(0).waker().set_running(true);
+    /// Begins a run, with a goal without arguments or with none. [`Node::turn`] goes on with it, on this thread, until
+    /// [`Node::end`]. Panics during a run, and if no program may call such a goal.
+    pub fn begin(&mut self, goal: Option<PredicateId>) {
+        self.begin_words(goal.map(|predicate| (predicate, &[][..])));
+    }
+    fn begin_words(&mut self, goal: Option<(PredicateId, &[Word])>) {
+        self.check_between_runs();
+        let worker = self.workers.get(0);
+        worker.waker().set_running(true);
         if let Some((predicate, args)) = goal {
-            self.workers.get(0).spawn(predicate, args);
+            assert!(worker.may_be_called(predicate, args.len()), "a goal that no program may call");
+            worker.spawn(predicate, args);
         }
         self.shared.team.begin_run();
         self.threads.begin();
@@ -378,13 +412,15 @@ impl Node {
     }
     /// Between runs: from now on there are no other nodes, whatever [`Options`] said, and no turn ends for their sake.
     pub fn leave_others(&mut self) {
+        self.check_between_runs();
         self.workers.iter_mut().for_each(|worker| {
             worker.options.nodes = 1;
             worker.abi.reductions_limit = u64::MAX;
         });
     }
-    /// Ends the run, with this outcome unless it has one. Goals that are left are forgotten.
+    /// Ends the run, with this outcome unless it has one. Goals that are left are forgotten. Panics between runs.
     pub fn end(&mut self, outcome: Option<RunOutcome>) -> RunOutcome {
+        assert!(self.idle.is_some(), "a run has begun");
         match outcome {
             Some(outcome) => self.shared.finish(outcome),
             None => self.shared.team.finish(),

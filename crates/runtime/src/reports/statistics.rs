@@ -185,7 +185,7 @@ pub enum Collected {
     Everything,
 }
 
-/// One collection, noted if [`Worker::note_collections`](crate::worker::Worker::note_collections) asked for it.
+/// One collection, noted if [`Node::note_collections`](crate::node::Node::note_collections) asked for it.
 #[derive(Clone, Debug)]
 pub struct Collection {
     /// Minor or major.

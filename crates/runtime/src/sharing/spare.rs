@@ -14,7 +14,7 @@ const WORDS_MAX: usize = 1024;
 impl Worker {
     /// Takes the oldest goal that another node may reduce, unless it is the only one, would wait at once, is large, or
     /// is of a predicate that `stays`: its priority, predicate and arguments. Words are good until the next turn.
-    pub fn take_spare(
+    pub(crate) fn take_spare(
         &mut self,
         stays: impl Fn(PredicateId) -> bool,
     ) -> Option<(i64, PredicateId, Vec<Word>)> {

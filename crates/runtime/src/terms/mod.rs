@@ -14,7 +14,7 @@ pub(crate) mod integers;
 pub(crate) mod large;
 pub(crate) mod maps;
 pub mod naming;
-pub mod order;
+pub(crate) mod order;
 pub(crate) mod pairs;
 pub(crate) mod print;
 pub(crate) mod state;
@@ -32,7 +32,7 @@ use term::{Atom, Word};
 
 /// Follows references: a value, or a REF to an unbound cell.
 #[inline(always)]
-pub fn deref(mut word: Word) -> Word {
+pub(crate) fn deref(mut word: Word) -> Word {
     while word.tag() == Tag::Ref {
         let content = read(word.address());
         if content.tag() == Tag::Var {
@@ -65,16 +65,16 @@ pub(crate) fn value_at(mut address: usize) -> Word {
 
 /// What a term is, at its top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum View<T = Word> {
     /// An unbound variable (a REF to its cell).
-    Unbound(Word),
+    Unbound(T),
     /// An integer that a word holds.
     Int(i64),
     /// An atom.
     Atom(Atom),
     /// A cons: its car and cdr.
-    Cons(Word, Word),
-    /// A structure: name and arity; [`Worker::arg`] gives the arguments.
+    Cons(T, T),
+    /// A structure: name and arity; [`Terms::arg`](crate::node::Terms::arg) gives the arguments.
     Struct(Atom, usize),
     /// An object of a class (a vector or string: the class of the handle).
     Object(ClassId),
@@ -115,7 +115,7 @@ impl Worker {
     // ---- constructors -----------------------------------------------------------------------------
 
     /// An integer of any size.
-    pub fn integer(&mut self, value: &BigInt) -> Word {
+    pub(crate) fn integer(&mut self, value: &BigInt) -> Word {
         if let Some(word) = i64::try_from(value).ok().and_then(Word::int) {
             return word;
         }
@@ -142,32 +142,32 @@ impl Worker {
         self.big_object(value < 0, limbs.into_iter().take(count))
     }
     /// An integer that may exceed a word's 61 bits.
-    pub fn int(&mut self, value: i64) -> Word {
+    pub(crate) fn int(&mut self, value: i64) -> Word {
         match Word::int(value) {
             Some(word) => word,
             None => self.integer(&BigInt::from(value)),
         }
     }
     /// A float.
-    pub fn float(&mut self, value: f64) -> Word {
+    pub(crate) fn float(&mut self, value: f64) -> Word {
         let address = self.allocate(2);
         write(address, word::object_header(layout::FLOAT, 1));
         write(address + 8, raw(value.to_bits()));
         pointer(Tag::Object, address)
     }
     /// `[car|cdr]`.
-    pub fn cons(&mut self, car: Word, cdr: Word) -> Word {
+    pub(crate) fn cons(&mut self, car: Word, cdr: Word) -> Word {
         let address = self.allocate(2);
         write(address, car);
         write(address + 8, cdr);
         pointer(Tag::Cons, address)
     }
     /// A list of `items` that ends with `tail`.
-    pub fn list(&mut self, items: &[Word], tail: Word) -> Word {
+    pub(crate) fn list(&mut self, items: &[Word], tail: Word) -> Word {
         items.iter().rev().fold(tail, |tail, &item| self.cons(item, tail))
     }
     /// A structure (a cons for `'.'/2`, an atom without arguments).
-    pub fn structure(&mut self, name: Atom, args: &[Word]) -> Word {
+    pub(crate) fn structure(&mut self, name: Atom, args: &[Word]) -> Word {
         if args.is_empty() {
             return Word::atom(name);
         }
@@ -245,13 +245,13 @@ impl Worker {
         Some(pointer(Tag::Struct, address))
     }
     /// A new variable in a cell of its own.
-    pub fn new_variable(&mut self) -> Word {
+    pub(crate) fn new_variable(&mut self) -> Word {
         let address = self.allocate(1);
         write(address, UNBOUND);
         pointer(Tag::Ref, address)
     }
     /// An object of a class whose whole payload is tagged words.
-    pub fn object(&mut self, class: ClassId, payload: &[Word]) -> Word {
+    pub(crate) fn object(&mut self, class: ClassId, payload: &[Word]) -> Word {
         let address = self.allocate(1 + payload.len());
         write(address, word::object_header(class, payload.len()));
         for (i, &word) in payload.iter().enumerate() {
@@ -260,12 +260,12 @@ impl Worker {
         pointer(Tag::Object, address)
     }
     /// A vector.
-    pub fn vector(&mut self, elements: &[Word]) -> Word {
+    pub(crate) fn vector(&mut self, elements: &[Word]) -> Word {
         let store = self.object(layout::STORE, elements);
         self.handle(layout::VECTOR, store, elements.len())
     }
     /// A vector of this number of zeros.
-    pub fn vector_of_zeros(&mut self, length: usize) -> Word {
+    pub(crate) fn vector_of_zeros(&mut self, length: usize) -> Word {
         let store = self.allocate(1 + length);
         write(store, word::object_header(layout::STORE, length));
         for i in 1..=length {
@@ -274,7 +274,7 @@ impl Worker {
         self.handle(layout::VECTOR, pointer(Tag::Object, store), length)
     }
     /// A string.
-    pub fn string(&mut self, bytes: &[u8]) -> Word {
+    pub(crate) fn string(&mut self, bytes: &[u8]) -> Word {
         let words = bytes.len().div_ceil(8);
         let address = self.allocate(1 + words);
         write(address, word::object_header(layout::BYTES, words));
@@ -286,11 +286,11 @@ impl Worker {
         self.handle(layout::STRING, pointer(Tag::Object, address), bytes.len())
     }
     /// A predicate object.
-    pub fn predicate_object(&mut self, predicate: PredicateId) -> Word {
+    pub(crate) fn predicate_object(&mut self, predicate: PredicateId) -> Word {
         self.object(layout::PREDICATE, &[Word::small(predicate.0.into())])
     }
     /// A module object.
-    pub fn module_object(&mut self, name: Atom) -> Word {
+    pub(crate) fn module_object(&mut self, name: Atom) -> Word {
         self.object(layout::MODULE, &[Word::atom(name)])
     }
     pub(crate) fn handle(&mut self, class: ClassId, store: Word, length: usize) -> Word {
@@ -301,11 +301,11 @@ impl Worker {
 
     /// Follows references: a value, or a REF to an unbound cell.
     #[inline(always)]
-    pub fn deref(&self, word: Word) -> Word {
+    pub(crate) fn deref(&self, word: Word) -> Word {
         deref(word)
     }
     /// What a term is.
-    pub fn view(&self, word: Word) -> View {
+    pub(crate) fn view(&self, word: Word) -> View {
         let word = deref(word);
         match word.tag() {
             Tag::Int => View::Int(word.as_int()),
@@ -320,12 +320,12 @@ impl Worker {
         }
     }
     /// The class of an object; `None` for anything else.
-    pub fn class_of(&self, word: Word) -> Option<ClassId> {
+    pub(crate) fn class_of(&self, word: Word) -> Option<ClassId> {
         let word = deref(word);
         (word.tag() == Tag::Object).then(|| word::header_class(read(word.address())))
     }
     /// Argument `index` (from 0) of a structure or cons. Panics if it has none such.
-    pub fn arg(&self, word: Word, index: usize) -> Word {
+    pub(crate) fn arg(&self, word: Word, index: usize) -> Word {
         let word = deref(word);
         match word.tag() {
             Tag::Cons if index < 2 => cell(word.address() + 8 * index),
@@ -336,17 +336,18 @@ impl Worker {
         }
     }
     /// Number of payload words of an object. Panics for anything else.
-    pub fn object_size(&self, word: Word) -> usize {
+    pub(crate) fn object_size(&self, word: Word) -> usize {
         word::header_size(read(self.object_address(word)))
     }
     /// Payload word `index` of an object: a value, or raw bits where its class says so.
-    pub fn object_word(&self, word: Word, index: usize) -> Word {
+    pub(crate) fn object_word(&self, word: Word, index: usize) -> Word {
         let address = self.object_address(word);
         assert!(index < word::header_size(read(address)), "object word out of range");
         read(address + 8 + 8 * index)
     }
     /// Overwrites a tagged payload word of an object (of a class with state; values are never overwritten).
-    pub fn set_object_word(&mut self, word: Word, index: usize, value: Word) {
+    #[cfg(test)]
+    pub(crate) fn set_object_word(&mut self, word: Word, index: usize, value: Word) {
         let address = self.object_address(word);
         assert!(index < word::header_size(read(address)), "object word out of range");
         self.store(address + 8 + 8 * index, value);
@@ -362,12 +363,6 @@ impl Worker {
             return same;
         }
         compare_exchange(address, old, new)
-    }
-    /// Overwrites a raw payload word of an object.
-    pub fn set_object_raw(&mut self, word: Word, index: usize, bits: u64) {
-        let address = self.object_address(word);
-        assert!(index < word::header_size(read(address)), "object word out of range");
-        write(address + 8 + 8 * index, raw(bits));
     }
     fn object_address(&self, word: Word) -> usize {
         let word = deref(word);
@@ -389,7 +384,7 @@ impl Worker {
     }
 
     /// The value of an integer term of any size; `None` for anything else.
-    pub fn big(&self, word: Word) -> Option<BigInt> {
+    pub(crate) fn big(&self, word: Word) -> Option<BigInt> {
         let word = deref(word);
         if word.tag() == Tag::Int {
             return Some(BigInt::from(word.as_int()));
@@ -420,28 +415,28 @@ impl Worker {
         Some(if read(word.address() + 8).as_int() < 0 { -magnitude } else { magnitude })
     }
     /// The value of an integer term if it fits an `i64`.
-    pub fn small(&self, word: Word) -> Option<i64> {
+    pub(crate) fn small(&self, word: Word) -> Option<i64> {
         let word = deref(word);
         if word.tag() == Tag::Int { Some(word.as_int()) } else { i64::try_from(self.wide(word)?).ok() }
     }
     /// The value of a float; `None` for anything else.
-    pub fn float_value(&self, word: Word) -> Option<f64> {
+    pub(crate) fn float_value(&self, word: Word) -> Option<f64> {
         let word = deref(word);
         (self.class_of(word)? == layout::FLOAT).then(|| f64::from_bits(read(word.address() + 8).bits()))
     }
     /// The atom; `None` for anything else.
-    pub fn atom_value(&self, word: Word) -> Option<Atom> {
+    pub(crate) fn atom_value(&self, word: Word) -> Option<Atom> {
         let word = deref(word);
         (word.tag() == Tag::Atom).then(|| word.as_atom())
     }
     /// The predicate of a predicate object.
-    pub fn predicate_value(&self, word: Word) -> Option<PredicateId> {
+    pub(crate) fn predicate_value(&self, word: Word) -> Option<PredicateId> {
         let word = deref(word);
         (self.class_of(word)? == layout::PREDICATE)
             .then(|| PredicateId(read(word.address() + 8).as_int() as u32))
     }
     /// The name in a module object.
-    pub fn module_value(&self, word: Word) -> Option<Atom> {
+    pub(crate) fn module_value(&self, word: Word) -> Option<Atom> {
         let word = deref(word);
         (self.class_of(word)? == layout::MODULE).then(|| read(word.address() + 8).as_atom())
     }

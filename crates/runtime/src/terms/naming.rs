@@ -6,7 +6,7 @@ use crate::worker::Root;
 use crate::worker::Worker;
 use term::Word;
 
-/// Variables that texts have shown, with their numbers. It keeps them, until it [ends](Naming::end).
+/// Variables that texts have shown, with their numbers. It keeps them, until it [ends](crate::node::Terms::end_naming).
 #[derive(Default)]
 pub struct Naming {
     shown: Vec<(usize, Root)>,
@@ -16,7 +16,7 @@ pub struct Naming {
 impl Naming {
     /// A term as text, cut off when it is deep or long. A variable has the name that it had in texts before, as long as
     /// it has no value; others get names of their own.
-    pub fn text(&mut self, worker: &mut Worker, term: Word) -> Vec<u8> {
+    pub(crate) fn text(&mut self, worker: &mut Worker, term: Word) -> Vec<u8> {
         let mut names = Names { last: self.last, ..Names::default() };
         for (number, root) in &self.shown {
             if let View::Unbound(variable) = worker.view(deref(worker.root_word(root))) {
@@ -33,7 +33,7 @@ impl Naming {
         text
     }
     /// Keeps nothing any more.
-    pub fn end(self, worker: &mut Worker) {
+    pub(crate) fn end(self, worker: &mut Worker) {
         self.shown.into_iter().for_each(|(_, root)| _ = worker.take_root(root));
     }
 }

@@ -62,7 +62,7 @@ const NEAR_ARGUMENTS: usize = 64;
 impl Worker {
     /// Equality of two terms, as a guard sees it: `No` as soon as parts differ, even behind variables; else the first
     /// variable is waited for.
-    pub fn equal_terms(&mut self, a: Word, b: Word) -> Outcome {
+    pub(crate) fn equal_terms(&mut self, a: Word, b: Word) -> Outcome {
         self.are_equal(a, b).unwrap_or_else(Outcome::Error)
     }
     fn are_equal(&mut self, a: Word, b: Word) -> Result<Outcome, Box<ProgramError>> {
@@ -91,7 +91,7 @@ impl Worker {
     /// position (from 1) of the first difference, for vectors that differ in length only the longer one's length
     /// and 1. `Err` is a variable to wait for, or an error.
     #[inline(always)]
-    pub fn compare_terms(&mut self, a: Word, b: Word) -> Result<i64, Outcome> {
+    pub(crate) fn compare_terms(&mut self, a: Word, b: Word) -> Result<i64, Outcome> {
         match self.compare_near(a, b) {
             Some(order) => Ok(order),
             None => self.compare_far(a, b),

@@ -189,7 +189,7 @@ pub(crate) fn wrapped(worker: &Worker, ops: &OpTable, term: Word) -> Text {
 
 impl Worker {
     /// A term as text, cut off when it is deep or long.
-    pub fn term_text(&self, term: Word) -> String {
+    pub(crate) fn term_text(&self, term: Word) -> String {
         self.limited(&mut Names::default(), term, TERM)
     }
     /// The same, with these names, as bytes.

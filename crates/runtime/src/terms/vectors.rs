@@ -30,11 +30,11 @@ const SHORT_WORDS: usize = 4;
 
 impl Worker {
     /// Number of elements of a vector; `None` for anything else.
-    pub fn vector_length(&self, word: Word) -> Option<usize> {
+    pub(crate) fn vector_length(&self, word: Word) -> Option<usize> {
         self.handle_length(word, layout::VECTOR)
     }
     /// Number of bytes of a string; `None` for anything else.
-    pub fn string_length(&self, word: Word) -> Option<usize> {
+    pub(crate) fn string_length(&self, word: Word) -> Option<usize> {
         self.handle_length(word, layout::STRING)
     }
     /// The length of a string or vector (which one `class` says) that is the newest version: nothing is to be settled.
@@ -81,17 +81,17 @@ impl Worker {
         (self.class_of(word)? == class).then(|| distance(word.address()).1)
     }
     /// Element `index` of a vector, in whatever version. Panics if it is not a vector or has no such element.
-    pub fn vector_element(&self, word: Word, index: usize) -> Word {
+    pub(crate) fn vector_element(&self, word: Word, index: usize) -> Word {
         assert!(self.vector_length(word).is_some_and(|length| index < length), "vector element out of range");
         find(deref(word).address(), index, |store| read(store + 8 + 8 * index), |value| value)
     }
     /// Byte `index` of a string, in whatever version. Panics if it is not a string or has no such byte.
-    pub fn string_byte(&self, word: Word, index: usize) -> u8 {
+    pub(crate) fn string_byte(&self, word: Word, index: usize) -> u8 {
         assert!(self.string_length(word).is_some_and(|length| index < length), "string byte out of range");
         find(deref(word).address(), index, |store| byte(store, index), |value| value.as_int() as u8)
     }
     /// All elements of a vector; `None` for anything else.
-    pub fn vector_elements(&self, word: Word) -> Option<Vec<Word>> {
+    pub(crate) fn vector_elements(&self, word: Word) -> Option<Vec<Word>> {
         let length = self.vector_length(word)?;
         Some(self.vector_part(word, 0..length))
     }
@@ -111,7 +111,7 @@ impl Worker {
         elements
     }
     /// All bytes of a string; `None` for anything else.
-    pub fn string_bytes(&self, word: Word) -> Option<Vec<u8>> {
+    pub(crate) fn string_bytes(&self, word: Word) -> Option<Vec<u8>> {
         let length = self.string_length(word)?;
         Some(self.string_part(word, 0..length))
     }
@@ -352,7 +352,7 @@ impl Worker {
     }
     /// A version of a vector with one other element: O(1) from the newest version, else a copy.
     /// The error says that there is no room for a copy. Panics if it is not a vector or has no such element.
-    pub fn vector_update(
+    pub(crate) fn vector_update(
         &mut self,
         word: Word,
         index: usize,
@@ -375,7 +375,12 @@ impl Worker {
         Ok(new)
     }
     /// A version of a string with one other byte; costs, fails and panics as [`Worker::vector_update`].
-    pub fn string_update(&mut self, word: Word, index: usize, value: u8) -> Result<Word, Box<ProgramError>> {
+    pub(crate) fn string_update(
+        &mut self,
+        word: Word,
+        index: usize,
+        value: u8,
+    ) -> Result<Word, Box<ProgramError>> {
         let length = self.string_length(word).expect("the caller tested that it is a string");
         assert!(index < length, "string byte out of range");
         let old = deref(word).address();

@@ -98,7 +98,7 @@ impl<T: Copy + Eq + Hash> Stack<T> {
 impl Worker {
     /// Whether a walk, or another long stretch of a builtin, that keeps this number of bytes outside the heap may go
     /// on.
-    pub fn may_go_on(&self, bytes: usize) -> Result<(), Box<ProgramError>> {
+    pub(crate) fn may_go_on(&self, bytes: usize) -> Result<(), Box<ProgramError>> {
         if self.is_interrupted() {
             return Err(interrupted());
         }

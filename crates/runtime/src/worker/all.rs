@@ -129,6 +129,9 @@ impl Shared {
 /// The addresses of a node's workers.
 pub(crate) struct Crew {
     workers: Vec<*mut Worker>,
+    /// W1, for a debug build: which of them are in use.
+    #[cfg(debug_assertions)]
+    used: Vec<std::sync::atomic::AtomicBool>,
 }
 
 // SAFETY: W1 - the addresses are used under it only.
@@ -143,12 +146,34 @@ impl Crew {
     /// Uses a worker. The caller is one of those that W1 names, and does not use it in `then` by any other way.
     pub(crate) fn with<R>(&self, index: usize, then: impl FnOnce(&mut Worker) -> R) -> R {
         let worker = self.workers[index];
+        #[cfg(debug_assertions)]
+        let _use = InUse::of(&self.used[index]);
         // SAFETY: W1 - the worker lives as long as its node, which has the crew, and nobody else uses it now.
         then(unsafe { &mut *worker })
     }
     /// Uses all workers, one after the other.
     pub(crate) fn each(&self, mut then: impl FnMut(&mut Worker)) {
         (0..self.len()).for_each(|index| self.with(index, &mut then));
+    }
+}
+
+/// W1: a worker has one user at a time.
+#[cfg(debug_assertions)]
+struct InUse<'a>(&'a std::sync::atomic::AtomicBool);
+
+#[cfg(debug_assertions)]
+impl InUse<'_> {
+    fn of(used: &std::sync::atomic::AtomicBool) -> InUse<'_> {
+        let other = used.swap(true, std::sync::atomic::Ordering::AcqRel);
+        assert!(!other || std::thread::panicking(), "W1: two use a worker");
+        InUse(used)
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, std::sync::atomic::Ordering::Release);
     }
 }
 
@@ -165,7 +190,11 @@ impl Workers {
         Workers { workers: workers.into_iter().map(Box::into_raw).collect() }
     }
     pub(crate) fn crew(&self) -> Crew {
-        Crew { workers: self.workers.clone() }
+        Crew {
+            workers: self.workers.clone(),
+            #[cfg(debug_assertions)]
+            used: self.workers.iter().map(|_| std::sync::atomic::AtomicBool::default()).collect(),
+        }
     }
     /// A worker, between runs; worker 0 between turns, too.
     pub(crate) fn get(&mut self, index: usize) -> &mut Worker {

@@ -7,7 +7,7 @@ use term::layout::SUSPENSION_BEFORE;
 
 impl Worker {
     /// The counters so far.
-    pub fn statistics(&self) -> Statistics {
+    pub(crate) fn statistics(&self) -> Statistics {
         let used = (self.abi.heap as usize - self.heap.nursery()) as u64 / 8;
         let mut statistics = self.statistics.clone();
         statistics.words_allocated += used;

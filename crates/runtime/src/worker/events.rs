@@ -6,7 +6,7 @@ use term::Word;
 
 /// The source of outside events. The scheduler asks it when a [`Waker`](crate::coordination::waker::Waker) was used
 /// and when nothing is ready.
-pub trait Events: Send {
+pub(crate) trait Events: Send {
     /// True while an event may still come: then a node without ready goals waits instead of ending.
     fn has_pending(&self, worker: &Worker) -> bool;
     /// The variables that events give values to, each with what is waited for: `input from standard input`.

@@ -14,7 +14,7 @@
 
 pub(crate) mod all;
 mod counts;
-pub mod events;
+pub(crate) mod events;
 pub mod native;
 mod notes;
 mod others;
@@ -29,7 +29,7 @@ use crate::goals::abroad::state::Abroad;
 use crate::goals::state::{Choice, Goals, SystemGoals, Waiting};
 use crate::memory::classes::{Classes, TaggedWords};
 use crate::memory::nursery::Heap;
-use crate::memory::ranges::at;
+use crate::memory::ranges::{Range, at};
 use crate::memory::wanted::Wanted;
 use crate::reports::outcome::Ending;
 use crate::reports::statistics::{Collection, Statistics};
@@ -79,17 +79,19 @@ impl Drop for Kept {
 
 /// One worker. See the module comment.
 #[repr(C)]
-pub struct Worker {
+pub(crate) struct Worker {
     /// What generated code knows (R1).
-    pub abi: WorkerAbi,
+    pub(crate) abi: WorkerAbi,
     /// Its number: 0 is the worker that the outside world belongs to.
     pub(crate) index: usize,
     /// What it shares with the node's other workers.
     pub(crate) shared: Arc<Shared>,
     /// Texts of atoms.
-    pub atoms: Arc<AtomTable>,
+    pub(crate) atoms: Arc<AtomTable>,
     /// All predicates.
-    pub predicates: Arc<Predicates>,
+    pub(crate) predicates: Arc<Predicates>,
+    /// Where the node's constants lie.
+    pub(crate) constants: Arc<[Range]>,
     /// How generated code calls builtins, by number.
     pub(crate) calls: Arc<[Call]>,
     /// All classes of objects.
@@ -279,6 +281,7 @@ impl Worker {
             shared: shared.clone(),
             atoms: shared.atoms.clone(),
             predicates: Arc::default(),
+            constants: Arc::default(),
             calls: Arc::default(),
             tagged_words: Arc::new(classes.tagged_words()),
             classes,
@@ -314,36 +317,38 @@ impl Worker {
     pub(crate) fn is_home(&self) -> bool {
         self.index == 0 && self.options.node == 0
     }
+    /// Whether a program may call a predicate of this number with so many arguments.
+    pub(crate) fn may_be_called(&self, predicate: PredicateId, arity: usize) -> bool {
+        (predicate.0 as usize) < self.predicates.len()
+            && self.predicates.arity(predicate) == arity
+            && !self.is_inner_predicate(predicate)
+    }
     /// Whether goals of a predicate are the runtime's own affair: they hold what is no term.
-    pub fn is_inner_predicate(&self, predicate: PredicateId) -> bool {
+    pub(crate) fn is_inner_predicate(&self, predicate: PredicateId) -> bool {
         let system = &self.system_goals;
         predicate == BOTTOM
             || predicate <= system.exported && predicate != system.unify
             || predicate == system.merge
     }
-    /// What it was made with.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
     /// The atom with this text.
-    pub fn intern(&mut self, text: &str) -> Atom {
+    pub(crate) fn intern(&mut self, text: &str) -> Atom {
         self.atoms.intern(text.as_bytes())
     }
     /// The classes of objects.
-    pub fn classes(&self) -> &Classes {
+    pub(crate) fn classes(&self) -> &Classes {
         &self.classes
     }
     /// From now on each collection is noted.
-    pub fn note_collections(&mut self) {
+    pub(crate) fn note_collections(&mut self) {
         self.collections.get_or_insert_default();
     }
     /// The collections noted so far.
-    pub fn collections(&self) -> &[Collection] {
+    pub(crate) fn collections(&self) -> &[Collection] {
         self.collections.as_deref().unwrap_or_default()
     }
     /// The state of a group of builtins (one value per type), made when it is first asked for.
     #[inline(always)]
-    pub fn state<T: Any + Default + Send>(&mut self) -> &mut T {
+    pub(crate) fn state<T: Any + Default + Send>(&mut self) -> &mut T {
         let place = self.state_place::<T>();
         self.states[place].1.downcast_mut().expect("states are entered under their own type")
     }
@@ -405,29 +410,29 @@ impl Worker {
     }
     /// Keeps a word alive (and up to date) across collections until [`Worker::take_root`].
     /// Whoever keeps one waits for something outside, so the scheduler looks at its events soon.
-    pub fn root(&mut self, word: Word) -> Root {
+    pub(crate) fn root(&mut self, word: Word) -> Root {
         self.abi.want_attention();
         self.roots.add(word)
     }
     /// The word of a root.
-    pub fn root_word(&self, root: &Root) -> Word {
+    pub(crate) fn root_word(&self, root: &Root) -> Word {
         self.roots.get(root)
     }
     /// Replaces the word of a root.
-    pub fn set_root(&mut self, root: &Root, word: Word) {
+    pub(crate) fn set_root(&mut self, root: &Root, word: Word) {
         self.roots.set(root, word);
     }
     /// The word of a root, which ends.
-    pub fn take_root(&mut self, root: Root) -> Word {
+    pub(crate) fn take_root(&mut self, root: Root) -> Word {
         self.roots.take(root)
     }
     /// Asks the program to end with this exit status: no further goal is reduced.
-    pub fn exit(&mut self, status: i32) {
+    pub(crate) fn exit(&mut self, status: i32) {
         self.ending.exit(status);
         self.abi.want_attention();
     }
     /// Counts bytes that a builtin is going to keep outside the heap; it asks [`Worker::ensure`] first.
-    pub fn keep(&self, bytes: usize) -> Kept {
+    pub(crate) fn keep(&self, bytes: usize) -> Kept {
         let mut kept = Kept { bytes: 0, all: self.shared.clone() };
         kept.add(bytes);
         kept
@@ -443,7 +448,7 @@ impl Worker {
     }
     /// A handle with which signals and other threads make this worker look at its
     /// [`Events`](crate::worker::events::Events) soon.
-    pub fn waker(&self) -> Waker {
+    pub(crate) fn waker(&self) -> Waker {
         self.waker.clone()
     }
     /// Whether what takes long is to be given up.

@@ -11,35 +11,35 @@ use term::Word;
 
 /// What became of a builtin.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum Outcome<T = Word> {
     /// All outputs are set (guard: it succeeds).
     Done,
-    /// A further variable is needed (a REF to an unbound cell); the builtin will be called again from the start.
-    Wait(Word),
+    /// A further variable is needed; the builtin will be called again from the start.
+    Wait(T),
     /// A guard fails. In a body or as a goal: the goal fails (reduction failure).
     No,
     /// The program is in error and ends.
     Error(Box<ProgramError>),
 }
 
-impl From<Box<ProgramError>> for Outcome {
-    fn from(error: Box<ProgramError>) -> Outcome {
+impl<T> From<Box<ProgramError>> for Outcome<T> {
+    fn from(error: Box<ProgramError>) -> Outcome<T> {
         Outcome::Error(error)
     }
 }
 
 /// The code of a builtin: inputs (modes `i` and `a`, in order), outputs (mode `o`, in order; set all of them before
 /// `Done`).
-pub type Run = fn(&mut Worker, &[Word], &mut [Word]) -> Outcome;
+pub(crate) type Run = fn(&mut Worker, &[Word], &mut [Word]) -> Outcome;
 
 /// The code of a process: a builtin, without outputs, whose goal waits for one thing after the other. It gets its
 /// goal's record, which was resumed and is private, and goes on as long as the goal only waits again, with another
 /// first argument. False if the goal is to be reduced as others are, with the arguments that the record has then.
-pub type Process = fn(&mut Worker, Record) -> bool;
+pub(crate) type Process = fn(&mut Worker, Record) -> bool;
 
 /// The record of a goal (`goals::suspend`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record(pub(crate) usize);
+pub(crate) struct Record(pub(crate) usize);
 
 /// A builtin with its code.
 #[derive(Clone)]
@@ -47,13 +47,13 @@ pub struct Native {
     /// Module, name, modes, place.
     pub signature: term::abi::Builtin,
     /// Its code.
-    pub run: Run,
+    pub(crate) run: Run,
     /// What its goals do that were resumed.
-    pub process: Option<Process>,
+    pub(crate) process: Option<Process>,
     /// Where its goals are reduced. Guards are evaluated anywhere.
-    pub seat: Seat,
+    pub(crate) seat: Seat,
     /// It follows a list that it waits for to the end.
-    pub walks: bool,
+    pub(crate) walks: bool,
 }
 
 /// Where goals of a builtin are reduced.

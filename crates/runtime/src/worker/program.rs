@@ -37,9 +37,9 @@ pub enum Mode {
 #[derive(Clone, Debug)]
 pub struct NativeCode {
     /// Its code.
-    pub run: Run,
+    pub(crate) run: Run,
     /// What its goals do that were resumed.
-    pub process: Option<Process>,
+    pub(crate) process: Option<Process>,
     /// What its arguments' modes say.
     pub(crate) shape: Shape,
     /// Where it may be called.

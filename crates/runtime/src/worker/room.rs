@@ -21,7 +21,7 @@ impl Worker {
     }
     /// Whether `words` more words may be allocated at once; the error says why not. Builtins ask before they make an
     /// object whose size a program chooses. Nobody else is promised the same room.
-    pub fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
+    pub(crate) fn ensure(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
         self.heap.settle_promise(usize::MAX);
         let bytes = words.saturating_mul(8);
         if bytes <= self.room() {
@@ -40,16 +40,16 @@ impl Worker {
         Err(ProgramError::new(ErrorKind::HeapLimit, message))
     }
     /// The heap limit, in bytes.
-    pub fn heap_limit(&self) -> usize {
+    pub(crate) fn heap_limit(&self) -> usize {
         self.heap.spaces.bytes_max()
     }
     /// Bytes that are left until the heap limit is reached.
-    pub fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         let spaces = &self.heap.spaces;
         spaces.bytes_max().saturating_sub(self.bytes_in_use() + spaces.promised())
     }
     /// Bytes that count against the heap limit at once.
-    pub fn bytes_in_use(&self) -> usize {
+    pub(crate) fn bytes_in_use(&self) -> usize {
         self.heap_bytes() + self.shared.goal_bytes.load(Relaxed)
     }
     /// The same, for an error.
@@ -67,8 +67,13 @@ impl Worker {
     pub(crate) fn nursery_used(&self) -> usize {
         self.abi.heap as usize - self.heap.nursery()
     }
+    /// Whether an address is one of this node's heap or of its constants.
+    #[inline]
+    pub(crate) fn owns(&self, address: usize) -> bool {
+        self.heap.spaces.contains(address) || self.constants.iter().any(|range| range.contains(address))
+    }
     /// Makes the next collection a major one, and soon.
-    pub fn collect_soon(&mut self) {
+    pub(crate) fn collect_soon(&mut self) {
         self.wanted.be_major();
         self.wanted.collect();
         self.abi.want_attention();

@@ -92,7 +92,7 @@ impl Visibility {
     }
 }
 
-/// A word that a builtin's state keeps across collections: see [`Worker::root`](crate::worker::Worker::root).
+/// A word that a builtin's state keeps across collections: see [`Terms::root`](crate::node::Terms::root).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Root(u32);
 

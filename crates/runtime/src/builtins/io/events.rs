@@ -61,7 +61,7 @@ struct Sources {
 
 /// The outside world of one worker.
 #[derive(Clone, Default)]
-pub struct Outside {
+pub(crate) struct Outside {
     sources: Arc<Mutex<Sources>>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
 /// ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles the signal itself; a
 /// second one half a second later, or one between runs, ends the process at once with exit code 130 (unless
 /// [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)).
-pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
+pub(crate) fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
     let wakers: Vec<_> = nodes.iter().map(|worker| worker.waker()).collect();
     let Some(first) = nodes.first_mut() else { return Ok(()) };
     let Rouser(handler) = rouser(first)?;
@@ -155,7 +155,7 @@ pub fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
             let _ = signal_hook::low_level::emulate_default_handler(quit);
         }
     };
-    // SAFETY: E5 - the action looks at atomics of wakers, and wakes or ends the process by system calls.
+    // SAFETY: E5 - the action looks at atomics of wakers; what it emulates is a system call.
     unsafe { signal_hook::low_level::register(quit, action)? };
     signal_hook::low_level::pipe::register(quit, handler)?;
     Ok(())
@@ -175,7 +175,7 @@ impl Rouser {
 }
 
 /// What ends the rest of this worker, a node's first. There is one.
-pub fn rouser(worker: &mut Worker) -> std::io::Result<Rouser> {
+pub(crate) fn rouser(worker: &mut Worker) -> std::io::Result<Rouser> {
     // K2 of `waker`. A system without it refuses, which is as good as it can be there.
     let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
     let (wakeups, handler) = UnixStream::pair()?;
@@ -191,7 +191,7 @@ impl Outside {
         lock(&self.sources)
     }
     /// The outside world of this worker.
-    pub fn of(worker: &mut Worker) -> Outside {
+    pub(crate) fn of(worker: &mut Worker) -> Outside {
         worker.state::<Outside>().clone()
     }
     /// Waits until something is ready, at most `timeout`, then takes out what is: variables to bind, with values.

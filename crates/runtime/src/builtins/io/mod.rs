@@ -13,7 +13,7 @@ pub(crate) mod batches;
 pub(crate) mod buffers;
 mod closed;
 mod errors;
-pub mod events;
+pub(crate) mod events;
 mod jobs;
 mod processes;
 mod quick;
@@ -284,13 +284,13 @@ pub(crate) fn read_line(worker: &mut Worker) -> Result<Vec<u8>, Outcome> {
 }
 
 /// The program's arguments, for `unix:argv`: not its name, not the runtime's options.
-pub fn set_arguments(worker: &mut Worker, arguments: Vec<Vec<u8>>) {
+pub(crate) fn set_arguments(worker: &mut Worker, arguments: Vec<Vec<u8>>) {
     worker.io().arguments = arguments;
 }
 
 /// What a node's program writes to standard output and standard error goes to these functions, where there are some. To
 /// be called before it runs.
-pub fn set_output(worker: &mut Worker, stdout: Option<Sink>, stderr: Option<Sink>) {
+pub(crate) fn set_output(worker: &mut Worker, stdout: Option<Sink>, stderr: Option<Sink>) {
     for (place, name, sink) in [(STDOUT, "stdout", stdout), (STDERR, "stderr", stderr)] {
         if let Some(sink) = sink {
             *worker.io().file(place).expect("I1") = File::to_sink(name, sink);
@@ -300,7 +300,7 @@ pub fn set_output(worker: &mut Worker, stdout: Option<Sink>, stderr: Option<Sink
 
 /// Writes out everything that is buffered, waiting as long as it takes. For the end of a run and before anything else
 /// is written to the terminal.
-pub fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
+pub(crate) fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
     let mut result = Ok(());
     for shared in worker.io().files.values_mut() {
         if let Err(error) = shared.file.flush_waiting() {

@@ -67,7 +67,7 @@ impl Worker {
     /// After a major collection, once: imports that are farther than a step, and those that were before, with their
     /// distance: of an import that the program of this node holds 1, of one that an anchor holds a step more than that
     /// of the anchor, at most [`FAR`].
-    pub fn take_distances(&mut self) -> Option<Vec<(u32, u8)>> {
+    pub(crate) fn take_distances(&mut self) -> Option<Vec<(u32, u8)>> {
         let Distances { now, before, new, .. } = &mut self.abroad.distances;
         if !std::mem::take(new) {
             return None;
@@ -79,14 +79,14 @@ impl Worker {
         Some(numbered.filter(far).collect())
     }
     /// How far the nearest reference to an anchored word is: at least 1. A new anchor's is 1.
-    pub fn set_anchor_distance(&mut self, export: u32, distance: u8) {
+    pub(crate) fn set_anchor_distance(&mut self, export: u32, distance: u8) {
         if let Some(anchor) = self.abroad.anchors.get_mut(export as usize) {
             anchor.distance = distance;
         }
     }
     /// Bytes of what is known of other nodes' terms and of those that other nodes know, and of the heap that the last
     /// major collection found held by other nodes and by nothing else.
-    pub fn held_abroad(&self) -> usize {
+    pub(crate) fn held_abroad(&self) -> usize {
         8 * self.abroad.distances.held + self.abroad.bytes()
     }
     /// Whether a major collection has found something that was not taken.
@@ -95,11 +95,11 @@ impl Worker {
     }
     /// Y13: whether a major collection that leaves too little room is not the last word: other nodes may let go of
     /// what they alone hold.
-    pub fn set_hopes(&mut self, hopes: bool) {
+    pub(crate) fn set_hopes(&mut self, hopes: bool) {
         self.abroad.gives_up = !hopes;
     }
     /// Bytes that whoever speaks with other nodes keeps for that, which count for the heap limit.
-    pub fn set_bytes_beside(&mut self, bytes: usize) {
+    pub(crate) fn set_bytes_beside(&mut self, bytes: usize) {
         self.abroad.beside = bytes;
     }
 }

@@ -36,11 +36,11 @@ pub(super) fn number_in(mut list: Word, predicate: PredicateId) -> Option<u32> {
 
 impl Worker {
     /// The export of the newest marker of a variable.
-    pub fn marker_of(&self, variable: Word) -> Option<u32> {
+    pub(crate) fn marker_of(&self, variable: Word) -> Option<u32> {
         self.outward_record(deref(variable), self.system_goals.exported)
     }
     /// The import that an unbound variable stands for.
-    pub fn import_of(&self, variable: Word) -> Option<u32> {
+    pub(crate) fn import_of(&self, variable: Word) -> Option<u32> {
         self.outward_record(deref(variable), self.system_goals.external)
     }
     fn outward_record(&self, variable: Word, predicate: PredicateId) -> Option<u32> {
@@ -58,7 +58,7 @@ impl Worker {
     }
     /// Which of both; an import that is marked, too, is an import.
     #[inline]
-    pub fn known_abroad(&self, variable: Word) -> Known {
+    pub(crate) fn known_abroad(&self, variable: Word) -> Known {
         let variable = deref(variable);
         if variable.tag() != Tag::Ref || read(variable.address()) == UNBOUND {
             return Known::Nowhere;

@@ -77,7 +77,7 @@ impl Worker {
         found
     }
     /// The answer to [`Outward::Looked`](super::Outward::Looked) if there is no value yet.
-    pub fn import_is_unbound(&mut self, import: u32) {
+    pub(crate) fn import_is_unbound(&mut self, import: u32) {
         if let Some(look) = self.abroad.looks.get_mut(&import)
             && let Look::Asked(answered) = std::mem::replace(look, Look::Unbound)
         {

@@ -49,7 +49,7 @@ mod tests;
 
 pub use crate::goals::abroad::far::FAR;
 pub use crate::goals::abroad::known::Known;
-pub use crate::goals::abroad::state::Words;
+pub(crate) use crate::goals::abroad::state::Words;
 
 use crate::goals::abroad::known::number_in;
 use crate::goals::abroad::state::{Abroad, Import, Item, Kind, place};
@@ -60,6 +60,7 @@ use crate::memory::ranges::{compare_exchange, pointer, read, write};
 use crate::memory::tuning::LARGE_WORDS;
 use crate::terms::{View, deref};
 use crate::worker::{Options, PRIORITY_MAX, Worker};
+use smallvec::SmallVec;
 use term::Word;
 use term::abi::PredicateId;
 use term::layout::{
@@ -77,7 +78,7 @@ pub(crate) const OUTWARD: i64 = -1;
 
 /// What happened that other nodes may have to be told. Words are good until the next turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outward {
+pub enum Outward<T = Word> {
     /// A goal is to be reduced by another node.
     Throw {
         /// Which.
@@ -87,7 +88,7 @@ pub enum Outward {
         /// Its predicate.
         predicate: PredicateId,
         /// Its arguments.
-        args: Words,
+        args: SmallVec<[T; 4]>,
     },
     /// A goal waits for an import that nobody waited for before.
     Wanted {
@@ -108,19 +109,19 @@ pub enum Outward {
         /// The import.
         import: u32,
         /// Its cell.
-        value: Word,
+        value: T,
     },
     /// A marked variable was bound or became a reference.
     Marked {
-        /// As [`Worker::mark`] was told.
+        /// As [`Terms::mark`](crate::node::Terms::mark) was told.
         export: u32,
     },
     /// Two variables are to be one, and both are imports or marked.
     Alias {
         /// One.
-        a: Word,
+        a: T,
         /// The other.
-        b: Word,
+        b: T,
     },
     /// The program has said `@node(any)` of a goal, for the first time at this node.
     Offered,
@@ -237,7 +238,7 @@ impl Worker {
         true
     }
     /// Whether something happened that was not told yet.
-    pub fn has_outward(&self) -> bool {
+    pub(crate) fn has_outward(&self) -> bool {
         !self.abroad.queue.is_empty()
     }
     /// The node that a number means, unless it is this one; an error if there is none. A node that is alone stands
@@ -266,7 +267,7 @@ impl Worker {
         }
     }
     /// The program has placed a goal of this predicate at this node.
-    pub fn place_here(&mut self, predicate: PredicateId) {
+    pub(crate) fn place_here(&mut self, predicate: PredicateId) {
         if self.options.balance && !self.abroad.placed.contains(&predicate) {
             self.tell(Kind::Placed(predicate), &[]);
             self.abroad.placed.insert(predicate);
@@ -367,15 +368,15 @@ impl Worker {
 /// For whoever carries terms between nodes.
 impl Worker {
     /// Imports that have died since this was last asked for.
-    pub fn take_dead(&mut self) -> Vec<u32> {
+    pub(crate) fn take_dead(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.abroad.dead)
     }
     /// Exports that were no roots and have lost their marker since this was last asked for.
-    pub fn take_lost(&mut self) -> Vec<u32> {
+    pub(crate) fn take_lost(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.abroad.lost)
     }
     /// Keeps a word alive under this number, until [`Worker::release_anchor`].
-    pub fn anchor(&mut self, export: u32, word: Word) {
+    pub(crate) fn anchor(&mut self, export: u32, word: Word) {
         let word = deref(word);
         let anchor = if word.is_immediate() {
             place(&mut self.abroad.anchors, export)
@@ -386,13 +387,13 @@ impl Worker {
     }
     /// Whether an anchored word is a root. If it is none, it lives as long as its marker or something else keeps it;
     /// [`Worker::take_lost`] tells the end of the marker.
-    pub fn hold_anchor(&mut self, export: u32, root: bool) {
+    pub(crate) fn hold_anchor(&mut self, export: u32, root: bool) {
         let Some(word) = self.anchored(export) else { return };
         let anchor = self.abroad.young_anchor(export);
         (anchor.word, anchor.root) = (word, root);
     }
     /// The anchored word; `None` if it is no root and has no marker.
-    pub fn anchored(&self, export: u32) -> Option<Word> {
+    pub(crate) fn anchored(&self, export: u32) -> Option<Word> {
         let anchor = self.abroad.anchors.get(export as usize)?;
         if anchor.is_root() {
             return Some(deref(anchor.word));
@@ -400,7 +401,7 @@ impl Worker {
         (anchor.marker != 0).then(|| deref(argument(anchor.marker, 0)))
     }
     /// The number is free. A variable keeps its marker.
-    pub fn release_anchor(&mut self, export: u32) {
+    pub(crate) fn release_anchor(&mut self, export: u32) {
         if let Some(word) = self.anchored(export) {
             self.abroad.identities.forget(word, export);
         }
@@ -410,29 +411,29 @@ impl Worker {
         }
     }
     /// An export was made for a structure: [`Worker::noted_export`] tells it, until it is released.
-    pub fn note_export(&mut self, structure: Word, export: u32) {
+    pub(crate) fn note_export(&mut self, structure: Word, export: u32) {
         let structure = deref(structure);
         if self.may_be_identified(structure) {
             self.abroad.identities.note(structure, export);
         }
     }
     /// The last export that was noted for a structure.
-    pub fn noted_export(&self, structure: Word) -> Option<u32> {
+    pub(crate) fn noted_export(&self, structure: Word) -> Option<u32> {
         self.abroad.identities.noted(deref(structure))
     }
     /// Gives a structure an identity, unless it has one: the node that has made the identity, and a number.
-    pub fn identify(&mut self, structure: Word, identity: (u32, u64)) {
+    pub(crate) fn identify(&mut self, structure: Word, identity: (u32, u64)) {
         let structure = deref(structure);
         if self.may_be_identified(structure) {
             self.abroad.identities.identify(structure, identity);
         }
     }
     /// The identity of a structure.
-    pub fn identity(&self, structure: Word) -> Option<(u32, u64)> {
+    pub(crate) fn identity(&self, structure: Word) -> Option<(u32, u64)> {
         self.abroad.identities.identity(deref(structure))
     }
     /// The structure of this node that has an identity.
-    pub fn identified(&self, identity: (u32, u64)) -> Option<Word> {
+    pub(crate) fn identified(&self, identity: (u32, u64)) -> Option<Word> {
         self.abroad.identities.copy(identity)
     }
     /// Large objects do not move, and nobody tells in time that one has died.
@@ -446,7 +447,7 @@ impl Worker {
     }
     /// An unbound variable gets a marker of this export: [`Outward::Marked`] comes when it is bound or becomes a
     /// reference. An import is read.
-    pub fn mark(&mut self, variable: Word, export: u32) {
+    pub(crate) fn mark(&mut self, variable: Word, export: u32) {
         let mut variable = deref(variable);
         if variable.tag() != Tag::Ref {
             return;
@@ -486,7 +487,7 @@ impl Worker {
         }
     }
     /// A new variable that stands for the import of this number, which nobody reads yet.
-    pub fn import(&mut self, import: u32) -> Word {
+    pub(crate) fn import(&mut self, import: u32) -> Word {
         let variable = self.new_variable();
         self.stand_for(variable, import);
         variable
@@ -499,7 +500,7 @@ impl Worker {
         self.abroad.set_import(import, Import::Record(record));
     }
     /// What an import's variable has become; `None`: it is dead, or was forgotten.
-    pub fn import_cell(&self, import: u32) -> Option<Word> {
+    pub(crate) fn import_cell(&self, import: u32) -> Option<Word> {
         match self.abroad.import(import) {
             Import::Free => None,
             Import::Record(record) => Some(deref(argument(record, 0))),
@@ -508,7 +509,7 @@ impl Worker {
     }
     /// The number is free; the variable is one like any other, and nothing more is told of the import but what is
     /// queued.
-    pub fn forget_import(&mut self, import: u32) {
+    pub(crate) fn forget_import(&mut self, import: u32) {
         self.end_look(import);
         let entry = place(&mut self.abroad.imports, import);
         if let Import::Record(record) = std::mem::take(&mut entry.import)
@@ -520,7 +521,7 @@ impl Worker {
     /// An unbound variable becomes a reference to a term, or gets it for its value. Goals that wait for it go on, and
     /// wait for the other one if that is a variable. Nothing is told of the import that it stands for: the caller
     /// forgets it. False: another worker was first, or has the variable for itself; then the two are unified.
-    pub fn become_reference(&mut self, variable: Word, to: Word) -> bool {
+    pub(crate) fn become_reference(&mut self, variable: Word, to: Word) -> bool {
         loop {
             let (variable, to) = (deref(variable), deref(to));
             if variable == to {
@@ -570,7 +571,7 @@ impl Worker {
         }
     }
     /// The next thing that happened. Words are good until the next turn.
-    pub fn next_outward(&mut self) -> Option<Outward> {
+    pub(crate) fn next_outward(&mut self) -> Option<Outward> {
         self.finish_told(self.abroad.told);
         self.abroad.end_bunch();
         let Item { what, words } = self.abroad.queue.pop_front()?;

@@ -10,7 +10,7 @@ use term::Word;
 use term::abi::PredicateId;
 
 /// Those of an item of the queue; most have few.
-pub type Words = SmallVec<[Word; 4]>;
+pub(crate) type Words = SmallVec<[Word; 4]>;
 
 /// An export.
 #[derive(Clone, Copy, Debug)]
