@@ -50,11 +50,16 @@ fn words(page: Page) -> std::ops::Range<usize> {
 
 impl Store for Env<'_> {
     fn read(&self, page: Page, into: &mut [u8]) {
+        debug_assert_eq!(into.len(), PAGE_BYTES, "a page is read whole");
         into.chunks_exact_mut(WORD).zip(words(page)).for_each(|(bytes, word)| {
             bytes.copy_from_slice(&self.common.word(word).load(Relaxed).to_le_bytes());
         });
     }
     fn write(&mut self, page: Page, at: usize, bytes: &[u8]) {
+        debug_assert!(
+            at + bytes.len() <= PAGE_BYTES && (at | bytes.len()).is_multiple_of(WORD),
+            "whole words of a page"
+        );
         bytes.chunks_exact(WORD).zip(words(page).skip(at / WORD)).for_each(|(bytes, word)| {
             let word = self.common.word(word);
             word.store(u64::from_le_bytes(bytes.try_into().expect("8 bytes")), Relaxed);
@@ -111,6 +116,7 @@ impl<T> Asked<T> {
         let size = words.max(1).checked_next_multiple_of(LINE_WORDS).ok_or_else(full)?;
         let end = self.used.checked_add(size).filter(|&end| end <= own).ok_or_else(full)?;
         let first = options.node.0 as usize * own + self.used;
+        debug_assert!(first.is_multiple_of(LINE_WORDS) && self.used >= LINE_WORDS, "word {first}");
         self.common.reserve(first, size)?;
         self.used = end;
         Ok(first)

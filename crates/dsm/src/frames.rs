@@ -42,12 +42,17 @@ impl Frames {
 impl Store for Frames {
     fn read(&self, page: Page, into: &mut [u8]) {
         let words = &self.words[page as usize * self.page_words..][..self.page_words];
+        debug_assert_eq!(into.len(), self.page_words * WORD, "a page is read whole");
         into.chunks_exact_mut(WORD).zip(words).for_each(|(bytes, word)| {
             bytes.copy_from_slice(&word.to_bits().to_le_bytes());
         });
     }
     fn write(&mut self, page: Page, at: usize, bytes: &[u8]) {
         let words = &mut self.words[page as usize * self.page_words..][..self.page_words][at / WORD..];
+        debug_assert!(
+            bytes.len() <= words.len() * WORD && (at | bytes.len()).is_multiple_of(WORD),
+            "words of a page"
+        );
         bytes.chunks_exact(WORD).zip(words).for_each(|(bytes, word)| {
             *word = f64::from_bits(u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
         });

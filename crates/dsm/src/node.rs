@@ -289,7 +289,11 @@ impl Local {
         self.until(|protocol, _| protocol.is_released()).await;
     }
     fn set_awaited(&self, awaited: Option<Awaited>) {
-        self.inner.borrow_mut().awaited = awaited;
+        let before = std::mem::replace(&mut self.inner.borrow_mut().awaited, awaited);
+        debug_assert!(
+            before.is_none() || awaited.is_none(),
+            "a program waits for {before:?} and {awaited:?}"
+        );
     }
     async fn release(&self) {
         {
@@ -369,6 +373,7 @@ impl Memory for Local {
 
 /// Sends a message to several nodes, and tells the protocol when all of them have it.
 fn multicast(inner: &Rc<RefCell<Inner>>, here: &Here, to: NodeSet, tag: u64, letter: Letter) {
+    debug_assert!(!to.is_empty(), "D1: nobody would acknowledge multicast {tag}");
     let local = Local { inner: inner.clone(), here: here.clone() };
     let (kind, words, bytes) = letter;
     here.spawn(async move {
@@ -477,6 +482,7 @@ impl Node<()> {
     }
     /// Does what the program wants, at the next steps of the node, which has been stepped before; then `end` is filled.
     pub(crate) fn spawn(&self, end: &Rc<RefCell<Option<()>>>, wish: Wish) {
+        debug_assert!(self.attended && end.borrow().is_none(), "D7: a program wants one thing at a time");
         let (end, here) = (end.clone(), self.here.clone().expect("it has been stepped"));
         let local = Local { inner: self.inner.clone(), here: here.clone() };
         here.spawn(async move {

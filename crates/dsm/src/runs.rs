@@ -74,8 +74,11 @@ impl Runs {
 
 fn push(runs: &mut Vec<u8>, first: usize, bytes: &[u8]) {
     // Pages have less than 2^16 words (`Options::check`).
+    let words = bytes.len() / WORD;
+    debug_assert!(words > 0 && bytes.len().is_multiple_of(WORD), "D4: a run of {} bytes", bytes.len());
+    debug_assert!(first + words < 1 << 16, "D4: {words} words from {first} on");
     runs.extend((first as u16).to_le_bytes());
-    runs.extend(((bytes.len() / WORD) as u16).to_le_bytes());
+    runs.extend((words as u16).to_le_bytes());
     runs.extend_from_slice(bytes);
 }
 

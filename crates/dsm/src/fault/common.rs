@@ -52,6 +52,7 @@ impl Common {
         let grow = |used: u64| used.checked_add(size).filter(|&end| end <= room);
         let before = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grow).map_err(|_| full())?;
         let (first, end) = (before as usize + LINE_WORDS, (before + size) as usize + LINE_WORDS);
+        debug_assert!(first.is_multiple_of(LINE_WORDS) && end <= self.words.len(), "M1: word {first}");
         if let Err(error) = self.reserve(first, end - first) {
             // Unless others have got some meanwhile.
             let _ = used.compare_exchange(before + size, before, Ordering::Relaxed, Ordering::Relaxed);
@@ -66,6 +67,7 @@ impl Common {
     }
     /// Gives these words memory, wherever they are. An error of the kind `OutOfMemory` if there is none.
     pub(crate) fn reserve(&self, first: usize, words: usize) -> io::Result<()> {
+        debug_assert!(first + words <= self.words.len(), "M1: {words} words from {first} on");
         let pages = first * WORD / PAGE_BYTES..((first + words) * WORD).div_ceil(PAGE_BYTES);
         self.mapping.reserve(&pages)
     }

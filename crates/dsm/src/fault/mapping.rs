@@ -82,6 +82,7 @@ fn map(file: &OwnedFd, bytes: usize, protection: libc::c_int) -> io::Result<*mut
 /// # Safety
 /// M1: it is one of [`map`], and nobody uses it any more.
 unsafe fn unmap(start: *mut u8, bytes: usize) {
+    debug_assert!((start as usize | bytes).is_multiple_of(system_page()), "M3: no mapping of this module");
     // SAFETY: M3 - the guards are part of it.
     unsafe { libc::munmap(start.sub(GUARD_BYTES).cast(), bytes + 2 * GUARD_BYTES) };
 }
@@ -156,7 +157,11 @@ impl Mapping {
         if self.refusal.is_some() || matches!(self.rights, Rights::Open) {
             return;
         }
-        let before = std::mem::replace(&mut self.held[pages.start], access);
+        let before = self.held[pages.start];
+        debug_assert!(
+            self.held[pages.clone()].iter().all(|&held| held == before),
+            "M1: {pages:?} are one map"
+        );
         self.held[pages.clone()].fill(access);
         let done = match &self.rights {
             Rights::Open => Ok(()),
@@ -263,11 +268,14 @@ impl Drop for Mapping {
 
 impl Store for Mapping {
     fn read(&self, page: Page, into: &mut [u8]) {
+        debug_assert_eq!(into.len(), self.page_bytes, "M1: a page is read whole");
         into.chunks_exact_mut(WORD).zip(self.alias(page)).for_each(|(bytes, word)| {
             bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
         });
     }
     fn write(&mut self, page: Page, at: usize, bytes: &[u8]) {
+        let end = at + bytes.len();
+        debug_assert!(end <= self.page_bytes && (at | end).is_multiple_of(WORD), "M1: whole words of a page");
         bytes.chunks_exact(WORD).zip(&self.alias(page)[at / WORD..]).for_each(|(bytes, word)| {
             word.store(u64::from_le_bytes(bytes.try_into().expect("8 bytes")), Relaxed);
         });

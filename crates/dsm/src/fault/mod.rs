@@ -68,6 +68,7 @@ pub(crate) struct Faults {
 impl Faults {
     /// D13.
     fn new(gate: &dyn Gate, node: u32) -> io::Result<Faults> {
+        debug_assert!(PLACE.get().is_none(), "D13: a thread has one gate");
         install()?;
         let mut stack = vec![0u8; STACK];
         let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };

@@ -91,6 +91,7 @@ impl<W: Wheel> Turns<W> {
         mut end: impl FnMut(&mut W) -> Option<R>,
     ) -> Option<R> {
         let mut state = self.lock();
+        debug_assert!(!state.program_waits, "D10: a node has one program, and it drives already");
         if state.over {
             return None;
         }
@@ -147,6 +148,7 @@ impl<W: Wheel> Turns<W> {
     pub(super) fn serve(&self) {
         self.bell.adopt();
         let mut state = self.lock();
+        debug_assert!(!state.service_sleeps, "D10: a node has one service");
         loop {
             state.service_sleeps = false;
             self.bell.hush();

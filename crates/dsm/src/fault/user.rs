@@ -69,6 +69,8 @@ fn call<const N: usize>(file: &OwnedFd, number: libc::c_ulong, words: &mut [u64;
 impl Registered {
     /// A view of a memory file, `bytes` from `start` on, of which nothing is allowed at first.
     pub(super) fn new(start: *mut u8, bytes: usize) -> io::Result<Registered> {
+        let whole = (start as usize | bytes).is_multiple_of(system_page());
+        assert!(whole && bytes > 0, "U1: {bytes} bytes from {start:?} on are no view");
         let file = open()?;
         let modes = REGISTER_MISSING | REGISTER_WP | REGISTER_MINOR;
         call(&file, IOCTL_REGISTER, &mut [start as u64, bytes as u64, modes, 0])?;
@@ -97,6 +99,7 @@ impl Registered {
     }
     /// The system has taken a page out of the table, of which this is allowed: puts it back.
     pub(super) fn refresh(&self, start: *mut u8, bytes: usize, access: Access) -> io::Result<()> {
+        debug_assert!(bytes.is_multiple_of(system_page()), "U1: {bytes} bytes of a view");
         if access == Access::None {
             return Ok(());
         }

@@ -21,6 +21,7 @@ impl Buffers {
     pub(super) fn copy(&mut self, options: &Options, page: Page, env: &impl Store) -> Box<[u8]> {
         let new = || vec![0; options.page_bytes].into_boxed_slice();
         let mut bytes = self.0.pop().unwrap_or_else(new);
+        debug_assert_eq!(bytes.len(), options.page_bytes, "D4: a buffer of pages of another size");
         env.read(page, &mut bytes);
         bytes
     }

@@ -96,9 +96,10 @@ impl Protocol {
             return Err(Malformed("more pages than anybody fetches at once"));
         }
         pages.iter().try_for_each(|&page| self.home(page).map(|_| ()))?;
-        let mut versions = Vec::with_capacity(pages.len());
+        let (mut versions, own) = (Vec::with_capacity(pages.len()), self.options.node);
         for &page in pages {
             let home = self.home(page)?;
+            debug_assert!(from != own, "D5: a home has no copy of page {page}");
             home.sharers.insert(from);
             versions.push((page, home.version));
             // D5: from now on writes are noticed, and those before are in the copy.
@@ -175,6 +176,8 @@ impl Protocol {
     }
     /// One multicast: its tag.
     fn tell_copies<E: Store + Post>(&mut self, targets: NodeSet, news: Vec<News>, env: &mut E) -> u64 {
+        debug_assert!(!targets.is_empty() && !news.is_empty(), "D1: nobody would acknowledge it");
+        debug_assert!(!targets.contains(self.options.node), "D5: a home has no copy of its own pages");
         self.batches.next += 1;
         let tag = self.batches.next;
         let pages: Vec<Page> = news.iter().map(|&(page, ..)| page).collect();
@@ -223,7 +226,10 @@ impl Protocol {
     }
     fn done<E: Store + Post>(&mut self, origin: Origin, env: &mut E) {
         match origin {
-            Origin::Own => self.outstanding -= 1,
+            Origin::Own => {
+                debug_assert!(self.outstanding > 0, "D1: a batch of this node's is over twice");
+                self.outstanding -= 1;
+            }
             Origin::Node(node, batch) => env.post(node, Message::Done { batch }),
         }
     }

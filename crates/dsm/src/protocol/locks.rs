@@ -51,6 +51,7 @@ impl Protocol {
     /// The program wants a lock: begins. When it [has](Protocol::has_lock) it, it has to
     /// [acquire](Protocol::acquire).
     pub fn lock<E: Store + Post>(&mut self, lock: u32, env: &mut E) {
+        debug_assert!(!self.has_lock(lock), "a lock that the program has, which its home would refuse");
         env.post(self.lock_home(lock), Message::Lock { lock });
     }
     /// Whether the program has it.
@@ -65,6 +66,7 @@ impl Protocol {
     pub fn unlock<E: Store + Post>(&mut self, lock: u32, env: &mut E) -> bool {
         let held = self.locks.held.remove(&lock);
         if held {
+            debug_assert!(self.is_released(), "D1: whoever gets lock {lock} next would not see all");
             env.post(self.lock_home(lock), Message::Unlock { lock });
         }
         held

@@ -253,6 +253,7 @@ impl Protocol {
             homes.entry(self.options.homes.of(page)).or_default().push(page);
         }
         for (home, pages) in homes {
+            debug_assert!(home != self.options.node, "D2: {pages:?} are at home here, and no copies");
             for pages in pages.chunks(FETCH_MAX) {
                 self.counters.fetches += 1;
                 env.post(home, Message::Fetch { pages: pages.to_vec() });
@@ -348,6 +349,7 @@ impl Protocol {
         }
         let is_away = |page: Page| self.options.homes.of(page) != self.options.node;
         pages.sort_unstable_by_key(|&page| (is_away(page), std::cmp::Reverse(page)));
+        debug_assert!(pages.windows(2).all(|two| two[0] != two[1]), "D4: a page is compared once: {pages:?}");
         self.leaving = pages;
         self.go_on(env);
     }
@@ -390,6 +392,8 @@ impl Protocol {
         }
     }
     fn send_diffs<E: Post>(&mut self, home: NodeId, diffs: Vec<(Page, Runs)>, env: &mut E) {
+        debug_assert!(home != self.options.node, "D5: a home has no twin");
+        debug_assert!((1..=DIFFS_MAX).contains(&diffs.len()), "D1: a batch of {} pages", diffs.len());
         self.next_batch += 1;
         self.outstanding += 1;
         env.post(home, Message::Diffs { batch: self.next_batch, diffs });
@@ -439,6 +443,12 @@ impl Protocol {
         match message {
             Message::Fetch { pages } => self.fetched(from, &pages, env),
             Message::Pages { pages, bytes } => {
+                // `Message::read` has looked, or this process has made it.
+                debug_assert_eq!(
+                    bytes.len(),
+                    pages.len() * self.options.page_bytes,
+                    "D2: each page has bytes"
+                );
                 let bytes = bytes.chunks_exact(self.options.page_bytes);
                 let mut each = pages.into_iter().zip(bytes);
                 let arrived =
@@ -526,6 +536,10 @@ impl Protocol {
             State::Dirty { version: old, twin } if old < version && keeps => {
                 copy.state = State::DirtyStale { twin };
                 self.any_stale = true;
+                debug_assert!(
+                    self.dirty.contains(&page) || self.leaving.contains(&page),
+                    "D3: page {page} is lost"
+                );
             }
             State::Clean { version: old } if old < version => env.access_later(page, Access::None),
             State::Dirty { version: old, .. } if old < version => {
