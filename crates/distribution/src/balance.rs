@@ -8,6 +8,10 @@
 //!
 //! Which goals pay is learned by predicate: who gets one tells how long it ran, and compares that with the messages
 //! that went and came meanwhile. Of a predicate whose goals were not worth it more often than they were, no more go.
+//!
+//! Invariants:
+//! - H1 A node asks others, never itself, and remembers each that asked once.
+//! - H2 The giver of each gift is told once what became of it, before the next gift is counted.
 
 use crate::message::{HOPS_MAX, Message};
 use fabric::{NodeId, Random};
@@ -100,6 +104,7 @@ impl Balance {
         let (first, second) = (self.node.min(asker), self.node.max(asker));
         number += u32::from(number >= first.0);
         number += u32::from(first != second && number >= second.0);
+        debug_assert!(number < self.nodes && number != self.node.0 && number != asker.0, "H1: {number}");
         Some(NodeId(number))
     }
     /// Another node wants a goal, and there is none to spare: who is told what.
@@ -112,6 +117,7 @@ impl Balance {
             self.askers.push_back(asker);
             self.left_out = 0;
         }
+        debug_assert!(self.askers.len() < self.nodes as usize, "H1: {:?}", self.askers);
         match self.other(asker).filter(|_| hops < HOPS_MAX) {
             Some(other) => Some((other, Message::Hungry { asker, hops: hops + 1 })),
             None => Some((asker, Message::NoGoal)),
@@ -142,6 +148,7 @@ impl Balance {
             self.askers.retain(|&other| other != asker);
             (self.in_vain, self.left_out) = (0, 0);
         } else {
+            debug_assert!(self.left_out == 0, "a node looks when it has left out enough turns");
             self.in_vain = (self.in_vain + 1).min(LOOKS_MAX);
             self.left_out = (1 << self.in_vain) - 1;
         }
@@ -159,6 +166,7 @@ impl Balance {
     /// A goal has come as a gift. `traffic`: messages that this node has sent and received until now.
     pub(crate) fn got(&mut self, giver: NodeId, predicate: u32, traffic: u64) {
         (self.asking, self.rests, self.asks_at) = (false, 0, 1);
+        debug_assert!(self.account.is_none(), "H2: {:?} is not told", self.account);
         self.account = Some(Account { giver, predicate, traffic, time: 0 });
     }
     /// Whether it is to be known how long the node reduces.
@@ -174,6 +182,7 @@ impl Balance {
     /// Nothing is known to come of the last gift any more: who is told what.
     pub(crate) fn close(&mut self, traffic: u64) -> Option<(NodeId, Message<'static>)> {
         let Account { giver, predicate, traffic: before, time } = self.account.take()?;
+        debug_assert!(before <= traffic, "H2: {traffic} messages, and {before} before");
         let messages = 1 + traffic.saturating_sub(before);
         let much = time >= WORTH.saturating_mul(messages).saturating_mul(self.message);
         Some((giver, Message::Gained { predicate, much }))

@@ -89,6 +89,7 @@ impl<'t> Store for Heap<'_, 't> {
             Shape::Name(text) => Term::atom(worker.atoms().intern(text)),
             Shape::List(parts) => {
                 let (&tail, items) = parts.split_last()?;
+                debug_assert!(!items.is_empty(), "W2: a list has a head");
                 worker.list(items, tail)
             }
             Shape::Struct(name, arguments) => {

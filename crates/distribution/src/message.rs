@@ -3,10 +3,13 @@
 //! A message is one to three words, and behind them the tokens of terms ([`crate::Tokens`]). Its first word is `kind
 //! (4 bits) | flag (4) | small (24) | number (32)`, from the lowest bit on. Reading is total: whatever the words, it
 //! gives a message or [`Malformed`].
+//!
+//! Invariants:
+//! - W1 What a node writes its receiver reads: each number fits into its bits, and is one that [`Message::read`] takes.
 
 use crate::tokens::Tokens;
 use fabric::{NodeId, Priority};
-use runtime::abroad::FAR;
+pub(crate) use runtime::abroad::FAR;
 
 /// Nodes have numbers below this one: they have to fit into a reference.
 pub const NODES_MAX: u32 = 1 << 20;
@@ -236,6 +239,7 @@ impl<'a> Message<'a> {
     pub fn write(&self, words: &mut Vec<u64>) {
         let kind = self.kind() as u64;
         let first = |flag: bool, small: u32, number: u32| {
+            debug_assert!(kind < 1 << 4 && small < 1 << 24, "W1: {self:?}");
             kind | u64::from(flag) << 4 | u64::from(small) << 8 | u64::from(number) << 32
         };
         match *self {
@@ -267,9 +271,13 @@ impl<'a> Message<'a> {
                 words.extend([first(false, 0, entry), import.into()]);
             }
             Message::Grant { entry, import, log2 } => {
+                debug_assert!(log2 <= LOG2_MAX, "W1: a weight of 2 to the power of {log2}");
                 words.extend([first(false, log2.into(), import), entry.into()]);
             }
-            Message::Hungry { asker, hops } => words.push(first(false, hops.into(), asker.0)),
+            Message::Hungry { asker, hops } => {
+                debug_assert!(hops <= HOPS_MAX, "W1: a question that was passed on {hops} times");
+                words.push(first(false, hops.into(), asker.0));
+            }
             Message::Gained { predicate, much } => words.push(first(much, 0, predicate)),
             Message::Distances { items } => {
                 words.push(first(false, 0, 0));
@@ -435,6 +443,7 @@ impl<'a> Distances<'a> {
     }
     /// Appends an item's words.
     pub fn push(words: &mut Vec<u64>, item: &Distance) {
+        debug_assert!((1..=FAR).contains(&item.distance), "W1: {item:?}");
         words.extend([pair(item.entry, item.import), item.weight, item.distance.into()]);
     }
 }

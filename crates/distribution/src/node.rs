@@ -92,6 +92,8 @@ impl<'a> Reducer<'a> {
         bells: Arc<[Bell]>,
         meter: Option<Meter>,
     ) -> Reducer<'a> {
+        assert!(bells.is_empty() || bells.len() == options.nodes as usize, "J1: each node has a bell");
+        assert!(meter.is_none() || node.worker_count() == 1, "J3: a simulated node has one worker");
         let (letters, beside) = (Letters::of(node), Shared::of(&mut node.terms()));
         let outgoing = Outgoing::new(letters, beside);
         let (late, over, ended) = (Vec::new(), false, None);
@@ -161,6 +163,7 @@ impl<'a> Reducer<'a> {
 
     /// Tells the protocol what has happened; false if nothing has.
     fn tell<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        debug_assert!(!self.over, "J2: a run that has ended tells nothing");
         let Reducer { node, atoms, protocol, outgoing, late, meter, balance, .. } = self;
         let (mut worker, options) = (node.terms(), *protocol.options());
         let mut any = false;
@@ -298,6 +301,7 @@ impl<'a> Reducer<'a> {
         balance.looked(to, spare.is_some());
         let Some((priority, predicate, args)) = spare else { return false };
         let awaits = worker.predicates().get(predicate).awaits;
+        debug_assert!(!self.holds_back, "J5: a node that holds back gives no goal away");
         let goal = Goal { levels: GIFT_LEVELS, gift: true, ..thrown(priority, predicate, &args, awaits) };
         let mut heap = Heap::new(&mut worker, *atoms, late);
         protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }).throw(to, &goal);
@@ -409,6 +413,7 @@ impl<'a> Reducer<'a> {
 
     /// A turn, and how long it took if that is to be known.
     fn turn<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> Turn {
+        debug_assert!(!self.over && !self.holds_back, "J2, J5: it reduces nothing");
         let begin = self.balance.measures().then(|| self.time());
         let turn = match &mut self.meter {
             None => self.node.turn(),

@@ -54,6 +54,7 @@ impl Outgoing {
         let own = context.node();
         while let Some(parcel) = shared.get().and_then(|mut beside| beside.next_parcel()) {
             let Parcel { to, kind, words, bytes } = parcel;
+            assert!(kind < 1 << 16, "what is beside has kinds below 2^16, and {kind} is none");
             let code = BESIDE + kind;
             match to {
                 Receivers::One(to, priority) => {
@@ -72,6 +73,7 @@ impl Outgoing {
             }
         }
         while let Some(letter) = shared.get().and_then(|mut beside| beside.next_letter()) {
+            debug_assert!(self.kept >= letter.bytes(), "J4: a letter that was not counted");
             self.kept -= letter.bytes();
             send(context, letter.to, letter.priority, &letter.words);
             self.wake(own, letter.to);

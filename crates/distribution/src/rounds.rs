@@ -121,6 +121,7 @@ impl Rounds {
                 if !self.leaders.contains(&from) {
                     self.leaders.push(from);
                 }
+                debug_assert!(self.leaders.len() <= self.nodes as usize, "R1: {:?}", self.leaders);
                 self.asking.push(from);
                 self.count += 1;
             }
@@ -150,6 +151,7 @@ impl Rounds {
         let near = in_use > limit / 2 && added > limit / ADDED_PART_NEAR;
         let leads = near || added > self.kept.max(ADDED_MIN.min(limit / ADDED_PART));
         if leads {
+            debug_assert!(self.lead.is_none(), "R1: a leader holds back until its rounds are over");
             self.lead = Some(Lead { count: 0, missing: 0, least: usize::MAX, vain: 0 });
             self.leaders.push(self.own);
         }
@@ -180,6 +182,7 @@ impl Rounds {
     pub(crate) fn go_on(&mut self, usage: &Usage) -> Option<Round> {
         let lead = self.lead.as_mut().filter(|lead| lead.missing == 0)?;
         let Usage { in_use, held, farthest, .. } = *usage;
+        debug_assert!(self.leaders.contains(&self.own), "R1: a leader holds back");
         // R3. What was found may overtake what one of the others has told another.
         let hopes = lead.count == 0 || u32::from(farthest) >= lead.count.clamp(2, SUSPECT.into());
         if lead.count >= SUSPECT.into() {

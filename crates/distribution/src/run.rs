@@ -37,6 +37,7 @@ pub struct Part {
 impl Run {
     /// All parts of a run, in the order of nodes.
     pub fn of(parts: Vec<Part>) -> Run {
+        assert!(!parts.is_empty(), "a run has a node, which says how it ended");
         let counters = parts.iter().map(|part| part.counters).collect();
         let beside = parts.iter().map(|part| part.beside.clone()).collect();
         Run { outcome: outcome(parts), counters, beside }

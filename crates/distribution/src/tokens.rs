@@ -20,6 +20,8 @@
 //!
 //! [`Tokens::new`] checks all words without recursion: each number of parts is at most the words that remain, so that
 //! what a message makes is bounded by its length, whatever the words are.
+//!
+//! - W2 What a node writes its receivers read: whole terms, whose numbers fit into their bits (W1 of `message`).
 
 use crate::message::{LOG2_MAX, Malformed, NODES_MAX};
 use crate::store::StructureId;
@@ -64,6 +66,9 @@ impl Reference {
     pub(crate) fn write(&self, words: &mut Vec<u64>) {
         let Reference { home, entry, log2, black, root, depth, identity } = *self;
         let rooted = (root, depth) != (home, 1);
+        debug_assert!(home.0 < NODES_MAX && root.0 < NODES_MAX, "W2: {self:?}");
+        debug_assert!(log2.is_none_or(|log2| log2 <= LOG2_MAX), "W2: {self:?}");
+        debug_assert!(!rooted || depth >= 2, "W2: {self:?}");
         let flag = |set: bool, bit: u64| if set { bit } else { 0 };
         words.push(
             REFERENCE
@@ -78,6 +83,7 @@ impl Reference {
             words.push(u64::from(root.0) | u64::from(depth) << NODE_BITS);
         }
         if let Some(StructureId { node, serial }) = identity {
+            debug_assert!(node.0 < NODES_MAX && serial >> SERIAL_BITS == 0, "W2: {identity:?}");
             words.push(u64::from(node.0) | serial << NODE_BITS);
         }
     }
@@ -113,6 +119,7 @@ impl<'a> Packed<'a> {
     /// Puts the bytes into an empty buffer.
     pub fn unpack(&self, bytes: &mut Vec<u8>) {
         bytes.clear();
+        debug_assert_eq!(self.words.len(), self.length.div_ceil(8), "W2: bytes and their words");
         bytes.extend(self.words.iter().flat_map(|word| word.to_le_bytes()));
         bytes.truncate(self.length);
     }
@@ -153,6 +160,7 @@ impl Token<'_> {
     /// The word of an integer of 61 bits.
     #[inline]
     pub(crate) fn of_int(value: i64) -> u64 {
+        debug_assert!(value << 3 >> 3 == value, "W2: {value} has more than 61 bits");
         (value as u64) << 3 | INT
     }
     /// The word of an atom whose number all nodes know.
@@ -163,6 +171,7 @@ impl Token<'_> {
     /// The word of a list with this number of heads.
     #[inline]
     pub(crate) fn of_list(heads: usize) -> u64 {
+        debug_assert!((1..1 << 32).contains(&heads), "W2: a list with {heads} heads");
         (heads as u64) << 3 | LIST
     }
     /// How many terms follow that are its parts.
@@ -290,6 +299,7 @@ fn write(words: &mut Vec<u64>, token: &Token<'_>) {
         }
         Token::List(heads) => words.push(Token::of_list(heads)),
         Token::Struct(Name::Number(name), arity) => {
+            debug_assert!(arity > 0 && arity >> ARITY_BITS == 0, "W2: {arity} arguments");
             words.push(u64::from(name) << (3 + ARITY_BITS) | (arity as u64) << 3 | STRUCT);
         }
         Token::Struct(Name::Text(text), arity) => {
@@ -395,7 +405,6 @@ fn read_reference(first: u64, mut rest: &[u64]) -> Result<(Token<'_>, &[u64]), M
             return Err(Malformed("an identity that is too large"));
         }
     }
-    debug_assert!(reference.log2.is_none_or(|log2| log2 <= LOG2_MAX));
     Ok((Token::Reference(reference), rest))
 }
 

@@ -29,7 +29,7 @@
 
 use super::exports::{self, Export, WHOLE};
 use super::{Fault, Post, Protocol, Rule, With, imports};
-use crate::message::{Distance, Distances, Item, Message};
+use crate::message::{Distance, Distances, FAR, Item, Message};
 use crate::store::{ExportId, ImportId, Store};
 use crate::tokens::{Reference, Token, Tokens};
 use fabric::NodeId;
@@ -116,6 +116,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let mut suspects = VecDeque::new();
         let (node, far) = (self.protocol.options.node, self.protocol.options.far);
         for &(import, distance) in distances {
+            debug_assert!((1..=FAR).contains(&distance), "W1: {distance} of {import:?}");
             let Some(entry) = self.protocol.imports.get_mut(import) else { continue };
             let before = std::mem::replace(&mut entry.distance, distance);
             let (home, weight) = (entry.home, entry.weight);
@@ -149,6 +150,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             if self.unread(import).is_some_and(moves) {
                 self.protocol.suspected += 1;
                 self.protocol.suspects.under_way += 1;
+                debug_assert!(self.protocol.suspects.under_way <= WINDOW, "reads of suspects are bounded");
                 if let Some(entry) = self.protocol.imports.get_mut(import) {
                     (entry.reading, entry.ahead, entry.moving) = (true, true, true);
                 }

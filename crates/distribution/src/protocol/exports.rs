@@ -97,11 +97,14 @@ impl Exports {
             self.entries.push(None);
             u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 exports")
         });
+        debug_assert!(weight > 0, "D1: an export is made for a reference to it");
+        debug_assert!(self.entries[number as usize].is_none(), "D1: the number of an export that is used");
         self.entries[number as usize] = Some(Export { weight, made_for, ..Export::default() });
         ExportId(number)
     }
     pub(super) fn remove(&mut self, export: ExportId) {
-        if self.entries[export.0 as usize].take().is_some() {
+        if let Some(entry) = self.entries[export.0 as usize].take() {
+            debug_assert!(entry.weight == 0, "D1: {export:?} is freed, and {} is out", entry.weight);
             self.free.push(export.0);
         }
     }
@@ -162,6 +165,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     ) -> (ExportId, bool) {
         let weight = 1u128 << self.protocol.options.exponent;
         let value = self.store.follow(value);
+        debug_assert!(made_for.is_none_or(|import| self.protocol.imports.get(import).is_some()), "D3");
         if let Some(export) = known
             && let Some(entry) = self.protocol.exports.get_mut(export)
             && entry.made_for == made_for
@@ -182,6 +186,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// A reference to a term of this node, which is what was `seen`.
     fn refer(&mut self, value: S::Value, seen: &Seen, way: Way) -> Reference {
+        debug_assert!(!matches!(seen, Seen::Import(_)), "D3: its label is not this node's");
         // A variable that was never marked has no export.
         let searches = way.black && *seen != Seen::Variable { marked: false };
         let searches = searches && self.protocol.rule(Rule::ExportHash);
@@ -238,6 +243,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if entry.weight >= 2 && split {
             let log2 = (entry.weight / 16).max(1).ilog2();
             entry.weight -= 1 << log2;
+            debug_assert!(entry.weight > 0, "D6: what is given away leaves some");
             return Some(direct(Some(log2 as u8)));
         }
         let (asks, known) = (!std::mem::replace(&mut entry.asked, true), entry.export.filter(|_| black));
@@ -336,6 +342,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
             (None, _) => self.put(&mut words, value, 1 + depth, way),
         }
         let value = self.tokens(&words, 1);
+        // Its receiver takes it for a violation: nothing may be bound to a reference by an answer (D3).
+        debug_assert!(!matches!({ value }.next(), Some(Token::Reference(_))), "D4: no answer is a reference");
         self.send(reader.node, Message::Answer { reader, value });
         self.protocol.buffer = words;
     }
@@ -394,6 +402,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             self.put(words, head, u8::from(chunk > 0), way);
             (count, tail) = (count + 1, self.store.part(tail, 1));
         }
+        debug_assert!(count > 0, "W2: what is no list is sent as one");
         words[first] = Token::of_list(count);
         // Whoever reads a list goes on with its tail, and hardly anybody else has it.
         let black = self.protocol.options.black || way.moves || !self.protocol.rule(Rule::White);

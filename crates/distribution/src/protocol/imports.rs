@@ -100,6 +100,7 @@ impl Keys {
             }
             self.lists[home].resize(entry + 1, 0);
             self.places = places;
+            debug_assert_eq!(self.places, self.lists.iter().map(Vec::len).sum(), "places are counted");
         }
         Some(&mut self.lists[home][entry])
     }
@@ -158,9 +159,15 @@ impl Imports {
             self.entries.push((0, None));
             u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 imports")
         });
+        debug_assert!(import.weight > 0, "D6: {import:?} has no weight");
+        debug_assert!(self.entries[number as usize].1.is_none(), "D4: the number of an import that is used");
         self.entries[number as usize].1 = Some(import);
         if black {
             self.keys.set(import.home, import.entry, ImportId(number), self.entries.len());
+            debug_assert!(
+                self.keys.get(import.home, import.entry) == Some(ImportId(number)),
+                "D3: one label"
+            );
         }
         ImportId(number)
     }
@@ -242,6 +249,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 open.pop();
             }
         }
+        debug_assert!(open.is_empty(), "W2: a term without its parts");
         Ok(values)
     }
 
@@ -288,6 +296,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             self.try_free(export);
             return Ok(value);
         }
+        debug_assert!(home.0 < self.protocol.options.nodes, "D6: {home:?} is no node");
         if weight == 0 {
             return Err(violation("a reference without weight"));
         }

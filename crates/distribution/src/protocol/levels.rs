@@ -29,6 +29,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 continue;
             }
             let count = self.put_outside(words, value, true, way);
+            debug_assert!(first + count <= all.len(), "W2: parts that nobody has chosen");
             open.extend((first..first + count).rev());
         }
     }
@@ -43,6 +44,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 _ => break,
             }
         }
+        debug_assert!(open.len() > bottom && cons + 1 < all.len(), "W2: a list has a head and a tail");
         words.push(Token::of_list(open.len() - bottom));
         open.push(cons + 1);
         open[bottom..].reverse();
@@ -75,6 +77,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
             }
             next += 1;
         }
+        debug_assert!(all[0].parts.is_some(), "D4: what is asked for comes, whatever its size");
         all
     }
 }

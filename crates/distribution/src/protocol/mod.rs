@@ -13,6 +13,8 @@
 //! - D3 Along a chain of references labels fall (see [`binding`]): chains end, and no read waits for itself.
 //! - D4 A reader is answered, passed on or discarded, once. It is weak: an answer for an import that is used for
 //!   something else by then differs in its serial, and is only taken apart for the references in it.
+//! - D6 An import is of another node, and has weight: what is made of words that [`Tokens`](crate::Tokens) has checked
+//!   refers to nodes of the program.
 //! - D5 What an event says may be out of date when it is handled: each one looks again at the terms that it names.
 
 mod binding;
@@ -25,7 +27,7 @@ mod releases;
 #[cfg(test)]
 mod tests;
 
-use crate::message::{Item, Items, KINDS, Malformed, Message, Reader, TABLES};
+use crate::message::{Item, Items, KINDS, LOG2_MAX, Malformed, Message, NODES_MAX, Reader, TABLES};
 use crate::store::{ExportId, ImportId, Seen, Store};
 use cycles::Suspects;
 pub use exports::DEPTHS;
@@ -276,6 +278,9 @@ impl Hash for Protocol {
 impl Protocol {
     /// Empty tables.
     pub fn new(options: Options) -> Protocol {
+        let Options { node, nodes, exponent, .. } = options;
+        // W1: these go into words.
+        assert!(node.0 < nodes && nodes <= NODES_MAX && exponent <= LOG2_MAX, "{options:?}");
         Protocol {
             options,
             exports: Exports::default(),
@@ -470,6 +475,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Sends a message that is no business of the tables.
     pub(crate) fn send(&mut self, to: NodeId, message: Message<'_>) {
+        debug_assert!(to.0 < self.protocol.options.nodes, "D6: {message:?} to {to:?}");
         self.protocol.sent[message.kind()] += 1;
         self.post.post(to, message);
     }
@@ -478,6 +484,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Keeps an item for the next batch. Never too late: weight that comes back later only keeps an entry alive.
     fn release(&mut self, to: NodeId, item: Item) {
+        debug_assert!(to != self.protocol.options.node && item.weight > 0, "D6: {item:?} to {to:?}");
         self.protocol.released += 1;
         let batch = if self.protocol.rule(Rule::Batch) { self.protocol.options.batch } else { 1 };
         if self.protocol.releases.add(to, &item) >= batch {
@@ -501,6 +508,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// An import is read from now on.
     fn ask(&mut self, import: ImportId, depth: u8) {
         if let Some(entry) = self.protocol.imports.get_mut(import) {
+            debug_assert!(!entry.reading, "D4: a second read of {import:?}");
             entry.reading = true;
             self.send_read(import, depth, false);
         }
@@ -517,6 +525,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     fn send_read(&mut self, import: ImportId, depth: u8, peek: bool) {
         let reader = self.reader(import);
         let Some(&Import { home, entry, .. }) = self.protocol.imports.get(import) else { return };
+        debug_assert!(home != self.protocol.options.node, "D6: a read of this node's own");
         self.protocol.reads[usize::from(depth)] += 1;
         self.send(home, Message::Read { entry, reader, depth, hops: 0, peek });
     }
@@ -542,6 +551,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     fn give_back(&mut self, import: ImportId, home: NodeId, entry: u32, words: &[u64]) {
         // To put the words together may have split the weight.
         let weight = self.protocol.imports.get(import).map_or(0, |import| import.weight);
+        debug_assert!(weight > 0, "D6: {import:?} has no weight to give back");
         let value = self.tokens(words, 1);
         self.send(home, Message::Unify { entry, weight, value });
         self.gone(import);

@@ -47,6 +47,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 let chunk =
                     structures(value).checked_ilog2().map_or(0, |log2| (log2 + 1).min(CHUNK_MAX.into()));
                 let values = self.build(from, value, Inherits::All(chunk as u8))?;
+                debug_assert_eq!(values.len(), 1, "W2: a binding has one term");
                 self.store.unify(term, values[0]);
                 self.protocol.take(from, export, weight)?;
                 self.try_free(export);
@@ -153,6 +154,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         self.protocol.suspects.begin(moves && self.protocol.rule(Rule::Parts));
         let values = self.build(from, value, inherits)?;
         self.protocol.suspects.end();
+        debug_assert_eq!(values.len(), 1, "W2: an answer has one term");
         // An import whose variable has died gives its weight back when the store tells.
         let (true, Some(cell)) = (known, self.store.cell(import)) else { return Ok(()) };
         let Some(&entry) = self.protocol.imports.get(import) else { return Ok(()) };

@@ -35,6 +35,7 @@ impl Releases {
             self.batches.resize_with(index + 1, Batch::default);
         }
         let batch = &mut self.batches[index];
+        debug_assert!((batch.count == 0) == batch.words.is_empty(), "D1: items wait that nobody counts");
         if batch.count == 0 {
             self.waiting.insert(to);
         }
@@ -46,6 +47,7 @@ impl Releases {
     pub(super) fn take(&mut self, to: NodeId) -> Vec<u64> {
         self.waiting.remove(&to);
         let batch = &mut self.batches[to.0 as usize];
+        debug_assert!(batch.count > 0 && !batch.words.is_empty(), "D1: a batch without items");
         batch.count = 0;
         std::mem::take(&mut batch.words)
     }
