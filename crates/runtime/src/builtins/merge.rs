@@ -66,6 +66,8 @@ fn claim(worker: &mut Worker, merger: usize) -> Option<Word> {
 /// The merger has this tail and number of open inputs, and is claimed no more.
 #[inline(always)]
 fn release(worker: &mut Worker, merger: usize, tail: Word, open: Word) {
+    debug_assert!(read(merger + OPEN) == BUSY, "J3: it was not claimed");
+    debug_assert!(open.as_int() >= 0, "J2: more inputs have ended than there were");
     worker.store(merger + TAIL, tail);
     write(merger + OPEN, open);
 }

@@ -109,6 +109,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Room for the copy of an unbound cell alone. Some of them stay young however long they wait: once old, such a
     /// cell keeps what it is bound to alive even if nobody needs it any more, and with a list all that follows.
     pub(super) fn room_for_variable(&mut self, from: usize) -> usize {
+        debug_assert!(self.in_from(from), "F2: a cell that is not evacuated");
         if self.variables_to_keep > 0 && self.survivor_top + 8 <= self.survivor_end {
             self.variables_to_keep -= 1;
             self.survivor_top += 8;
@@ -256,6 +257,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             self.again += if again { (last - first) / 8 } else { 0 };
             &mut self.old_scan
         };
+        debug_assert!(*scan <= first && first <= last, "F3: what is grey begins behind the copies");
         // F3: all but the last lead to the next one only, and so need no scan.
         if *scan == first || last - first >= BLACK_BYTES_MIN {
             if *scan < first {
@@ -269,6 +271,10 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// F3: a copied cons which leads to the next copy only is grey no longer if it is the first grey one.
     #[inline(always)]
     fn blacken_cons(&mut self, cons: usize) {
+        debug_assert!(
+            read(cons).is_immediate() && read(cons + 8).tag() == Tag::Cons,
+            "F3: more than a next one"
+        );
         if cons == self.survivor_scan {
             self.survivor_scan += 16;
         } else if cons == self.old_scan {
@@ -296,6 +302,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             } else {
                 Range { end: part.end.min(border), ..part }
             };
+            debug_assert!(part.contains(address), "F7: another part than that of the list");
             return Some((part, stays));
         }
         Some((self.common.from_blocks.block(address), false))
@@ -357,6 +364,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     pub(super) fn copy_structure(&mut self, from: usize, header: Word) -> usize {
         let arity = word::header_arity(header);
+        debug_assert!(arity > 0 && !word::header_is_object(header), "W3: no structure begins there");
         let to = self.room(from, 1 + arity);
         for i in 1..=arity {
             let cell = self.moved_cell(from + 8 * i, to + 8 * i);
@@ -370,6 +378,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             return;
         }
         let header = read(object);
+        debug_assert!(header.is_header() && !header.is_forwarding(), "G4: a large object is never moved");
         let mut words = word::header_words(header);
         self.large_words += words;
         if word::header_is_object(header) {

@@ -172,6 +172,7 @@ fn carry_out(shared: &Shared, me: usize, plan: Plan, before: &Before) -> Done {
             collection
         }
     };
+    debug_assert!(lock(&shared.work).is_none(), "T9: a share that nobody has closed");
     let parts = collection.end(crew);
     let copied = parts.iter().map(|part| part.words).sum();
     let took = parts.iter().map(|part| part.busy).sum();
@@ -217,6 +218,7 @@ impl SharedWork for Collection {
 fn old_words(shared: &Shared) -> usize {
     let mut unfilled = 0;
     shared.crew().each(|worker| unfilled += (worker.heap.old.end - worker.heap.old.start) / 8);
+    debug_assert!(8 * unfilled <= shared.spaces.old_bytes(), "what is left of blocks is more than they are");
     shared.spaces.old_bytes() / 8 - unfilled
 }
 
@@ -254,6 +256,7 @@ impl Worker {
         self.heap.settle_promise(usize::MAX);
         let (base, used) = (self.heap.nursery(), self.nursery_used());
         self.heap.empty_nursery(bytes, used, bytes.max(NURSERY_MAX.min(share)));
+        debug_assert!(!self.has_resumed(), "F5: the goals would be of before the collection");
         self.abi.heap = at(base);
         let limit = self.first_limit();
         self.attention.collected(limit);

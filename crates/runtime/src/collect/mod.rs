@@ -90,6 +90,7 @@ fn forwarding_cell(to: usize) -> Word {
 }
 #[inline(always)]
 fn target(forwarding: Word) -> usize {
+    debug_assert!(forwarding.is_forwarding(), "F1: {forwarding:?} forwards to nothing");
     raw(forwarding.bits() & !CELL).address()
 }
 /// True for the forwarding word of a whole cons, structure or object.
@@ -150,6 +151,7 @@ impl Collection {
     /// A collection of a crew that is stopped. Others than its leader take part if it is `shared`. A nursery is so
     /// large.
     pub(crate) fn new(crew: &Crew, Plan { major, ages, nursery_bytes, older }: Plan, shared: bool) -> Self {
+        debug_assert!(!major || older == 0, "a major collection lets nothing become old at once");
         let mut old_blocks = Vec::new();
         crew.each(|worker| old_blocks.push(if major { Range::default() } else { worker.heap.old }));
         crew.with(0, |worker| {
@@ -186,6 +188,7 @@ impl Collection {
     }
     /// Where a record or structure is now; `None`: it was evacuated by nobody.
     fn moved(&self, address: usize) -> Option<usize> {
+        debug_assert!(address != 0 && address.is_multiple_of(8), "Y2: {address:#x} is no record");
         let young = self.spaces.young;
         let in_from = if young.contains(address) {
             let lane = address.wrapping_sub(young.start);
@@ -204,6 +207,7 @@ impl Collection {
     }
     /// After everybody's part. Answers what each did.
     pub(crate) fn end(&self, crew: &Crew) -> Vec<Part> {
+        debug_assert!(self.taken.iter().all(|taken| taken.load(Relaxed)), "F6: roots that nobody has taken");
         let mut parts = std::mem::take(&mut *lock(&self.parts));
         self.sweep_abroad(crew);
         self.spaces.flip();
@@ -322,6 +326,11 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
         if MAJOR && !SHARED {
             self.by_distance(crew);
         }
+        debug_assert!(
+            self.grey.is_empty() && self.survivor_scan == self.survivor_top,
+            "F3: grey words are left"
+        );
+        debug_assert_eq!(self.old_scan, self.old.start, "F3: grey words are left");
         let records = self.survivors();
         let words = self.words();
         let part = Part {

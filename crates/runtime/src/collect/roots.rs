@@ -12,8 +12,8 @@ use crate::worker::Worker;
 use crate::worker::all::Crew;
 use term::Word;
 use term::abi::PredicateId;
-use term::layout::SUSPENSION_PREDICATE;
-use term::word::Tag;
+use term::layout::{SUSPENSION, SUSPENSION_PREDICATE};
+use term::word::{Tag, header_class};
 
 /// Records of a worker that still wait.
 pub(super) struct Waiting {
@@ -96,6 +96,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     /// From the top: the variables that stay young are those of the goals that run soon.
     pub(super) fn goals(&mut self, mut words: Range, stack_of: Option<usize>) {
+        debug_assert!(words.start <= words.end, "P4: goals are clean above the top");
         let mut lowest_young = usize::MAX;
         while words.start < words.end {
             let most = if SHARED { 8 * SHARED_WORDS } else { usize::MAX };
@@ -180,6 +181,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         if forwards_all(header) && header != BUSY {
             return Some(target(header));
         }
+        debug_assert!(header == BUSY || header_class(header) == SUSPENSION, "H4: {header:?} is no record's");
         let daemon = self.common.predicates.get(PredicateId::of_goal_word(goal)).daemon;
         (!daemon).then(|| self.evacuate_headed(pointer(Tag::Object, record)).address())
     }

@@ -33,6 +33,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             match word.tag() {
                 Tag::Int | Tag::Atom => {}
                 Tag::Header => {
+                    debug_assert!(!word.is_forwarding(), "F4: a copy has no forwarding words");
                     if word::header_is_object(word) {
                         let tagged = self.tagged_words[word::header_class(word).0 as usize];
                         let size = word::header_size(word);
@@ -61,6 +62,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     /// Scans a range; with several collectors in pieces, so that a long one can be given away. A range may be cut
     /// anywhere but inside an object with raw words: that is, where a scan has stopped.
     pub(super) fn scan_range(&mut self, mut range: Range) {
+        debug_assert!(range.start <= range.end && range.start.is_multiple_of(8), "F3: {range:?}");
         let old = !self.is_young(range.start);
         while range.start < range.end {
             let piece = if SHARED { range.end.min(range.start + 8 * SHARED_WORDS) } else { range.end };

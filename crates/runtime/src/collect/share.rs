@@ -70,6 +70,7 @@ impl Pool {
     }
     pub(super) fn give(&self, work: Work) {
         let mut content = lock(&self.content);
+        debug_assert!(content.done < content.collectors, "whoever gives work is at work");
         content.works.push(work);
         self.pooled.store(content.works.len(), Ordering::Relaxed);
     }
@@ -86,6 +87,7 @@ impl Pool {
             }
             content.done += usize::from(!waits);
             waits = true;
+            debug_assert!(content.done <= content.collectors, "a collector that has not joined");
             if content.done == content.collectors {
                 self.over.store(true, Ordering::Release);
             }
@@ -183,6 +185,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             &mut self.old_scan
         };
         let start = std::mem::replace(scan, last);
+        debug_assert!(start <= last, "F3: the last copy was scanned");
         if start < last {
             self.give(Work::Grey(Range { start, end: last }));
         }

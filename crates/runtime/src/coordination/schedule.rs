@@ -165,6 +165,7 @@ impl Schedule {
     /// A run begins: worker 0, whose thread calls this, has the baton.
     pub(crate) fn begin(self: &Arc<Self>) {
         let mut state = self.state();
+        debug_assert!(state.places.iter().all(|place| *place == Place::Away), "Z2: {:?}", state.places);
         state.places.fill(Place::Ready);
         (state.holder, state.over) = (0, false);
         drop(state);

@@ -186,6 +186,7 @@ impl Waker {
         self.shared.claimed.load(Ordering::Relaxed) >> (signal & 63) & 1 == 1
     }
     pub(crate) fn attach(&self, limit: *const AtomicUsize) {
+        debug_assert!(self.shared.limit.load(Ordering::SeqCst).is_null(), "K1: two limits of one worker");
         self.shared.limit.store(limit.cast_mut(), Ordering::SeqCst);
     }
     pub(crate) fn detach(&self) {

@@ -2,7 +2,7 @@
 
 use crate::coordination::sync::lock;
 use crate::goals::slots::is_empty_slot;
-use crate::goals::suspend::goal_arity;
+use crate::goals::suspend::{RESUMED, goal_arity};
 use crate::memory::ranges::{at, pointer, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::print::Names;
@@ -11,7 +11,7 @@ use crate::worker::Worker;
 use crate::worker::native::{Outcome, Record, Seat};
 use term::Word;
 use term::abi::{Position, PredicateId};
-use term::layout::{GOAL_ARITY_MAX, STORE, SUSPENSION_ARGS};
+use term::layout::{GOAL_ARITY_MAX, STORE, SUSPENSION_ARGS, SUSPENSION_PREDICATE};
 use term::symbol::ABNORMAL;
 use term::word::Tag;
 
@@ -68,6 +68,7 @@ impl Worker {
     fn run_native(&mut self, predicate: PredicateId) {
         let arity = self.predicates.arity(predicate);
         let base = self.abi.goals as usize - 8 * (arity + 1);
+        debug_assert!(base >= self.goals.start(), "P2: a goal below the bottom of the stack");
         if !self.reduce_few(predicate, base, arity, |worker| worker.abi.goals = at(base)) {
             self.run_other(predicate, base, arity);
         }
@@ -86,6 +87,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn reduce_record(&mut self, record: usize, predicate: PredicateId) {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
+        debug_assert!(read(record + 8 * SUSPENSION_PREDICATE) == RESUMED, "H3: nobody has claimed it");
         if let Some(process) = code.process
             && self.is_private(record)
             && process(self, Record(record))
@@ -165,6 +167,7 @@ impl Worker {
     ) -> Option<Word> {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let (run, shape) = (code.run, code.shape);
+        debug_assert_eq!(shape.inputs + shape.outputs, arity, "H1: a goal has its arguments");
         if let Some(variable) = missing(args, shape.awaited) {
             return Some(variable);
         }
@@ -201,6 +204,7 @@ impl Worker {
     #[inline(always)]
     fn wait_for(&mut self, variable: Option<Word>, predicate: PredicateId, args: &[Word]) {
         let Some(variable) = variable else { return };
+        debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let base = self.abi.goals as usize;
         let goal = base + 8 * args.len();
         write_all(base, args);
@@ -220,6 +224,8 @@ impl Worker {
     ) -> Option<Word> {
         let code = self.predicates.native(predicate).expect("the caller knows that it is a builtin");
         let (run, shape, seat) = (code.run, code.shape, code.seat);
+        debug_assert_eq!(shape.inputs + shape.outputs, args.len(), "H1: a goal has its arguments");
+        debug_assert!(args.len() <= N, "{} arguments where there is room for {N}", args.len());
         let mut inputs = [Word::small(0); N];
         if shape.outputs == 0 {
             inputs[..args.len()].copy_from_slice(args);
@@ -256,7 +262,10 @@ impl Worker {
     ) -> Option<Word> {
         match outcome {
             Outcome::Done => None,
-            Outcome::Wait(variable) => Some(variable),
+            Outcome::Wait(variable) => {
+                debug_assert!(variable.tag() == Tag::Ref, "N2: a builtin waits for variables");
+                Some(variable)
+            }
             Outcome::No => {
                 let error = ProgramError::new(ErrorKind::ReductionFailure, "the goal fails");
                 self.goal_error_at(error, predicate, args, position);

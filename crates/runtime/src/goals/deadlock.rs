@@ -8,7 +8,7 @@
 //! There may be as many goals as memory has room for: so the walk takes a few bits for each of them, and looks at no
 //! variable more than twice.
 
-use crate::goals::suspend::RESUMED;
+use crate::goals::suspend::{RESUMED, goal_arity};
 use crate::memory::ranges::{pointer, read};
 use crate::reports::outcome::{RunOutcome, SuspendedGoal, Waiting};
 use crate::terms::print::Names;
@@ -98,6 +98,7 @@ impl Worker {
     fn suspended_goal(&self, names: &mut Names, record: usize, outside: &[(Word, String)]) -> SuspendedGoal {
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);
+        debug_assert_eq!(goal_arity(record), arity, "H1: a record has its goal's arguments");
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
         // What waits for its priority or node is shown as the goal that it will be.
         let placed = self.placed_goal(predicate, &args);
@@ -179,6 +180,7 @@ impl Worker {
 
 /// The suspensions that wait for a variable.
 fn records(variable: Word) -> impl Iterator<Item = usize> {
+    debug_assert!(variable.tag() == Tag::Ref, "H2: {variable:?} is no variable");
     let mut next = read(variable.address());
     std::iter::from_fn(move || {
         if next == UNBOUND {

@@ -18,6 +18,7 @@ impl Worker {
     /// A variable got its value: its goals become ready (H3). `waiting` was the cell's content.
     #[inline(always)]
     pub(crate) fn resume(&mut self, waiting: Word) {
+        debug_assert!(waiting.tag() == Tag::Var && waiting != UNBOUND, "H3: nobody waits for it");
         self.abi.want_resumption();
         prefetch(waiting);
         if self.abi.resumed == 0 {
@@ -61,6 +62,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn take_one_resumed(&mut self) -> Option<(usize, Word)> {
         let record = self.abi.resumed;
+        debug_assert!(record != 0, "H3: nothing was resumed");
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
         let one = self.waiting.resumed_later.is_empty() && self.is_first(record, goal);
         if one {
@@ -98,6 +100,8 @@ impl Worker {
     }
     #[inline(always)]
     fn take_first(&mut self, record: usize) {
+        debug_assert!(record == self.abi.resumed, "H3: it is not the first");
+        debug_assert!(read(record + 8 * SUSPENSION_PREDICATE) != RESUMED, "H3: it was resumed before");
         self.abi.resumed = 0;
         self.statistics.resumptions += 1;
         write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
@@ -127,6 +131,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn reduce_first(&mut self) -> bool {
         let record = self.abi.resumed;
+        debug_assert!(record != 0, "H3: nothing was resumed");
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
         let later = self.waiting.resumed_later.len();
         let reduces = later <= LATER_FEW && self.is_builtin(record) && self.is_first(record, goal);
@@ -147,6 +152,7 @@ impl Worker {
     /// What a builtin has resumed comes before the `later` lists that were there when it began, but other builtins
     /// come first: what several inputs have for one reader, it then gets at once.
     pub(crate) fn resume_after_builtin(&mut self, later: usize) {
+        debug_assert!(later <= self.waiting.resumed_later.len(), "H3: lists that were there are gone");
         let first = std::mem::take(&mut self.abi.resumed);
         if first == 0 && self.waiting.resumed_later.len() == 1 {
             // As two streams of one goal are resumed.
@@ -198,6 +204,7 @@ impl Worker {
             if hook {
                 record = read(record + 8 * HOOK_SUSPENSION).address();
             }
+            debug_assert!(record_class(record) == layout::SUSPENSION, "H1: a list of records and hooks");
             if let Some(goal) = self.claim_record(record) {
                 self.statistics.resumptions += 1;
                 then(self, record, goal);
@@ -226,11 +233,14 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn push_claimed(&mut self, record: usize, goal: Word) {
         let priority = read(record + 8 * SUSPENSION_PRIORITY).as_int();
+        debug_assert_eq!(goal_arity(record), self.predicates.arity(PredicateId::of_goal_word(goal)), "H1");
         self.push_record(priority, goal, record + 8 * SUSPENSION_ARGS, goal_arity(record));
     }
     /// H6, H7: the goal of a record, which waited for one variable, is ready.
     #[inline(always)]
     pub(crate) fn spend(&mut self, record: usize, arity: usize) {
+        debug_assert!(read(record + 8 * SUSPENSION_PREDICATE) == RESUMED, "H7: its goal waits");
+        debug_assert_eq!(goal_arity(record), arity, "H7: a record of another size");
         if !self.is_private(record) {
             self.forget_far_arguments(record, arity);
         } else if let Some(newest) = self.abi.spent.get_mut(arity) {

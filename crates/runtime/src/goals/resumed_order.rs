@@ -80,6 +80,7 @@ impl Worker {
     /// P6.
     #[inline(never)]
     fn put_below(&mut self) {
+        debug_assert!(self.abi.resumed != 0, "H3: nothing was resumed");
         let builtins = std::mem::replace(&mut self.goals.turns.builtins.start, usize::MAX);
         let level = self.abi.resumed_at;
         let level = self.level(if level >= builtins { self.goals.turns.builtins.end } else { level });
@@ -121,6 +122,7 @@ impl Worker {
     #[inline(always)]
     fn put_off(&mut self, record: usize, goal: Word, level: usize, above: usize) -> usize {
         let (arity, top) = (goal_arity(record), self.abi.goals as usize);
+        debug_assert!(level <= above && above <= top, "P6: below what was there before");
         let bytes = 8 * (arity + 1);
         let other = read(record + 8 * SUSPENSION_PRIORITY).as_int() != self.abi.priority;
         let builtin = goal.bits() < self.abi.first_compiled.bits();
@@ -183,6 +185,7 @@ impl Worker {
     /// What lies between two addresses of the stack comes on top, if these are ends of records.
     fn move_to_top(&mut self, Place { start, end }: Place) {
         let top = self.abi.goals as usize;
+        debug_assert!(start <= end, "P8: a place that ends before it begins");
         let base = self.goals.segments.last().expect("the lowest segment stays").base;
         // Whatever lies there now: a MARK record stays between the same goals (P4).
         let marked = self.goals.marks.iter().any(|mark| (start..end).contains(mark));

@@ -8,7 +8,7 @@ use crate::worker::native::{Native, Outcome, Seat};
 use crate::worker::{PRIORITY_MAX, Worker};
 use term::Word;
 use term::abi::{Builtin, Place, Position, PredicateId};
-use term::layout::GOAL_ARITY_MAX;
+use term::layout::{GOAL_ARITY_MAX, STORE};
 use term::symbol::ANY;
 use term::word::{Tag, header_size};
 
@@ -62,8 +62,11 @@ fn outward(name: &'static str) -> Native {
 }
 
 fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Vec<Word>) {
-    let args = (0..worker.object_size(goal)).map(|i| worker.object_word(goal, i)).collect();
-    (PredicateId::of_goal_word(predicate), args)
+    debug_assert!(worker.class_of(goal) == Some(STORE), "a goal that is kept is a store");
+    let args: Vec<Word> = (0..worker.object_size(goal)).map(|i| worker.object_word(goal, i)).collect();
+    let predicate = PredicateId::of_goal_word(predicate);
+    debug_assert_eq!(worker.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
+    (predicate, args)
 }
 
 impl Worker {

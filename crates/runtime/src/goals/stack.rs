@@ -116,6 +116,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn push_words(&mut self, goal_word: Word, args: usize, arity: usize) {
         let top = self.abi.goals as usize;
+        debug_assert_eq!(self.predicates.arity(PredicateId::of_goal_word(goal_word)), arity, "P2");
         copy_few(args, top, arity);
         write(top + 8 * arity, goal_word);
         self.abi.goals = at(top + 8 * (arity + 1));
@@ -142,6 +143,7 @@ impl Worker {
         }
     }
     fn interrupt_segment(&mut self, priority: i64) {
+        debug_assert!(priority > self.abi.priority, "P1: segments are of ascending priority");
         let top = self.abi.goals as usize;
         write(top, BOTTOM.goal_word());
         let base = top + BOTTOM_BYTES;
@@ -168,10 +170,12 @@ impl Worker {
     /// none.
     pub(crate) fn next_segment(&mut self) -> bool {
         let segment = *self.goals.segments.last().expect("the lowest segment stays");
+        debug_assert!(read(segment.base - BOTTOM_BYTES) == BOTTOM.goal_word(), "P1: no segment's bottom");
         debug_assert_eq!(self.abi.goals as usize, segment.base);
         if !self.goals.later.is_empty() {
             self.now_is_later();
         }
+        debug_assert!(self.goals.later.is_empty(), "B3: goals that came back are ready when nothing else is");
         let best = self.goals.best();
         if self.goals.segments.len() == 1 {
             // Where goals were given away is free again.
@@ -245,6 +249,7 @@ impl Worker {
     }
     /// The same for goals that came back: they run after what is ready, unless their priority is higher.
     pub(crate) fn push_later(&mut self, priority: i64, words: &[Word]) {
+        debug_assert!(!words.is_empty(), "B3: a goal that came back");
         if priority > self.abi.priority {
             return self.push_goals(priority, words);
         }
@@ -297,6 +302,7 @@ impl Worker {
     }
     /// The address of the record under the one that ends at `top`.
     pub(crate) fn below_top(&self, top: usize) -> usize {
+        debug_assert!(top >= self.goals.start(), "P3: below the bottom of the stack");
         let predicate = PredicateId::of_goal_word(read(top - 8));
         top - 8 * (self.predicates.arity(predicate) + 1)
     }
@@ -328,6 +334,7 @@ impl Worker {
     pub(crate) fn pop_goal(&mut self) -> Vec<Word> {
         self.settle_top();
         let top = self.abi.goals as usize;
+        debug_assert!(read(top - 8) != BOTTOM.goal_word(), "P3: nothing is ready");
         let start = self.below_top(top);
         self.abi.goals = at(start);
         (start..top).step_by(8).map(read).collect()
@@ -373,6 +380,7 @@ impl Worker {
     pub(crate) fn mark_goals(&mut self, young: usize) {
         let top = self.abi.goals as usize;
         if top - self.goals.last_mark() >= 8 * MARK_WORDS && top <= self.abi.goals_limit {
+            debug_assert!(self.goals.last_mark() < top, "P4: marks are of ascending addresses");
             write(top, self.system_goals.mark.goal_word());
             self.goals.marks.push(top);
             self.abi.goals = at(top + 8);

@@ -98,6 +98,7 @@ impl Goals {
     }
     /// P5: what the worker counts. What went into buckets since they were counted may have left them.
     pub(super) fn bytes(&self) -> usize {
+        debug_assert!(self.stack_bytes >= STEP_BYTES, "P5: the first bytes are not counted, but there");
         let beside = self.beside_bytes + 8 * self.beside_new;
         self.stack_bytes - STEP_BYTES + beside.saturating_sub(STEP_BYTES)
     }
@@ -132,6 +133,7 @@ impl Goals {
     }
     /// P4: what lay above what is at `start` now has moved down.
     pub(super) fn move_marks(&mut self, start: usize, down: usize) {
+        debug_assert!(self.marks.is_sorted(), "P4: {:?}", self.marks);
         for mark in self.marks.iter_mut().filter(|mark| **mark > start) {
             *mark -= down;
         }
@@ -164,6 +166,7 @@ impl Goals {
     }
     /// A goal waits for what another worker makes (B3): the variable, and the goal.
     pub(crate) fn poll(&mut self, priority: i64, words: Vec<Word>) {
+        debug_assert!(words.len() >= 2, "B3: a variable and a goal");
         self.polled.push((priority, words));
     }
     pub(crate) fn has_polled(&self) -> bool {
@@ -371,6 +374,7 @@ impl Waiting {
     /// The goal that is being tried waits for one more variable, after `before` others that did not fit in
     /// `abi.pending`. What is left from an attempt that committed is forgotten.
     pub(crate) fn pend(&mut self, before: usize, variable: Word) {
+        debug_assert!(before <= self.pending_more.len(), "C4: a variable before this one is missing");
         self.pending_more.truncate(before);
         self.pending_more.push(variable);
     }

@@ -102,6 +102,7 @@ impl Worker {
     /// nothing is done, and the answer is false.
     #[inline(always)]
     pub(crate) fn hook(&mut self, predicate: PredicateId, args: &[Word], variable: Word) -> bool {
+        debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let content = read(variable.address());
         let waits = self.waits_here(variable, content);
         if waits {
@@ -122,6 +123,7 @@ impl Worker {
     /// The goal of a private record was resumed, and has another first argument now.
     #[inline(always)]
     pub(crate) fn replace_argument(&mut self, record: Record, argument: Word) {
+        debug_assert!(self.is_private(record.0), "H5: others may read it");
         write(record.0 + 8 * SUSPENSION_ARGS, argument);
     }
     /// The goal of a private record was resumed, and has another first argument now. True if that is a variable for
@@ -129,6 +131,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn wait_again(&mut self, record: Record, predicate: PredicateId, argument: Word) -> bool {
         let Record(record) = record;
+        debug_assert!(self.is_private(record), "H5: others may read it");
         write(record + 8 * SUSPENSION_ARGS, argument);
         if argument.tag() != Tag::Ref {
             return false;
@@ -158,6 +161,7 @@ impl Worker {
     /// That goal waits for the rest behind this cons, which is still so.
     #[inline(always)]
     pub(crate) fn wait_behind(&mut self, record: Record, predicate: PredicateId, cons: usize) {
+        debug_assert!(read(record.0 + 8 * SUSPENSION_PREDICATE) == RESUMED, "H3: it waits already");
         let (Record(record), rest) = (record, cons + 8);
         debug_assert!(read(rest) == UNBOUND && self.is_private(rest));
         self.abi.reused += 1;
@@ -177,6 +181,7 @@ impl Worker {
     /// Takes the goal on top of the stack into a record.
     #[inline(always)]
     fn make_record(&mut self, next: Word) -> usize {
+        debug_assert!(next.tag() == Tag::Var, "H2: what a cell without a value leads to");
         let top = self.abi.goals as usize - 8;
         let goal = read(top);
         let arity = self.predicates.arity(PredicateId::of_goal_word(goal));
@@ -196,6 +201,8 @@ impl Worker {
             && *spent != 0
         {
             let record = *spent;
+            debug_assert!(read(record + 8 * SUSPENSION_PREDICATE) == RESUMED, "H7: its goal waits");
+            debug_assert_eq!(goal_arity(record), arity, "H7: a record of another size");
             *spent = read(record + 8 * SUSPENSION_NEXT).bits() as usize;
             self.abi.reused += 1;
             return record;
@@ -232,6 +239,7 @@ impl Worker {
         self.abi.spent = [0; SPENT_ARITIES];
         let old = self.waiting.registry.young.len();
         for record in self.new_suspensions() {
+            debug_assert!(record_class(record) == layout::SUSPENSION, "H4: no record");
             self.statistics.suspensions += 1;
             if read(record + 8 * SUSPENSION_PREDICATE) != RESUMED {
                 self.waiting.registry.young.push(record);
@@ -243,6 +251,7 @@ impl Worker {
 
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
     pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
+        debug_assert!(maker != self.index, "B3: this worker makes it itself");
         if !self.sharing.polls() {
             return self.send_top_goal(maker);
         }
@@ -254,6 +263,7 @@ impl Worker {
     }
     /// B3, B10: the goal on top of the stack goes to the worker that makes what it waits for.
     pub(crate) fn send_top_goal(&mut self, to: usize) {
+        debug_assert!(to != self.index && to < self.heap.spaces.workers(), "B3: a goal for worker {to}");
         let (priority, words) = (self.abi.priority, self.pop_goal());
         self.sharing.sends_back();
         self.end_solo();
@@ -279,6 +289,7 @@ impl Worker {
         if let Some(owner) = self.maker() {
             return self.poll_or_send(pointer(Tag::Ref, self.waiting.cells[0]), owner);
         }
+        debug_assert!(!self.waiting.cells.is_empty(), "H1: a goal that waits for nothing");
         let hooks = self.waiting.cells.len() > 1;
         let record = self.make_record(UNBOUND);
         for i in 0..self.waiting.cells.len() {
@@ -387,6 +398,7 @@ impl Worker {
         }
         let predicate = PredicateId::of_goal_word(read(record + 8 * SUSPENSION_PREDICATE));
         let arity = self.predicates.arity(predicate);
+        debug_assert_eq!(goal_arity(record), arity, "H2: a generator is a whole goal");
         let args: Vec<Word> = (0..arity).map(|i| read(record + 8 * (SUSPENSION_ARGS + i))).collect();
         self.forget_arguments(record, arity);
         self.call_or_spawn(predicate, &args);

@@ -14,6 +14,11 @@ impl Worker {
     pub(crate) fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>]) -> Vec<Word> {
         let segment = self.goals.segments[index];
         let cut = ranges.last().expect("some are taken").end;
+        debug_assert!(
+            ranges.windows(2).all(|two| two[0].end <= two[1].start),
+            "the lowest first: {ranges:?}"
+        );
+        debug_assert!(ranges[0].start >= segment.base, "P2: goals of another segment");
         let words = ranges.iter().flat_map(|range| range.clone().step_by(8).map(read)).collect();
         let mut kept: Vec<usize> = Vec::new();
         let mut from = segment.base;
@@ -25,6 +30,7 @@ impl Worker {
             kept.remove(0);
         }
         let base = cut - 8 * kept.len();
+        debug_assert!(base > segment.base && base <= cut, "P2: nothing was taken");
         self.move_kept(index, &kept, base);
         (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
         write(base - 8, BOTTOM.goal_word());
@@ -54,6 +60,7 @@ impl Worker {
         let top = self.abi.goals as usize;
         let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
         let (from, floor) = (segment.base - 8, segment.floor);
+        debug_assert!(from >= floor && top >= segment.base, "P2: a segment outside its addresses");
         let words = (top - segment.base) / 8 + 1;
         let down = from - floor;
         if down == 0 || down < 8 * words {
@@ -72,6 +79,10 @@ impl Worker {
     /// Takes the goals in these ranges of a bucket.
     pub(crate) fn take_from_bucket(&mut self, priority: i64, ranges: &[Range<usize>]) -> Vec<Word> {
         let bucket = self.goals.buckets.get_mut(&priority).expect("there was surplus");
+        debug_assert!(
+            ranges.windows(2).all(|two| two[0].end <= two[1].start),
+            "the lowest first: {ranges:?}"
+        );
         let words = ranges.iter().flat_map(|range| bucket[range.clone()].to_vec()).collect();
         for range in ranges.iter().rev() {
             bucket.drain(range.clone());

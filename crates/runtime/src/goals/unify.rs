@@ -28,6 +28,7 @@ impl Worker {
     /// The unifications that were put off to the end of the reduction.
     #[cold]
     pub(crate) fn unify_now(&mut self) {
+        debug_assert!(!self.waiting.in_code, "a reduction goes on");
         for (a, b) in std::mem::take(&mut self.waiting.put_off) {
             self.unify(a, b);
         }
@@ -35,6 +36,7 @@ impl Worker {
     /// The same while generated code waits for it: what runs goals is put off.
     #[inline(always)]
     pub(crate) fn unify_in_code(&mut self, a: Word, b: Word, position: Position) {
+        debug_assert!(!self.waiting.in_code, "generated code waits for one unification at a time");
         self.waiting.in_code = true;
         self.unify_any(a, b, position);
         self.waiting.in_code = false;
@@ -175,6 +177,7 @@ impl Worker {
         true
     }
     fn post_unify(&mut self, owner: usize, a: Word, b: Word) {
+        debug_assert!(owner != self.index, "U1: this worker may write the cell");
         let predicate = self.system_goals.unify;
         self.post(owner, predicate, &[a, b]);
     }
@@ -229,6 +232,7 @@ impl Worker {
 
     /// Makes two different unbound cells one variable (U2, U3).
     fn alias(&mut self, pairs: &mut Pairs<true>, a: Word, b: Word) -> bool {
+        debug_assert!(a != b, "U3: a variable would lead to itself");
         let (from, to) = if a.address() > b.address() { (a, b) } else { (b, a) };
         let (wait_from, wait_to) = (read(from.address()), read(to.address()));
         if wait_from.tag() != Tag::Var || wait_to.tag() != Tag::Var {
@@ -267,6 +271,8 @@ impl Worker {
     /// Aliases two variables that goals wait for; nobody else writes them.
     fn join(&mut self, a: usize, b: usize) {
         let (wait_a, wait_b) = (read(a), read(b));
+        debug_assert!(![wait_a, wait_b].contains(&UNBOUND), "U2: goals wait for both");
+        debug_assert!(!self.has_generator(wait_a) && !self.has_generator(wait_b), "H2: a generator is alone");
         let mut oldest = wait_b.address();
         loop {
             let next = read(oldest + 8 * SUSPENSION_NEXT);
@@ -295,7 +301,9 @@ impl Worker {
     /// Replaces the content of an unbound cell, as W2 wants it.
     #[inline(always)]
     pub(crate) fn replace(&mut self, cell: usize, old: Word, new: Word) -> Written {
+        debug_assert!(old.tag() == Tag::Var, "U1: a cell that is bound");
         if self.is_private(cell) {
+            debug_assert!(read(cell) == old, "U1: another worker has written a private cell");
             write(cell, new);
             return Written::Yes;
         }
@@ -303,6 +311,7 @@ impl Worker {
     }
     fn replace_shared(&mut self, cell: usize, old: Word, new: Word) -> Written {
         if self.is_alone() {
+            debug_assert!(read(cell) == old, "B5: another worker has written it");
             self.store(cell, new);
             return Written::Yes;
         }

@@ -78,6 +78,7 @@ impl Classes {
     pub(crate) fn tagged_words(&self) -> TaggedWords {
         let mut table = [usize::MAX; 256];
         for (words, class) in table.iter_mut().zip(&self.list) {
+            debug_assert!(!matches!(class.contents, Contents::TaggedPrefix(0)), "F4: {} is raw", class.name);
             *words = match class.contents {
                 Contents::Tagged => usize::MAX,
                 Contents::Raw => 0,

@@ -113,6 +113,7 @@ impl Constants {
         }
         let address = self.next;
         self.next += 8 * words;
+        debug_assert!(self.next <= self.end, "M2: {words} words beyond their chunk");
         address
     }
 }

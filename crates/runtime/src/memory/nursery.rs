@@ -104,6 +104,7 @@ impl Heap {
     }
     /// The first address of a survivor area of its lane.
     pub(crate) fn survivor_base(&self, area: usize) -> usize {
+        debug_assert!(area < 2, "G5: a lane has two survivor areas");
         self.lane + area * SURVIVOR_RANGE
     }
     /// True if an address is in the young region, of whichever worker.
@@ -118,6 +119,7 @@ impl Heap {
     }
     /// The nursery is empty; it had `used` bytes, and has `bytes` from now on. Pages beyond `kept` bytes cost nothing.
     pub(crate) fn empty_nursery(&mut self, bytes: usize, used: usize, kept: usize) {
+        debug_assert!(used.max(bytes) <= NURSERY_RANGE, "G1: {used} bytes of a nursery, and {bytes} now");
         let touched = self.nursery_touched.max(used);
         if touched > kept {
             self.spaces.discard(self.nursery() + kept, self.nursery() + NURSERY_RANGE);
@@ -128,6 +130,8 @@ impl Heap {
     /// After a collection: of the survivor area that is not in use, pages beyond `kept` bytes cost nothing.
     pub(crate) fn give_survivors_back(&mut self, kept: usize) {
         let area = self.spaces.area();
+        let base = self.survivor_base(area);
+        debug_assert!((base..=base + SURVIVOR_RANGE).contains(&self.survivor_top), "G5: the other area's");
         let touched = &mut self.survivors_touched;
         touched[area] = touched[area].max(self.survivor_top - (self.lane + area * SURVIVOR_RANGE));
         let unused = 1 - area;
@@ -148,6 +152,7 @@ impl Heap {
         }
         let start = self.old.start;
         let end = start + 8 * words;
+        debug_assert!(end <= self.old.end, "G1: {words} words beyond their block");
         self.old.start = end;
         match self.overflow.last_mut() {
             Some(last) if last.end == start => last.end = end,

@@ -208,6 +208,7 @@ pub(crate) fn copy(from: usize, to: usize, count: usize) {
     if cfg!(all(test, models)) {
         return copy_few(from, to, count);
     }
+    debug_assert!(from + 8 * count <= to || to + 8 * count <= from, "M2: a copy over itself");
     // SAFETY: M2 - both ranges lie inside regions; the caller says that they do not overlap.
     unsafe { std::ptr::copy_nonoverlapping(at(from), at(to), count) }
 }
@@ -218,6 +219,7 @@ pub(crate) fn write_all(to: usize, words: &[Word]) {
     if cfg!(all(test, models)) {
         return words.iter().enumerate().for_each(|(i, &word)| write(to + 8 * i, word));
     }
+    debug_assert!(to & 7 == 0 && to != 0, "M2: no address of the heap");
     // SAFETY: M2 - the range lies inside a region, and no slice does.
     unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), at(to), words.len()) }
 }

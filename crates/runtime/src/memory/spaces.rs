@@ -99,6 +99,7 @@ impl Spaces {
     }
     /// The first address of a lane.
     pub(crate) fn lane(&self, worker: usize) -> usize {
+        debug_assert!(worker < self.workers(), "G5: worker {worker} has no lane");
         self.young.start + worker * LANE_BYTES
     }
     /// The survivor area in use.
@@ -137,7 +138,8 @@ impl Spaces {
     /// They were made, or never will be. Release: whoever no longer counts the promise counts the object (pairs with
     /// `promise`).
     pub(crate) fn settle_promise(&self, bytes: usize) {
-        self.promised.fetch_sub(bytes, Release);
+        let before = self.promised.fetch_sub(bytes, Release);
+        debug_assert!(before >= bytes, "{bytes} bytes of {before} that were promised");
     }
     /// The heap limit.
     pub(crate) fn bytes_max(&self) -> usize {
@@ -161,7 +163,8 @@ impl Spaces {
     pub(crate) fn sweep_large(&self, only_young: bool) -> Vec<Range> {
         let freed = lock(&self.large).sweep(&self.memory, only_young);
         let bytes: usize = freed.iter().map(|range| range.end - range.start).sum();
-        self.large_used.fetch_sub(bytes, Relaxed);
+        let before = self.large_used.fetch_sub(bytes, Relaxed);
+        debug_assert!(before >= bytes, "G4: {bytes} bytes of {before} were freed");
         self.large_young.store(0, Relaxed);
         freed
     }
@@ -242,6 +245,10 @@ impl OldSpace {
                 first
             }
         };
+        debug_assert!(
+            table.blocks[first..first + count].iter().all(|&block| block == Block::Free),
+            "G6: in use"
+        );
         table.blocks[first..first + count].fill(Block::Used);
         self.used.fetch_add(count, Relaxed);
         let start = self.range.start + first * BLOCK_BYTES;
@@ -263,6 +270,7 @@ impl OldSpace {
         let mut table = lock(&self.table);
         let freed: Vec<usize> = (0..from.used.len()).filter(|&block| from.used[block]).collect();
         for &block in &freed {
+            debug_assert!(table.blocks[block] == Block::Used, "block {block} is freed twice");
             table.blocks[block] = Block::Free;
         }
         let used = self.used.fetch_sub(freed.len(), Relaxed) - freed.len();
@@ -298,6 +306,7 @@ impl Blocks {
     /// The block in which an address of one of them lies.
     #[inline(always)]
     pub(crate) fn block(&self, address: usize) -> Range {
+        debug_assert!(self.contains(address), "an address of no such block");
         let start = address - (address - self.base) % BLOCK_BYTES;
         Range { start, end: start + BLOCK_BYTES }
     }
@@ -312,6 +321,7 @@ const PREFIX_BYTES: usize = 16;
 
 /// Marks an object; false if that was done before, or if only young objects count and it is old.
 pub(crate) fn mark_large(object: usize, only_young: bool) -> bool {
+    debug_assert!(read(object).is_header(), "G4: no large object begins there");
     if only_young && read(object - 8).bits() & YOUNG == 0 {
         return false;
     }
@@ -334,6 +344,7 @@ impl LargeSpace {
     }
     /// Panics when the address space is used up, which is far beyond every memory.
     fn allocate(&mut self, bytes: usize) -> usize {
+        debug_assert!(bytes.is_multiple_of(PAGE) && bytes > PREFIX_BYTES, "G4: {bytes} bytes");
         let start = match self.free.iter().position(|range| range.end - range.start >= bytes) {
             Some(index) => {
                 let range = &mut self.free[index];
@@ -371,6 +382,7 @@ impl LargeSpace {
             }
             let start = object - PREFIX_BYTES;
             let bytes = read(start).as_int() as usize * PAGE;
+            debug_assert!(bytes > 0 && start + bytes <= self.next, "G4: a prefix that was written over");
             freed.push(Range { start, end: start + bytes });
         }
         if !freed.is_empty() {
@@ -384,6 +396,7 @@ impl LargeSpace {
         self.free.sort_unstable_by_key(|range| range.start);
         let mut joined: Vec<Range> = Vec::with_capacity(self.free.len());
         for &range in &self.free {
+            debug_assert!(joined.last().is_none_or(|last| last.end <= range.start), "G4: freed twice");
             match joined.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => joined.push(range),

@@ -50,6 +50,7 @@ impl Wanted {
     }
     /// The goal that runs now had no room before the last major collection.
     pub(crate) fn begin_second_try(&mut self) {
+        debug_assert!(!self.second_try, "a goal within another's second try");
         self.second_try = true;
     }
     pub(crate) fn end_second_try(&mut self) {

@@ -20,6 +20,8 @@ impl Worker {
     /// Something lowered the limit, or the heap is full. `Some` is what the worker must wait for.
     pub(super) fn attend(&mut self, home: Option<&mut Home>) -> Option<Pause> {
         step();
+        debug_assert!(self.abi.heap as usize >= self.heap.nursery(), "R2: the heap's top is in no nursery");
+        debug_assert!(self.abi.goals as usize >= self.goals.start(), "R2: the goals' top is below the stack");
         self.abi.set_limit(self.attention.limit());
         self.abi.more_wanted = false;
         let crowd = !self.is_single();

@@ -250,9 +250,15 @@ unsafe extern "C" fn builtin_3(
 }
 
 impl Worker {
+    /// Whether a number is that of a builtin with so many inputs.
+    fn takes(&self, predicate: u64, inputs: usize) -> bool {
+        let code = self.predicates.native(PredicateId(predicate as u32));
+        code.is_some_and(|code| code.shape.inputs == inputs)
+    }
     #[inline(always)]
     fn guard_in_registers<const N: usize>(&mut self, predicate: u64, inputs: [Word; N]) -> Two {
         let call = self.calls[predicate as usize];
+        debug_assert!(self.takes(predicate, N), "C4: builtin {predicate} with {N} inputs");
         let mut outputs = [Word::small(0); REGISTER_OUTPUTS];
         let outcome = self.call_in_registers(call, &mut { inputs }, &mut outputs);
         if matches!(outcome, Outcome::Done) {
@@ -274,6 +280,7 @@ impl Worker {
         mut inputs: [Word; N],
     ) -> Two {
         let call = self.calls[predicate as usize];
+        debug_assert!(self.takes(predicate, N), "C4: builtin {predicate} with {N} inputs");
         let mut outputs = [Word::small(0); REGISTER_OUTPUTS];
         let here = call.seat == Seat::Any || self.has_seat(call.seat);
         let outcome =
@@ -347,6 +354,7 @@ impl Worker {
     }
     #[inline(always)]
     fn call_sized<const N: usize>(&mut self, run: Run, shape: Shape) -> Outcome {
+        debug_assert!(shape.inputs.max(shape.outputs) <= N, "C4: more operands than {N}");
         let mut inputs = [Word::small(0); N];
         inputs.copy_from_slice(&self.abi.operands[..N]);
         if let Some(variable) = missing(&mut inputs, shape.awaited) {

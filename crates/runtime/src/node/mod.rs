@@ -250,6 +250,7 @@ impl Node {
     /// Adds a program. Panics if its numbers do not continue the node's.
     pub fn load(&mut self, load: Load) {
         self.check_between_runs();
+        assert!(self.code.enter.is_some(), "C1: how code is entered is known before it is loaded");
         let mut predicates = Predicates::clone(&self.worker().predicates);
         for info in load.predicates {
             predicates.add(info);

@@ -92,6 +92,7 @@ impl Threads {
     /// All threads work from now on, and so does the caller, until it calls `end`.
     pub(crate) fn begin(&self) {
         self.gate.change(|state| {
+            debug_assert!(state.working == 0, "W1: workers of the run before are in it yet");
             state.runs += 1;
             state.working = self.handles.len() + 1;
         });

@@ -49,6 +49,7 @@ impl Worker {
     }
     /// The same without goals that `stays` names.
     pub(crate) fn surplus_but(&mut self, mut appetite: usize, floor: i64, stays: Stays<'_>) -> Vec<Surplus> {
+        debug_assert!(appetite > 0, "B1: nobody wants any");
         let (segment, top) = (self.goals.top_segment(), self.abi.goals as usize);
         let stable = self.sharing.seen.look(segment.base, top);
         let mut segments = (0..self.goals.segments().len()).rev().peekable();
@@ -112,6 +113,7 @@ impl Worker {
             ends.push(end);
             end = self.below_top(end);
         }
+        debug_assert_eq!(end, segment.base, "P2: records fill a segment");
         let mut start = segment.base;
         let mut ready = Vec::new();
         for &end in ends.iter().rev().take(LOOKED_AT) {
@@ -139,6 +141,7 @@ impl Worker {
                 break;
             }
             let predicate = PredicateId::of_goal_word(bucket[end - 1]);
+            debug_assert!(self.predicates.arity(predicate) < end, "P2: records fill a bucket");
             let start = end - 1 - self.predicates.arity(predicate);
             let argument = |i| bucket[start + i];
             if !stays(self, predicate, &argument) && !self.would_wait(predicate, argument) {
@@ -229,6 +232,7 @@ impl Worker {
     pub(crate) fn take_surplus(&mut self, surplus: Surplus) -> (i64, Vec<Word>) {
         match surplus {
             Surplus::Stack(index, ranges) => {
+                debug_assert!(!ranges.is_empty(), "B1: a surplus of no goals");
                 self.settle_records(&ranges);
                 (self.goals.segments()[index].priority, self.take_from_stack(index, &ranges))
             }

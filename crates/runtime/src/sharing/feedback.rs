@@ -29,6 +29,7 @@ use crate::worker::Worker;
 use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::PredicateId;
+use term::word::Tag;
 
 impl Worker {
     /// B7: goals (in the format of the goal stack) go to another worker.
@@ -44,6 +45,7 @@ impl Worker {
             if !predicates.contains(&predicate) {
                 predicates.push(predicate);
             }
+            debug_assert!(self.predicates.arity(predicate) < end, "P2: records fill mail");
             end -= 1 + self.predicates.arity(predicate);
         }
         self.count_from_now();
@@ -138,6 +140,7 @@ impl Worker {
     }
     /// B10: an operand of these is missing, so a goal is to compute the result.
     pub(crate) fn put_off_sum(&mut self, operands: [Word; 2], result: Word) {
+        debug_assert!(result.tag() == Tag::Ref, "B10: a sum that is put off has no value");
         let sums = &mut self.sharing.sums;
         let before = std::mem::replace(&mut sums.newest, result);
         sums.in_a_row =

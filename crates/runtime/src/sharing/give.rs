@@ -69,6 +69,7 @@ impl Worker {
         }
         self.end_solo();
         self.publish();
+        debug_assert!(!self.visibility.is_solo(), "B5: it is alone, and posts mail");
         let reports = self.abroad.take_reports();
         self.statistics.mails += reports.len() as u64;
         let mail = |words| Mail { priority: OUTWARD, back: false, gift: 0, giver: None, words };
@@ -111,6 +112,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn go_down(&mut self) {
         let priority = self.abi.priority;
+        debug_assert!(priority >= 0, "B6: no goal has priority {priority}");
         self.sharing.lowest = self.sharing.lowest.min(priority);
         self.sharing.descents += 1;
         if priority < self.sharing.shown {
@@ -221,6 +223,7 @@ impl Worker {
     }
     /// Gives goals to a worker. `trial`: and remembers them (B7).
     pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, trial: bool) {
+        debug_assert!(to != self.index, "a worker gives goals to others");
         self.end_solo();
         surplus.iter().for_each(|part| self.settle_surplus(part));
         self.publish();
@@ -258,6 +261,7 @@ impl Worker {
     }
     /// B9: all goals of the top segment go to another worker, to run after what is ready there.
     pub(crate) fn give_way(&mut self, to: usize) {
+        debug_assert!(to != self.index, "B9: it has run ahead itself");
         let (priority, words) = (self.abi.priority, self.take_segment());
         if words.is_empty() {
             return;

@@ -27,6 +27,7 @@ impl Worker {
         let surplus = self.surplus_but(1, NO_PRIORITY, &keeps).pop()?;
         let (priority, mut words) = self.take_surplus(surplus);
         let predicate = PredicateId::of_goal_word(words.pop()?);
+        debug_assert_eq!(self.predicates.arity(predicate), words.len(), "P2: one goal was wanted");
         Some((priority, predicate, words))
     }
     /// Whether a goal is too much to be sent, with the terms that its predicate awaits.

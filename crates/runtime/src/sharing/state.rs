@@ -180,6 +180,7 @@ pub(super) struct Seen {
 impl Seen {
     /// The end of what is as it was; what lies between `base` and `top` now is remembered.
     pub(super) fn look(&mut self, base: usize, top: usize) -> usize {
+        debug_assert!(base <= top, "B4: a segment ends below its base");
         let words = (base..top).step_by(8).take(SEEN_WORDS).map(read);
         let same = if self.base == base {
             words.clone().zip(&self.words).take_while(|(now, then)| now == *then).count()
@@ -272,6 +273,7 @@ impl Shaker {
     }
     /// A number below `n`.
     pub(super) fn below(&mut self, n: usize) -> usize {
+        debug_assert!(n > 0, "there is no number below 0");
         self.state = self.state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (self.state >> 33) as usize % n
     }

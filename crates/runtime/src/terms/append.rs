@@ -102,6 +102,7 @@ impl Text<'_> {
                 let (address, header) = (term.address(), read(term.address()));
                 self.atom(word::header_name(header))?;
                 self.byte(b'(')?;
+                debug_assert!(word::header_arity(header) > 0, "W3: no structure begins there");
                 let left = word::header_arity(header) - 1;
                 Some(Some((value_at(address + 8), Level::Arguments(address + 16, left))))
             }
@@ -214,6 +215,7 @@ impl Text<'_> {
 
     #[inline(always)]
     fn has_room(&self, bytes: usize) -> Option<()> {
+        debug_assert!(self.out.len() <= self.end, "{} bytes of {}", self.out.len(), self.end);
         (self.end - self.out.len() >= bytes).then_some(())
     }
     #[inline(always)]

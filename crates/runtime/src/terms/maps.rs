@@ -75,6 +75,7 @@ enum Way {
 
 impl Node {
     fn way(&self, hash: u64, level: u32) -> (Way, u32) {
+        debug_assert!(level < LEVELS, "J5: a node behind the last level has no ways");
         let bit = 1 << (hash >> (WAY_BITS * level) & 15);
         let before = |bits: u32| (bits & (bit - 1)).count_ones() as usize;
         let way = if self.nodes & bit != 0 {
@@ -339,6 +340,7 @@ impl Edit {
         (self.start..worker.abi.heap as usize).contains(&address)
     }
     fn set(&self, worker: &mut Worker, node: Word, arity: usize, index: usize, value: Word) -> Word {
+        debug_assert!((1..=arity).contains(&index), "J5: argument {index} of {arity}");
         if self.is_own(worker, node.address()) {
             write(node.address() + 8 * index, value);
             return node;
@@ -346,6 +348,7 @@ impl Edit {
         worker.copy_with(node, arity, index - 1, value)
     }
     fn make(&self, worker: &mut Worker, arguments: &[Word]) -> Word {
+        debug_assert!(arguments.len() > 1, "J4: a node without entries and nodes");
         worker.structure(self.map.name, arguments)
     }
     /// Replaces, from the bottom to the root, what a path leads to.

@@ -63,6 +63,11 @@ pub(crate) fn value_at(mut address: usize) -> Word {
     }
 }
 
+/// Whether a word may be what a cell is bound to, or leads to (W3): neither a header nor what an unbound cell holds.
+fn is_content(word: Word) -> bool {
+    !matches!(word.tag(), Tag::Var | Tag::Header)
+}
+
 /// What a term is, at its top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View<T = Word> {
@@ -87,6 +92,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn allocate(&mut self, words: usize) -> usize {
         let address = self.abi.heap as usize;
+        debug_assert!(address >= self.heap.nursery(), "G1: the heap's top is in no nursery");
         let end = address + words * 8;
         if words > LARGE_WORDS || end > self.heap.nursery_end() {
             return self.allocate_elsewhere(words);
@@ -96,6 +102,7 @@ impl Worker {
     }
     #[cold]
     fn allocate_elsewhere(&mut self, words: usize) -> usize {
+        debug_assert!(words <= u32::MAX as usize, "W2: an object of {words} words");
         self.statistics.words_allocated += words as u64;
         if words > LARGE_WORDS {
             let (address, due) = self.heap.spaces.allocate_large(words);
@@ -157,6 +164,7 @@ impl Worker {
     }
     /// `[car|cdr]`.
     pub(crate) fn cons(&mut self, car: Word, cdr: Word) -> Word {
+        debug_assert!(is_content(car) && is_content(cdr), "W3: [{car:?}|{cdr:?}]");
         let address = self.allocate(2);
         write(address, car);
         write(address + 8, cdr);
@@ -174,6 +182,8 @@ impl Worker {
         if name == term::symbol::DOT && args.len() == 2 {
             return self.cons(args[0], args[1]);
         }
+        debug_assert!(args.len() <= word::STRUCT_ARITY_MAX as usize, "W2: {} arguments", args.len());
+        debug_assert!(args.iter().all(|&arg| is_content(arg)), "W3: {args:?}");
         let address = self.allocate(1 + args.len());
         write(address, word::functor_header(name, args.len() as u32));
         for (i, &arg) in args.iter().enumerate() {
@@ -186,6 +196,10 @@ impl Worker {
     pub(crate) fn copy_with(&mut self, term: Word, arity: usize, position: usize, argument: Word) -> Word {
         let term = deref(term);
         let (tag, before) = (term.tag(), term.address());
+        debug_assert!(
+            position < arity && is_content(argument),
+            "W3: argument {position} of {arity}: {argument:?}"
+        );
         let header = usize::from(tag == Tag::Struct);
         let address = self.allocate(header + arity);
         if header == 1 {
@@ -206,6 +220,7 @@ impl Worker {
         }
         let mut rest = list;
         for i in header..header + arity {
+            debug_assert!(deref(rest).tag() == Tag::Cons, "a list that is too short");
             let cons = deref(rest).address();
             write(address + 8 * i, cell(cons));
             rest = cell(cons + 8);
@@ -294,6 +309,8 @@ impl Worker {
         self.object(layout::MODULE, &[Word::atom(name)])
     }
     pub(crate) fn handle(&mut self, class: ClassId, store: Word, length: usize) -> Word {
+        let of = if class == layout::VECTOR { layout::STORE } else { layout::BYTES };
+        debug_assert!(self.class_of(store) == Some(of), "a handle leads to its store");
         self.object(class, &[store, NEWEST, Word::small(length as i64)])
     }
 
@@ -355,6 +372,7 @@ impl Worker {
     /// Replaces the payload word (no address) at an address, of an object with state, if it is still `old`.
     #[inline(always)]
     pub(crate) fn claim_word(&self, address: usize, old: Word, new: Word) -> bool {
+        debug_assert!(old.is_immediate() && new.is_immediate(), "G2: nothing remembers what it leads to");
         if self.is_alone() {
             let same = read(address) == old;
             if same {
@@ -372,6 +390,7 @@ impl Worker {
     /// Writes a value into a heap word that may be old, and remembers it for the collector if need be.
     #[inline(always)]
     pub(crate) fn store(&mut self, address: usize, value: Word) {
+        debug_assert!(self.heap.spaces.contains(address), "M2: no word of the heap");
         write(address, value);
         self.remember_if_old(address, value);
     }

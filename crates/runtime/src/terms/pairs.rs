@@ -62,6 +62,7 @@ impl Cells {
     }
     /// The pairs, the last one first.
     fn backwards(self) -> impl Iterator<Item = Pair> {
+        debug_assert!(self.start <= self.end, "cells that end before they begin");
         let addresses = (self.start..self.end).step_by(8).rev();
         addresses.map(move |a| Pair::new(cell(a), cell(a.wrapping_add(self.distance))))
     }
@@ -236,6 +237,7 @@ impl<const SAME: bool> Pairs<SAME> {
         let Pair { a, b, from } = vectors;
         let [length, other] = [a, b].map(|vector| worker.vector_length(vector).expect("two vectors"));
         let common = length.min(other);
+        debug_assert!(from <= common, "{from} of {common} elements were compared");
         let piece = from..common.min(next_piece(from));
         if piece.end < common || length != other {
             self.stack.push(Pair { a, b, from: piece.end });

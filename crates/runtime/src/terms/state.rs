@@ -86,6 +86,7 @@ impl Terms {
     }
     /// Keeps that.
     pub(super) fn keep_comparison(&mut self, terms: [Word; 2], left: Vec<Pair>) {
+        debug_assert!(!self.has_comparison(terms), "L2: two walks through the same terms");
         self.comparisons.push_back(Comparison { terms, left });
         let items = |kept: &VecDeque<Comparison>| kept.iter().map(|kept| kept.left.len()).sum::<usize>();
         while self.comparisons.len() > WALKS || items(&self.comparisons) > ITEMS {

@@ -275,6 +275,7 @@ impl Worker {
                 let chunk = read(link + 8 + at / 8 * 8).bits() >> (8 * (at % 8)) << behind >> behind;
                 bits |= chunk << filled;
                 filled += count;
+                debug_assert!(filled < 128, "a word and what is left of the next");
                 if filled >= 64 {
                     write(to, raw(bits));
                     to += 8;
@@ -368,6 +369,7 @@ impl Worker {
             return Ok(self.vector(&elements));
         }
         let store = read(old + 8 * HANDLE_STORE);
+        debug_assert!(self.object_size(store) >= length, "V1: a store of other elements");
         let new = self.handle(layout::VECTOR, store, length);
         let slot = store.address() + 8 + 8 * index;
         self.make_older(old, new, index, read(slot));
@@ -444,6 +446,7 @@ impl Worker {
         self.owner(handle).is_none() && compare_exchange(index, NEWEST, CHANGING)
     }
     fn make_older(&mut self, old: usize, new: Word, index: usize, value: Word) {
+        debug_assert!(read(old + 8 * HANDLE_INDEX) == CHANGING, "V1: somebody else may change it");
         self.store(old + 8 * HANDLE_STORE, new);
         self.store(old + 8 * HANDLE_VALUE, value);
         write(old + 8 * HANDLE_INDEX, Word::small(index as i64));
@@ -462,6 +465,7 @@ struct Version {
 
 #[inline(always)]
 fn look(handle: usize) -> Version {
+    debug_assert!(is_handle(read(handle)), "V2: no handle of a vector or string");
     loop {
         let index = read(handle + 8 * HANDLE_INDEX);
         let link = read(handle + 8 * HANDLE_STORE).address();
@@ -472,6 +476,11 @@ fn look(handle: usize) -> Version {
         crate::coordination::sync::spin_loop();
     }
 }
+/// Whether an object's header is that of a vector's or string's handle.
+fn is_handle(header: Word) -> bool {
+    matches!(word::header_class(header), layout::VECTOR | layout::STRING)
+}
+
 #[inline(always)]
 fn is_still(handle: usize, index: Word) -> bool {
     read(handle + 8 * HANDLE_INDEX) == index
@@ -525,6 +534,7 @@ fn collect_versions<T>(mut handle: usize, stored: impl Fn(usize) -> T) -> (T, Ve
 }
 
 fn byte(store: usize, index: usize) -> u8 {
+    debug_assert!(index / 8 < word::header_size(read(store)), "byte {index} is beyond its store");
     (read(store + 8 + index / 8 * 8).bits() >> (index % 8 * 8)) as u8
 }
 

@@ -108,6 +108,7 @@ impl Shared {
     }
     /// W3. Release: whoever sees the new base sees what was stored below it.
     pub(crate) fn set_private_base(&self, worker: usize, base: usize) {
+        debug_assert!(base.is_multiple_of(8), "W3: {base:#x} is no cell's address");
         self.private_bases[worker].0.store(base, Ordering::Release);
     }
     /// Ends the run; the first outcome counts.

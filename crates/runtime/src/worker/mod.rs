@@ -73,7 +73,8 @@ impl std::fmt::Debug for Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.all.kept.fetch_sub(self.bytes, Relaxed);
+        let before = self.all.kept.fetch_sub(self.bytes, Relaxed);
+        debug_assert!(before >= self.bytes, "{} bytes of {before} that are kept", self.bytes);
     }
 }
 
@@ -236,6 +237,7 @@ impl Worker {
         goals: Goals,
         helpers: Helpers,
     ) -> Box<Worker> {
+        debug_assert!(index < options.workers, "W1: worker {index} of {}", options.workers);
         let heap = Heap::new(shared.spaces.clone(), index);
         let base = heap.nursery();
         let limit = if options.collect == Collect::WhenFull { heap.limit(0) } else { base };
@@ -443,6 +445,8 @@ impl Worker {
         self.set_private_base(self.abi.heap as usize);
     }
     pub(crate) fn set_private_base(&mut self, base: usize) {
+        let nursery = self.heap.nursery();
+        debug_assert!((nursery..=self.heap.nursery_end()).contains(&base), "W2: nobody's cells are private");
         self.abi.set_private_base(base);
         self.shared.set_private_base(self.index, base);
     }

@@ -41,6 +41,8 @@ impl Worker {
     }
     /// The same with a priority.
     pub(crate) fn post_at(&mut self, priority: i64, to: usize, predicate: PredicateId, args: &[Word]) {
+        debug_assert!(to != self.index, "B5: a worker posts to others");
+        debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let mut words = args.to_vec();
         words.push(predicate.goal_word());
         self.statistics.mails += 1;

@@ -112,6 +112,11 @@ impl NativeCode {
             b'o' => Mode::Output,
             _ => Mode::Any,
         };
+        debug_assert!(
+            native.signature.modes.bytes().all(|mode| b"iao".contains(&mode)),
+            "{:?}",
+            native.signature
+        );
         let shape = Shape::of(native.signature.modes.bytes().map(mode));
         let Native { run, process, seat, walks, .. } = *native;
         NativeCode { run, process, shape, place: native.signature.place, seat, walks }
@@ -189,6 +194,11 @@ impl Predicates {
     /// compiler made has no name. Panics above [`term::layout::GOAL_ARITY_MAX`] arguments.
     pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
         let id = PredicateId(u32::try_from(self.infos.len()).expect("2^32 predicates exceed memory"));
+        let modes = info.native.as_ref().map(|code| code.shape.inputs + code.shape.outputs);
+        assert!(
+            modes.is_none_or(|modes| modes == info.arity as usize),
+            "a builtin of other arguments: {info:?}"
+        );
         self.arities.push(u8::try_from(info.arity).expect("GOAL_ARITY_MAX is 255"));
         // What the compiler made may have the name of what it stands for.
         if !info.auxiliary {

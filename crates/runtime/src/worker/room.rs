@@ -65,6 +65,10 @@ impl Worker {
     }
     /// Bytes of its nursery in use.
     pub(crate) fn nursery_used(&self) -> usize {
+        debug_assert!(
+            self.abi.heap as usize <= self.heap.nursery_end() + 8 * SLACK_WORDS,
+            "G1: beyond a nursery"
+        );
         self.abi.heap as usize - self.heap.nursery()
     }
     /// Whether an address is one of this node's heap or of its constants.

@@ -70,6 +70,7 @@ impl Visibility {
     }
     /// B5: all others rest, so there is nothing to publish.
     pub(crate) fn begin_solo(&mut self) {
+        debug_assert!(!self.solo, "B5: it is alone already");
         *self = Visibility { solo: true, publish_wanted: false };
     }
     /// B5: what is private since then is to be published. False if the worker was not alone.
@@ -113,6 +114,7 @@ impl Roots {
         Root(u32::try_from(self.words.len() - 1).expect("2^32 roots exceed memory"))
     }
     pub(crate) fn get(&self, root: &Root) -> Word {
+        debug_assert!(!self.free.contains(&root.0), "a root that has ended");
         self.words[root.0 as usize]
     }
     pub(crate) fn set(&mut self, root: &Root, word: Word) {
@@ -120,6 +122,7 @@ impl Roots {
     }
     /// The word of a root, which ends.
     pub(crate) fn take(&mut self, root: Root) -> Word {
+        debug_assert!(!self.free.contains(&root.0), "a root that has ended");
         self.free.push(root.0);
         std::mem::replace(&mut self.words[root.0 as usize], Word::small(0))
     }

@@ -103,6 +103,7 @@ pub(super) fn begin(worker: &mut Worker, place: usize, messages: Word, state: Wo
         // As long as it only writes, it goes on as a batch after it was served.
         stream.calm = CALM;
     }
+    debug_assert!(messages.tag() == Tag::Ref, "O7: a batch begins when it would wait");
     let [messages, state] = [messages, state].map(|word| worker.roots.add(word));
     let priority = worker.abi.priority;
     worker.io().batches.push(Batch { place, output, priority, idle_looks: 0, messages, state });

@@ -198,6 +198,7 @@ impl File {
 
     /// The bytes at hand, after at least one try to have more than `known` of them; fewer or equal at the end.
     pub(crate) fn peek_more(&mut self, known: usize) -> Result<Ready<&[u8]>, IoError> {
+        debug_assert!(self.input.as_ref().is_none_or(|input| input.at <= input.bytes.len()), "I4");
         let available = self.input.as_ref().map_or(0, |input| input.bytes.len() - input.at);
         if available <= known
             && let Ready::Later(fd, direction) = self.fill()?
@@ -211,6 +212,10 @@ impl File {
         if let Ready::Later(fd, direction) = self.flush()? {
             return Ok(Ready::Later(fd, direction));
         }
+        debug_assert!(
+            self.input.is_none() || self.output.as_ref().is_none_or(|it| it.bytes.is_empty()),
+            "I5"
+        );
         let Some(input) = &mut self.input else { return Ok(Ready::Now(())) };
         let Some(fd) = &input.fd else {
             input.end = true;

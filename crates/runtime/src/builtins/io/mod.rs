@@ -79,6 +79,7 @@ impl<T> Table<T> {
     pub(crate) fn add(&mut self, value: T) -> usize {
         match self.free.pop() {
             Some(place) => {
+                debug_assert!(self.places[place].is_none(), "I2: place {place} is in use");
                 self.places[place] = Some(value);
                 place
             }
@@ -177,6 +178,7 @@ impl Io {
         let Some(stream) = self.streams.remove(stream) else { return };
         for file in [stream.input, stream.output] {
             let Some(shared) = self.files.get_mut(file) else { continue };
+            debug_assert!(shared.uses > usize::from(Io::is_standard(file)), "I1: file {file} ends");
             shared.uses -= 1;
             if shared.uses == 0 {
                 self.files.remove(file);

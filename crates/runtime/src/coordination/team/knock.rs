@@ -19,6 +19,8 @@ impl Team {
     /// T2: whether worker 0, which asks this, has the node for itself.
     pub(crate) fn is_calm(&self) -> bool {
         // What others do begins with mail, which the caller posts.
-        self.world().calm && self.active.load(Relaxed) == 1
+        let world = self.world();
+        debug_assert!(world.at_rest & bit(0) == 0, "T2: worker 0 runs, and asks this");
+        world.calm && self.active.load(Relaxed) == 1
     }
 }

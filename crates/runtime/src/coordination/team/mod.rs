@@ -269,7 +269,8 @@ impl Team {
     }
     /// The address of the worker's `abi.limit`, where pokes store 0. It must stay valid until `detach`.
     pub(crate) fn attach(&self, me: usize, limit: *const Limit) {
-        self.mailbox(me).limit = AtomicPtr::new(limit.cast_mut());
+        let before = std::mem::replace(&mut self.mailbox(me).limit, AtomicPtr::new(limit.cast_mut()));
+        debug_assert!(limit.is_null() || before.into_inner().is_null(), "T6: two limits of one worker");
     }
     pub(crate) fn detach(&self, me: usize) {
         self.attach(me, std::ptr::null());
@@ -284,6 +285,7 @@ impl Team {
         self.put(to, mails.len(), |mails_there| mails_there.append(&mut mails));
     }
     fn put(&self, to: usize, count: usize, put: impl FnOnce(&mut Vec<Mail>)) {
+        debug_assert!(to < self.len() && count > 0, "T1: {count} mails for worker {to}");
         self.active.fetch_add(count, Relaxed);
         let seat = &self.seats[to];
         let mut mailbox = self.mailbox(to);
@@ -309,7 +311,8 @@ impl Team {
         self.seats[me].waiting.store(false, Relaxed);
         let mails = std::mem::take(&mut mailbox.mails);
         drop(mailbox);
-        self.active.fetch_sub(mails.len(), Relaxed);
+        let before = self.active.fetch_sub(mails.len(), Relaxed);
+        debug_assert!(before > mails.len(), "T1: who takes mail runs");
         mails
     }
     /// Mail that a worker has not taken, for the collector: only in a stop.
@@ -431,6 +434,7 @@ impl Team {
         mailbox.listening
     }
     fn lie_down<'a>(&'a self, mut world: MutexGuard<'a, World>, me: usize) -> MutexGuard<'a, World> {
+        debug_assert!(world.at_rest & bit(me) == 0, "T1: a worker rests once");
         world.at_rest |= bit(me);
         let mut news = 0;
         if self.active.fetch_sub(1, Relaxed) == 1 {
@@ -454,6 +458,8 @@ impl Team {
         }
     }
     fn get_up(&self, mut world: MutexGuard<World>, me: usize, wake: Wake) {
+        debug_assert!(world.at_rest & bit(me) != 0, "T1: it does not rest");
+        debug_assert!(world.stop.leader().is_none() || wake == Wake::Over, "T4: a rest ends after the stop");
         self.active.fetch_add(1, Relaxed);
         world.at_rest &= !bit(me);
         world.held &= !bit(me);

@@ -46,6 +46,7 @@ impl Team {
         }
         let nudge = &self.seats[me].nudge;
         let mut mailbox = self.mailbox(me);
+        debug_assert!(!mailbox.pausing, "T13: it pauses already");
         while waits() {
             mailbox.pausing = true;
             let left = time.saturating_sub(since(begin));

@@ -25,6 +25,7 @@ impl Team {
             && self.active.load(Relaxed) == 1
             && !self.over();
         if alone {
+            debug_assert!(world.solo.is_none(), "T10: two are solo");
             world.solo = Some(me);
         }
         alone

@@ -65,6 +65,7 @@ impl Stop {
         !self.complete
     }
     pub(super) fn enter_share(&mut self, me: usize) -> bool {
+        debug_assert!(self.called == 0 || self.complete, "T9: a share before all are stopped");
         let called = self.called & bit(me);
         self.called &= !called;
         self.sharing |= called;
@@ -103,6 +104,7 @@ impl Team {
     /// What a worker does between two reductions when a stop is wanted: it asks this in a loop, until it may resume.
     pub(crate) fn stopped(&self, me: usize) -> Phase {
         let mut world = self.world();
+        debug_assert!(world.at_rest & bit(me) == 0, "T8: a worker is stopped or rests");
         if world.stop.stopped & bit(me) != 0 {
             world = self.end_share(world, me);
         } else {
@@ -128,6 +130,7 @@ impl Team {
     /// The leader lets others take part in what follows: at most `most`, those that reduced first.
     pub(crate) fn open_share(&self, me: usize, sharers: Sharers, most: usize) {
         let mut world = self.led_by(me);
+        debug_assert!(world.stop.called | world.stop.sharing == 0, "T9: a share is open");
         let resting = match sharers {
             Sharers::Stopped => 0,
             Sharers::Everybody => world.at_rest,

@@ -42,6 +42,7 @@ impl Abroad {
     }
     /// Y7: the anchors at this distance are roots now. False: there are none.
     pub(crate) fn roots_at(&mut self, distance: u8, mut trace: impl FnMut(&mut Word)) -> bool {
+        debug_assert!((1..=FAR).contains(&distance), "Y7: no anchor is at distance {distance}");
         let there = self.anchors.iter_mut().filter(|anchor| anchor.root && anchor.queued == 0);
         let mut any = false;
         for anchor in there.filter(|anchor| anchor.distance.clamp(1, FAR) == distance) {
@@ -52,6 +53,11 @@ impl Abroad {
     }
     /// Y7: what has been reached now and was not before is at this distance.
     pub(crate) fn reached(&mut self, distance: u8, moved: impl Fn(usize) -> Option<usize>) {
+        debug_assert_eq!(
+            self.imports.len(),
+            self.distances.now.len(),
+            "Y7: imports since the collection began"
+        );
         for (import, known) in self.imports.iter().zip(&mut self.distances.now) {
             if let Import::Record(record) = import.import
                 && *known == 0

@@ -45,7 +45,9 @@ impl Identities {
             number
         });
         let empty = Entry { structure, export: None, identity: None };
-        (number, entries[number as usize].get_or_insert(empty))
+        let entry = entries[number as usize].get_or_insert(empty);
+        debug_assert!(entry.structure == structure, "Y6: an entry of another structure");
+        (number, entry)
     }
     fn remove(&mut self, number: u32) {
         let Some(entry) = self.entries[number as usize].take() else { return };
@@ -113,6 +115,7 @@ impl Identities {
             let structure = entry.structure;
             match moved(structure.address()) {
                 Some(address) => {
+                    debug_assert!(!structure.is_immediate(), "Y6: only structures have entries");
                     entry.structure = pointer(structure.tag(), address);
                     self.by_word.insert(entry.structure.bits(), number);
                     young(address)

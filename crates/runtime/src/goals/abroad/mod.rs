@@ -193,6 +193,7 @@ impl Worker {
     }
     /// What a worker of this node tells: it changes the tables, and other nodes may have to be told.
     fn learn(&mut self, Item { what, mut words }: Item) {
+        debug_assert!(self.index == 0, "Y8: worker {} has no tables", self.index);
         match what {
             Kind::Wanted(import, _) | Kind::Bound(import) => {
                 let record = words.pop().expect("with its record").address();
@@ -257,6 +258,7 @@ impl Worker {
     }
     /// A goal of this priority is.
     pub(crate) fn throw_at(&mut self, priority: i64, node: u32, predicate: PredicateId, args: &[Word]) {
+        debug_assert!(node != self.options.node && node < self.options.nodes, "a goal for node {node}");
         self.tell(Kind::Throw { node, priority, predicate }, args);
     }
     /// A goal of this predicate may be reduced at any node.
@@ -290,6 +292,7 @@ impl Worker {
     pub(crate) fn resumed_outward(&mut self, goal: Word, args: usize) {
         let (cell, number) = (read(args), read(args + 8).as_int() as u32);
         let external = PredicateId::of_goal_word(goal) == self.system_goals.external;
+        debug_assert!(external || goal == self.system_goals.exported.goal_word(), "OUTWARD is theirs alone");
         let what = if external { Kind::Bound(number) } else { Kind::Marked(number) };
         self.tell(what, &[cell, pointer(Tag::Object, args - 8 * SUSPENSION_ARGS)]);
     }
@@ -377,6 +380,7 @@ impl Worker {
     }
     /// Keeps a word alive under this number, until [`Worker::release_anchor`].
     pub(crate) fn anchor(&mut self, export: u32, word: Word) {
+        debug_assert!(self.index == 0, "Y8: worker {} has no tables", self.index);
         let word = deref(word);
         let anchor = if word.is_immediate() {
             place(&mut self.abroad.anchors, export)
@@ -448,6 +452,7 @@ impl Worker {
     /// An unbound variable gets a marker of this export: [`Outward::Marked`] comes when it is bound or becomes a
     /// reference. An import is read.
     pub(crate) fn mark(&mut self, variable: Word, export: u32) {
+        debug_assert!(self.index == 0, "Y8: worker {} makes no markers", self.index);
         let mut variable = deref(variable);
         if variable.tag() != Tag::Ref {
             return;
@@ -572,6 +577,7 @@ impl Worker {
     }
     /// The next thing that happened. Words are good until the next turn.
     pub(crate) fn next_outward(&mut self) -> Option<Outward> {
+        debug_assert!(self.index == 0, "Y8: worker {} tells worker 0", self.index);
         self.finish_told(self.abroad.told);
         self.abroad.end_bunch();
         let Item { what, words } = self.abroad.queue.pop_front()?;

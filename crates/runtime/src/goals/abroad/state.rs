@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 use term::Word;
 use term::abi::PredicateId;
+use term::word::Tag;
 
 /// Those of an item of the queue; most have few.
 pub(crate) type Words = SmallVec<[Word; 4]>;
@@ -105,6 +106,7 @@ impl Item {
         self.words.into_iter().chain(kind.map(Word::small)).collect()
     }
     pub(super) fn of_mail(words: &[Word]) -> Item {
+        debug_assert!(words.len() >= KIND_WORDS, "Y8: mail that says what it is: {words:?}");
         let (words, kind) = words.split_at(words.len() - KIND_WORDS);
         let [kind, number, second, priority] = [0, 1, 2, 3].map(|i| kind[i].as_int());
         let number = number as u32;
@@ -184,6 +186,7 @@ impl Abroad {
     }
     /// An import is this from now on.
     pub(super) fn set_import(&mut self, import: u32, to: Import) {
+        debug_assert!(to != Import::Free, "Y2: only a collection, or whoever forgets it, ends an import");
         let entry = place(&mut self.imports, import);
         entry.import = to;
         if !std::mem::replace(&mut entry.listed, true) {
@@ -203,6 +206,11 @@ impl Abroad {
     }
     /// Y5: these.
     pub(crate) fn take_awaited(&mut self) -> Vec<Word> {
+        debug_assert!(
+            self.awaited.iter().all(|word| word.tag() == Tag::Ref),
+            "Y5: variables: {:?}",
+            self.awaited
+        );
         std::mem::take(&mut self.awaited)
     }
     /// Y7: whether a major collection is to trace in order of distance, which one collector alone can do.
@@ -258,6 +266,7 @@ impl Abroad {
         for &export in young_anchors.iter() {
             *scanned += 1;
             let anchor = &mut anchors[export as usize];
+            debug_assert!(major || anchor.listed, "Y1: export {export} is in the list, and does not know it");
             if anchor.queued > 0 || anchor.root && !ordered {
                 trace(&mut anchor.word);
             }
