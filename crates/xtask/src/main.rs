@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own tools.
 
+mod asserts;
 mod bench;
 mod checkers;
 mod circles;

@@ -12,7 +12,9 @@
 //! - T9 No circle of files is larger than it may be ([`circles`](crate::circles)).
 //! - T10 Documents and comments have short lines, and name the thing ([`prose`]).
 //! - T11 A library that is embedded leaves the process as it is ([`PROCESS`]).
+//! - T12 Crates whose invariants a debug build can check assert them ([`asserts`](crate::asserts)).
 
+use crate::asserts::Asserts;
 use crate::circles::Circles;
 use crate::labels::Labels;
 use crate::prose;
@@ -93,7 +95,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     dependencies(root, &mut findings)?;
-    let (mut labels, mut circles) = (Labels::default(), Circles::default());
+    let (mut labels, mut circles, mut asserts) = (Labels::default(), Circles::default(), Asserts::default());
     rooms::gone(root, &mut findings);
     for file in files(root)? {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
@@ -105,6 +107,7 @@ pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
                 rooms::arrows(&name, &text, &mut findings);
                 labels.read(&name, &text, &mut findings);
                 circles.read(&name, &text);
+                asserts.read(&name, &text);
                 prose::source(&name, &text, &mut findings);
             }
             Some("md") => {
@@ -118,6 +121,7 @@ pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
         print!("{}", labels.index());
     }
     labels.check(&mut findings);
+    asserts.check(&mut findings);
     circles.join(&mut findings);
     circles.check(&mut findings);
     let largest = circles.largest();
