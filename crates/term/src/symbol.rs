@@ -3,7 +3,7 @@
 //! The first atoms are the same in every table, so that code may name them as constants. A table may be used by many
 //! threads: texts are read without a lock, finding or entering one takes a lock for a moment.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -89,6 +89,9 @@ impl Reserved {
     }
 }
 
+/// Atoms of most tables, at most: the names of all builtins, and those of a small program.
+const USUAL: usize = 1 << 10;
+
 /// Bytes of an entry besides its text: the counters and lengths of the shared text, two pointers to it, the number.
 const ENTRY_BYTES: usize = 72;
 
@@ -103,7 +106,7 @@ impl AtomTable {
     pub fn new() -> Self {
         let table = AtomTable {
             texts: boxcar::Vec::new(),
-            numbers: RwLock::default(),
+            numbers: RwLock::new(FxHashMap::with_capacity_and_hasher(USUAL, FxBuildHasher)),
             bytes: AtomicUsize::new(0),
             reserved: OnceLock::new(),
         };

@@ -81,8 +81,11 @@ pub fn natives() -> Vec<Native> {
         io::requests::NATIVES,
         io::serve::NATIVES,
     ];
-    let mut natives: Vec<Native> = tables.iter().flat_map(|rows| rows.iter().map(Row::native)).collect();
-    natives.extend(predicates::calls());
+    let calls = predicates::calls();
+    let count = tables.iter().map(|rows| rows.len()).sum::<usize>();
+    let mut natives = Vec::with_capacity(count + calls.size_hint().0);
+    tables.iter().for_each(|rows| natives.extend(rows.iter().map(Row::native)));
+    natives.extend(calls);
     natives
 }
 

@@ -24,13 +24,14 @@ impl Known {
     /// With these builtins; their names become atoms.
     pub fn new(atoms: &AtomTable, natives: Vec<Native>) -> Known {
         let mut predicates = Predicates::default();
+        predicates.reserve(1 + runtime_predicates::COUNT + natives.len());
         let no_file: Arc<str> = "".into();
         let mut add = |native: Native| predicates.add(info(&native, atoms, no_file.clone()));
         let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
         let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
             runtime_predicates::natives().map(&mut add);
-        let mut builtins = Vec::new();
+        let mut builtins = Vec::with_capacity(natives.len());
         for native in natives {
             let signature = native.signature.clone();
             builtins.push((add(native), signature));

@@ -36,7 +36,7 @@ use crate::reports::trace::Tracks;
 use crate::worker::all::{Shared, Workers};
 use crate::worker::events::Events;
 use crate::worker::native::Native;
-use crate::worker::program::{Code, Enter, Load, Predicates};
+use crate::worker::program::{Code, Enter, Load};
 use crate::worker::{Options, PRIORITY_START, Root, Tracer, Worker};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -251,9 +251,13 @@ impl Node {
     pub fn load(&mut self, load: Load) {
         self.check_between_runs();
         assert!(self.code.enter.is_some(), "C1: how code is entered is known before it is loaded");
-        let mut predicates = Predicates::clone(&self.worker().predicates);
+        // Nobody else has them, most often: then nothing is copied.
+        let mut predicates = std::mem::take(&mut self.worker().predicates);
+        self.workers.iter_mut().for_each(|worker| worker.predicates = Arc::default());
+        let known = Arc::make_mut(&mut predicates);
+        known.reserve(load.predicates.len());
         for info in load.predicates {
-            predicates.add(info);
+            known.add(info);
         }
         let entries = Arc::make_mut(&mut self.code.entries);
         entries.resize(predicates.len(), self.code.native_entry);
@@ -263,7 +267,7 @@ impl Node {
         for constant in &load.constants {
             self.constants.add(constant);
         }
-        let (predicates, constants) = (Arc::new(predicates), self.constants.ranges());
+        let constants = self.constants.ranges();
         for worker in self.workers.iter_mut() {
             worker.predicates = predicates.clone();
             worker.constants = constants.clone();

@@ -190,6 +190,12 @@ pub struct Predicates {
 }
 
 impl Predicates {
+    /// Room for this number of predicates more: what grows step by step is copied each time.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.infos.reserve(more);
+        self.arities.reserve(more);
+        self.by_name.reserve(more);
+    }
     /// Adds a predicate under the next number; a later one with the same name hides an earlier one, but one that the
     /// compiler made has no name. Panics above [`term::layout::GOAL_ARITY_MAX`] arguments.
     pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
