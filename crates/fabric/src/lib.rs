@@ -10,7 +10,7 @@
 //!
 //! What a node does is a [`Node`]: a state machine that never blocks. Each kind has a `run` that makes nodes and
 //! steps them until all are
-//! done. So a node's code is the same on each, and `conformance` has the tests that all of them pass.
+//! done. So a node's code is the same on each, and the crate `conformance` has the tests that all of them pass.
 //!
 //! Invariants:
 //! - N1 Nothing is lost and nothing arrives twice. Of two messages of one priority from one node to another, the
@@ -25,7 +25,6 @@
 
 #![deny(unsafe_code)]
 
-pub mod conformance;
 mod drive;
 mod message;
 #[cfg(feature = "mpi")]

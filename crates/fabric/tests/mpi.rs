@@ -1,7 +1,7 @@
 //! Nodes under an MPI launcher. This program is its own node: without a launcher it starts itself under one, several
 //! times.
 
-use fabric::conformance::{Kind, programs};
+use conformance::fabrics::{Kind, programs};
 use fabric::mpi::launch::{self, Case, Expected};
 use fabric::mpi::{Mpi, Session};
 use fabric::{Fabric, Message, Node, NodeId, Priority, Step};

@@ -197,7 +197,7 @@ impl Reduce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::way;
+    use conformance::any_order::way;
 
     #[test]
     fn nobody_leaves_a_barrier_before_all_have_entered() {

@@ -38,7 +38,6 @@
 #![forbid(unsafe_code)]
 
 mod collective;
-pub mod conformance;
 mod context;
 mod core;
 mod flow;
@@ -52,8 +51,6 @@ mod slot;
 #[cfg(test)]
 mod strangers;
 mod tasks;
-#[cfg(test)]
-mod tests;
 mod waves;
 
 pub use crate::core::{Costs, Counters, Spent};

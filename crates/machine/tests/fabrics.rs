@@ -1,8 +1,8 @@
 //! Machines on threads and on simulated networks.
 
+use conformance::machines::{Kind, hold_back, tests};
 use fabric::simulated::{self, Config, Outcome, Topology};
 use fabric::{Fabric, NodeId, NodeSet, Pace, Priority, threads};
-use machine::conformance::{Kind, hold_back, tests};
 use machine::{Answers, Call, Context, Costs, Ended, Here, Machine, Program, Spread, Verdict};
 
 struct Threads(u32);

@@ -1,10 +1,10 @@
 //! Machines under an MPI launcher. This program is its own node: without a launcher it starts itself under one,
 //! several times.
 
+use conformance::machines::{Kind, hold_back, tests};
 use fabric::NodeId;
 use fabric::mpi::Session;
 use fabric::mpi::launch::{self, Expected};
-use machine::conformance::{Kind, hold_back, tests};
 use machine::{Costs, Machine, Program};
 use std::process::ExitCode;
 use std::time::Instant;

@@ -35,6 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("web", &[]),
     ("machine", &["fabric"]),
     ("explorer", &["fabric"]),
+    ("conformance", &["fabric", "machine"]),
     ("distribution", &["term", "runtime", "fabric", "machine"]),
     ("dsm", &["fabric", "machine"]),
     ("fifth_dsm", &["dsm", "fabric"]),

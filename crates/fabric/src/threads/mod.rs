@@ -18,8 +18,6 @@ mod doorbell;
 mod lane;
 #[cfg(all(test, models))]
 mod models;
-#[cfg(all(test, not(models)))]
-mod tests;
 
 pub use crate::drive::Failed;
 

@@ -1,6 +1,6 @@
 //! The conformance suite on simulated networks of several forms.
 
-use fabric::conformance::{Kind, programs};
+use conformance::fabrics::{Kind, programs};
 use fabric::simulated::{Arbitration, Config, Duplex, Endpoint, Topology, run};
 use fabric::{Node, NodeId};
 

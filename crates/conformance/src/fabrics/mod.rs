@@ -10,7 +10,7 @@ mod calls;
 mod limits;
 mod traffic;
 
-use crate::{Fabric, Node, NodeId};
+use fabric::{Fabric, Node, NodeId};
 
 /// A kind of fabric, as the suite needs it.
 pub trait Kind {

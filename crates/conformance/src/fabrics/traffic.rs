@@ -2,7 +2,7 @@
 //! (N1).
 
 use super::Kind;
-use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, WORDS_MAX};
+use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, WORDS_MAX};
 
 const PRIORITIES: [Priority; 2] = [Priority::Low, Priority::High];
 /// Messages sent, and polled, in one step.

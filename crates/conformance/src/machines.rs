@@ -1,8 +1,8 @@
 //! What a machine must do on every fabric: programs whose nodes check what comes to them, the same for all kinds.
 
-use crate::{CREDITS, Call, Context, Counters, Ended, Here, Machine, Name, NodeSet, Passport};
-use crate::{Program, Reduction, Slot, Spread, Verdict};
 use fabric::{Fabric, NodeId, Priority, Random, Time};
+use machine::{CREDITS, Call, Context, Counters, Ended, Here, Machine, Name, NodeSet, Passport};
+use machine::{Program, Reduction, Slot, Spread, Verdict};
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,16 +1,15 @@
-//! Programs on a fabric that delivers in any order that is allowed, with the smallest queues: by seed.
+//! A fabric that delivers in any order that is allowed, with queues as small as wanted: by seed, in one thread.
 
-use crate::conformance::{Kind, tests};
-use crate::*;
-use fabric::{Busy, Fabric, Gather, Map, Message, Node, NodeId, Random, Refused, Step, Time};
+use fabric::{Busy, Fabric, Gather, Map, Message, NodeId, NodeSet, Random, Refused, Time};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Queues of one or a few messages from each node to each, by priority.
-struct Net {
+/// What is under way between nodes.
+pub struct Net {
     random: Random,
     room: usize,
+    /// From each node to each, by priority.
     queues: Vec<[VecDeque<Message>; 2]>,
     /// How often nodes have come to a barrier of this fabric's, if it has one.
     arrivals: Option<u32>,
@@ -18,7 +17,8 @@ struct Net {
     copies: Option<Vec<Vec<(Message, Gather)>>>,
 }
 
-struct Way {
+/// A node's way to the others.
+pub struct Way {
     node: NodeId,
     nodes: u32,
     time: u64,
@@ -26,6 +26,23 @@ struct Way {
     /// How often this node has.
     arrived: u32,
     gather: Option<Gather>,
+}
+
+impl Net {
+    /// Of this number of nodes. A queue has room for so many messages. Some seeds have barriers, some multicasts.
+    pub fn new(seed: u64, nodes: u32, room: usize) -> Rc<RefCell<Net>> {
+        Rc::new(RefCell::new(Net {
+            random: Random::new(seed),
+            room,
+            queues: (0..nodes * nodes).map(|_| Default::default()).collect(),
+            arrivals: seed.is_multiple_of(2).then_some(0),
+            copies: (seed % 4 < 2).then(|| vec![Vec::new(); nodes as usize]),
+        }))
+    }
+    /// A number below this one.
+    pub fn below(&mut self, number: u32) -> u32 {
+        self.random.below(number)
+    }
 }
 
 impl Fabric for Way {
@@ -120,70 +137,14 @@ impl Fabric for Way {
 }
 
 impl Way {
-    fn new(node: NodeId, nodes: u32, net: &Rc<RefCell<Net>>) -> Way {
+    /// That of a node among so many in a net.
+    pub fn new(node: NodeId, nodes: u32, net: &Rc<RefCell<Net>>) -> Way {
         Way { node, nodes, time: 0, net: net.clone(), arrived: 0, gather: None }
     }
 }
 
 /// A node's way in a net without barriers, for what needs no other nodes.
-pub(crate) fn way(node: NodeId, nodes: u32) -> impl Fabric {
+pub fn way(node: NodeId, nodes: u32) -> impl Fabric {
     let net = Net { random: Random::new(0), room: 0, queues: Vec::new(), arrivals: None, copies: None };
     Way::new(node, nodes, &Rc::new(RefCell::new(net)))
-}
-
-/// Nodes with this much room, and the order of everything by seed.
-struct Suite {
-    seed: u64,
-    nodes: u32,
-    room: usize,
-}
-
-impl Kind for Suite {
-    fn nodes(&self) -> u32 {
-        self.nodes
-    }
-    fn run<P: Program, R: Send>(
-        &mut self,
-        make: impl Fn(NodeId) -> P + Sync,
-        end: impl Fn(Machine<P>) -> R + Sync,
-    ) -> Vec<(NodeId, R)> {
-        let &mut Suite { seed, nodes, room } = self;
-        let net = Rc::new(RefCell::new(Net {
-            random: Random::new(seed),
-            room,
-            queues: (0..nodes * nodes).map(|_| Default::default()).collect(),
-            arrivals: seed.is_multiple_of(2).then_some(0),
-            copies: (seed % 4 < 2).then(|| vec![Vec::new(); nodes as usize]),
-        }));
-        let costs = Costs { patience: 100, ..Costs::default() };
-        let mut all: Vec<_> = (0..nodes)
-            .map(|node| {
-                let node = NodeId(node);
-                let way = Way::new(node, nodes, &net);
-                (Machine::new(node, nodes, make(node), costs), way, true)
-            })
-            .collect();
-        for turn in 0.. {
-            assert!(turn < 10_000_000, "no end");
-            let Some(index) = all.iter().position(|(.., going)| *going) else { break };
-            let pick = (index + net.borrow_mut().random.below(nodes) as usize) % all.len();
-            let (machine, way, going) = &mut all[pick];
-            if !*going {
-                continue;
-            }
-            way.time += 7;
-            *going = machine.step(way) != Step::Done;
-        }
-        all.into_iter().map(|(machine, way, _)| (way.node, end(machine))).collect()
-    }
-}
-
-#[test]
-fn machines_conform_in_any_order() {
-    for (name, test) in tests::<Suite>() {
-        for seed in 0..40 {
-            println!("{name}, seed {seed}");
-            test(&mut Suite { seed, nodes: 1 + seed as u32 % 9, room: 1 + seed as usize % 3 });
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! What happens when there is no room (N2), and what does not wait for it.
 
 use super::Kind;
-use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Step};
+use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Step};
 
 /// More messages than any queue has room for.
 const PLENTY: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! What wakes a node that waits.
 
 use super::Kind;
-use crate::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, Time};
+use fabric::{Busy, Fabric, Message, Node, NodeId, Priority, Random, Step, Time};
 
 /// Some time that passes soon on every kind.
 const SOON: u64 = 20_000;
