@@ -119,6 +119,14 @@ pub fn default_operators() -> impl Iterator<Item = (OpType, u16, &'static str)> 
         .flat_map(|&(kind, priority, names)| names.split(' ').map(move |name| (kind, priority, name)))
 }
 
+/// Operators of source files only.
+const SOURCE: [(OpType, u16, &str); 1] = [(OpType::Fx, 1150, "daemon")];
+
+/// The operators of source files: type, priority, name.
+pub fn source_operators() -> impl Iterator<Item = (OpType, u16, &'static str)> {
+    default_operators().chain(SOURCE)
+}
+
 impl OpTable {
     /// KL1's default operators.
     pub fn default_table(atoms: &AtomTable) -> Self {
@@ -131,7 +139,9 @@ impl OpTable {
     /// The operators of source files: the default ones, and `daemon` for the library's directive.
     pub fn source_table(atoms: &AtomTable) -> Self {
         let mut table = Self::default_table(atoms);
-        table.add(atoms.intern(b"daemon"), OpType::Fx, 1150);
+        for (kind, priority, name) in SOURCE {
+            table.add(atoms.intern(name.as_bytes()), kind, priority);
+        }
         table
     }
     /// Adds an operator, in place of one of the same kind; a priority outside 1..1200 is refused (`false`).

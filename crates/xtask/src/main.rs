@@ -4,6 +4,7 @@ mod asserts;
 mod bench;
 mod checkers;
 mod circles;
+mod grammars;
 mod labels;
 mod live;
 mod methods;
@@ -31,6 +32,8 @@ enum Command {
         #[arg(long)]
         index: bool,
     },
+    /// Writes what the grammars in editors/ have from the table of operators, and the parser that is made of them.
+    Grammars,
     /// Measures the programs in benches/ against the yardstick, in turn.
     Bench(bench::Options),
     /// Runs the models of concurrent modules in every order of events (within bounds).
@@ -80,6 +83,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Tidy { index } => tidy::run(&root(), index),
+        Command::Grammars => grammars::run(&root()),
         Command::Bench(options) => bench::run(&root(), &options),
         Command::Loom => checkers::loom(&root()),
         Command::Miri { filter } => checkers::miri(&root(), filter.as_deref().unwrap_or_default()),

@@ -47,7 +47,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("lab", &["term", "syntax", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
     ("fifth", &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "engine", "web"]),
-    ("xtask", &[]),
+    ("grammar", &[]),
+    ("xtask", &["syntax"]),
 ];
 /// T2.
 const LINES_MAX: usize = 600;
@@ -59,6 +60,7 @@ const UNSAFE: &[&str] = &[
     "crates/fabric/src/mpi/raw.rs",
     "crates/dsm/src/fault/",
     "crates/fifth_dsm/",
+    "crates/grammar/src/lib.rs",
 ];
 /// T5: written in halves so that this file does not find itself.
 const UNFINISHED: &[&str] = &[concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
