@@ -56,12 +56,11 @@ fn check(found: &[(String, String)]) {
     assert!(!found.iter().any(|(text, _)| text.starts_with("%b")), "a string holds no comment");
 }
 
+/// A pattern and the places of its groups.
+type Found<'p> = (&'p Value, Vec<Option<(usize, usize)>>);
+
 /// The first of these patterns that matches from here on.
-fn first<'p>(
-    patterns: &'p [Value],
-    line: &str,
-    from: usize,
-) -> Option<(&'p Value, Vec<Option<(usize, usize)>>)> {
+fn first<'p>(patterns: &'p [Value], line: &str, from: usize) -> Option<Found<'p>> {
     let found = patterns.iter().filter_map(|pattern| {
         let regex =
             pattern.get("match").or(pattern.get("begin")).and_then(Value::as_str).expect("a pattern has one");
