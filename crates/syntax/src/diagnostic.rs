@@ -34,6 +34,7 @@ pub const CODES: &[&str] = &[
     "nesting-too-deep",
     "no-main",
     "operator-priority",
+    "other-documentation",
     "pragma-on-method",
     "reserved-name",
     "same-priority",

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diagnostic;
+pub mod documentation;
 pub mod dump;
 pub mod format;
 pub mod fuzzing;
@@ -17,6 +18,7 @@ pub mod number;
 pub mod operators;
 pub mod parser;
 pub mod pieces;
+pub mod pretty;
 pub mod print;
 pub mod program;
 pub mod source;

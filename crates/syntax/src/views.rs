@@ -9,6 +9,13 @@ use term::{Atom, AtomTable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeTerm(NodeId, u32);
 
+impl TreeTerm {
+    /// The term of a node.
+    pub fn of(node: NodeId) -> TreeTerm {
+        TreeTerm(node, 0)
+    }
+}
+
 /// Shows the terms of a tree.
 pub struct TreeView<'t>(pub &'t Tree);
 
