@@ -5,6 +5,7 @@ use crate::front::Front;
 use crate::sources::{self, Files, Read};
 use std::path::PathBuf;
 use syntax::diagnostic::{Diagnostic, Severity};
+use syntax::documentation::documentation;
 use syntax::program::{Call, GoalKind, TermKind};
 use syntax::source::Span;
 use term::AtomTable;
@@ -37,6 +38,9 @@ pub fn compile(front: &Front, read: &mut Read, wanted: Wanted) -> Option<compile
         read.diagnostics.extend(found);
         if wanted == Wanted::Check {
             read.diagnostics.extend(compiler::unused_predicates(&read.program, &front.atoms, &roots));
+            for &file in &read.given {
+                read.diagnostics.extend(documentation(&read.sources, file, &front.atoms).1);
+            }
         }
     }
     // What could not be read is missing: what follows from that is not worth saying.

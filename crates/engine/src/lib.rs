@@ -52,6 +52,7 @@ pub mod shown;
 mod simulated;
 pub mod sources;
 mod streams;
+pub mod testing;
 pub mod timeline;
 pub mod value;
 

@@ -24,6 +24,10 @@ pub trait Files {
     fn name(&self, path: &Path) -> String {
         path.display().to_string()
     }
+    /// Folders where modules are looked for that are called and not there, behind that of the program's first file.
+    fn folders(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
     /// The bytes of the file that messages name so, if they can be read once more without waiting.
     fn read_again(&self, name: &str) -> Option<Vec<u8>> {
         let path = Path::new(name);
@@ -111,7 +115,7 @@ pub(crate) fn read(
     let (program, diagnostics) = syntax::read_program(&sources, &given, atoms);
     let mut read = Read::of(program, sources, diagnostics, given, paths.to_vec());
     let folder = paths.first().and_then(|path| path.parent()).map(Path::to_path_buf);
-    let beside = Beside { folders: folder.into_iter().collect(), files };
+    let beside = Beside { folders: folder.into_iter().chain(files.folders()).collect(), files };
     let called = add_called(&mut read, &beside, atoms)?;
     if code {
         read.library = called.closed();
@@ -306,6 +310,34 @@ mod tests {
         assert_eq!(modules(&read_with(plain, &[], true)), (vec!["main".to_string()], vec![]));
         let (program, _) = of_library(read_with(BAG, &[], true).0.library, &AtomTable::new());
         assert_eq!(program.modules.len(), called.len());
+    }
+
+    /// A folder of modules beside a program.
+    struct With(Texts);
+
+    impl Files for With {
+        fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+            self.0.read(path)
+        }
+        fn has(&self, path: &Path) -> bool {
+            self.0.has(path)
+        }
+        fn folders(&self) -> Vec<PathBuf> {
+            vec!["more".into()]
+        }
+    }
+
+    #[test]
+    fn modules_of_further_folders_come_behind_those_beside_the_program() {
+        let mut texts = Texts::default();
+        texts.add("main.kl1", ":- module main.\nmain :- one:p, two:p.\n");
+        texts.add("one.kl1", ":- module one.\np.\n");
+        texts.add("more/one.kl1", ":- module one.\nq.\n");
+        texts.add("more/two.kl1", ":- module two.\np.\n");
+        let atoms = AtomTable::new();
+        let read = read(&["main.kl1".into()], &With(texts), &atoms, true).expect("it can be read");
+        let paths: Vec<_> = read.paths.iter().map(|path| path.display().to_string()).collect();
+        assert_eq!(paths, ["main.kl1", "one.kl1", "more/two.kl1"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Names standard input on the command line.
-const DASH: &str = "-";
+pub(crate) const DASH: &str = "-";
 /// Names it in messages.
 const STANDARD_INPUT: &str = "standard input";
 
@@ -44,6 +44,27 @@ impl Files for Disk {
             _ if Path::new(name).is_file() => read_file(Path::new(name)).ok(),
             _ => None,
         }
+    }
+}
+
+/// The same, with folders where modules are looked for (`--library`).
+pub(crate) struct With<'f>(pub(crate) &'f [PathBuf]);
+
+impl Files for With<'_> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        Disk.read(path)
+    }
+    fn has(&self, path: &Path) -> bool {
+        Disk.has(path)
+    }
+    fn name(&self, path: &Path) -> String {
+        Disk.name(path)
+    }
+    fn folders(&self) -> Vec<PathBuf> {
+        self.0.to_vec()
+    }
+    fn read_again(&self, name: &str) -> Option<Vec<u8>> {
+        Disk.read_again(name)
     }
 }
 

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use syntax::lexer::{Scanned, TermScanner};
 
 /// What may stand behind a colon.
-pub(crate) const COMMANDS: [&str; 7] = ["clear", "def", "forget", "help", "list", "load", "quit"];
+pub(crate) const COMMANDS: [&str; 10] =
+    ["clear", "def", "doc", "explain", "forget", "help", "list", "load", "quit", "time"];
 const PROMPT: &str = "fifth> ";
 /// Before the lines of an entry behind its first.
 const MORE: &str = "     | ";

@@ -5,6 +5,7 @@
 mod cli;
 mod counting;
 mod destination;
+mod documentation;
 mod ending;
 mod explain;
 mod files;
@@ -16,9 +17,12 @@ mod number;
 mod output;
 mod repl;
 mod report;
+mod scaffold;
 mod section;
 mod simulated;
 mod standalone;
+mod style;
+mod testing;
 mod workers;
 
 use clap::{CommandFactory, Parser};
@@ -57,6 +61,10 @@ fn main() -> ExitCode {
             output::write(&String::from_utf8_lossy(&script)).map(|()| 0)
         }
         Command::Build(options) => build(options),
+        Command::Fmt(options) => style::run(options),
+        Command::Test(options) => testing::run(options),
+        Command::Doc(options) => documentation::run(options),
+        Command::New(options) => scaffold::run(&options.name),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Repl(options) => repl::run(options),
         Command::Lab { command } => laboratory::run(command),
@@ -133,7 +141,10 @@ fn compile(
 
 /// Reads a program. `code`: the library's modules are wanted as code, not as clauses.
 fn read(front: &Front, options: &cli::Sources, code: bool) -> anyhow::Result<Read> {
-    let read = engine::read(front, &options.files, &files::Disk, code);
+    if let Some(folder) = options.library.iter().find(|folder| !folder.is_dir()) {
+        anyhow::bail!("--library {}: there is no such folder", folder.display());
+    }
+    let read = engine::read(front, &options.files, &files::With(&options.library), code);
     Ok(read.map_err(|mut unreadable| {
         let Unreadable { path, message } = &mut unreadable;
         let is_first = options.files.first() == Some(path);

@@ -4,11 +4,12 @@ use crate::cli::{self, MessageFormat, Running};
 use crate::files::Disk;
 use crate::input::{COMMANDS, Input, hint};
 use crate::output::{self, complain};
-use crate::{ending, report};
+use crate::{documentation, ending, explain, report};
 use engine::interactive::{Binding, Interactive, Leave, Said};
 use engine::shown;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::time::Instant;
 
 const HELP: &str = "\
 p(X) :- G | B.     defines a clause (of the module `repl`). Clauses of p/1 that are typed one after the other belong
@@ -20,6 +21,9 @@ otherwise.         stands before the next clause that is typed; so does alternat
 :def p(a).         adds a clause to what there is of p/1, be it a fact or not
 :list              shows the clauses            :clear        forgets everything
 :forget p/1        forgets the clauses of p/1   :load FILE    adds the modules of a file, or replaces them
+:doc lists:append  what comments say of a predicate, or of a module
+:explain CODE      what the code of an error or warning means
+:time p(X).        runs a goal and says how many seconds it took
 :help              this page                    :quit         leaves (so does Ctrl-D)
 Modules of files stay modules. Their predicates may be called without the module, those of the last file first. A module
 that is not there is looked for in a file of its name beside these files.
@@ -47,15 +51,32 @@ pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
             if matches!(command.trim_ascii(), b"quit" | b"q" | b"exit") {
                 return Ok(0);
             }
-            obey(command.trim_ascii(), &mut repl)?;
+            if let Some(code) = left(obey(command.trim_ascii(), &mut repl)?) {
+                return Ok(code);
+            }
             continue;
         }
-        match repl.enter(entry, &mut tell)? {
-            None => {}
-            Some(Leave::Exit(status)) => return Ok((status & 255) as u8),
-            Some(Leave::ReaderGone) => return Ok(ending::READER_GONE),
+        if let Some(code) = left(repl.enter(entry, &mut tell)?) {
+            return Ok(code);
         }
     }
+}
+
+/// The exit code, if nothing more is to be entered.
+fn left(leave: Option<Leave>) -> Option<u8> {
+    match leave? {
+        Leave::Exit(status) => Some((status & 255) as u8),
+        Leave::ReaderGone => Some(ending::READER_GONE),
+    }
+}
+
+/// Runs a goal, and says how long that took.
+fn time(goal: &[u8], repl: &mut Interactive) -> anyhow::Result<Option<Leave>> {
+    let point: &[u8] = if syntax::lexer::has_end(goal) { b"" } else { b" ." };
+    let started = Instant::now();
+    let left = repl.enter(&[goal, point].concat(), &mut tell)?;
+    complain(&format!("{:.3} s", started.elapsed().as_secs_f64()));
+    Ok(left)
 }
 
 /// Prints a binding when it arrives.
@@ -88,7 +109,7 @@ fn names(repl: &mut Interactive) -> Vec<String> {
     names
 }
 
-fn obey(command: &[u8], repl: &mut Interactive) -> anyhow::Result<()> {
+fn obey(command: &[u8], repl: &mut Interactive) -> anyhow::Result<Option<Leave>> {
     let split = command.iter().position(|byte| *byte == b' ').unwrap_or(command.len());
     let (name, rest) = (&command[..split], command[split..].trim_ascii());
     let what = String::from_utf8_lossy(rest).into_owned();
@@ -107,6 +128,19 @@ fn obey(command: &[u8], repl: &mut Interactive) -> anyhow::Result<()> {
             }
         }
         b"def" if !what.is_empty() => repl.add(rest, &mut tell)?,
+        b"doc" if !what.is_empty() => match documentation::of_name(&what, &repl.texts()) {
+            Some(text) => output::write(&text)?,
+            None => complain(&format!("error: no comment of the form `%% ..` is about {what}")),
+        },
+        b"explain" => {
+            if let Err(error) = explain::run(Some(&what).filter(|code| !code.is_empty()).map(String::as_str))
+            {
+                output::error(&error);
+            }
+        }
+        b"time" if !what.is_empty() => return time(rest, repl),
+        b"doc" => complain("error: :doc needs a name, as in `:doc lists:append`"),
+        b"time" => complain("error: :time needs a goal, as in `:time p(X).`"),
         b"load" => complain("error: :load needs a file"),
         b"forget" => complain("error: :forget needs a predicate, as in `:forget p/1`"),
         b"def" => complain("error: :def needs a clause, as in `:def p(a).`"),
@@ -115,5 +149,5 @@ fn obey(command: &[u8], repl: &mut Interactive) -> anyhow::Result<()> {
             complain(&format!("error: there is no command :{}; :help lists them", shown::harmless(&name)));
         }
     }
-    Ok(())
+    Ok(None)
 }

@@ -284,3 +284,24 @@ fn modules_of_files_stay_modules() {
     assert!(told.contains("main.kl1 are replaced"), "{told}");
     assert!(told.contains("other.kl1: a module of it is in"), "{told}");
 }
+
+#[test]
+fn documentation_codes_and_seconds_are_asked_for() {
+    let folder = Folder::new("asked");
+    let file = folder.write(
+        "shop.kl1",
+        "%% A shop.\n\n:- module shop.\n\n%% price(+What,-P)\n%% P is its price.\nprice(soup,P) :- P = 5.\n",
+    );
+    let (shown, told) = said(&[&file], ":doc price\n:doc shop\n:explain no-main\n:time price(soup,P)\n");
+    assert!(shown.contains("shop:price(+What,-P)\n\nP is its price.\n"), "{shown}");
+    assert!(shown.contains("# shop\n\nA shop.\n\n## `price(+What,-P)`"), "{shown}");
+    assert!(shown.contains("no-main (error)") && shown.ends_with("P = 5\n"), "{shown}");
+    assert!(told.ends_with(" s\n") && told.starts_with("0."), "{told}");
+    let (shown, told) = said(&[], ":doc nowhere\n:explain nothing\n:doc\n:time\n");
+    assert_eq!(shown, "");
+    let wanted = ["about nowhere", "there is no code nothing", ":doc needs a name", ":time needs a goal"];
+    for (line, wanted) in told.lines().zip(wanted) {
+        assert!(line.contains(wanted), "{told}");
+    }
+    assert_eq!(told.lines().count(), wanted.len(), "{told}");
+}

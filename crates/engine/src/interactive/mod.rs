@@ -144,6 +144,14 @@ impl Interactive {
         self.definitions.shown()
     }
 
+    /// The texts of the modules that may be called, with their names: of files, the last one first, and of the library.
+    pub fn texts(&self) -> Vec<(String, Vec<u8>)> {
+        let loaded = self.definitions.files.iter().rev();
+        let files = loaded.map(|file| (self.files.name(&file.path), file.text.clone()));
+        let library = library::modules().filter_map(|name| Some((name, library::text(name)?)));
+        files.chain(library.map(|(name, text)| (format!("library/{name}.kl1"), text.into()))).collect()
+    }
+
     /// What names may begin with: defined predicates, builtins, and modules, these with a colon; in alphabetical order.
     pub fn names(&mut self) -> Vec<String> {
         let Interactive { machine, definitions, .. } = self;

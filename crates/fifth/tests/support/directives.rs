@@ -60,7 +60,8 @@ impl Directives {
     pub(crate) fn parse(text: &[u8]) -> Result<Directives, String> {
         let mut found = Directives::default();
         let lines = text.split(|byte| *byte == b'\n').take_while(|line| line.starts_with(b"%"));
-        for line in lines {
+        // Two are documentation.
+        for line in lines.filter(|line| !line.starts_with(b"%%")) {
             let line = std::str::from_utf8(line).map_err(|_| "directives are UTF-8".to_string())?;
             let line = line.strip_prefix("% ").unwrap_or(line);
             let (name, rest) = line.split_once(':').unwrap_or((line, ""));
