@@ -173,3 +173,14 @@ fn a_library_is_a_folder_of_modules() {
     let (code, text) = told(&fifth(home.path(), &["run", "--library", "none", "main.kl1"]));
     assert!(code == Some(2) && text.contains("--library none: there is no such folder"), "{text}");
 }
+
+#[test]
+fn examples_of_the_library_give_what_they_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    let files = ["builder", "format", "heap", "math", "random", "set", "strings", "text"];
+    let files: Vec<String> = files.iter().map(|name| format!("{name}.kl1")).collect();
+    let arguments: Vec<&str> = std::iter::once("test").chain(files.iter().map(String::as_str)).collect();
+    let (code, text) = told(&fifth(&folder, &arguments));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.ends_with("10 passed, 0 failed\n"), "{text}");
+}
