@@ -1,0 +1,1 @@
+autocmd BufRead,BufNewFile *.kl1 setfiletype kl1
