@@ -73,4 +73,4 @@ pub use settings::{NODES_MAX, Nodes, Pages, Settings};
 pub use simulated::Simulate;
 pub use sources::{Files, Texts};
 pub use streams::{Closed, Drain, Late, Receiver, Sender, Source, receiver};
-pub use value::Value;
+pub use value::{Builder, Value};

@@ -18,7 +18,7 @@ use crate::sources::Texts;
 use crate::streams::{Doorbell, Drain, Lists, Mailbox, Sender, Source, Streams, lock};
 use crate::value::{Unfit, Value};
 use runtime::builtins::io::Sink;
-use runtime::outcome::{RunOutcome, Waiting};
+use runtime::outcome::{ErrorKind, RunOutcome, Waiting};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,9 +32,11 @@ use term::Atom;
 /// The stack of an engine's thread, which compiles, too.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Where output goes; `None`: to the descriptor of the process.
+/// What a session's program finds around it. Where output goes: `None` is the descriptor of the process.
 #[derive(Default)]
 pub struct Hooks {
+    /// What `unix:argv` answers.
+    pub arguments: Vec<Vec<u8>>,
     /// Standard output.
     pub stdout: Option<Sink>,
     /// Standard error.
@@ -165,6 +167,7 @@ struct Engine {
     mailbox: Mailbox,
     asking: Asking,
     closing: Arc<AtomicBool>,
+    bell: Doorbell,
 }
 
 impl Session {
@@ -310,6 +313,7 @@ impl Engine {
         machine.load(program.compiled())?;
         let node = &mut machine.node;
         node.set_output(hooks.stdout, hooks.stderr);
+        node.set_arguments(hooks.arguments);
         let rouser = node
             .rouser()
             .map_err(|error| Error::System(format!("the system refuses a pair of sockets: {error}")))?;
@@ -327,7 +331,8 @@ impl Engine {
         }
         machine.node.open_outside_and(Box::new(streams));
         let (mailbox, defined) = (mailbox.clone(), Vec::new());
-        Ok((Engine { machine, settings, program, defined, lists, mailbox, asking, closing }, bell))
+        let rung = bell.clone();
+        Ok((Engine { machine, settings, program, defined, lists, mailbox, asking, closing, bell }, rung))
     }
 
     fn call(&mut self, module: &str, name: &str, arguments: Vec<Argument>) -> Answer {
@@ -362,7 +367,7 @@ impl Engine {
             let second = terms.root(variable);
             match argument {
                 Argument::From(source) => lists.source(second, &source),
-                Argument::To(drain) => lists.drain(second, drain),
+                Argument::To(drain) => lists.drain(second, drain, &self.bell),
                 _ => outputs.push(second),
             }
         }
@@ -372,7 +377,10 @@ impl Engine {
         self.mailbox.set_running(false);
         lock(&self.asking).clear();
         let mut terms = self.machine.node.terms();
-        lock(&self.lists).end(&mut terms);
+        // Whoever ends a call wants nothing more of it: what is left may be millions of items.
+        let is_interrupted =
+            matches!(&outcome, RunOutcome::Failed(error) if error.kind == ErrorKind::Interrupted);
+        lock(&self.lists).end(&mut terms, !is_interrupted);
         let outputs: Vec<_> = outputs.into_iter().map(|root| terms.take_root(root)).collect();
         let values: Result<Vec<Value>, Unfit> =
             outputs.iter().map(|&output| Value::read(&terms, output)).collect();

@@ -4,8 +4,11 @@
 //! lists that are received, complete items are handed over when the worker looks, and when the run ends.
 //!
 //! Invariants:
-//! - S1 Whoever puts something into the queue wakes the worker, reducing or at rest.
+//! - S1 Whoever puts something into the queue wakes the worker, reducing or at rest, unless somebody did and it has not
+//!   looked since.
 //! - S2 A list whose sender is alive is a pending event: the run does not end, and no goal is said to wait for ever.
+//! - S3 Of a list that is received at most [`UNREAD_MAX`] items lie unread outside the heap while its call goes on; a
+//!   reader that waits, or has read half of them, wakes the worker.
 
 use crate::value::{Unfit, Value};
 use runtime::node::{MoreEvents, Rouser, Term, Terms};
@@ -13,12 +16,15 @@ use runtime::terms::View;
 use runtime::waker::Waker;
 use runtime::worker::Root;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Items that wait to be looked at before a sender has to wait.
 const QUEUE_MAX: usize = 1024;
+/// Items of a list that lie unread before no more are handed over.
+const UNREAD_MAX: usize = 8192;
+/// How long a reader waits before it wakes the worker again, which may have had no item for it.
+const ASK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Makes the first worker of a node look; may be used from any thread.
 #[derive(Clone)]
@@ -43,6 +49,8 @@ struct Queue {
     closed: bool,
     /// A call runs: somebody looks.
     running: bool,
+    /// The bell of the call that runs was rung, and nobody has looked since.
+    rung: bool,
     lists: u64,
 }
 
@@ -65,7 +73,9 @@ impl Mailbox {
     }
     /// A call begins, or has ended.
     pub(crate) fn set_running(&self, running: bool) {
-        self.queue().running = running;
+        let mut queue = self.queue();
+        (queue.running, queue.rung) = (running, false);
+        drop(queue);
         self.queue.1.notify_all();
     }
     /// The two ends of a list.
@@ -76,7 +86,10 @@ impl Mailbox {
         (Sender { list, mailbox: self.clone(), bell }, Source { list })
     }
     fn take(&self) -> VecDeque<(u64, Option<Value>)> {
-        let items = std::mem::take(&mut self.queue().items);
+        let mut queue = self.queue();
+        queue.rung = false;
+        let items = std::mem::take(&mut queue.items);
+        drop(queue);
         self.queue.1.notify_all();
         items
     }
@@ -101,17 +114,32 @@ pub struct Closed;
 impl Sender {
     /// Adds an item. While a call runs that has not looked at many of them, it waits.
     pub fn send(&self, item: Value) -> Result<(), Closed> {
-        let mut queue = self.mailbox.queue();
-        while queue.items.len() >= QUEUE_MAX && queue.running && !queue.closed {
-            queue = self.mailbox.queue.1.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        let mut item = item;
+        while let Some(back) = self.send_within(item, Duration::from_secs(1))? {
+            item = back;
         }
+        Ok(())
+    }
+    /// The same, if there is room within a time; else it gives the item back.
+    pub fn send_within(&self, item: Value, time: Duration) -> Result<Option<Value>, Closed> {
+        let queue = self.mailbox.queue();
+        let full = |queue: &mut Queue| queue.items.len() >= QUEUE_MAX && queue.running && !queue.closed;
+        let waited = self.mailbox.queue.1.wait_timeout_while(queue, time, full);
+        let (mut queue, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if queue.closed {
             return Err(Closed);
         }
+        if waited.timed_out() {
+            return Ok(Some(item));
+        }
         queue.items.push_back((self.list, Some(item)));
+        let running = queue.running;
+        let rung = std::mem::replace(&mut queue.rung, running);
         drop(queue);
-        self.bell.ring();
-        Ok(())
+        if !rung {
+            self.bell.ring();
+        }
+        Ok(None)
     }
 }
 
@@ -127,29 +155,105 @@ impl Drop for Sender {
 }
 
 /// Takes the items of a list that a call makes.
-pub struct Receiver(mpsc::Receiver<Result<Value, Unfit>>);
+pub struct Receiver(Arc<Pipe>);
 
 /// A list that a [`Receiver`] reads, as an argument of a call.
-pub struct Drain(mpsc::Sender<Result<Value, Unfit>>);
+pub struct Drain(Arc<Pipe>);
+
+/// Items between the engine's thread and a reader.
+#[derive(Default)]
+struct Pipe {
+    state: Mutex<Piped>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Piped {
+    items: VecDeque<Result<Value, Unfit>>,
+    /// No more items come.
+    ended: bool,
+    /// Nobody reads any more.
+    unread: bool,
+    /// Of the engine that hands items over.
+    bell: Option<Doorbell>,
+}
+
+impl Pipe {
+    /// Hands an item over.
+    fn put(&self, item: Result<Value, Unfit>) {
+        let mut state = lock(&self.state);
+        if !state.unread {
+            state.items.push_back(item);
+            self.changed.notify_one();
+        }
+    }
+    /// S3
+    fn is_full(&self) -> bool {
+        lock(&self.state).items.len() >= UNREAD_MAX
+    }
+    fn is_unread(&self) -> bool {
+        lock(&self.state).unread
+    }
+}
 
 /// The two ends of a list that a call makes.
 pub fn receiver() -> (Drain, Receiver) {
-    let (sender, receiver) = mpsc::channel();
-    (Drain(sender), Receiver(receiver))
+    let pipe = Arc::<Pipe>::default();
+    (Drain(pipe.clone()), Receiver(pipe))
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        lock(&self.0.state).ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        state.unread = true;
+        state.items.clear();
+    }
 }
 
 impl Receiver {
     /// The next item, once it is complete; `None` at the end of the list, or of the call. A part of it that never gets
     /// a value is a variable, if the call ends.
     pub fn receive(&self) -> Option<Result<Value, Unfit>> {
-        self.0.recv().ok()
+        loop {
+            if let Ok(received) = self.receive_within(Duration::from_secs(60)) {
+                return received;
+            }
+        }
     }
     /// The same, if it comes within a time.
     pub fn receive_within(&self, time: Duration) -> Result<Option<Result<Value, Unfit>>, Late> {
-        match self.0.recv_timeout(time) {
-            Ok(item) => Ok(Some(item)),
-            Err(mpsc::RecvTimeoutError::Disconnected) => Ok(None),
-            Err(mpsc::RecvTimeoutError::Timeout) => Err(Late),
+        let is_dry = |state: &mut Piped| state.items.is_empty() && !state.ended;
+        let begin = Instant::now();
+        let mut state = lock(&self.0.state);
+        while is_dry(&mut state) {
+            let left = time.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            // S3: a worker that reduces on and on looks when somebody asks.
+            if let Some(bell) = &state.bell {
+                bell.ring();
+            }
+            let waited = self.0.changed.wait_timeout_while(state, left.min(ASK_AGAIN), is_dry);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        let item = state.items.pop_front();
+        if state.items.len() == UNREAD_MAX / 2
+            && let Some(bell) = &state.bell
+        {
+            bell.ring();
+        }
+        match item {
+            Some(item) => Ok(Some(item)),
+            None if state.ended => Ok(None),
+            None => Err(Late),
         }
     }
 }
@@ -171,7 +275,7 @@ pub(crate) struct Lists {
     /// The unbound ends of lists that are sent.
     tails: BTreeMap<u64, Root>,
     /// What is left of lists that are received.
-    heads: Vec<(Root, mpsc::Sender<Result<Value, Unfit>>)>,
+    heads: Vec<(Root, Drain)>,
     /// Items for lists that no call has read yet.
     early: VecDeque<(u64, Option<Value>)>,
     /// Lists that have ended, or whose call has.
@@ -189,12 +293,15 @@ impl Lists {
         self.tails.insert(source.list, variable);
     }
     /// It is a list that is received.
-    pub(crate) fn drain(&mut self, variable: Root, drain: Drain) {
-        self.heads.push((variable, drain.0));
+    pub(crate) fn drain(&mut self, variable: Root, drain: Drain, bell: &Doorbell) {
+        lock(&drain.0.state).bell = Some(bell.clone());
+        self.heads.push((variable, drain));
     }
-    /// The call has ended: hands over what is left, complete or not.
-    pub(crate) fn end(&mut self, terms: &mut Terms<'_>) {
-        self.hand_over(terms, true);
+    /// The call has ended: hands over what is left, complete or not, if that is wanted.
+    pub(crate) fn end(&mut self, terms: &mut Terms<'_>, wanted: bool) {
+        if wanted {
+            self.hand_over(terms, true);
+        }
         for (list, tail) in std::mem::take(&mut self.tails) {
             terms.take_root(tail);
             self.over.insert(list);
@@ -249,13 +356,14 @@ impl Lists {
 }
 
 /// Hands over items of a list. True while more may come and are wanted.
-fn hand_over(
-    terms: &mut Terms<'_>,
-    head: &Root,
-    drain: &mpsc::Sender<Result<Value, Unfit>>,
-    all: bool,
-) -> bool {
+fn hand_over(terms: &mut Terms<'_>, head: &Root, drain: &Drain, all: bool) -> bool {
     loop {
+        if drain.0.is_unread() {
+            return false;
+        }
+        if !all && drain.0.is_full() {
+            return true;
+        }
         let rest = terms.deref(terms.root_term(head));
         let (item, next) = match terms.view(rest) {
             View::Cons(item, next) => (item, next),
@@ -268,9 +376,7 @@ fn hand_over(
             return true;
         }
         terms.set_root(head, next);
-        if drain.send(item).is_err() {
-            return false;
-        }
+        drain.0.put(item);
     }
 }
 

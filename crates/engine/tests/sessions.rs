@@ -255,7 +255,7 @@ fn a_session_that_is_dropped_ends_its_call() {
 #[test]
 fn output_goes_to_a_function() {
     let (out, err) = (Taken::default(), Taken::default());
-    let hooks = Hooks { stdout: Some(out.sink()), stderr: Some(err.sink()) };
+    let hooks = Hooks { stdout: Some(out.sink()), stderr: Some(err.sink()), ..Hooks::default() };
     let session = Session::start(&program(), &settings(1), hooks).expect("a session");
     let long = Value::string("x".repeat(200_000));
     for value in [Value::structure("f", [Value::integer(1)]), long] {
@@ -382,4 +382,73 @@ fn a_snapshot_has_the_goals_that_wait() {
     assert!(waiting.goals[0].outside[0].contains("the next item sent"), "{:?}", waiting.goals);
     drop(sender);
     assert_eq!(call.wait().expect("it ends well"), [Value::list([])]);
+}
+
+/// A program that never rests hands over what it makes when somebody waits for it.
+#[test]
+fn a_list_is_read_while_the_program_goes_on_reducing() {
+    let mut files = Texts::default();
+    let text = ":- module main.\n\
+        from(20000, R) :- true | from(20000, R).\n\
+        otherwise.\n\
+        from(N, R) :- true | R = [N|R1], N1 := N + 1, from(N1, R1).\n";
+    files.add("main.kl1", text);
+    for workers in [1, 2] {
+        let program =
+            Program::compile(&settings(workers), &["main.kl1".into()], &files).expect("it is right");
+        let session = Session::start(&program, &settings(workers), Hooks::default()).expect("a session");
+        let (drain, received) = engine::receiver();
+        let arguments = [Argument::In(Value::integer(0)), Argument::To(drain)];
+        let call = session.call("main", "from", arguments);
+        for number in 0..20_000 {
+            let item = received.receive().expect("there is no end").expect("it is small");
+            assert_eq!(item, Value::integer(number));
+        }
+        session.interrupt();
+        let Err(Failure::Ended { outcome: RunOutcome::Failed(error), .. }) = call.wait() else {
+            panic!("it was interrupted")
+        };
+        assert_eq!(error.kind, ErrorKind::Interrupted);
+        assert!(received.receive().is_none());
+    }
+}
+
+/// A call that has filled the heap leaves a session that goes on.
+#[test]
+fn a_heap_that_was_full_is_empty_for_the_next_call() {
+    let mut files = Texts::default();
+    let text = ":- module main.\n\
+        upto(0, R) :- true | R = [].\n\
+        upto(N, R) :- N > 0 | R = [N|R1], N1 := N - 1, upto(N1, R1).\n";
+    files.add("main.kl1", text);
+    let settings = Settings { heap_limit: Some(16 << 20), ..settings(1) };
+    let program = Program::compile(&settings, &["main.kl1".into()], &files).expect("it is right");
+    let session = Session::start(&program, &settings, Hooks::default()).expect("a session");
+    let upto = |count: i64| {
+        session.call("main", "upto", [Argument::In(Value::integer(count)), Argument::Out]).wait()
+    };
+    for _ in 0..3 {
+        let Err(Failure::Ended { outcome: RunOutcome::Failed(error), .. }) = upto(10_000_000) else {
+            panic!("the heap is too small")
+        };
+        assert_eq!(error.kind, ErrorKind::HeapLimit);
+        assert_eq!(upto(2).expect("there is room"), [Value::list([2, 1].map(Value::integer))]);
+    }
+}
+
+/// What is made from the leaves up is what is made from values, and is taken apart the same way.
+#[test]
+fn a_builder_makes_what_values_are_made_of_and_fold_takes_it_apart() {
+    let mut builder = engine::Builder::default();
+    let (one, text, end) = (builder.integer(1), builder.string("text"), builder.list(&[]));
+    let pair = builder.structure("pair", &[one, text]);
+    let list = builder.list(&[pair, one, end]);
+    builder.vector(&[list, pair]);
+    let made = builder.finish();
+    let pair = || Value::structure("pair", [Value::integer(1), Value::string("text")]);
+    let list = Value::list([pair(), Value::integer(1), Value::atom("[]")]);
+    assert_eq!(made, Value::vector([list, pair()]));
+    let nodes = made.fold(|_, parts: &[&usize]| Ok::<_, ()>(1 + parts.iter().copied().sum::<usize>()));
+    // Of the list its end counts, too.
+    assert_eq!(nodes, Ok(1 + (1 + 3 + 1 + 1 + 1) + 3));
 }

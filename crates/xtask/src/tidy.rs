@@ -48,6 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lab", &["term", "syntax", "runtime", "fabric", "machine", "distribution", "dsm", "engine"]),
     ("fifth", &["term", "syntax", "compiler", "runtime", "fabric", "distribution", "lab", "engine", "web"]),
     ("grammar", &[]),
+    ("fifth_python", &["engine", "runtime", "syntax"]),
     ("xtask", &["syntax"]),
 ];
 /// T2.

@@ -353,13 +353,21 @@ impl Node {
         self.go_on();
         reduce::collect_everything(&self.shared);
     }
-    /// Between two turns: whether `words` more words may be allocated at once; the error says why not. Garbage is no
-    /// reason: if there is no room without it, everything is collected, and all words are others then.
+    /// Between two turns, or two runs: whether `words` more words may be allocated at once; the error says why not.
+    /// Garbage is no reason: if there is no room without it, everything is collected, and all words are others then.
     pub fn make_room(&mut self, words: usize) -> Result<(), Box<ProgramError>> {
         if self.worker().ensure(words).is_ok() {
             return Ok(());
         }
+        // Between two runs the team is over, and nobody collects.
+        let between_runs = self.idle.is_none();
+        if between_runs {
+            self.begin(None);
+        }
         self.collect_everything();
+        if between_runs {
+            self.end(None);
+        }
         let worker = self.worker();
         let room = worker.ensure(words);
         // No builtin had asked.

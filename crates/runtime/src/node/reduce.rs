@@ -278,9 +278,8 @@ impl Home {
         }
         let pending = self.has_pending(worker);
         self.ticker.set(pending || worker.options.ticks, &worker.waker());
-        if pending {
-            self.look(worker);
-        }
+        // Even if none is pending: a reader of what the program makes may have woken the worker.
+        self.look(worker);
     }
 }
 
