@@ -239,7 +239,6 @@ impl Worker {
         self.abi.spent = [0; SPENT_ARITIES];
         let old = self.waiting.registry.young.len();
         for record in self.new_suspensions() {
-            debug_assert!(record_class(record) == layout::SUSPENSION, "H4: no record");
             self.statistics.suspensions += 1;
             if read(record + 8 * SUSPENSION_PREDICATE) != RESUMED {
                 self.waiting.registry.young.push(record);
