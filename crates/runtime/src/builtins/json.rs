@@ -3,7 +3,7 @@
 use super::io::streams;
 use super::{Row, attempt, bytes, error, method};
 use crate::reports::outcome::{ErrorKind, ProgramError};
-use crate::terms::print;
+use crate::terms::{View, print};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use num_bigint::BigInt;
@@ -91,7 +91,7 @@ fn parse(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome 
     Outcome::Done
 }
 
-/// `written(T,S)`: the text of a ground term.
+/// `written(T,R)`: R is `text(S)` with the text of a term, or `waits` if it has a variable.
 fn written(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     if let Some((variable, _)) = attempt!(streams::find_elsewhere(worker, inputs[0], true)) {
         return Outcome::Wait(variable);
@@ -99,7 +99,13 @@ fn written(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcom
     match attempt!(print::json(worker, inputs[0])) {
         Ok(text) => {
             attempt!(worker.ensure_young(text.len() / 8 + 8));
-            outputs[0] = worker.string(&text);
+            let text = worker.string(&text);
+            let name = worker.intern("text");
+            outputs[0] = worker.structure(name, &[text]);
+            Outcome::Done
+        }
+        Err(part) if matches!(worker.view(part), View::Unbound(_)) => {
+            outputs[0] = Word::atom(worker.intern("waits"));
             Outcome::Done
         }
         Err(part) => {

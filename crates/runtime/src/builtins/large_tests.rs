@@ -83,6 +83,8 @@ const ANY: &[&str] = &[
     "builder:add/aao 2",
     "builtin:print/a 1",
     "builtin:print/ao 1",
+    "csv:some/iiaoo 2",
+    "csv:some/iiaoo 3",
     "floating_arithmetics:integer_to_floating_point/io 1",
     "functor_table:functor/ioo 1",
     "functor_table:functor/iooo 1",

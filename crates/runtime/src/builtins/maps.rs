@@ -1,9 +1,9 @@
 //! Module `map`: what `terms::maps` does, for programs. The rest of the module is KL1 (`library/map.kl1`).
 
-use super::{Row, attempt, guard, known, method, wrong};
+use super::{Row, attempt, guard, known, method, sorting, wrong};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::View;
-use crate::terms::maps::{CHANGE_WORDS, Edit, Map};
+use crate::terms::maps::{CHANGE_WORDS, Edit, Map, no_map};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
 use term::Word;
@@ -109,6 +109,20 @@ fn add(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 fn pairs(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let map = attempt!(map(worker, 1, inputs[0]));
     let pairs = attempt!(worker.map_pairs(&map));
+    listed(worker, pairs, outputs)
+}
+
+/// `list(M,Ps)`: the same by rising keys. Keys are ground, so no comparison waits.
+fn list(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let map = attempt!(map(worker, 1, inputs[0]));
+    let pairs = attempt!(worker.map_pairs(&map));
+    match attempt!(sorting::by_key(worker, pairs)) {
+        Some(pairs) => listed(worker, pairs, outputs),
+        None => no_map(),
+    }
+}
+
+fn listed(worker: &mut Worker, pairs: Vec<(Word, Word)>, outputs: &mut [Word]) -> Outcome {
     // A cons; a vector is a handle and its store.
     attempt!(worker.ensure_young(pairs.len() * 9));
     outputs[0] = pairs.into_iter().rev().fold(Word::NIL, |list, (key, value)| {
@@ -172,6 +186,7 @@ pub(super) const NATIVES: &[Row] = &[
     method(MODULE, "remove", "iio", remove),
     method(MODULE, "add", "iiio", add),
     method(MODULE, "pairs", "io", pairs),
+    method(MODULE, "list", "io", list),
     method(MODULE, "put_known", "aioo", put_known),
     method(MODULE, "count_known", "aioo", count_known),
 ];

@@ -31,8 +31,10 @@ mod ordering;
 mod parts;
 mod predicates;
 mod random;
+mod sorting;
 mod strings;
 mod system;
+mod tables;
 mod terms_text;
 mod timers;
 mod variables;
@@ -65,8 +67,10 @@ pub fn natives() -> Vec<Native> {
         formats::NATIVES,
         maps::NATIVES,
         json::NATIVES,
+        tables::NATIVES,
         functors::NATIVES,
         ordering::NATIVES,
+        sorting::NATIVES,
         generic::NATIVES,
         predicates::NATIVES,
         merge::NATIVES,

@@ -18,7 +18,7 @@ const WINDOW_BYTES: usize = 4096;
 /// The same of what is looked for, at first: it is near, most often.
 const NEAR_BYTES: usize = 256;
 /// Words of a string beside its bytes: handle, header of the store, and its cons in a list.
-const WORDS_BESIDE: usize = 8;
+pub(super) const WORDS_BESIDE: usize = 8;
 
 /// An index, which is any integer; one outside of 0 to `length` counts as the nearer end.
 pub(super) fn clipped(worker: &Worker, position: usize, word: Word, length: usize) -> Result<usize, Outcome> {
@@ -41,26 +41,31 @@ fn sub(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 }
 
 /// Windows of a string, each with the place of its first byte; the next one may begin inside.
-struct Windows {
+pub(super) struct Windows {
     string: Word,
     length: usize,
-    start: usize,
-    size: usize,
+    pub(super) start: usize,
+    pub(super) size: usize,
 }
 
 impl Windows {
-    fn new(worker: &mut Worker, string: Word, start: usize, size: usize) -> Result<Windows, Outcome> {
+    pub(super) fn new(
+        worker: &mut Worker,
+        string: Word,
+        start: usize,
+        size: usize,
+    ) -> Result<Windows, Outcome> {
         let length = strings::length(worker, 1, string)?;
         Ok(Windows { string, length, start: start.min(length), size })
     }
-    fn bytes(&self, worker: &Worker) -> Result<Vec<u8>, Outcome> {
+    pub(super) fn bytes(&self, worker: &Worker) -> Result<Vec<u8>, Outcome> {
         worker.may_go_on(self.size)?;
         Ok(worker.string_part(self.string, self.start..self.end()))
     }
     fn end(&self) -> usize {
         self.length.min(self.start.saturating_add(self.size))
     }
-    fn is_last(&self) -> bool {
+    pub(super) fn is_last(&self) -> bool {
         self.end() == self.length
     }
 }

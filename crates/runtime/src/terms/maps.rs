@@ -107,7 +107,8 @@ impl Node {
     }
 }
 
-fn no_map() -> Outcome {
+/// What a structure is that looks like a map, and is none.
+pub(crate) fn no_map() -> Outcome {
     let message = "argument must be a map, and this structure is none";
     Outcome::Error(ProgramError::new(ErrorKind::ArgumentType, message))
 }

@@ -14,10 +14,27 @@ pub(super) fn natives() -> Vec<Native> {
     vec![
         native("json", "parse", "io", Place::Method, parse),
         native("json", "written", "io", Place::Method, |m, a| match super::io::in_json(m, a[0]) {
-            Some(text) => done(m.store.string(&text)),
+            Some(text) => {
+                let text = m.store.string(&text);
+                done(m.reply("text", &[text]))
+            }
+            None if has_variable(m, a[0]) => done(m.reply("waits", &[])),
             None => type_error("a value of JSON is needed"),
         }),
     ]
+}
+
+fn has_variable(machine: &mut Machine, term: Id) -> bool {
+    let mut rest = vec![term];
+    while let Some(term) = rest.pop() {
+        machine.count_step();
+        match machine.store.get(term) {
+            Some(value) if machine.stop.is_none() => rest.extend(value.parts()),
+            Some(_) => return false,
+            None => return true,
+        }
+    }
+    false
 }
 
 impl Builder for &mut Machine<'_> {

@@ -25,23 +25,28 @@ pub(super) fn natives() -> Vec<Native> {
             let more = a[1];
             changed(m, a[2], a[0], |m, before| sum(m, before, more).map(Some))
         }),
-        native("map", "pairs", "io", Place::Method, |m, a| match pairs(m, a[0]) {
-            Ok(pairs) => {
-                let pairs: Vec<Id> = pairs
-                    .into_iter()
-                    .map(|(key, value)| m.store.value(Value::Vector([key, value].into())))
-                    .collect();
-                let nil = m.store.atom(symbol::NIL);
-                done(m.store.list(&pairs, nil))
-            }
-            Err(step) => step,
-        }),
+        native("map", "pairs", "io", Place::Method, listed),
+        native("map", "list", "io", Place::Method, listed),
         native("map", "put_known", "aioo", Place::Method, |_, a| Step::Done(vec![a[1], a[0]])),
         native("map", "count_known", "aioo", Place::Method, |_, a| Step::Done(vec![a[1], a[0]])),
     ]
 }
 
 type Pairs = Vec<(Id, Id)>;
+
+fn listed(m: &mut Machine, a: &[Id]) -> Step {
+    match pairs(m, a[0]) {
+        Ok(pairs) => {
+            let pairs: Vec<Id> = pairs
+                .into_iter()
+                .map(|(key, value)| m.store.value(Value::Vector([key, value].into())))
+                .collect();
+            let nil = m.store.atom(symbol::NIL);
+            done(m.store.list(&pairs, nil))
+        }
+        Err(step) => step,
+    }
+}
 
 fn pairs(machine: &Machine, map: Id) -> Result<Pairs, Step> {
     let wrong = || type_error("a map is needed");

@@ -13,7 +13,7 @@ use term::abi::Place;
 use term::symbol;
 
 pub(super) fn natives() -> Vec<Native> {
-    let rows: [(&str, &str, &str, super::Run); 19] = [
+    let rows: [(&str, &str, &str, super::Run); 22] = [
         ("strings", "sub", "iiio", sub),
         ("strings", "find", "iiio", find),
         ("strings", "pieces", "iiiaoo", pieces),
@@ -27,6 +27,10 @@ pub(super) fn natives() -> Vec<Native> {
                 text[start..end].to_vec()
             })
         }),
+        ("csv", "some", "iiaoo", rows),
+        ("csv", "field", "io", |m, a| string_of(m, a, |text| field(text))),
+        // Each comparison is left to KL1.
+        ("lists", "sorted", "io", |m, _| done(m.reply("later", &[]))),
         ("builder", "add", "aao", |m, a| done(m.store.value(Value::List(a[0], a[1])))),
         ("text", "length", "io", |m, a| {
             let Some(text) = bytes(m, a[0]) else { return needs_string() };
@@ -133,6 +137,80 @@ fn find(machine: &mut Machine, inputs: &[Id]) -> Step {
         }
     };
     done(answer)
+}
+
+fn field(text: &[u8]) -> Vec<u8> {
+    if !text.iter().any(|byte| b",\"\n\r".contains(byte)) {
+        return text.to_vec();
+    }
+    let text = String::from_utf8_lossy(text).replace('"', "\"\"");
+    format!("\"{text}\"").into_bytes()
+}
+
+/// All rows of a table at once, byte by byte.
+fn rows(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let Some(text) = bytes(machine, inputs[0]) else { return needs_string() };
+    let (mut at, mut rows, mut row) = (0, Vec::new(), Vec::new());
+    let mut wrong = None;
+    while at < text.len() || !row.is_empty() {
+        let mut field = Vec::new();
+        if text.get(at) == Some(&b'"') {
+            let quote = at;
+            at += 1;
+            loop {
+                match (text.get(at), text.get(at + 1)) {
+                    (Some(b'"'), Some(b'"')) => {
+                        field.push(b'"');
+                        at += 2;
+                    }
+                    (Some(b'"'), _) => break,
+                    (Some(&byte), _) => {
+                        field.push(byte);
+                        at += 1;
+                    }
+                    (None, _) => {
+                        wrong = Some((quote, "the quote is not closed"));
+                        break;
+                    }
+                }
+            }
+            at += 1;
+            let ends =
+                [&b","[..], b"\n", b"\r\n"].iter().any(|end| text[at.min(text.len())..].starts_with(end));
+            if wrong.is_none() && at < text.len() && !ends {
+                wrong = Some((at, "behind a quote stands a comma or the end of the row"));
+            }
+            if wrong.is_some() {
+                break;
+            }
+        } else {
+            while let Some(&byte) = text.get(at).filter(|byte| !b",\n".contains(byte)) {
+                field.push(byte);
+                at += 1;
+            }
+            if text.get(at) != Some(&b',') && field.last() == Some(&b'\r') {
+                field.pop();
+            }
+        }
+        row.push(machine.store.string(&field));
+        at += usize::from(text.get(at) == Some(&b'\r'));
+        let comma = text.get(at) == Some(&b',');
+        at += 1;
+        if !comma {
+            rows.push(std::mem::take(&mut row));
+        }
+    }
+    let nil = machine.store.atom(symbol::NIL);
+    let rows: Vec<Id> = rows.iter().map(|row| machine.store.list(row, nil)).collect();
+    let list = machine.store.list(&rows, inputs[2]);
+    let end = match wrong {
+        None => machine.reply("end", &[]),
+        Some((at, why)) => {
+            let parts = [machine.store.int(at as i64), machine.store.string(why.as_bytes())];
+            machine.reply("wrong", &parts)
+        }
+    };
+    Step::Done(vec![list, end])
 }
 
 /// All parts at once.
