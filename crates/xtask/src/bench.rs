@@ -1,14 +1,15 @@
 //! `cargo xtask bench`: the programs in `benches/` (a file, or a folder with `main.kl1` and the modules that it calls),
 //! each beside the yardstick, in turn; with `--network`, the
 //! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory, with
-//! `--nodes`, KL1 on several nodes, with `--live`, how soon a run hears the world outside.
+//! `--nodes`, KL1 on several nodes, with `--live`, how soon a run hears the world outside, with `--library`, programs
+//! that use the library.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
 //! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run. Programs that are in
 //! `benches/c/`, too, run beside those: C that computes the same and allocates alike.
 
-use crate::{live, nodes};
+use crate::{library, live, nodes};
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -48,6 +49,9 @@ pub(crate) struct Options {
     /// How soon signals, timers and connections are heard while all workers compute, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm", "nodes"])]
     live: bool,
+    /// Programs that use the library, beside Python, instead of those in benches/.
+    #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm", "nodes", "live"])]
+    library: bool,
     /// How fast networks are simulated, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json"])]
     network: bool,
@@ -89,6 +93,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.live {
         println!("machine: {}", machine());
         return live::run(root, &build_fifth(root)?, options.rounds);
+    }
+    if options.library {
+        println!("machine: {}", machine());
+        return library::run(root, options.rounds);
     }
     if options.network {
         return network(root);
@@ -317,7 +325,7 @@ fn reductions(fifth: &Path, program: &str) -> anyhow::Result<u64> {
     digits.parse().with_context(|| format!("{program}: no reductions in its statistics:\n{text}"))
 }
 
-fn median(runs: &[Run]) -> f64 {
+pub(crate) fn median(runs: &[Run]) -> f64 {
     let mut seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
     seconds.sort_by(f64::total_cmp);
     match seconds.len() {

@@ -6,6 +6,7 @@ mod checkers;
 mod circles;
 mod grammars;
 mod labels;
+mod library;
 mod live;
 mod methods;
 mod nodes;

@@ -1,0 +1,4 @@
+import sys
+
+with open(sys.argv[1]) as file:
+    print(sorted(file.read().splitlines())[1000])
