@@ -6,6 +6,7 @@
 //! All numbers are little-endian. `layout` is a sum of the ABI's offsets: code made for another ABI is refused.
 //! Decoding is total: any bytes give an image or [`BadImage`].
 
+use crate::places::CodePlace;
 use std::mem::{offset_of, size_of};
 use term::abi::{Helpers, PredicateId, WorkerAbi};
 
@@ -23,6 +24,8 @@ pub struct Image {
     pub(crate) native_entry: u32,
     /// Where the way in from Rust begins.
     pub(crate) enter: u32,
+    /// Where code comes from, by rising offset, if `Options` asked for it. It is no part of the bytes.
+    pub places: Vec<CodePlace>,
 }
 
 /// Bytes that are no image, or one for another version of the ABI.
@@ -99,7 +102,13 @@ impl Image {
         if !sorted || !entries.iter().all(|e| inside(e.1)) || !inside(native_entry) || !inside(enter) {
             return Err(BadImage("the image's table of entries is wrong"));
         }
-        Ok(Image { code: bytes[FIXED + 8 * count..].to_vec(), entries, native_entry, enter })
+        Ok(Image {
+            code: bytes[FIXED + 8 * count..].to_vec(),
+            entries,
+            native_entry,
+            enter,
+            places: Vec::new(),
+        })
     }
 }
 
@@ -109,7 +118,7 @@ mod tests {
 
     fn sample() -> Image {
         let entries = vec![(PredicateId(3), 0), (PredicateId(9), 2)];
-        Image { code: vec![1, 2, 3], entries, native_entry: 1, enter: 0 }
+        Image { code: vec![1, 2, 3], entries, native_entry: 1, enter: 0, places: Vec::new() }
     }
 
     #[test]

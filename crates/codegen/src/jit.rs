@@ -7,11 +7,12 @@
 //! - J3 [`Pages`] are pages that nothing else shares, and are never written.
 
 use crate::image::Image;
+use crate::places::CodePlace;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use std::ffi::c_void;
 use std::io;
 use std::ptr;
-use term::abi::{PredicateId, WorkerAbi};
+use term::abi::{Position, PredicateId, WorkerAbi};
 
 /// From Rust into generated code: runs from `entry` (an address from [`LoadedCode`], or an entry of the worker's
 /// table) until the scheduler is needed, and answers the status as a number (`term::abi::Status`).
@@ -27,6 +28,7 @@ pub struct LoadedCode {
     entries: Vec<(PredicateId, u32)>,
     native_entry: u32,
     enter: u32,
+    places: Vec<CodePlace>,
 }
 
 // SAFETY: the mapping is only read and executed (J1), from any thread.
@@ -47,6 +49,7 @@ pub fn load(image: &Image) -> io::Result<LoadedCode> {
         entries: image.entries.clone(),
         native_entry: image.native_entry,
         enter: image.enter,
+        places: image.places.clone(),
     };
     // SAFETY: `base` leads to `size` fresh writable bytes (J1), and `code` is not longer.
     unsafe { ptr::copy_nonoverlapping(image.code.as_ptr(), base.cast(), image.code.len()) };
@@ -95,6 +98,17 @@ impl LoadedCode {
         let address = self.base as usize + self.enter as usize;
         // SAFETY: J2 - `enter` is the offset of a function of this type in the code, which is mapped executable (J1).
         unsafe { std::mem::transmute::<usize, Enter>(address) }
+    }
+    /// Where the code at an address comes from; `None` of routines that all programs have, and if nobody asked for
+    /// places.
+    pub fn place(&self, address: usize) -> Option<Position> {
+        let offset = address.checked_sub(self.base as usize).filter(|&offset| offset < self.size)?;
+        let behind = self.places.partition_point(|place| place.offset as usize <= offset);
+        Some(self.places[behind.checked_sub(1)?].position)
+    }
+    /// All places with the addresses from which on they are.
+    pub fn places(&self) -> impl Iterator<Item = (usize, Position)> + '_ {
+        self.places.iter().map(|place| (self.base as usize + place.offset as usize, place.position))
     }
     /// Where the code lies: for profilers' symbol files.
     pub fn range(&self) -> std::ops::Range<usize> {

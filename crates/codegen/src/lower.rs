@@ -20,6 +20,7 @@ use crate::floats::Floats;
 use crate::helpers::{ANSWER, Helper, Leave, operand};
 use crate::options::Options;
 use crate::pieces::{Piece, Pieces};
+use crate::places::Places;
 use crate::range::Range;
 use crate::shape::{entries_by_demand, record_bytes};
 use compiler::ir::{BlockId, Component, ConstantId, Entry, Op, Program, Reg};
@@ -130,6 +131,8 @@ pub(crate) struct Whole<'a> {
     pub(crate) largest_need: usize,
     /// Blocks whose work was done where it led to them: nothing leads there any more.
     pub(crate) merged: Vec<bool>,
+    /// Where the code comes from, if somebody wants to know.
+    pub(crate) places: Option<Places>,
 }
 
 impl<'a> Whole<'a> {
@@ -140,6 +143,7 @@ impl<'a> Whole<'a> {
             floats: Floats::of(env, component),
             largest_need: largest_need(component),
             merged: vec![false; component.blocks.len()],
+            places: env.options.places.then(|| Places::of(component)),
         }
     }
 }
@@ -340,6 +344,7 @@ impl Lower<'_, '_> {
         self.settled = self.settled_at_end(block);
         let mut ops = block.ops.as_slice();
         while let [op, rest @ ..] = ops {
+            self.set_place(id, block.ops.len() - ops.len());
             match (self.float_run(ops), rest) {
                 (0, [next, others @ ..]) if self.compute_and_bind(op, next) => ops = others,
                 (0, _) => {
@@ -349,10 +354,18 @@ impl Lower<'_, '_> {
                 (count, _) => ops = &ops[count..],
             }
         }
+        self.set_place(id, block.ops.len());
         self.end(&block.end);
         debug_assert!(
             self.lazy.is_empty() && self.slots.is_empty() && self.heap_offset == 0 && self.goals_offset == 0
         );
+    }
+
+    /// What follows is code of this operation of a block, or of its end.
+    fn set_place(&mut self, block: BlockId, index: usize) {
+        if let Some(places) = &self.whole.places {
+            self.b.set_srcloc(places.at(block, index));
+        }
     }
 
     // ---- control -------------------------------------------------------------------------------

@@ -34,6 +34,8 @@ pub struct Options {
     pub portable: bool,
     /// A component of more blocks, and operations that are as much, becomes several native functions.
     pub piece_weight: u32,
+    /// The image says where in the text its code comes from. The code is the same.
+    pub places: bool,
 }
 
 impl Options {
@@ -43,6 +45,7 @@ impl Options {
         workers: Workers::One,
         portable: false,
         piece_weight: PIECE_WEIGHT,
+        places: false,
     };
 }
 

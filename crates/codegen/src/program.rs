@@ -5,6 +5,7 @@ use crate::image::Image;
 use crate::lower::{self, Environment, SPACE_HELPER, SPACE_LEAVE, SPACE_PIECE, Whole};
 use crate::options::Options;
 use crate::pieces::Pieces;
+use crate::places::CodePlace;
 use crate::processor::{Processor, Start};
 use crate::shape;
 use compiler::ir::{Component, Program};
@@ -93,6 +94,8 @@ struct Compiled {
     starts: Vec<(PredicateId, u32, Start)>,
     relocations: Vec<Relocation>,
     text: Option<String>,
+    /// Places in `code`, if they are wanted.
+    places: Vec<CodePlace>,
 }
 
 /// "Write the distance to this here."
@@ -184,7 +187,13 @@ impl<'a> Compiler<'a> {
         });
         let starts = starts.collect();
         let text = compiled.vcode.clone();
-        Ok(Compiled { relocations: relocations.collect(), starts, code, entry, text })
+        let places = whole.places.as_ref().map_or(Vec::new(), |places| {
+            let first = places.position(places.at(piece.blocks[0], 0)).map(|position| (0, position));
+            let ranges = compiled.buffer.get_srclocs_sorted().iter();
+            let known = ranges.filter_map(|range| Some((range.start, places.position(range.loc)?)));
+            first.into_iter().chain(known).map(|(offset, position)| CodePlace { offset, position }).collect()
+        });
+        Ok(Compiled { relocations: relocations.collect(), starts, code, entry, text, places })
     }
 }
 
@@ -304,7 +313,8 @@ impl Linker {
         for (at, function, start) in std::mem::take(&mut self.pending) {
             self.write_distance(at, bases[function] + start, -4);
         }
-        let mut bases = bases.as_slice();
+        let starts = bases;
+        let mut bases = starts.as_slice();
         for pieces in components {
             let (here, others) = bases.split_at(pieces.len());
             bases = others;
@@ -317,7 +327,17 @@ impl Linker {
             }
         }
         let native_entry = self.leaves[Leave::Native.number()];
-        Ok(Image { code: std::mem::take(self.out.code()), entries: self.entries, native_entry, enter })
+        let places = functions().zip(&starts).flat_map(|(compiled, base)| {
+            compiled.places.iter().map(move |place| CodePlace { offset: base + place.offset, ..*place })
+        });
+        let places = places.collect();
+        Ok(Image {
+            code: std::mem::take(self.out.code()),
+            entries: self.entries,
+            native_entry,
+            enter,
+            places,
+        })
     }
 }
 

@@ -24,7 +24,8 @@
 //!
 //! Invariants:
 //! - N1 This crate prints nothing, exits nothing, reads no environment, and installs no allocator, panic hook or signal
-//!   handler. It opens files through the caller's [`Files`] only. (Programs that run do what they say.)
+//!   handler, but for SIGPROF if a run is profiled. It opens files through the caller's [`Files`] only. (Programs that
+//!   run do what they say.)
 //! - N2 What is wrong is a value. There is one renderer ([`render`]), which returns text.
 //! - N3 What programs write to standard output and standard error goes to a [`Sink`], if a session has one, behind the
 //!   buffer that all their streams share.
@@ -41,6 +42,7 @@ mod front;
 pub mod interactive;
 mod job;
 mod machine;
+mod profile;
 mod program;
 pub mod record;
 mod recording;
@@ -65,6 +67,7 @@ pub use job::Job;
 #[cfg(feature = "mpi")]
 pub use job::other_launcher;
 pub use machine::{Compiled, Machine, Stage, Told, Unmade};
+pub use profile::Times;
 pub use program::{NotCompiled, Program, Report};
 pub use recording::Recording;
 pub use runtime::builtins::io::Sink;

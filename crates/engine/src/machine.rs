@@ -88,6 +88,8 @@ pub struct Machine {
     simulated: Option<distribution::Simulated>,
     /// What [`Machine::builtins`] answers; empty until somebody asks.
     builtins: Rc<[Builtin]>,
+    /// All code that was loaded: a profile asks where it comes from.
+    pub(crate) code: Vec<codegen::LoadedCode>,
 }
 
 /// What a node did in a run.
@@ -265,6 +267,7 @@ impl Machine {
             model,
             simulated,
             builtins,
+            code: Vec::new(),
         })
     }
 
@@ -384,6 +387,7 @@ impl Machine {
             node.set_code(code.enter(), code.native_entry());
             node.load(load);
         }
+        self.code.push(code);
         Ok(())
     }
 

@@ -19,6 +19,8 @@ pub struct Settings {
     pub counts: bool,
     /// Each worker notes what it does when.
     pub traces: bool,
+    /// The code says where in the text it comes from, that of the library's modules, too: for a profile.
+    pub places: bool,
     /// Bytes that data and goals of a node may need at most. `None`: a part of the machine's memory.
     pub heap_limit: Option<u64>,
     /// Bytes of address space that an engine may map for heap and goal stacks. `None`: 2 TiB, and 64 GiB for each
@@ -82,6 +84,12 @@ impl Settings {
             None => codegen::Reductions::Uncounted,
         };
         let piece_weight = self.pieces.unwrap_or(codegen::Options::DEFAULT.piece_weight);
-        codegen::Options { reductions, workers, piece_weight, ..codegen::Options::DEFAULT }
+        codegen::Options {
+            reductions,
+            workers,
+            piece_weight,
+            places: self.places,
+            ..codegen::Options::DEFAULT
+        }
     }
 }

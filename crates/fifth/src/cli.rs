@@ -237,6 +237,13 @@ pub(crate) struct Running {
     /// build` take this option too.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Writes where time goes to a file, by predicate and line: for `pprof` if its name ends in `.pb.gz` or `.pprof`,
+    /// else as folded lines, which tools for flame graphs read. Executables of `fifth build` have no such option.
+    #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Writes the names of generated code to /tmp/perf-PID.map, where `perf report` looks for them.
+    #[arg(long)]
+    pub(crate) perf_map: bool,
     /// Ends the program with an error when its data and goals, of all workers, need more than this (bytes; k, m, g for
     /// powers of 1024).
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -264,6 +271,8 @@ impl Running {
             stats: false,
             stats_file: None,
             trace: None,
+            profile: None,
+            perf_map: false,
             heap_limit: None,
             check_heap: None,
             schedule: None,
@@ -279,6 +288,7 @@ impl Running {
             simulate: self.simulate,
             counts: self.stats || self.stats_file.is_some(),
             traces: self.trace.is_some(),
+            places: self.profile.is_some() || self.perf_map,
             heap_limit: self.heap_limit,
             address_space: None,
             check_heap: self.check_heap,

@@ -12,7 +12,7 @@ use runtime::statistics::Statistics;
 use runtime::trace::Tracks;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,11 +55,11 @@ pub(crate) fn run_main(
         let path = path.as_deref().filter(|_| !follows);
         path.map(|path| Destination::new(path, inputs)).transpose()
     };
-    let (figures, trace) = (destination(&options.stats_file)?, destination(&options.trace)?);
-    if let (Some(one), Some(other)) = (&figures, &trace)
-        && one.is_same(other)
-    {
-        anyhow::bail!("--stats-file and --trace name the same file");
+    let figures = destination(&options.stats_file)?;
+    let (trace, profile) = (destination(&options.trace)?, destination(&options.profile)?);
+    differ([("--stats-file", &figures), ("--trace", &trace), ("--profile", &profile)])?;
+    if profile.is_some() {
+        machine.profile();
     }
     if options.stats_file.is_some() {
         machine.note_collections();
@@ -105,11 +105,34 @@ pub(crate) fn run_main(
         let traces: Vec<Tracks> = told.into_iter().filter_map(|told| told.trace).collect();
         trace.write(0o666, |out| timeline::write(&traces, machine.has_one_clock(), out))?;
     }
+    if let Some((destination, path)) = profile.zip(options.profile.as_deref()) {
+        let times = machine.times();
+        let text =
+            if is_for_pprof(path) { times.pprof(started.elapsed()) } else { times.folded().into_bytes() };
+        destination.write(0o666, |out| out.write_all(&text))?;
+    }
     if waker.release_interrupts() {
         return Ok(INTERRUPTED);
     }
     let code = exit_code(&outcome);
     Ok(if code == FAILED { postmortem(machine).unwrap_or(code) } else { code })
+}
+
+/// Refuses one file for two options.
+fn differ(options: [(&str, &Option<Destination>); 3]) -> anyhow::Result<()> {
+    let named: Vec<_> = options.into_iter().filter_map(|(name, file)| Some((name, file.as_ref()?))).collect();
+    for (index, (name, one)) in named.iter().enumerate() {
+        if let Some((other, _)) = named[index + 1..].iter().find(|(_, other)| one.is_same(other)) {
+            anyhow::bail!("{name} and {other} name the same file");
+        }
+    }
+    Ok(())
+}
+
+/// Whether a profile of this name is to be read by `pprof`.
+fn is_for_pprof(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".pb.gz")
+        || path.extension().is_some_and(|extension| extension == "pprof")
 }
 
 /// Runs the goal that the program registered for its failure (`system_control:postmortem`), and gives the status with

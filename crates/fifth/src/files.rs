@@ -3,7 +3,9 @@
 use crate::{output, section};
 use anyhow::{Context, bail};
 use engine::sources::{Files, Read, TEXT_BYTES_MAX};
-use std::io::Read as _;
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -21,6 +23,15 @@ pub(crate) fn inputs(read: Option<&Read>) -> Vec<PathBuf> {
 /// A line of a file or of a library module.
 pub(crate) fn line(file: &str, line: u32) -> Option<String> {
     engine::render::endings::file_line(&Disk, file, line)
+}
+
+/// Writes the symbol file of this process where `perf` looks for it: nothing that a link leads to.
+pub(crate) fn write_perf_map(map: &str) -> anyhow::Result<()> {
+    let path = format!("/tmp/perf-{}.map", std::process::id());
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    let file = OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(&path);
+    let written = file.and_then(|mut file| file.write_all(map.as_bytes()));
+    written.with_context(|| format!("cannot write {path}"))
 }
 
 /// Those of the system. `-` is standard input, which is read once, whenever it is wanted.

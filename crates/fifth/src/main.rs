@@ -186,6 +186,9 @@ fn run_in(machine: &mut Machine, settings: &Settings, options: &cli::Run) -> any
     };
     let Some(compiled) = compiled else { return Ok(0) };
     machine.load(&compiled)?;
+    if options.running.perf_map {
+        files::write_perf_map(&machine.perf_map())?;
+    }
     machine.node().set_arguments(bytes(options.arguments.clone()));
     let atoms = machine.node().atoms().clone();
     let calls = || match &read {
@@ -202,7 +205,9 @@ fn prepare(
     options: &cli::Run,
 ) -> anyhow::Result<Result<(Compiled, Read), u8>> {
     let front = machine.front();
-    let mut read = read(&front, &options.sources, options.dump.is_none())?;
+    // The library's code says nothing of where it comes from.
+    let code = options.dump.is_none() && !settings.places;
+    let mut read = read(&front, &options.sources, code)?;
     if let Some(stage @ (Stage::Tokens | Stage::Clauses)) = options.dump {
         let errors = report::diagnostics(&read.diagnostics, &read.sources, options.sources.message_format);
         output::write(&dump_text(machine, &read, stage))?;

@@ -35,6 +35,10 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
         options.running.simulate.is_none(),
         "--simulate needs code that counts reductions, which an executable has not: use `fifth run --simulate`"
     );
+    anyhow::ensure!(
+        options.running.profile.is_none() && !options.running.perf_map,
+        "--profile and --perf-map need code that says where it comes from, which an executable has not: use `fifth run`"
+    );
     let settings = options.running.settings()?;
     let mut machine = job::machine(&settings)?;
     ending::interruptible(&mut machine);

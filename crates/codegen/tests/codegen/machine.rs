@@ -267,6 +267,12 @@ impl Machine {
         let piece_weight = PIECE_WEIGHT.get().unwrap_or(options.piece_weight);
         let image = generate(&program, &builtins(), &Options { piece_weight, ..*options })
             .expect("these programs are small");
+        let placed = Options { piece_weight, places: true, ..*options };
+        let placed = generate(&program, &builtins(), &placed).expect("these programs are small");
+        // Code is the same whether its places are wanted or not.
+        assert!(placed.code == image.code && image.places.is_empty() && !placed.places.is_empty());
+        assert!(placed.places.is_sorted_by_key(|place| place.offset));
+        assert!(placed.places.iter().all(|place| (place.offset as usize) < image.code.len()));
         let image = codegen::Image::from_bytes(&image.to_bytes()).expect("made just now");
         let code = load(&image).expect("memory for code");
         let mut entries = vec![code.native_entry(); FIRST as usize + arities.len()];

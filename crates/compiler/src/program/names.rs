@@ -41,6 +41,9 @@ pub(crate) struct Names<'a> {
     guard: FxHashMap<(Atom, usize), (PredicateId, &'a Builtin)>,
     qualified: FxHashMap<Key, (PredicateId, &'a Builtin)>,
     qualified_guard: FxHashMap<Key, (PredicateId, &'a Builtin)>,
+    /// What modules of the library are called that have another name here, because the program has that one. Their
+    /// builtins have the usual one.
+    usual: FxHashMap<Atom, Atom>,
     earlier: &'a FxHashMap<Key, Earlier>,
     /// Predicates of the program, with their modules.
     pub(crate) predicates: Vec<(&'a Module, &'a Predicate)>,
@@ -57,6 +60,7 @@ impl<'a> Names<'a> {
             guard: FxHashMap::default(),
             qualified: FxHashMap::default(),
             qualified_guard: FxHashMap::default(),
+            usual: FxHashMap::default(),
             earlier: options.known.predicates,
             predicates: Vec::new(),
             defined: FxHashMap::default(),
@@ -67,6 +71,9 @@ impl<'a> Names<'a> {
             names.add_builtin(PredicateId(1 + index as u32), builtin, atoms);
         }
         for module in &program.modules {
+            if let Some(usual) = atoms.text(module.name).strip_prefix(b"library:") {
+                names.usual.insert(module.name, atoms.intern(usual));
+            }
             for predicate in &module.predicates {
                 let index = Index(names.predicates.len() as u32);
                 names.predicates.push((module, predicate));
@@ -91,6 +98,11 @@ impl<'a> Names<'a> {
         }
         self.qualified.insert((module, name, arity), (id, builtin));
     }
+    /// A builtin by its module.
+    fn qualified(&self, (module, name, arity): Key) -> Option<(PredicateId, &'a Builtin)> {
+        let module = self.usual.get(&module).copied().unwrap_or(module);
+        self.qualified.get(&(module, name, arity)).copied()
+    }
     /// A bare guard builtin.
     pub(crate) fn guard(&self, name: Atom, arity: usize) -> Option<(PredicateId, &'a Builtin)> {
         self.guard.get(&(name, arity)).copied()
@@ -114,7 +126,7 @@ impl<'a> Names<'a> {
         let found = match module {
             None if self.is_own(within, name, arity) => None,
             None => self.body(name, arity),
-            Some(module) => self.qualified.get(&(module, name, arity)).copied(),
+            Some(module) => self.qualified((module, name, arity)),
         };
         found.filter(|(_, builtin)| matches!(builtin.place, Place::Body | Place::Method))
     }
@@ -144,7 +156,7 @@ impl<'a> Names<'a> {
         if let Some(earlier) = self.earlier.get(&key) {
             return Some(Callee::Other(earlier.id));
         }
-        let &(id, builtin) = self.qualified.get(&key)?;
+        let (id, builtin) = self.qualified(key)?;
         Some(match builtin.place {
             Place::Body | Place::Method => Callee::Inline(id, builtin),
             Place::Goal | Place::Guard => Callee::Other(id),
@@ -241,6 +253,6 @@ impl Predicates for Names<'_> {
             return Some(self.numbers[index.0 as usize].unwrap_or(term::abi::BOTTOM));
         }
         let earlier = self.earlier.get(&key).map(|earlier| earlier.id);
-        earlier.or_else(|| self.qualified.get(&key).map(|found| found.0))
+        earlier.or_else(|| self.qualified(key).map(|found| found.0))
     }
 }

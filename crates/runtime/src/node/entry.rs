@@ -53,7 +53,7 @@ pub(crate) const HELPERS: Helpers = Helpers {
 /// # Safety
 /// `abi` is what generated code was entered with, and nobody else uses the worker while the result lives.
 #[inline(always)]
-unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
+pub(super) unsafe fn worker_of<'a>(abi: *mut WorkerAbi) -> &'a mut Worker {
     // SAFETY: R1 - `abi` is the first field of a repr(C) `Worker`, whose address the scheduler derived from the whole
     // worker.
     unsafe { &mut *abi.cast::<Worker>() }

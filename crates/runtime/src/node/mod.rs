@@ -11,6 +11,7 @@ mod face;
 mod known;
 #[cfg(all(test, models))]
 pub(crate) mod models;
+mod profiled;
 mod reduce;
 mod sources;
 mod threads;
@@ -31,6 +32,7 @@ pub use crate::node::reduce::{Report, Turn};
 pub use crate::node::sources::MoreEvents;
 use crate::node::threads::Threads;
 use crate::reports::outcome::{ErrorKind, ProgramError, RunOutcome, Waiting};
+use crate::reports::profile::{Clock, Profile, Profiler};
 use crate::reports::statistics::Statistics;
 use crate::reports::trace::Tracks;
 use crate::worker::all::{Shared, Workers};
@@ -53,6 +55,8 @@ pub struct Node {
     home: Home,
     /// Of worker 0, during a run.
     idle: Option<Idle>,
+    /// Of worker 0, during a run that is profiled.
+    clock: Option<Clock>,
     /// Worker 0 has been told that nothing is ready, and has not gone on.
     quiescent: bool,
     /// The goals that wait are to be listed at the end of the run.
@@ -144,7 +148,7 @@ impl Node {
         let threads = Threads::start(options.workers, work, move || team.team.remind())
             .ok_or(Refused::Threads(options.workers))?;
         let (home, code, constants) = (Home::default(), Code::default(), Constants::default());
-        let (idle, quiescent) = (None, false);
+        let (idle, quiescent, clock) = (None, false, None);
         let (lists_waiting, waiting) = (false, Waiting::default());
         Ok(Node {
             threads,
@@ -152,6 +156,7 @@ impl Node {
             shared,
             home,
             idle,
+            clock,
             quiescent,
             lists_waiting,
             waiting,
@@ -203,6 +208,25 @@ impl Node {
     /// What each worker did in the runs since this was last asked for; `None` unless [`Options`] asked for it.
     pub fn take_trace(&mut self) -> Option<Tracks> {
         self.shared.take_trace()
+    }
+    /// Between runs, once code is set: from now on the node is profiled. `code` is where generated code lies that comes
+    /// from a text. Panics during a run.
+    pub fn profile(&mut self, code: std::ops::Range<usize>) {
+        self.check_between_runs();
+        let Some(enter) = self.code.enter else { return };
+        let profiler = Arc::new(Profiler::new(self.worker_count(), code, enter));
+        if self.shared.profiler.set(profiler).is_ok() {
+            self.code.enter = Some(profiled::enter_profiled);
+            let code = &self.code;
+            self.workers.iter_mut().for_each(|worker| {
+                worker.code = code.clone();
+                worker.abi.helpers.native = profiled::native_profiled;
+            });
+        }
+    }
+    /// Where time went in the runs since this was last asked for; `None` unless the node is profiled.
+    pub fn take_profile(&mut self) -> Option<Profile> {
+        self.shared.profiler.get().map(|profiler| profiler.take())
     }
     /// To note messages; `None` unless [`Options`] asked for a trace.
     pub fn tracer(&self) -> Option<Tracer> {
@@ -332,6 +356,7 @@ impl Node {
         self.shared.team.begin_run();
         self.threads.begin();
         self.idle = Some(Idle::new(&self.shared, 0));
+        self.clock = self.shared.clock(0);
         self.home.tick(self.workers.get(0), true);
     }
     /// Worker 0's share of the run. Panics before `begin`.
@@ -438,7 +463,7 @@ impl Node {
             Some(outcome) => self.shared.finish(outcome),
             None => self.shared.team.finish(),
         }
-        (self.quiescent, self.idle) = (false, None);
+        (self.quiescent, self.idle, self.clock) = (false, None, None);
         self.shared.team.schedule().iter().for_each(|schedule| schedule.leave(0));
         self.threads.end();
         let mut outcome = self.shared.take_outcome().unwrap_or(RunOutcome::Success);

@@ -15,6 +15,7 @@ use crate::coordination::waker::{TICK, Ticker, Waker};
 use crate::goals::deadlock::LOOKED_AT_GOALS;
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, RunOutcome, Waiting};
+use crate::reports::profile::Doing;
 use crate::reports::trace::What;
 use crate::sharing::tuning::{APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, MUCH_WORK, PATIENCE_MIN, POLL};
 use crate::worker::Worker;
@@ -59,6 +60,17 @@ pub(super) enum Pause {
     Over,
 }
 
+impl Pause {
+    /// What a profile says of it.
+    fn doing(self) -> Doing {
+        match self {
+            Pause::Rest | Pause::Poll | Pause::Yield => Doing::Idle,
+            Pause::Collect | Pause::Stopped => Doing::Collecting,
+            Pause::Look | Pause::Over => Doing::Scheduling,
+        }
+    }
+}
+
 /// Why worker 0 came back from its share of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -84,6 +96,7 @@ pub(crate) fn work(shared: &Shared, me: usize) {
     let schedule = shared.team.schedule();
     schedule.iter().for_each(|schedule| schedule.enter(me));
     let _leaves = schedule.map(|schedule| Leaves(schedule, me));
+    let _clock = shared.clock(me);
     let mut idle = Idle::new(shared, me);
     let turn = turn(shared, &mut idle, None);
     assert_eq!(turn, Turn::Ended, "only worker 0 is told of anything else");
@@ -96,7 +109,10 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
     let mut has_looked = false;
     loop {
         let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
-        match shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing())) {
+        shared.does(me, Doing::Scheduling);
+        let pause = shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing()));
+        shared.does(me, pause.doing());
+        match pause {
             Pause::Poll => shared.noted(me, || idle.poll(shared), |_| What::Resting),
             Pause::Yield => {
                 let yields = || crew.with(me, Worker::yield_to_others);

@@ -17,6 +17,7 @@ use crate::coordination::team::Team;
 use crate::coordination::waker::Waker;
 use crate::memory::spaces::Spaces;
 use crate::reports::outcome::RunOutcome;
+use crate::reports::profile::Profiler;
 use crate::reports::trace::Trace;
 use crate::sharing::state::Lessons;
 use crate::worker::{Options, Worker};
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     /// Of the machine, as far as the node may use them.
     pub(crate) processors: usize,
     pub(crate) trace: Option<Trace>,
+    /// Set between runs, if somebody wants to know where time goes.
+    pub(crate) profiler: OnceLock<Arc<Profiler>>,
     crew: OnceLock<Crew>,
 }
 
@@ -91,6 +94,7 @@ impl Shared {
             policy: Mutex::new(Policy::new(options.workers)),
             processors: processors.max(1),
             trace: options.trace.then(|| Trace::new(options.workers, options.share)),
+            profiler: OnceLock::new(),
             crew: OnceLock::new(),
             spaces: Arc::new(spaces),
         }

@@ -1,5 +1,6 @@
 //! What workers note for a trace (`reports::trace`), and when.
 
+use crate::reports::profile::{Clock, Doing};
 use crate::reports::trace::{Trace, Tracks, What};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
@@ -40,6 +41,17 @@ impl Shared {
             self.crew().each(|worker| in_use += worker.heap.survivor_words());
             trace.add(me, end, 0, What::Heap { words: in_use });
         }
+    }
+    /// What a worker does from now on, for its profile.
+    #[inline]
+    pub(crate) fn does(&self, me: usize, doing: Doing) {
+        if let Some(profiler) = self.profiler.get() {
+            profiler.sampler(me).set(doing);
+        }
+    }
+    /// The clock of the thread that is this worker's, if there is a profile.
+    pub(crate) fn clock(&self, me: usize) -> Option<Clock> {
+        self.profiler.get().map(|profiler| Clock::start(profiler, me))
     }
     /// What was noted so far; `None` without a trace.
     pub(crate) fn take_trace(&self) -> Option<Tracks> {
