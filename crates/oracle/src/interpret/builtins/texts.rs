@@ -28,7 +28,7 @@ pub(super) fn natives() -> Vec<Native> {
             })
         }),
         ("csv", "some", "iiaoo", rows),
-        ("csv", "field", "io", |m, a| string_of(m, a, |text| field(text))),
+        ("csv", "field", "io", |m, a| string_of(m, a, field)),
         // Each comparison is left to KL1.
         ("lists", "sorted", "io", |m, _| done(m.reply("later", &[]))),
         ("builder", "add", "aao", |m, a| done(m.store.value(Value::List(a[0], a[1])))),
