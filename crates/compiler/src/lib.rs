@@ -87,12 +87,12 @@ pub fn compile(
         Some(other) => (other, Names::new(other, options, atoms)),
         None => (program, first),
     };
-    check::names(&names, atoms, &mut diagnostics);
+    check::names(&names, sources, atoms, &mut diagnostics);
     slips::numbers::check(&names, sources, atoms, &mut diagnostics);
     missing_roots(program, &names, atoms, options, &mut diagnostics);
     let compiled = names.number(options.roots.as_deref(), options.first_predicate);
     let mut pool = Pool::new(options.first_constant);
-    let mut prepared = prepare(&names, atoms, &mut pool, &mut diagnostics);
+    let mut prepared = prepare(&names, sources, atoms, &mut pool, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.file, diagnostic.span.start));
     let mut result = ir::Program { first_constant: options.first_constant, ..Default::default() };
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
@@ -176,6 +176,7 @@ struct Prepared {
 /// The passive parts of all predicates; those of predicates that are not compiled only for their diagnostics.
 fn prepare(
     names: &Names<'_>,
+    sources: &SourceMap,
     atoms: &AtomTable,
     pool: &mut Pool,
     diagnostics: &mut Vec<Diagnostic>,
@@ -186,7 +187,7 @@ fn prepare(
         let wanted = names.is_compiled(Index(at as u32));
         let mut table = Table::default();
         let pool = if wanted { &mut *pool } else { &mut scratch };
-        let mut context = Context { names, pool, atoms, diagnostics };
+        let mut context = Context { names, sources, pool, atoms, diagnostics };
         let passive: Vec<Passive> = predicate
             .clauses
             .iter()

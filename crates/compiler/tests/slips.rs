@@ -120,7 +120,7 @@ fn an_integer_for_a_float() {
     check("p(X) :- X $> 0 | true.", &[]);
 }
 
-fn read(text: &str) -> (syntax::program::Program, AtomTable) {
+fn read(text: &str) -> (syntax::program::Program, SourceMap, AtomTable) {
     let mut sources = SourceMap::default();
     let file = sources.add("test.kl1".into(), format!(":- module main.\n{text}\n").into_bytes());
     let atoms = AtomTable::new();
@@ -129,14 +129,14 @@ fn read(text: &str) -> (syntax::program::Program, AtomTable) {
         diagnostics.iter().all(|d| d.severity == syntax::diagnostic::Severity::Warning),
         "{diagnostics:?}"
     );
-    (program, atoms)
+    (program, sources, atoms)
 }
 
 /// The helps of messages that are almost taken; the library takes `putc/1`.
 fn messages(text: &str) -> Vec<String> {
-    let (program, atoms) = read(text);
-    let (library, own) = read("out([putc(_)|S]) :- out(S).");
-    let found = almost_messages(&program, &atoms, &mut |name, arity| {
+    let (program, sources, atoms) = read(text);
+    let (library, _, own) = read("out([putc(_)|S]) :- out(S).");
+    let found = almost_messages(&program, &sources, &atoms, &mut |name, arity| {
         own.lookup(atoms.text(name)).is_some_and(|name| looks_for(&library, name, arity))
     });
     found.into_iter().map(|d| format!("{} [{}]", d.message, d.help.unwrap_or_default())).collect()
@@ -184,7 +184,7 @@ fn messages_that_are_mistyped() {
 #[test]
 fn predicates_that_nothing_calls() {
     let unused = |text: &str| -> Vec<String> {
-        let (program, atoms) = read(text);
+        let (program, _, atoms) = read(text);
         let [main, other] = ["main", "named"].map(|name| atoms.intern(name.as_bytes()));
         let roots = vec![(main, main, 0), (main, other, 0)];
         unused_predicates(&program, &atoms, &roots).into_iter().map(|d| d.message).collect()

@@ -19,6 +19,9 @@ pub enum Wanted {
     Check,
     /// Calls of any predicate.
     Everything,
+    /// Nothing yet: all is checked and nothing compiled, which is much faster; if there is a goal `main:main`, what
+    /// that does not use is said, too. For editors.
+    Text,
 }
 
 /// Reads a program: these files and then, again and again, the modules that are called and not there, from a file
@@ -36,8 +39,14 @@ pub fn compile(front: &Front, read: &mut Read, wanted: Wanted) -> Option<compile
     if program.is_some() && !refused {
         let found = sources::almost_messages(read, &front.atoms);
         read.diagnostics.extend(found);
-        if wanted == Wanted::Check {
-            read.diagnostics.extend(compiler::unused_predicates(&read.program, &front.atoms, &roots));
+        let unused = |roots: &[_]| compiler::unused_predicates(&read.program, &front.atoms, roots);
+        let found = match wanted {
+            Wanted::Check => unused(&roots),
+            Wanted::Text => unused(&self::roots(&front.atoms, read, Wanted::Main)),
+            Wanted::Main | Wanted::Everything => Vec::new(),
+        };
+        read.diagnostics.extend(found);
+        if matches!(wanted, Wanted::Check | Wanted::Text) {
             for &file in &read.given {
                 read.diagnostics.extend(documentation(&read.sources, file, &front.atoms).1);
             }
@@ -56,7 +65,11 @@ pub fn compile(front: &Front, read: &mut Read, wanted: Wanted) -> Option<compile
 /// it runs.
 fn roots(atoms: &AtomTable, read: &Read, wanted: Wanted) -> Vec<compiler::PredicateKey> {
     let main = atoms.intern(b"main");
-    let mut roots = if wanted == Wanted::Everything { Vec::new() } else { vec![(main, main, 0)] };
+    let mut roots = match wanted {
+        Wanted::Text => return Vec::new(),
+        Wanted::Everything => Vec::new(),
+        Wanted::Main | Wanted::Check => vec![(main, main, 0)],
+    };
     let by_name = ["generic", "system_control"].map(|module| atoms.intern(module.as_bytes()));
     let classes = ["module", "predicate"].map(|class| atoms.intern(class.as_bytes()));
     let looks_up = |call: &Call| match call.arguments.first().map(|argument| &argument.kind) {

@@ -50,6 +50,11 @@ impl Front {
         Front { atoms, predicates: Arc::new(known.predicates), builtins, constants: 0, has_library }
     }
 
+    /// All builtins.
+    pub fn builtins(&self) -> &[Builtin] {
+        &self.builtins
+    }
+
     /// Clauses to IR. The program is `None` when a diagnostic is an error.
     pub fn lower(
         &self,

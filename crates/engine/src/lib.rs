@@ -70,7 +70,7 @@ pub use machine::{Compiled, Machine, Stage, Told, Unmade};
 pub use profile::Times;
 pub use program::{NotCompiled, Program, Report};
 pub use recording::Recording;
-pub use runtime::builtins::io::Sink;
+pub use runtime::builtins::io::{Sink, is_message as is_builtin_message, messages as builtin_messages};
 pub use session::{Argument, Call, Failure, Hooks, Session};
 pub use settings::{NODES_MAX, Nodes, Pages, Settings};
 pub use simulated::Simulate;

@@ -191,7 +191,7 @@ pub(crate) fn of_library(used: Used, atoms: &AtomTable) -> (Program, SourceMap) 
 /// Warnings of messages that are mistyped. What the library takes is read only where something looks like it.
 pub(crate) fn almost_messages(read: &Read, atoms: &AtomTable) -> Vec<Diagnostic> {
     let mut library = None;
-    compiler::almost_messages(&read.program, atoms, &mut |name, arity| {
+    compiler::almost_messages(&read.program, &read.sources, atoms, &mut |name, arity| {
         let library = library.get_or_insert_with(|| {
             let mut sources = SourceMap::default();
             let files: Vec<FileId> =

@@ -259,9 +259,12 @@ impl Reader<'_, '_> {
         if self.current.is_none() {
             let error =
                 Diagnostic::error("module-missing", span, "a file must begin with a module declaration");
-            self.context
-                .diagnostics
-                .push(error.label("no module so far").help("begin the file with `:- module main.`"));
+            self.context.diagnostics.push(
+                error
+                    .label("no module so far")
+                    .help("begin the file with `:- module main.`")
+                    .fix("write `:- module main.`", vec![(span.before(), ":- module main.\n\n".into())]),
+            );
             self.start_module(MAIN, span);
         }
     }

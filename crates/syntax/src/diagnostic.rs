@@ -76,6 +76,15 @@ pub enum Severity {
     Error,
 }
 
+/// A change of the text that does what a [`Diagnostic::help`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, in a few words.
+    pub title: String,
+    /// Places that do not overlap, and what stands there afterwards.
+    pub edits: Vec<(Span, String)>,
+}
+
 /// One message about a program text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -95,6 +104,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do about it.
     pub help: Option<String>,
+    /// The same as a change of the text, where one is likely to be meant.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
@@ -117,6 +128,7 @@ impl Diagnostic {
             related: vec![],
             notes: vec![],
             help: None,
+            fix: None,
         }
     }
     /// With a text under the marked place.
@@ -137,6 +149,11 @@ impl Diagnostic {
     /// With advice.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+    /// With the change that the advice asks for.
+    pub fn fix(mut self, title: impl Into<String>, edits: Vec<(Span, String)>) -> Self {
+        self.fix = Some(Fix { title: title.into(), edits });
         self
     }
 }

@@ -26,6 +26,7 @@ pub mod syntax_error;
 pub mod template;
 pub mod tree;
 pub mod views;
+pub mod written;
 
 mod circles;
 mod clauses;

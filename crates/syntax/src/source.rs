@@ -40,6 +40,17 @@ pub struct SourceMap {
     files: Vec<SourceFile>,
 }
 
+impl Span {
+    /// The empty place at its beginning.
+    pub fn before(self) -> Span {
+        Span { end: self.start, ..self }
+    }
+    /// The empty place at its end.
+    pub fn after(self) -> Span {
+        Span { start: self.end, ..self }
+    }
+}
+
 impl SourceMap {
     /// Adds a text. Panics beyond 4 GB (callers refuse such files first).
     pub fn add(&mut self, name: String, text: Vec<u8>) -> FileId {

@@ -5,12 +5,18 @@ use crate::program::passive::{Context, type_test};
 use crate::program::suggestions::{Suggestions, Words, nearest_guard};
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Call, Clause, GoalKind, GuardKind, Term, TermKind};
-use syntax::source::Span;
+use syntax::source::{SourceMap, Span};
+use syntax::written::written;
 use term::layout::GOAL_ARITY_MAX;
 use term::{Atom, AtomTable};
 
 /// Diagnoses every call and predicate object, and names that builtins hide.
-pub(crate) fn names(names: &Names<'_>, atoms: &AtomTable, diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn names(
+    names: &Names<'_>,
+    sources: &SourceMap,
+    atoms: &AtomTable,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let mut suggestions = None;
     for (module, predicate) in &names.predicates {
         if names.body(predicate.name, predicate.arity).is_some() && !predicate.auxiliary {
@@ -33,8 +39,8 @@ pub(crate) fn names(names: &Names<'_>, atoms: &AtomTable, diagnostics: &mut Vec<
                     .label(format!("this has {}", predicate.arity)),
             );
         }
-        let mut checker =
-            Checker { names, atoms, module: module.name, diagnostics, suggestions: &mut suggestions };
+        let suggestions = &mut suggestions;
+        let mut checker = Checker { names, sources, atoms, module: module.name, diagnostics, suggestions };
         for clause in &predicate.clauses {
             checker.clause(clause);
         }
@@ -43,6 +49,7 @@ pub(crate) fn names(names: &Names<'_>, atoms: &AtomTable, diagnostics: &mut Vec<
 
 struct Checker<'c, 'a> {
     names: &'c Names<'a>,
+    sources: &'c SourceMap,
     atoms: &'c AtomTable,
     module: Atom,
     diagnostics: &'c mut Vec<Diagnostic>,
@@ -129,8 +136,16 @@ impl Checker<'_, '_> {
         } else if let Some((near, near_arity)) = suggestions.nearest(atoms, module, (name, arity), bare) {
             let prefix = if bare { String::new() } else { format!("{module_name}:") };
             diagnostic = diagnostic.help(format!("did you mean {prefix}{}?", shown(atoms, near, near_arity)));
+            if near_arity == arity {
+                diagnostic = renamed(diagnostic, self.sources, (name, near), atoms);
+            }
         } else if let Some(other) = suggestions.elsewhere(module, name, arity) {
             diagnostic = diagnostic.help(format!("did you mean {}:{what}?", atoms.name(other)));
+            if bare {
+                let module = format!("{}:", written_atom(other, atoms));
+                diagnostic =
+                    diagnostic.fix(format!("write `{module}` before it"), vec![(span.before(), module)]);
+            }
         } else if bare {
             let help = format!(
                 "write its clauses, or call that of another module: `module:{}(..)`",
@@ -182,11 +197,33 @@ pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: us
         diagnostic = diagnostic.help(format!("there is {}", arities.join(", ")));
     } else if let Some((near, near_arity)) = nearest_guard(&guards, atoms, name, arity) {
         diagnostic = diagnostic.help(format!("did you mean {}?", shown(atoms, near, near_arity)));
+        if near_arity == arity {
+            diagnostic = renamed(diagnostic, context.sources, (name, near), atoms);
+        }
     } else {
         diagnostic = diagnostic
             .note("a guard calls no predicates: move the call into the body of an auxiliary predicate");
     }
     context.diagnostics.push(diagnostic);
+}
+
+/// With a fix that writes another name where this one is written, if it is.
+pub(crate) fn renamed(
+    diagnostic: Diagnostic,
+    sources: &SourceMap,
+    (name, near): (Atom, Atom),
+    atoms: &AtomTable,
+) -> Diagnostic {
+    let Some(place) = written(sources, diagnostic.span, name, atoms) else { return diagnostic };
+    let near = written_atom(near, atoms);
+    diagnostic.fix(format!("write `{near}`"), vec![(place.name, near)])
+}
+
+/// An atom as a program text has it.
+fn written_atom(atom: Atom, atoms: &AtomTable) -> String {
+    let mut text = Vec::new();
+    syntax::format::write_atom(atoms.text(atom), &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn shown(atoms: &AtomTable, name: Atom, arity: usize) -> String {

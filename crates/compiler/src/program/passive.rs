@@ -10,7 +10,7 @@ use crate::program::values::{Atomic, Origin, Shape, Table, Test, TestId, ValueId
 use std::rc::Rc;
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Clause, Expr, Guard, GuardKind, Term, TermKind, VarId};
-use syntax::source::Span;
+use syntax::source::{SourceMap, Span};
 use term::abi::{Cond, IntOp};
 use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};
 use term::{Atom, AtomTable};
@@ -29,6 +29,7 @@ pub(crate) struct Passive {
 /// What a compilation of passive parts needs.
 pub(crate) struct Context<'c, 'a> {
     pub(crate) names: &'c Names<'a>,
+    pub(crate) sources: &'c SourceMap,
     pub(crate) pool: &'c mut Pool,
     pub(crate) atoms: &'c AtomTable,
     pub(crate) diagnostics: &'c mut Vec<Diagnostic>,

@@ -106,11 +106,15 @@ fn json_line(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value 
     let related = diagnostic.related.iter();
     let related: Vec<_> =
         related.map(|(span, text)| serde_json::json!({ "at": at(*span), "text": text })).collect();
+    let fix = diagnostic.fix.as_ref().map(|fix| {
+        let edits = fix.edits.iter().map(|(span, text)| serde_json::json!({ "at": at(*span), "text": text }));
+        serde_json::json!({ "title": fix.title, "edits": edits.collect::<Vec<_>>() })
+    });
     serde_json::json!({
         "severity": if diagnostic.severity == Severity::Error { "error" } else { "warning" },
         "code": diagnostic.code, "message": diagnostic.message, "at": at(diagnostic.span), "label": diagnostic.label,
         "related": related,
-        "notes": diagnostic.notes, "help": diagnostic.help,
+        "notes": diagnostic.notes, "help": diagnostic.help, "fix": fix,
     })
 }
 
@@ -129,7 +133,7 @@ pub fn error_as_json(error: Option<&Error>, message: &str) -> String {
     };
     let line = serde_json::json!({
         "severity": "error", "code": code, "message": message, "at": at, "label": "",
-        "related": [], "notes": [], "help": null,
+        "related": [], "notes": [], "help": null, "fix": null,
     });
     line.to_string()
 }

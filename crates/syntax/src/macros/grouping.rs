@@ -4,6 +4,7 @@ use super::Expander;
 use super::keys::Key;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::is_layout;
+use crate::source::Span;
 use crate::tree::{NodeId, NodeKind};
 
 /// Operands that are longer are not shown.
@@ -51,6 +52,12 @@ impl Expander<'_, '_, '_> {
                 false => (format!("{x}{po}({y}{pi}{z})"), format!("({x}{po}{y}){pi}{z}")),
             };
             let span = self.span(id);
+            let (first, last) = if is_left { (b, right) } else { (left, a) };
+            let [first, last] = [first, last].map(|id| self.outside(id));
+            let edits = [(first.0, "("), (last.1, ")")].map(|(at, text)| {
+                let at = at as u32;
+                (Span { start: at, end: at, ..span }, text.to_string())
+            });
             let (code, why) = match inner {
                 Key::Mod => ("mod-binds-tighter", format!("`mod` binds tighter than `{o}`")),
                 Key::LeftShift | Key::RightShift if matches!(outer, Key::Plus | Key::Minus) => {
@@ -61,7 +68,8 @@ impl Expander<'_, '_, '_> {
             self.report(
                 Diagnostic::warning(code, span, why)
                     .label(format!("this is `{is}`"))
-                    .help(format!("write `{other}`, or `{is}` if that is meant")),
+                    .help(format!("write `{other}`, or `{is}` if that is meant"))
+                    .fix(format!("write `{other}`"), edits.into()),
             );
         }
     }

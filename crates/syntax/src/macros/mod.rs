@@ -417,7 +417,8 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
                 self.report(
                     warning
                         .label("no other occurrence in this clause")
-                        .help(format!("write `_` or `_{name}` if that is meant")),
+                        .help(format!("write `_` or `_{name}` if that is meant"))
+                        .fix(format!("name it `_{name}`"), vec![(span.before(), "_".into())]),
                 );
             }
         }

@@ -1,9 +1,10 @@
 //! Messages that nobody takes, and that are almost like one that somebody takes.
 
+use crate::program::check::renamed;
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Clause, GoalKind, GuardKind, Program, Term, TermKind};
-use syntax::source::Span;
+use syntax::source::{SourceMap, Span};
 use term::{Atom, AtomTable};
 
 /// Longer names are compared as they are, so that time stays linear.
@@ -15,6 +16,7 @@ type Message = (Atom, usize);
 /// two neighbours that are exchanged, or an argument. `known` says what heads of the library have.
 pub fn almost_messages(
     program: &Program,
+    sources: &SourceMap,
     atoms: &AtomTable,
     known: &mut dyn FnMut(Atom, usize) -> bool,
 ) -> Vec<Diagnostic> {
@@ -41,16 +43,15 @@ pub fn almost_messages(
             continue;
         }
         let shown = |(name, arity): Message| format!("{}/{arity}", atoms.name(name));
-        diagnostics.push(
-            Diagnostic::warning(
-                "almost-message",
-                span,
-                format!("no clause takes the message {}", shown(message)),
-            )
+        let text = format!("no clause takes the message {}", shown(message));
+        let mut diagnostic = Diagnostic::warning("almost-message", span, text)
             .label("in no head and no guard")
             .related(taken, format!("{} is taken here", shown(near)))
-            .help(format!("did you mean {}?", shown(near))),
-        );
+            .help(format!("did you mean {}?", shown(near)));
+        if near.1 == message.1 {
+            diagnostic = renamed(diagnostic, sources, (message.0, near.0), atoms);
+        }
+        diagnostics.push(diagnostic);
     }
     diagnostics
 }

@@ -110,6 +110,7 @@ impl Whole<'_> {
             TermKind::Int(value) if float => {
                 integer_as_float(span, "an integer stands where a float is needed".into())
                     .help(format!("write `{value}.0`"))
+                    .fix(format!("write `{value}.0`"), vec![(span, format!("{value}.0"))])
             }
             TermKind::Var(_)
                 if float && uses.float.is_none() && uses.made_integer.or(uses.integer).is_some() =>
@@ -144,6 +145,7 @@ impl Whole<'_> {
         Diagnostic::warning("term-for-number", span, "this is a term, not its value")
             .label("nothing computes it")
             .help(help)
+            .fix("write `~(..)` around it", vec![(span.before(), "~(".into()), (span.after(), ")".into())])
     }
 
     /// `count(L,N+1)` for `count([_|L],N)`: a term that grows, where no clause wants one.

@@ -57,9 +57,14 @@ const MESSAGES: [&str; 4] = [
     "stdout string_input string_output sync system umask ungetc unlink update_open write_open",
 ];
 
+/// The names of the messages that a stream or request stream takes.
+pub fn messages() -> impl Iterator<Item = &'static str> {
+    MESSAGES.iter().flat_map(|names| names.split(' '))
+}
+
 /// Whether a stream or request stream takes a message of this name.
 pub fn is_message(name: &[u8]) -> bool {
-    MESSAGES.iter().flat_map(|names| names.split(' ')).any(|message| message.as_bytes() == name)
+    messages().any(|message| message.as_bytes() == name)
 }
 
 /// A table with numbered places that are used again.
