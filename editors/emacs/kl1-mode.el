@@ -1,4 +1,4 @@
-;;; kl1-mode.el --- KL1 programs -*- lexical-binding: t; -*-
+;;; kl1-mode.el --- KL1 programs, and Fifth's language server -*- lexical-binding: t; -*-
 
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "26.1"))
@@ -6,11 +6,15 @@
 
 ;;; Commentary:
 
-;; Colours, comments and indentation of KL1, and an index of predicates.
+;; Colours, comments and indentation of KL1, an index of predicates, and `fifth lsp' through Eglot or lsp-mode.
 
 ;;; Code:
 
 (defgroup kl1 nil "KL1 programs." :group 'languages)
+
+(defcustom kl1-fifth-command '("fifth" "lsp")
+  "How the language server is started."
+  :type '(repeat string) :group 'kl1)
 
 (defcustom kl1-indent-offset 4
   "Columns before the goals of a clause."
@@ -88,6 +92,20 @@ The same holds for the character itself, if it is a quote or a backslash."
 
 ;;;###autoload
 (add-to-list 'auto-mode-alist '("\\.kl1\\'" . kl1-mode))
+
+(defvar eglot-server-programs)
+(with-eval-after-load 'eglot
+  (add-to-list 'eglot-server-programs (cons 'kl1-mode kl1-fifth-command)))
+
+(declare-function lsp-register-client "ext:lsp-mode")
+(declare-function make-lsp-client "ext:lsp-mode")
+(declare-function lsp-stdio-connection "ext:lsp-mode")
+(defvar lsp-language-id-configuration)
+(with-eval-after-load 'lsp-mode
+  (add-to-list 'lsp-language-id-configuration '(kl1-mode . "kl1"))
+  (lsp-register-client
+   (make-lsp-client :new-connection (lsp-stdio-connection (lambda () kl1-fifth-command))
+                    :major-modes '(kl1-mode) :server-id 'fifth)))
 
 (provide 'kl1-mode)
 ;;; kl1-mode.el ends here
