@@ -101,6 +101,8 @@ What each experiment shows is described in docs/laboratory.md."
         #[command(subcommand)]
         command: Lab,
     },
+    /// Answers an editor: a language server on standard input and output.
+    Lsp,
     /// Prints a completion script for a shell.
     #[command(
         after_help = "Example (bash):\n    fifth completions bash > ~/.local/share/bash-completion/completions/fifth"
@@ -120,6 +122,7 @@ impl Command {
             | Command::Build(Build { sources, .. }) => sources.message_format,
             Command::Repl(_)
             | Command::Lab { .. }
+            | Command::Lsp
             | Command::Completions { .. }
             | Command::Fmt(_)
             | Command::Test(_)

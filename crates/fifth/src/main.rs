@@ -12,6 +12,7 @@ mod files;
 mod input;
 mod job;
 mod laboratory;
+mod lsp;
 mod nodes;
 mod number;
 mod output;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Repl(options) => repl::run(options),
         Command::Lab { command } => laboratory::run(command),
+        Command::Lsp => lsp::run(),
     };
     match (result, cli.command.message_format()) {
         (Err(error), MessageFormat::Json) if is_news(&error) => {
