@@ -461,7 +461,6 @@ impl Worker {
                 continue;
             };
             self.let_code_attend();
-            debug_assert!(self.abi.pending_count == 0, "C4: what the goal before it waits for");
             let abi: *mut WorkerAbi = (&raw mut *self).cast();
             // SAFETY: C1 - the goal's record is on top of the goal stack and `entry` is the address of its predicate's
             // code; `abi` is derived from the whole worker (R1), which nothing else uses meanwhile.
