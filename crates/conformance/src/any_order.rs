@@ -29,7 +29,7 @@ pub struct Way {
 }
 
 impl Net {
-    /// Of this number of nodes. A queue has room for so many messages. Some seeds have barriers, some multicasts.
+    /// Of this number of nodes. A queue has room for a number of messages. Some seeds have barriers, some multicasts.
     pub fn new(seed: u64, nodes: u32, room: usize) -> Rc<RefCell<Net>> {
         Rc::new(RefCell::new(Net {
             random: Random::new(seed),
@@ -137,7 +137,7 @@ impl Fabric for Way {
 }
 
 impl Way {
-    /// That of a node among so many in a net.
+    /// That of a node among the nodes of a net.
     pub fn new(node: NodeId, nodes: u32, net: &Rc<RefCell<Net>>) -> Way {
         Way { node, nodes, time: 0, net: net.clone(), arrived: 0, gather: None }
     }

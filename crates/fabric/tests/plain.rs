@@ -305,7 +305,7 @@ impl Plain {
         for now in 0..end + cycles {
             for from in 0..self.nodes() {
                 let chance = (rate / f64::from(flits) * (1 << 30) as f64) as usize;
-                // What cannot leave waits; so much that more changes nothing.
+                // What cannot leave waits: enough of it that more changes nothing.
                 if self.below(1 << 30) < chance && self.queues[from].0.len() < 100 {
                     let to = match pattern {
                         Pattern::Uniform => self.below(self.nodes()),

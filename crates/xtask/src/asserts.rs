@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Crates of which each has an assert in so many lines, test modules not counted.
+/// Crates of which each has an assert in [`LINES_EACH`] lines, test modules not counted.
 const ASSERTED: &[&str] = &["runtime", "distribution", "dsm"];
 /// Lines for each assert, at most.
 const LINES_EACH: usize = 100;

@@ -250,7 +250,7 @@ unsafe extern "C" fn builtin_3(
 }
 
 impl Worker {
-    /// Whether a number is that of a builtin with so many inputs.
+    /// Whether a number is that of a builtin with this number of inputs.
     fn takes(&self, predicate: u64, inputs: usize) -> bool {
         let code = self.predicates.native(PredicateId(predicate as u32));
         code.is_some_and(|code| code.shape.inputs == inputs)

@@ -319,7 +319,7 @@ impl Worker {
     pub(crate) fn is_home(&self) -> bool {
         self.index == 0 && self.options.node == 0
     }
-    /// Whether a program may call a predicate of this number with so many arguments.
+    /// Whether a program may call a predicate of this number with that number of arguments.
     pub(crate) fn may_be_called(&self, predicate: PredicateId, arity: usize) -> bool {
         (predicate.0 as usize) < self.predicates.len()
             && self.predicates.arity(predicate) == arity
