@@ -63,9 +63,9 @@ pub(crate) fn value_at(mut address: usize) -> Word {
     }
 }
 
-/// Whether a word may be what a cell is bound to, or leads to (W3): neither a header nor what an unbound cell holds.
+/// Whether a word may be what a new cell holds (W3): no header, and of what unbound cells hold that of a fresh variable.
 fn is_content(word: Word) -> bool {
-    !matches!(word.tag(), Tag::Var | Tag::Header)
+    word == UNBOUND || !matches!(word.tag(), Tag::Var | Tag::Header)
 }
 
 /// What a term is, at its top.
