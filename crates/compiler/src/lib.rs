@@ -120,21 +120,18 @@ pub fn compile(
     (result, diagnostics)
 }
 
-/// The modules that calls name, with the place of the first such call: what a driver may have to find and read.
+/// The modules that calls and constants name, each with the first place: what a driver may have to find and read.
 pub fn modules_needed(program: &Program) -> Vec<(Atom, Span)> {
     let mut found = Vec::new();
     let mut seen = rustc_hash::FxHashSet::default();
-    for module in &program.modules {
-        for clause in module.predicates.iter().flat_map(|predicate| &predicate.clauses) {
-            for goal in &clause.body {
-                if let GoalKind::Call(call) = &goal.kind
-                    && let Some(module) = call.module
-                    && seen.insert(module)
-                {
-                    found.push((module, goal.span));
-                }
-            }
-        }
+    let modules = program.modules.iter();
+    for clause in modules.flat_map(|module| &module.predicates).flat_map(|predicate| &predicate.clauses) {
+        let calls = clause.body.iter().filter_map(|goal| match &goal.kind {
+            GoalKind::Call(call) => Some((call.module?, goal.span)),
+            _ => None,
+        });
+        let constants = clause.predicates().map(|(module, _, _, span)| (module, span));
+        found.extend(calls.chain(constants).filter(|(module, _)| seen.insert(*module)));
     }
     found
 }

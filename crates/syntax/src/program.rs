@@ -90,6 +90,33 @@ pub struct Clause {
     pub body: Vec<Goal>,
 }
 
+impl Clause {
+    /// The terms of its head, those that its guard tests or takes apart, and those of its unifications and calls, in
+    /// textual order; not the operands of expressions.
+    pub fn terms(&self) -> impl Iterator<Item = &Term> {
+        let guards = self.guard.iter().flat_map(|guard| match &guard.kind {
+            GuardKind::Unify(a, b) => vec![a, b],
+            GuardKind::Call(_, terms) => terms.iter().collect(),
+            GuardKind::Method(_, inputs, outputs) => inputs.iter().chain(outputs).collect(),
+            GuardKind::Compare(..) | GuardKind::Assign(..) => vec![],
+        });
+        let goals = self.body.iter().flat_map(|goal| match &goal.kind {
+            GoalKind::Unify(a, b) => vec![a, b],
+            GoalKind::Call(call) => call.arguments.iter().collect(),
+            GoalKind::Assign(..) => vec![],
+        });
+        self.head.iter().chain(guards).chain(goals)
+    }
+
+    /// The predicates that are constants in it, `predicate#(m:p/n)`, with their places.
+    pub fn predicates(&self) -> impl Iterator<Item = (Atom, Atom, usize, Span)> {
+        self.terms().flat_map(Term::subterms).filter_map(|term| match term.kind {
+            TermKind::Predicate(module, name, arity) => Some((module, name, arity, term.span)),
+            _ => None,
+        })
+    }
+}
+
 /// A term of a clause.
 #[derive(Clone, Debug)]
 pub struct Term {

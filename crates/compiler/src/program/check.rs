@@ -4,7 +4,7 @@ use crate::program::names::Names;
 use crate::program::passive::{Context, type_test};
 use crate::program::suggestions::{Suggestions, Words, nearest_guard};
 use syntax::diagnostic::Diagnostic;
-use syntax::program::{Call, Clause, GoalKind, GuardKind, Term, TermKind};
+use syntax::program::{Call, Clause, GoalKind};
 use syntax::source::{SourceMap, Span};
 use syntax::written::written;
 use term::layout::GOAL_ARITY_MAX;
@@ -59,34 +59,17 @@ struct Checker<'c, 'a> {
 
 impl Checker<'_, '_> {
     fn clause(&mut self, clause: &Clause) {
-        clause.head.iter().for_each(|term| self.term(term));
-        for guard in &clause.guard {
-            match &guard.kind {
-                GuardKind::Unify(a, b) => [a, b].into_iter().for_each(|term| self.term(term)),
-                GuardKind::Call(_, terms) => terms.iter().for_each(|term| self.term(term)),
-                _ => {}
+        use crate::program::constants::Predicates;
+        for (module, name, arity, span) in clause.predicates() {
+            if self.names.number(module, name, arity).is_none() {
+                self.missing(module, name, arity, false, span);
             }
         }
         for goal in &clause.body {
-            match &goal.kind {
-                GoalKind::Unify(a, b) => [a, b].into_iter().for_each(|term| self.term(term)),
-                GoalKind::Assign(..) => {}
-                GoalKind::Call(call) => {
-                    call.arguments.iter().for_each(|term| self.term(term));
-                    if self.names.callee(self.module, call).is_none() {
-                        self.undefined(call, goal.span);
-                    }
-                }
-            }
-        }
-    }
-    fn term(&mut self, term: &Term) {
-        use crate::program::constants::Predicates;
-        for part in term.subterms() {
-            if let TermKind::Predicate(module, name, arity) = part.kind
-                && self.names.number(module, name, arity).is_none()
+            if let GoalKind::Call(call) = &goal.kind
+                && self.names.callee(self.module, call).is_none()
             {
-                self.missing(module, name, arity, false, part.span);
+                self.undefined(call, goal.span);
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::program::constants::Predicates;
 use rustc_hash::FxHashMap;
-use syntax::program::{Call, GoalKind, Module, Predicate, Program, Term, TermKind};
+use syntax::program::{Call, GoalKind, Module, Predicate, Program};
 use term::abi::{Builtin, Place, PredicateId};
 use term::{Atom, AtomTable};
 
@@ -206,40 +206,16 @@ impl<'a> Names<'a> {
     /// Calls `found` for each predicate of the program that a predicate calls or has as a constant.
     fn mentions(&self, module: Atom, predicate: &Predicate, found: &mut dyn FnMut(Index)) {
         for clause in &predicate.clauses {
-            clause.head.iter().for_each(|term| self.term_mentions(term, found));
-            clause.guard.iter().for_each(|guard| match &guard.kind {
-                syntax::program::GuardKind::Unify(a, b) => {
-                    self.term_mentions(a, found);
-                    self.term_mentions(b, found);
-                }
-                syntax::program::GuardKind::Call(_, terms) => {
-                    terms.iter().for_each(|term| self.term_mentions(term, found));
-                }
-                _ => {}
-            });
+            let constants = clause.predicates();
+            constants
+                .filter_map(|(module, name, arity, _)| self.defined(module, name, arity))
+                .for_each(&mut *found);
             for goal in &clause.body {
-                match &goal.kind {
-                    GoalKind::Unify(a, b) => {
-                        self.term_mentions(a, found);
-                        self.term_mentions(b, found);
-                    }
-                    GoalKind::Assign(..) => {}
-                    GoalKind::Call(call) => {
-                        if let Some(Callee::User(index)) = self.callee(module, call) {
-                            found(index);
-                        }
-                        call.arguments.iter().for_each(|term| self.term_mentions(term, found));
-                    }
+                if let GoalKind::Call(call) = &goal.kind
+                    && let Some(Callee::User(index)) = self.callee(module, call)
+                {
+                    found(index);
                 }
-            }
-        }
-    }
-    fn term_mentions(&self, term: &Term, found: &mut dyn FnMut(Index)) {
-        for part in term.subterms() {
-            if let TermKind::Predicate(module, name, arity) = part.kind
-                && let Some(index) = self.defined(module, name, arity)
-            {
-                found(index);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use syntax::diagnostic::Diagnostic;
-use syntax::program::{Call, Clause, GoalKind, GuardKind, Program, Term, TermKind};
+use syntax::program::{Call, Clause, GoalKind, Program};
 use term::{Atom, AtomTable};
 
 /// Module, name and number of arguments.
@@ -90,29 +90,7 @@ impl<'a> Calls<'a> {
 
 /// The predicates that a clause calls or has as constants.
 fn mentions(clause: &Clause, module: Atom, found: &mut dyn FnMut(Key)) {
-    let mut term = |term: &Term| {
-        for part in term.subterms() {
-            if let TermKind::Predicate(module, name, arity) = part.kind {
-                found((module, name, arity));
-            }
-        }
-    };
-    clause.head.iter().for_each(&mut term);
-    for guard in &clause.guard {
-        match &guard.kind {
-            GuardKind::Unify(a, b) => [a, b].into_iter().for_each(&mut term),
-            GuardKind::Call(_, terms) => terms.iter().for_each(&mut term),
-            GuardKind::Method(_, inputs, outputs) => inputs.iter().chain(outputs).for_each(&mut term),
-            GuardKind::Compare(..) | GuardKind::Assign(..) => {}
-        }
-    }
-    for goal in &clause.body {
-        match &goal.kind {
-            GoalKind::Unify(a, b) => [a, b].into_iter().for_each(&mut term),
-            GoalKind::Call(call) => call.arguments.iter().for_each(&mut term),
-            GoalKind::Assign(..) => {}
-        }
-    }
+    clause.predicates().for_each(|(module, name, arity, _)| found((module, name, arity)));
     for goal in &clause.body {
         if let GoalKind::Call(Call { module: named, name, arguments, .. }) = &goal.kind {
             found((named.unwrap_or(module), *name, arguments.len()));
