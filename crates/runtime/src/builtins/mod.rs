@@ -21,6 +21,7 @@ mod floats;
 mod formats;
 mod functors;
 mod generic;
+mod http;
 mod integers;
 pub mod io;
 mod json;
@@ -68,6 +69,7 @@ pub fn natives() -> Vec<Native> {
         maps::NATIVES,
         json::NATIVES,
         tables::NATIVES,
+        http::NATIVES,
         functors::NATIVES,
         ordering::NATIVES,
         sorting::NATIVES,
