@@ -174,13 +174,80 @@ fn a_library_is_a_folder_of_modules() {
     assert!(code == Some(2) && text.contains("--library none: there is no such folder"), "{text}");
 }
 
+/// The files of the library, by their names.
+fn library() -> (std::path::PathBuf, Vec<String>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    let files = fs::read_dir(&folder).expect("the library").map(|entry| entry.expect("an entry").file_name());
+    let mut files: Vec<String> = files.map(|name| name.to_string_lossy().into_owned()).collect();
+    files.sort();
+    (folder, files)
+}
+
 #[test]
 fn examples_of_the_library_give_what_they_say() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
-    let files = ["builder", "format", "heap", "math", "random", "set", "strings", "text"];
-    let files: Vec<String> = files.iter().map(|name| format!("{name}.kl1")).collect();
+    let (library, files) = library();
     let arguments: Vec<&str> = std::iter::once("test").chain(files.iter().map(String::as_str)).collect();
-    let (code, text) = told(&fifth(&folder, &arguments));
+    let (code, text) = told(&fifth(&library, &arguments));
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.ends_with("10 passed, 0 failed\n"), "{text}");
+    let passed = text.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(passed >= 100, "only {passed} examples");
+}
+
+#[test]
+fn each_module_of_the_library_says_what_it_is_and_only_of_predicates_that_there_are() {
+    let (library, files) = library();
+    let mut used = String::from(":- module main.\nmain :- all([");
+    for file in &files {
+        let (code, text) = told(&fifth(&library, &["doc", file]));
+        assert!(code == Some(0) && text.starts_with("# "), "{file}: {text}");
+        let about = text.split("\n\n").nth(1).unwrap_or_default();
+        assert!(!about.is_empty() && !about.starts_with('#'), "{file} does not say what it is");
+        let module = file.trim_end_matches(".kl1");
+        for signature in text.lines().filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`')) {
+            let (name, arguments) = signature.split_once('(').expect("arguments are named");
+            let arity = arguments.split(',').count();
+            used += &format!("predicate#({module}:{name}/{arity}),\n");
+        }
+    }
+    used += "[]]).\nall(_).\n";
+    let home = folder(&[("used.kl1", &used)]);
+    let (code, text) = told(&fifth(home.path(), &["check", "used.kl1"]));
+    assert!(code == Some(0) && !text.contains("undefined"), "{text}");
+}
+
+#[test]
+fn tables_in_documents_come_from_comments() {
+    let (library, files) = library();
+    let page = fs::read_to_string(library.join("../docs/library.md")).expect("the page");
+    let home = folder(&[("library.md", &page)]);
+    let copy = home.path().join("library.md");
+    let copy = copy.to_str().expect("a path in UTF-8");
+    let arguments = ["doc", "--update", copy].into_iter().chain(files.iter().map(String::as_str));
+    assert_eq!(told(&fifth(&library, &arguments.collect::<Vec<_>>())), (Some(0), String::new()));
+    let made = fs::read_to_string(copy).expect("it was written");
+    assert!(made == page, "docs/library.md is old: fifth doc --update docs/library.md library/*.kl1");
+    assert!(page.contains("| `lists:append(+Xs,+Ys,-Zs)` |"), "it has no table of lists");
+}
+
+#[test]
+fn a_text_for_tables_has_marks() {
+    let module = ":- module shop.\n%% price(+What,-P)\n%% Its\n%% price.\nprice(_,P) :- P = 1.\n";
+    let marked = "A\n<!-- fifth doc shop -->\nold\n<!-- end -->\nB\n";
+    let home = folder(&[
+        ("shop.kl1", module),
+        ("a.md", marked),
+        ("b.md", "none\n"),
+        ("c.md", "<!-- fifth doc x -->\n"),
+    ]);
+    let update = |name: &str| told(&fifth(home.path(), &["doc", "--update", name, "shop.kl1"]));
+    assert_eq!(update("a.md"), (Some(0), String::new()));
+    let expected = "A\n<!-- fifth doc shop -->\n| predicate | meaning |\n|---|---|\n\
+                    | `shop:price(+What,-P)` | Its price. |\n<!-- end -->\nB\n";
+    assert_eq!(fs::read_to_string(home.path().join("a.md")).ok().as_deref(), Some(expected));
+    for (name, why) in
+        [("b.md", "it has no mark"), ("c.md", "a mark for module x"), ("d.md", "cannot read d.md")]
+    {
+        let (code, text) = update(name);
+        assert!(code == Some(2) && text.contains(why), "{code:?} {text}");
+    }
 }

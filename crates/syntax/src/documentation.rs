@@ -1,7 +1,9 @@
 //! Documentation comments (`%% ..`): what stands above a module or a predicate.
 //!
 //! The first sentence says what it is; behind an empty line more may follow, in Markdown. Above a predicate the first
-//! line may name its arguments: `%% put(+K,+V,+M,-M1)`, where `+` is read and `-` is bound.
+//! line may name its arguments: `%% put(+K,+V,+M,-M1)`, where `+` is read and `-` is bound. A comment with such a line
+//! that stands alone, an empty line behind it, is about the predicate that it names: one without clauses, if the module
+//! is partly native.
 
 use crate::diagnostic::Diagnostic;
 use crate::operators::OpTable;
@@ -33,8 +35,10 @@ pub struct Entry {
     pub signature: String,
     /// The rest of the comment.
     pub about: String,
-    /// Line of the predicate, from 1.
+    /// Line of the predicate, or of the comment if it has no clause; from 1.
     pub line: u32,
+    /// It has a clause.
+    pub defined: bool,
 }
 
 /// A comment of several lines, and the token behind it.
@@ -57,23 +61,26 @@ pub fn documentation(
     let (program, _) = crate::read_program(sources, &[file], atoms);
     let comments = comments(text, file, &pieces);
     let (mut found, mut wrong) = (vec![], vec![]);
-    for module in &program.modules {
+    for (index, module) in program.modules.iter().enumerate() {
         let mut one = Documented { module: atoms.name(module.name).into_owned(), ..Documented::default() };
-        let is_above = |comment: &&Comment, start: u32| comment.before == start;
         // A module is declared behind the `:-` at which its clause begins.
         let neck = pieces
             .iter()
             .rev()
             .find(|piece| piece.end <= module.span.start && matches!(&piece.kind, PieceKind::Token(_)));
-        let about = neck.and_then(|neck| comments.iter().find(|comment| is_above(comment, neck.start)));
+        let about = neck.and_then(|neck| comments.iter().find(|comment| comment.before == neck.start));
         one.about = about.map(|comment| comment.lines.join("\n").trim().to_string()).unwrap_or_default();
-        for predicate in module.predicates.iter().filter(|predicate| !predicate.auxiliary) {
-            let Some(comment) = comments.iter().find(|comment| is_above(comment, predicate.span.start))
-            else {
-                continue;
+        let end = program.modules.get(index + 1).map_or(u32::MAX, |next| next.span.start);
+        for comment in comments.iter().filter(|one| (module.span.start..end).contains(&one.span.start)) {
+            let mut predicates = module.predicates.iter().filter(|predicate| !predicate.auxiliary);
+            let entry = match predicates.find(|predicate| predicate.span.start == comment.before) {
+                Some(predicate) => {
+                    let line = sources.line(file, predicate.span.start);
+                    Some(entry(module, predicate, comment, line, atoms, &mut wrong))
+                }
+                None => alone(module, comment, sources, atoms),
             };
-            let line = sources.line(file, predicate.span.start);
-            one.predicates.push(entry(module, predicate, comment, line, atoms, &mut wrong));
+            one.predicates.extend(entry);
         }
         found.push(one);
     }
@@ -129,6 +136,7 @@ fn entry(
         arity: predicate.arity,
         about: comment.lines.join("\n").trim().to_string(),
         line,
+        defined: true,
         name,
     };
     let first = comment.lines.first().map_or("", |line| line.trim());
@@ -146,6 +154,23 @@ fn entry(
     entry.signature = first.to_string();
     entry.about = comment.lines[1..].join("\n").trim().to_string();
     entry
+}
+
+/// Of a comment that stands above no predicate.
+fn alone(module: &Module, comment: &Comment, sources: &SourceMap, atoms: &AtomTable) -> Option<Entry> {
+    let first = comment.lines.first()?.trim();
+    let (name, arity) = signature(first, atoms)?;
+    let is_named = |one: &&Predicate| one.arity == arity && atoms.name(one.name) == name.as_str();
+    let predicate = module.predicates.iter().filter(|predicate| !predicate.auxiliary).find(is_named);
+    let place = predicate.map_or(comment.span, |predicate| predicate.span);
+    Some(Entry {
+        name,
+        arity,
+        signature: first.to_string(),
+        about: comment.lines[1..].join("\n").trim().to_string(),
+        line: sources.line(place.file, place.start),
+        defined: predicate.is_some(),
+    })
 }
 
 /// The name and the number of arguments that a line like `put(+K,-M)` has.
@@ -176,6 +201,17 @@ pub fn markdown(documented: &[Documented]) -> String {
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
+    text
+}
+
+/// The predicates of a module as a table in Markdown, each with the first paragraph about it.
+pub fn table(module: &Documented) -> String {
+    let mut text = String::from("| predicate | meaning |\n|---|---|\n");
+    for entry in &module.predicates {
+        let first = entry.about.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        let [signature, first] = [entry.signature.as_str(), &first].map(|cell| cell.replace('|', "\\|"));
+        text += &format!("| `{}:{signature}` | {first} |\n", module.module);
+    }
     text
 }
 
@@ -244,6 +280,22 @@ Is wrong.
         let codes: Vec<_> = wrong.iter().map(|d| (d.code, d.message.as_str())).collect();
         assert_eq!(codes, [("other-documentation", "the comment above m:last/2 is about other/1")]);
         assert_eq!(found[0].predicates[1].line, 19);
+    }
+
+    #[test]
+    fn a_comment_that_stands_alone_is_about_what_it_names() {
+        let (found, wrong) = read(
+            ":- module m.\n\n%% native(+A)\n%% Is native.\n\n%% Nothing.\n\n%% later(+A,-B)\n%% B is\n%% [A|_].\n%%\n\
+             %% More.\n\n%% now(+A)\n%% Waits.\nnow(_).\nlater(_,_).\n:- module n.\n%% one(-A)\n\n",
+        );
+        assert_eq!(wrong, []);
+        let entries = found[0].predicates.iter();
+        let told: Vec<_> = entries.map(|one| (&one.signature[..], one.line, one.defined)).collect();
+        assert_eq!(told, [("native(+A)", 3, false), ("later(+A,-B)", 17, true), ("now(+A)", 16, true)]);
+        let expected = "| predicate | meaning |\n|---|---|\n| `m:native(+A)` | Is native. |\n\
+                        | `m:later(+A,-B)` | B is [A\\|_]. |\n| `m:now(+A)` | Waits. |\n";
+        assert_eq!(table(&found[0]), expected);
+        assert_eq!(found[1].predicates.len(), 1);
     }
 
     #[test]

@@ -104,6 +104,9 @@ pub(crate) struct Doc {
     /// Writes a page to this file instead.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
+    /// Writes a table of each module into a text in Markdown, between `<!-- fifth doc MODULE -->` and `<!-- end -->`.
+    #[arg(long, value_name = "FILE.md", conflicts_with = "html")]
+    pub(crate) update: Option<PathBuf>,
     /// KL1 files.
     #[arg(required = true, value_name = "FILE.kl1")]
     pub(crate) files: Vec<PathBuf>,
