@@ -63,7 +63,7 @@ pub(crate) fn value_at(mut address: usize) -> Word {
     }
 }
 
-/// Whether a word may be what a new cell holds (W3): no header, and of what unbound cells hold that of a fresh variable.
+/// Whether a word may be what a new cell holds (W3): no header, and of unbound cells only a fresh variable.
 fn is_content(word: Word) -> bool {
     word == UNBOUND || !matches!(word.tag(), Tag::Var | Tag::Header)
 }
