@@ -432,7 +432,28 @@ fn seeds_and_inputs_are_chosen() {
     assert!(stdout.contains("Sensitivity to hop-cycles") && stdout.contains("hop-cycles=2"), "{stdout}");
     let (code, stdout, stderr) = run(&["jmachine/fig2", "--set", "fifo-bytes=100"]);
     assert_eq!(code, Some(2), "{stdout}");
-    assert!(stderr.contains("no experiment that ran has the input fifo-bytes"), "{stderr}");
+    assert!(
+        stderr.contains("has the input fifo-bytes: jmachine/fig2 can have buffer-flits, duplex"),
+        "{stderr}"
+    );
+    let (code, stdout, stderr) = run(&["jmachine/fig2", "--set", "cpi-factor=2"]);
+    assert_eq!(code, Some(2), "{stdout}");
+    assert!(
+        stderr.contains("no experiment that ran has the input cpi-factor; they have buffer-flits"),
+        "{stderr}"
+    );
+    let (code, stdout, stderr) = run(&["symmetry", "--set", "lock-us=0,50"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("Sensitivity to lock-us") && stdout.contains("lock in red"), "{stdout}");
+    let (code, stdout, stderr) = run(&["symmetry", "--seed", "1..2"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("Medians over seeds 1 to 2") && stdout.contains("speed"), "{stdout}");
+    let (code, stdout, stderr) = run(&["multipsi/fig5", "--set", "cpi-factor=1,0.5"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("Sensitivity to cpi-factor") && stdout.contains("work rate"), "{stdout}");
+    let (code, stdout, stderr) = run(&["multipsi/fig5", "--seed", "1..9"]);
+    assert_eq!(code, Some(2), "{stdout}");
+    assert!(stderr.contains("has a seed") && stderr.contains("cpi-factor, depth, tables"), "{stderr}");
     let (code, _, stderr) = run(&["jmachine/fig2", "--set", "speed=9"]);
     assert!(
         code == Some(2) && stderr.contains("no input is called `speed`; there are buffer-flits"),

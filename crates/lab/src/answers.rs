@@ -62,7 +62,8 @@ fn nearness(report: &Report) -> Option<String> {
             Some(format!("All {all} printed values that are measured here are within 10 %."))
         }
         (all, near) => {
-            Some(format!("Of {all} printed values that are measured here {near} are within 10 %."))
+            let are = if near == 1 { "is" } else { "are" };
+            Some(format!("Of {all} printed values that are measured here {near} {are} within 10 %."))
         }
     }
 }

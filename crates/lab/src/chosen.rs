@@ -3,52 +3,123 @@
 //! A choice holds for one thread, while an experiment runs in it ([`Chosen::during`]): experiments build their networks
 //! and programs in many places, and each place asks here.
 
+use crate::Error;
 use fabric::simulated::{self, Duplex, Flow};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 /// An input that can be set.
 #[derive(Debug)]
 pub struct Input {
     /// What it is called on the command line.
     pub name: &'static str,
-    /// What it is, and whose.
+    /// What it is.
     pub about: &'static str,
+    /// Whose it is: groups of experiments, of which not all need have it.
+    pub of: &'static [&'static str],
     range: RangeInclusive<f64>,
     whole: bool,
     /// Names of its values, beginning with that of 0; none: they are numbers.
     words: &'static [&'static str],
 }
 
-const fn whole(name: &'static str, about: &'static str, range: RangeInclusive<f64>) -> Input {
-    Input { name, about, range, whole: true, words: &[] }
+const fn number(
+    name: &'static str,
+    about: &'static str,
+    of: &'static [&'static str],
+    range: RangeInclusive<f64>,
+) -> Input {
+    Input { name, about, of, range, whole: false, words: &[] }
 }
+
+const fn whole(
+    name: &'static str,
+    about: &'static str,
+    of: &'static [&'static str],
+    range: RangeInclusive<f64>,
+) -> Input {
+    Input { whole: true, ..number(name, about, of, range) }
+}
+
+const fn words(
+    name: &'static str,
+    about: &'static str,
+    of: &'static [&'static str],
+    words: &'static [&'static str],
+) -> Input {
+    Input { words, ..whole(name, about, of, 0.0..=words.len() as f64 - 1.0) }
+}
+
+/// Groups whose networks are simulated flit by flit, with buffers that can have another size, or without.
+const GRIDS: &[&str] = &["jmachine", "networks"];
+const FLITS: &[&str] = &["jmachine", "networks", "jump1"];
 
 /// All of them.
 pub const INPUTS: &[Input] = &[
-    whole("buffer-flits", "flits of a virtual channel's buffer (jmachine, networks)", 1.0..=4096.0),
-    Input {
-        name: "duplex",
-        about: "whether a link's directions share its wires: half or full (jmachine, networks)",
-        range: 0.0..=1.0,
-        whole: true,
-        words: &["half", "full"],
-    },
-    whole("hop-cycles", "cycles of a router and its link (jmachine, networks, jump1)", 1.0..=1000.0),
-    whole("interface-cycles", "cycles from a node to its router (jmachine, networks, jump1)", 0.0..=1000.0),
-    whole("credit-cycles", "cycles until a free place may be used (jmachine, networks, jump1)", 1.0..=1000.0),
-    Input {
-        name: "cpi-factor",
-        about: "times the cycles of an instruction that each program was told (jmachine)",
-        range: 0.01..=100.0,
-        whole: false,
-        words: &[],
-    },
-    whole("fifo-bytes", "bytes of a router's FIFO (staff)", 40.0..=4096.0),
+    whole("buffer-flits", "flits of a virtual channel's buffer", GRIDS, 1.0..=4096.0),
+    words("duplex", "whether a link's directions share its wires: half or full", GRIDS, &["half", "full"]),
+    whole("hop-cycles", "cycles of a router and its link", FLITS, 1.0..=1000.0),
+    whole("interface-cycles", "cycles from a node to its router", FLITS, 0.0..=1000.0),
+    whole("credit-cycles", "cycles until a free place may be used", FLITS, 1.0..=1000.0),
+    number(
+        "cpi-factor",
+        "times the cycles of an instruction, or the time of a reduction, that each program was told",
+        &["jmachine", "multipsi", "symmetry"],
+        0.01..=100.0,
+    ),
+    words("depth", "how much of a structure an answer brings", &["multipsi"], &DEPTHS),
+    words("tables", "whether references are white where they can be, or all black", &["multipsi"], &TABLES),
+    number("lock-us", "microseconds of a lock", &["symmetry"], 0.0..=10_000.0),
+    number("copy-us", "microseconds of a word that a collection copies", &["symmetry"], 0.0..=10_000.0),
+    number(
+        "stack-us",
+        "microseconds of a push to the stack of a collection, or a pop",
+        &["symmetry"],
+        0.0..=10_000.0,
+    ),
+    whole("block-words", "words of a block of memory, of all programs", &["symmetry"], 256.0..=65_536.0),
+    whole("fifo-bytes", "bytes of a router's FIFO", &["staff"], 40.0..=4096.0),
 ];
+/// Values of `depth` and of `tables`, as `fifth run --simulate` has them.
+pub(crate) const DEPTHS: [&str; 3] = ["off", "level", "adaptive"];
+pub(crate) const TABLES: [&str; 2] = ["white", "black"];
+
+/// The group of an experiment.
+fn group(experiment: &str) -> &str {
+    experiment.split_once('/').map_or(experiment, |(group, _)| group)
+}
+
+/// Says which experiment cannot have an input that is set, and what it can have: none of these experiments' groups
+/// has it.
+pub fn missing(settings: &[Vec<Setting>], experiments: &[&str]) -> Option<String> {
+    let is_of = |input: &Input, experiment: &str| input.of.contains(&group(experiment));
+    let known = |name: &str| INPUTS.iter().find(|input| input.name == name);
+    let set = settings.iter().filter_map(|values| values.first()).filter_map(|set| known(set.name));
+    let mut wrong = set.filter(|input| !experiments.iter().any(|experiment| is_of(input, experiment)));
+    let input = wrong.next()?;
+    let of = |experiment: &str| -> Vec<&str> {
+        INPUTS.iter().filter(|input| is_of(input, experiment)).map(|input| input.name).collect()
+    };
+    let told = experiments.iter().map(|experiment| match of(experiment)[..] {
+        [] => format!("{experiment} has none"),
+        ref names => format!("{experiment} can have {}", names.join(", ")),
+    });
+    let mut told: Vec<String> = told.collect();
+    if told.len() > 3 {
+        told = vec![format!("it is an input of {}", input.of.join(", "))];
+    }
+    Some(format!("no experiment that is to run has the input {}: {}", input.name, told.join("; ")))
+}
 
 impl Input {
+    /// What it is, and whose.
+    pub fn told(&self) -> String {
+        format!("{} ({})", self.about, self.of.join(", "))
+    }
     /// The value of a text; the error says what it should be.
     fn parse(&self, text: &str) -> Result<f64, String> {
         let number = match self.words.iter().position(|word| *word == text) {
@@ -116,7 +187,7 @@ thread_local! {
 }
 
 impl Chosen {
-    /// Does something under this choice, and gives also which of its inputs were asked for.
+    /// Does something under this choice, and gives also which inputs were asked for, set or not; [`SEED`] among them.
     pub fn during<R>(&self, work: impl FnOnce() -> R) -> (R, BTreeSet<&'static str>) {
         /// What was chosen before is so again, however the work ends.
         struct Before(Option<(Chosen, BTreeSet<&'static str>)>);
@@ -127,30 +198,77 @@ impl Chosen {
         }
         let before = Before(Some(NOW.replace((self.clone(), BTreeSet::new()))));
         let result = work();
-        let used = NOW.with_borrow(|now| now.1.clone());
+        let asked = NOW.with_borrow(|now| now.1.clone());
         drop(before);
-        (result, used)
+        (result, asked)
     }
 }
 
+/// What the seed is called among inputs that were asked for.
+pub const SEED: &str = "seed";
+
 /// Where random numbers begin.
 pub(crate) fn seed(own: u64) -> u64 {
-    NOW.with_borrow(|now| now.0.seed.unwrap_or(own))
+    NOW.with_borrow_mut(|(chosen, asked)| {
+        asked.insert(SEED);
+        chosen.seed.unwrap_or(own)
+    })
+}
+
+/// An input's value, if it was set.
+pub(crate) fn set(name: &'static str) -> Option<f64> {
+    debug_assert!(INPUTS.iter().any(|input| input.name == name), "{name} is an input");
+    NOW.with_borrow_mut(|(chosen, asked)| {
+        asked.insert(name);
+        chosen.inputs.iter().find(|set| set.name == name).map(|set| set.value)
+    })
 }
 
 /// An input's value: the experiment's own, unless it was set.
 pub(crate) fn input(name: &'static str, own: f64) -> f64 {
-    debug_assert!(INPUTS.iter().any(|input| input.name == name), "{name} is an input");
-    NOW.with_borrow_mut(|(chosen, used)| {
-        let Some(set) = chosen.inputs.iter().find(|set| set.name == name) else { return own };
-        used.insert(name);
-        set.value
-    })
+    set(name).unwrap_or(own)
 }
 
 /// The same of a whole number.
 pub(crate) fn count(name: &'static str, own: u32) -> u32 {
     input(name, f64::from(own)) as u32
+}
+
+/// Does the same with each of several things, on all processors, under the choice of this thread. `done` hears of each
+/// result as it comes; the results are in the order of the things. An error is that of the first thing that has one.
+pub(crate) fn each<T: Sync, R: Send>(
+    things: &[T],
+    work: impl Fn(&T) -> Result<R, Error> + Sync,
+    mut done: impl FnMut(&T, &R),
+) -> Result<Vec<R>, Error> {
+    let chosen = NOW.with_borrow(|now| now.0.clone());
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let next = AtomicUsize::new(0);
+    let mut results: Vec<Option<Result<R, Error>>> = things.iter().map(|_| None).collect();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..processors.min(things.len()) {
+            let (sender, next, chosen, work) = (sender.clone(), &next, &chosen, &work);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(thing) = things.get(at) else { return };
+                    let (result, asked) = chosen.during(|| work(thing));
+                    // Nobody hears it if the receiver's thread panicked.
+                    let _ = sender.send((at, result, asked));
+                }
+            });
+        }
+        drop(sender);
+        for (at, result, asked) in receiver {
+            NOW.with_borrow_mut(|now| now.1.extend(asked));
+            if let Ok(result) = &result {
+                done(&things[at], result);
+            }
+            results[at] = Some(result);
+        }
+    });
+    results.into_iter().flatten().collect()
 }
 
 /// A program's cycles, as its processor was chosen.
@@ -212,7 +330,8 @@ mod tests {
         let plain = || simulated::Config::plain(Topology::mesh(&[2, 2]), 1);
         let (chosen, used) = set("buffer-flits=9").during(|| network(plain()));
         assert_eq!((chosen.buffer_flits, chosen.seed), (9, 7));
-        assert_eq!(used.into_iter().collect::<Vec<_>>(), ["buffer-flits"]);
+        let all = ["buffer-flits", "credit-cycles", "duplex", "hop-cycles", "interface-cycles", SEED];
+        assert_eq!(used.into_iter().collect::<Vec<_>>(), all);
         assert_eq!(network(plain()), plain());
         let (chosen, _) = set("duplex=half").during(|| network(plain()));
         assert_eq!(chosen.duplex, Duplex::Half);
@@ -221,13 +340,48 @@ mod tests {
         // An RDT's buffers hold a whole packet.
         let rdt = || simulated::Config::jump1(4, 1);
         let (chosen, used) = set("buffer-flits=2").during(|| network(rdt()));
-        assert_eq!((chosen.buffer_flits, used.len()), (16, 0));
+        assert_eq!((chosen.buffer_flits, used.contains("buffer-flits")), (16, false));
+    }
+
+    #[test]
+    fn an_input_that_nobody_has_is_told_before_anything_runs() {
+        let told = |text: &str, experiments: &[&str]| {
+            missing(&[Setting::parse(text).expect("settings")], experiments).unwrap_or_default()
+        };
+        assert_eq!(told("lock-us=1,2", &["symmetry"]), "");
+        assert_eq!(told("cpi-factor=2", &["tr448", "multipsi/fig5"]), "");
+        assert_eq!(
+            told("buffer-flits=9", &["multipsi/fig5", "tr448"]),
+            "no experiment that is to run has the input buffer-flits: multipsi/fig5 can have cpi-factor, depth, \
+             tables; tr448 has none"
+        );
+        assert!(
+            told("fifo-bytes=99", &["symmetry", "tr448", "jmachine/fig2", "jmachine/fig3"])
+                .ends_with("it is an input of staff")
+        );
+    }
+
+    #[test]
+    fn several_threads_have_the_choice_of_the_first() {
+        let things: Vec<u64> = (0..50).collect();
+        let mut heard = Vec::new();
+        let work = |thing: &u64| Ok(1000 * thing + cycles(10) + seed(1));
+        let (results, asked) =
+            set("cpi-factor=2").during(|| each(&things, work, |thing, _| heard.push(*thing)));
+        assert_eq!(results, Ok(things.iter().map(|thing| 1000 * thing + 20 + 7).collect::<Vec<_>>()));
+        assert!(asked.contains("cpi-factor") && asked.contains(SEED), "{asked:?}");
+        heard.sort_unstable();
+        assert_eq!(heard, things);
+        let fails = |thing: &u64| if thing % 20 == 9 { Err(Error(format!("{thing}"))) } else { Ok(()) };
+        assert_eq!(each(&things, fails, |_, ()| {}), Err(Error("9".into())));
+        assert_eq!(each(&[], fails, |_, ()| {}), Ok(vec![]));
     }
 
     #[test]
     fn what_cannot_be_set_is_told() {
         for (text, told) in [
             ("speed=9", "no input is called `speed`; there are buffer-flits, duplex,"),
+            ("depth=2", "depth is off or level or adaptive, not `2`"),
             ("buffer-flits", "write INPUT=VALUE"),
             ("buffer-flits=0", "buffer-flits is a whole number from 1 to 4096, not `0`"),
             ("buffer-flits=2.5", "a whole number"),

@@ -5,12 +5,15 @@
 //! and place. The experiment is then done again, up to three times: runs that were not disturbed are kept, and only
 //! the others are repeated. What is still disturbed then is named in the report, whose values count nowhere.
 //!
+//! What threads of this process measure ([`repeated`]) is judged in the same way; the table says which rows stayed
+//! disturbed, because the others of its report were simulated and count.
+//!
 //! Simulated machines are in virtual time, which nothing disturbs; and runs of a moment (`Scale::Small`) are not
 //! judged, because starting a thread is a large part of them.
 
 use crate::chosen::Chosen;
 use crate::record::Record;
-use crate::report::Report;
+use crate::report::{Cell, Report};
 use crate::{Config, Error, Experiment, Finished, Host, Job, Place, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +22,7 @@ const PROCESSOR_SHARE_MIN: f64 = 0.8;
 /// So is a longer time than this many times the fastest.
 const SPREAD_MAX: f64 = 1.3;
 /// How often an experiment is done again.
-const REPETITIONS: u32 = 3;
+pub(crate) const REPETITIONS: u32 = 3;
 
 /// A run: its program, arguments and place, and how many like it came before.
 type Key = (String, usize);
@@ -94,6 +97,20 @@ impl Host for Repeating<'_> {
             return Ok(run.finished.clone());
         }
         let finished = self.host.run(job)?;
+        let seconds = match &finished.record.simulation {
+            Some(simulation) => simulation.seconds,
+            None => finished.record.wall_seconds,
+        };
+        let reductions = match &finished.record.nodes[..] {
+            [] => finished.record.reductions,
+            nodes => nodes.iter().map(|node| node.reductions).sum(),
+        };
+        let cells = [
+            ("run", Cell::Text(format!("{}, run {}", key.0, key.1 + 1))),
+            ("s", Cell::Measured(seconds, 2)),
+            ("reductions", Cell::count(reductions)),
+        ];
+        self.host.row("Runs", &cells);
         let starved = is_starved(&finished.record, self.host.waited_seconds());
         let on_host = !matches!(job.place, Place::Simulated { .. });
         self.kept.insert(key, Run { finished: finished.clone(), on_host, starved });
@@ -113,12 +130,79 @@ impl Host for Repeating<'_> {
     fn progress(&mut self, part: usize, parts: usize, what: &str) {
         self.host.progress(part, parts, what);
     }
+    fn row(&mut self, title: &str, cells: &[(&str, Cell)]) {
+        self.host.row(title, cells);
+    }
     fn machine(&self) -> String {
         self.host.machine()
     }
     fn waited_seconds(&mut self) -> f64 {
         self.host.waited_seconds()
     }
+}
+
+/// Something that was timed in this process, and whether its threads had a processor for too little of their time.
+pub(crate) struct Timed<T> {
+    pub(crate) value: T,
+    pub(crate) starved: bool,
+}
+
+/// What this thread had of the processors, and waited for: as Linux counts it; nothing elsewhere.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Share {
+    ran: f64,
+    waited: f64,
+}
+
+impl Share {
+    /// Since the thread began.
+    pub(crate) fn now() -> Share {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let mut numbers = text.split_whitespace().map_while(|number| number.parse::<f64>().ok());
+        let (ran, waited) = (numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0));
+        Share { ran, waited }
+    }
+    /// Since then.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn since(self, then: Share) -> Share {
+        Share { ran: self.ran - then.ran, waited: self.waited - then.waited }
+    }
+    pub(crate) fn is_starved(self) -> bool {
+        self.ran < PROCESSOR_SHARE_MIN * (self.ran + self.waited)
+    }
+}
+
+/// Times something of this process `config.runs` times. What was disturbed is timed again, up to `repetitions` times;
+/// gives also whether something still is. `parts` are times that should be alike in all runs.
+pub(crate) fn repeated<T>(
+    config: &Config,
+    repetitions: u32,
+    mut time: impl FnMut() -> Result<Timed<T>, Error>,
+    parts: impl Fn(&T) -> Vec<f64>,
+) -> Result<(Vec<T>, bool), Error> {
+    let mut timed = (0..config.runs).map(|_| time()).collect::<Result<Vec<Timed<T>>, Error>>()?;
+    let disturbed = |timed: &[Timed<T>]| -> Vec<usize> {
+        let all: Vec<Vec<f64>> = timed.iter().map(|one| parts(&one.value)).collect();
+        let least = |part: usize| all.iter().map(|times| times[part]).fold(f64::INFINITY, f64::min);
+        let is_slow = |times: &[f64]| (0..times.len()).any(|part| times[part] > SPREAD_MAX * least(part));
+        let numbers = (0..timed.len()).filter(|&number| timed[number].starved || is_slow(&all[number]));
+        numbers.filter(|_| config.scale == Scale::Full).collect()
+    };
+    for _ in 0..repetitions {
+        for number in disturbed(&timed) {
+            timed[number] = time()?;
+        }
+    }
+    let is_disturbed = !disturbed(&timed).is_empty();
+    Ok((timed.into_iter().map(|one| one.value).collect(), is_disturbed))
+}
+
+/// What a table says of rows whose runs stayed disturbed.
+pub(crate) fn told(rows: &[String]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(" Disturbed by something else on this host, so no measure of anything: {}.", rows.join(", "))
 }
 
 fn named(job: &Job) -> String {
@@ -213,6 +297,34 @@ mod tests {
         // The first was slow, as the later ones showed.
         let slow = [(1.7, 1.0), (3.0, 1.0), (1.2, 1.0), (1.2, 1.0), (1.1, 1.0)];
         assert_eq!(measured(&slow, Scale::Full), ("5 2 3 4".into(), vec![], 5));
+    }
+
+    #[test]
+    fn what_is_timed_here_is_repeated_too() {
+        // Of each run a time, and whether it was starved.
+        let timed = |runs: &[(f64, bool)], scale: Scale| {
+            let mut next = runs.iter().chain(std::iter::repeat(&runs[runs.len() - 1]));
+            let mut count = 0;
+            let config = Config { workers: vec![], nodes: vec![], runs: 3, scale };
+            let time = || {
+                count += 1;
+                let &(value, starved) = next.next().expect("it goes on");
+                Ok(Timed { value, starved })
+            };
+            let (values, is_disturbed) = repeated(&config, 3, time, |time| vec![*time]).expect("it runs");
+            (values, is_disturbed, count)
+        };
+        let full = |runs: &[(f64, bool)]| timed(runs, Scale::Full);
+        assert_eq!(full(&[(1.0, false), (1.2, false), (1.1, false)]), (vec![1.0, 1.2, 1.1], false, 3));
+        // The second had no processor, the first was slow, as the third showed.
+        let runs = [(1.4, false), (1.2, true), (1.0, false), (1.1, false), (1.2, false)];
+        assert_eq!(full(&runs), (vec![1.1, 1.2, 1.0], false, 5));
+        assert_eq!(full(&[(1.0, false), (1.0, false), (2.0, false)]), (vec![1.0, 1.0, 2.0], true, 6));
+        assert_eq!(timed(&[(1.0, true), (9.0, true)], Scale::Small), (vec![1.0, 9.0, 9.0], false, 3));
+        assert!(
+            Share { ran: 7.0, waited: 3.0 }.is_starved() && !Share { ran: 9.0, waited: 1.0 }.is_starved()
+        );
+        assert!(!Share::default().is_starved());
     }
 
     #[test]

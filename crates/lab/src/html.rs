@@ -141,6 +141,12 @@ fn shown(report: &Report, table: &Table, anchors: &BTreeSet<String>) -> String {
     format!("<details id=\"{id}\"><summary>{title} ({count} rows)</summary>\n{body}</details>\n")
 }
 
+/// Tables of what is being measured, one after the other.
+pub fn tables(tables: &[Table]) -> String {
+    let none = BTreeSet::new();
+    tables.iter().map(|table| format!("<h3>{}</h3>\n{}", escaped(&table.title), grid(table, &none))).collect()
+}
+
 fn grid(table: &Table, anchors: &BTreeSet<String>) -> String {
     let is_text = |column: usize| {
         let mut cells = table.rows.iter().filter_map(|row| row.get(column));
@@ -224,6 +230,14 @@ mod tests {
                 "{scheme}"
             );
         }
+    }
+
+    /// Whoever likes dark screens has white paper.
+    #[test]
+    fn dark_colours_are_for_screens() {
+        let all = STYLE.matches("prefers-color-scheme: dark").count();
+        assert_eq!(all, STYLE.matches("@media screen and (prefers-color-scheme: dark)").count());
+        assert!(all > 2 && STYLE.contains("@media print"));
     }
 
     #[test]

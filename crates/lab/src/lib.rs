@@ -39,6 +39,7 @@ pub use engine::record;
 
 use programs::Program;
 use record::Record;
+use report::Cell;
 
 /// One published table or figure, or a set of them from one paper.
 pub struct Experiment {
@@ -190,6 +191,11 @@ pub trait Host {
     }
     /// Tells somebody who watches what comes next: part `part` of `parts`.
     fn progress(&mut self, part: usize, parts: usize, what: &str);
+    /// Tells somebody who watches a row of what is being measured: heads and cells. The report has it, too, or what
+    /// follows from it.
+    fn row(&mut self, title: &str, cells: &[(&str, Cell)]) {
+        let _ = (title, cells);
+    }
     /// The machine that measures, for the record.
     fn machine(&self) -> String;
     /// How long threads of the last run were ready and had no processor, all together, as far as the host knows.

@@ -100,7 +100,10 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             for (flits, theirs) in mesh.flits.into_iter().zip(all) {
                 let ours = mesh.measure(flits, *rate, config.scale);
                 let mean = (!ours.saturated).then(|| ours.latency.mean());
-                latencies.push(row(flits, *rate, *theirs, mean, 1));
+                let row = row(flits, *rate, *theirs, mean, 1);
+                let heads = ["network", "flits", "load", "cycles", "BookSim2"];
+                host.row("Latency", &heads.into_iter().zip(row.iter().cloned()).collect::<Vec<_>>());
+                latencies.push(row);
             }
         }
         part += 1;

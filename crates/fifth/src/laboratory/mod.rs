@@ -44,7 +44,7 @@ fn list() -> String {
 
 fn inputs() -> String {
     let width = INPUTS.iter().map(|input| input.name.len()).max().unwrap_or_default();
-    INPUTS.iter().map(|input| format!("{:<width$}  {}\n", input.name, input.about)).collect()
+    INPUTS.iter().map(|input| format!("{:<width$}  {}\n", input.name, input.told())).collect()
 }
 
 /// Runs experiments; each report is written, to its folder and to the terminal, as soon as it is there.

@@ -3,6 +3,7 @@
 use crate::{counting, job};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::report::Cell;
 use lab::{Finished, Host, Job, Place};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -22,15 +23,20 @@ pub(super) struct Processes {
     waited_seconds: f64,
 }
 
-/// Hears of an experiment's part, of how many, and what it is.
-pub(super) type Listener = dyn Fn(&str, usize, usize, &str) + Send;
+/// Hears what an experiment does.
+pub(super) trait Watcher: Send {
+    /// A part of it begins, of how many, and what it is.
+    fn part(&self, experiment: &str, part: usize, parts: usize, what: &str);
+    /// A row of what is measured: a table's title; heads and cells.
+    fn row(&self, title: &str, cells: &[(&str, Cell)]);
+}
 
 /// Where it is seen what runs.
 pub(super) enum Progress {
     /// A line of standard error, if that is a terminal.
     Bar(ProgressBar),
     /// Somewhere else.
-    Told(Box<Listener>),
+    Told(Box<dyn Watcher>),
 }
 
 impl Progress {
@@ -157,7 +163,12 @@ impl Host for Processes {
                 bar.set_position(part.saturating_sub(1) as u64);
                 bar.set_message(what.to_string());
             }
-            Progress::Told(hear) => hear(&self.name, part, parts, what),
+            Progress::Told(watcher) => watcher.part(&self.name, part, parts, what),
+        }
+    }
+    fn row(&mut self, title: &str, cells: &[(&str, Cell)]) {
+        if let Progress::Told(watcher) = &self.progress {
+            watcher.row(title, cells);
         }
     }
     fn machine(&self) -> String {

@@ -43,6 +43,10 @@ pub(super) fn all(
     mut told: impl FnMut(&Report) -> anyhow::Result<()>,
 ) -> anyhow::Result<Measured> {
     let choices = chosen::choices(&plan.settings).map_err(anyhow::Error::msg)?;
+    let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name).collect();
+    if let Some(wrong) = chosen::missing(&plan.settings, &names) {
+        bail!(wrong);
+    }
     if let Some(folder) = plan.folder {
         files::make_folder(folder)?;
     }
@@ -57,7 +61,7 @@ pub(super) fn all(
             told(&report)?;
             measured.reports.push(report);
             // Whoever wrote it had used its inputs.
-            used.extend(plan.settings.iter().flatten().map(|set| set.name));
+            used.extend(plan.settings.iter().flatten().map(|set| set.name).chain([chosen::SEED]));
             continue;
         }
         host.begin(experiment.name, number, experiments.len());
@@ -83,11 +87,24 @@ pub(super) fn all(
             measured.files = measured.files.and(page);
         }
     }
-    let unused = plan.settings.iter().flatten().find(|set| !used.contains(set.name));
-    if let Some(set) = unused.filter(|_| measured.failed.is_empty()) {
-        bail!("no experiment that ran has the input {}; `fifth lab inputs` says where each is", set.name);
+    if measured.failed.is_empty() {
+        all_are_used(plan, &used)?;
     }
     Ok(measured)
+}
+
+/// The error says what was set and changed nothing, and what the experiments that ran have.
+fn all_are_used(plan: &Plan<'_>, asked: &BTreeSet<&str>) -> anyhow::Result<()> {
+    let unused = plan.settings.iter().flatten().find(|set| !asked.contains(set.name));
+    let inputs: Vec<&str> = asked.iter().copied().filter(|name| *name != chosen::SEED).collect();
+    let inputs = if inputs.is_empty() { "none".into() } else { inputs.join(", ") };
+    if let Some(set) = unused {
+        bail!("no experiment that ran has the input {}; they have {inputs}", set.name);
+    }
+    if !plan.seeds.is_empty() && !asked.contains(chosen::SEED) {
+        bail!("no experiment that ran has a seed: nothing in them is random; their inputs: {inputs}");
+    }
+    Ok(())
 }
 
 /// The reports, and the scorecard of those that count before them.
@@ -137,8 +154,12 @@ fn one(
         for seed in &seeds {
             let choice = Chosen { seed: *seed, ..choice.clone() };
             let (report, asked) = disturbed::measure(experiment, host, &plan.config, &choice);
+            let is_random = asked.contains(chosen::SEED);
             used.extend(asked);
             of_seeds.push(report?);
+            if !is_random {
+                break;
+            }
         }
         reports.extend(variants::spread(&plan.seeds, of_seeds));
     }

@@ -1,6 +1,6 @@
 //! `fifth lab serve`: the laboratory as a page of this host, which starts experiments and shows machines at work.
 
-use super::processes::Progress;
+use super::processes::{Progress, Watcher};
 use super::runs::{self, Plan};
 use super::{chosen, up_to};
 use crate::cli::{Inputs, Seeds, ServeLab};
@@ -8,7 +8,7 @@ use crate::laboratory::processes::processors;
 use crate::output;
 use anyhow::Context;
 use lab::movie::Scene;
-use lab::report::{Kind, Report};
+use lab::report::{Cell, Kind, Report, Table};
 use lab::{Config, EXPERIMENTS, Experiment, Scale, html};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +45,35 @@ struct State {
     done: f64,
     /// Parts of the page.
     reports: Vec<String>,
+    /// Rows of the experiment that runs, as far as they are measured, and how many there have ever been.
+    live: Vec<Table>,
+    rows: u64,
+}
+
+impl State {
+    /// A row comes. One that begins with the same words and keys is measured anew, and takes the place of the old one.
+    fn row(&mut self, title: &str, cells: &[(&str, Cell)]) {
+        self.rows += 1;
+        let heads: Vec<&str> = cells.iter().map(|(head, _)| *head).collect();
+        let row: Vec<Cell> = cells.iter().map(|(_, cell)| cell.clone()).collect();
+        let known = self.live.iter_mut().find(|table| table.title == title && table.columns == heads);
+        let Some(table) = known else {
+            self.live.push(Table::new("live", title, "", &heads, vec![row]));
+            return;
+        };
+        let is_name = |cell: &&Cell| matches!(cell, Cell::Text(_) | Cell::Key(..));
+        let name = |row: &[Cell]| row.iter().take_while(is_name).map(Cell::exact).collect::<Vec<_>>();
+        match table.rows.iter_mut().find(|other| name(other) == name(&row)) {
+            Some(other) => *other = row,
+            None => table.rows.push(row),
+        }
+    }
+    /// The report of the experiment that ran takes the place of its rows.
+    fn report(&mut self, html: String) {
+        self.reports.push(html);
+        self.live.clear();
+        self.rows += 1;
+    }
 }
 
 fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -70,6 +99,9 @@ struct Shown<'a> {
     told: &'a str,
     done: f64,
     reports: &'a [String],
+    /// How many rows there have been, and those that there are; none: the page has them.
+    rows: u64,
+    live: Option<String>,
 }
 
 impl Site for Laboratory {
@@ -138,7 +170,9 @@ impl Laboratory {
         let State { run, running, done, .. } = *state;
         let told = if state.told.is_empty() { "Nothing runs." } else { &state.told };
         let reports = state.reports.get(before..).unwrap_or_default();
-        let shown = Shown { run, running, told, done, reports };
+        let is_shown = number("run") == run && number("rows") == state.rows;
+        let live = (!is_shown).then(|| html::tables(&state.live));
+        let shown = Shown { run, running, told, done, reports, rows: state.rows, live };
         serde_json::to_string(&shown).unwrap_or_default()
     }
 
@@ -172,22 +206,17 @@ impl Drop for Ended {
 }
 
 fn measure(state: &Arc<Mutex<State>>, plan: &Plan<'_>, experiments: &[&'static Experiment]) {
-    let watched = state.clone();
-    let progress = Progress::Told(Box::new(move |name, part, parts, what| {
-        let mut state = locked(&watched);
-        state.told = format!("{name}, part {part} of {parts}: {what}");
-        state.done = part.saturating_sub(1) as f64 / parts.max(1) as f64;
-    }));
+    let progress = Progress::Told(Box::new(Watching(state.clone())));
     let show = |report: &Report| {
         let anchors = html::anchors(std::slice::from_ref(report));
-        locked(state).reports.push(html::section(report, &anchors));
+        locked(state).report(html::section(report, &anchors));
         Ok(())
     };
     let told = match runs::all(plan, experiments, Vec::new(), progress, show) {
         Ok(measured) if measured.failed.is_empty() => {
             let scorecard = runs::scorecard(&measured.reports);
             let anchors = html::anchors(&measured.reports);
-            locked(state).reports.push(html::section(&scorecard, &anchors));
+            locked(state).report(html::section(&scorecard, &anchors));
             format!("{} experiments are done.", measured.reports.len())
         }
         Ok(measured) => format!("Failed: {}.", measured.failed.join(", ")),
@@ -195,6 +224,20 @@ fn measure(state: &Arc<Mutex<State>>, plan: &Plan<'_>, experiments: &[&'static E
     };
     let mut state = locked(state);
     (state.told, state.done) = (told, 1.0);
+}
+
+/// What the page is told while experiments run.
+struct Watching(Arc<Mutex<State>>);
+
+impl Watcher for Watching {
+    fn part(&self, experiment: &str, part: usize, parts: usize, what: &str) {
+        let mut state = locked(&self.0);
+        state.told = format!("{experiment}, part {part} of {parts}: {what}");
+        state.done = part.saturating_sub(1) as f64 / parts.max(1) as f64;
+    }
+    fn row(&self, title: &str, cells: &[(&str, Cell)]) {
+        locked(&self.0).row(title, cells);
+    }
 }
 
 /// The page of an answer with this nonce.
@@ -207,7 +250,7 @@ fn page(nonce: &str) -> String {
     };
     let options: String =
         EXPERIMENTS.iter().map(|experiment| option(experiment.name, experiment.title)).collect();
-    let inputs: String = lab::chosen::INPUTS.iter().map(|input| option(input.name, input.about)).collect();
+    let inputs: String = lab::chosen::INPUTS.iter().map(|input| option(input.name, &input.told())).collect();
     let legend = html::legend(&Kind::ALL);
     let parts = [
         ("NONCE", nonce),
@@ -217,4 +260,46 @@ fn page(nonce: &str) -> String {
         ("INPUTS", &inputs),
     ];
     parts.into_iter().fold(PAGE.to_string(), |page, (word, text)| page.replace(word, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_one_by_one_and_make_room_for_the_report() {
+        let laboratory = Laboratory::default();
+        let watching = Watching(laboratory.state.clone());
+        let shown = |query: &str| -> serde_json::Value {
+            serde_json::from_str(&laboratory.shown(query)).expect("JSON")
+        };
+        let row = |nodes: u32, us: f64| {
+            watching.row("Barriers", &[("nodes", Cell::key(nodes)), ("us", Cell::Measured(us, 1))])
+        };
+        row(2, 4.4);
+        let first = shown("run=0&rows=0");
+        let live = first["live"].as_str().expect("rows");
+        assert!(live.contains("Barriers") && live.contains("4.4") && first["rows"] == 1, "{first}");
+        row(4, 6.5);
+        let second = shown("run=0&rows=1");
+        let live = second["live"].as_str().expect("rows");
+        assert!(
+            live.contains("4.4") && live.contains("6.5") && live.matches("<table>").count() == 1,
+            "{live}"
+        );
+        // The page has all of them.
+        assert!(shown("run=0&rows=2")["live"].is_null());
+        // Measured anew, and another table.
+        row(2, 9.9);
+        watching.row("Runs", &[("run", Cell::text("one")), ("s", Cell::Measured(1.0, 0))]);
+        let third = shown("run=0&rows=2");
+        let live = third["live"].as_str().expect("rows");
+        assert!(
+            live.contains("9.9") && !live.contains("4.4") && live.matches("<table>").count() == 2,
+            "{live}"
+        );
+        locked(&laboratory.state).report("<section></section>".into());
+        let last = shown("run=0&rows=4");
+        assert_eq!((last["live"].as_str(), last["reports"].as_array().map(Vec::len)), (Some(""), Some(1)));
+    }
 }

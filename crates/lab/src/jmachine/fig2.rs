@@ -116,6 +116,12 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
         if exchange.memory_cycles == 0 {
             parts = ping(near - slope);
         }
+        let told = [
+            ("exchange", Cell::text(exchange.name)),
+            ("neighbour", number(near, 0)),
+            ("opposite corner", number(far, 0)),
+        ];
+        host.row("Round trips, cycles", &told);
         rows.push(vec![
             Cell::text(exchange.name),
             number(near - slope, 0),

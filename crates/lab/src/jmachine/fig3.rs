@@ -76,6 +76,24 @@ fn across_the_middle(measured: &Measured) -> f64 {
     sum as f64
 }
 
+/// Messages of a length, at each grain.
+fn sweep(host: &mut dyn Host, words: u32, grains: &[u64], cycles: u64) -> Vec<Point> {
+    let mut points = Vec::new();
+    for &grain in grains {
+        let point = point(words, grain, cycles);
+        let told = [
+            ("words", Cell::key(words)),
+            ("grain, cycles", Cell::key(grain)),
+            ("Gbit/s", Cell::Measured(point.gbits, 2)),
+            ("latency, cycles", Cell::Measured(point.latency, 1)),
+            ("% useful", Cell::Measured(point.efficiency, 1)),
+        ];
+        host.row("Random traffic", &told);
+        points.push(point);
+    }
+    points
+}
+
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
     let (cycles, grains): (u64, &[u64]) = match config.scale {
         Scale::Full => (4000, &[0, 25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600]),
@@ -84,7 +102,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let mut sweeps = Vec::new();
     for (part, words) in WORDS.into_iter().enumerate() {
         host.progress(part + 1, WORDS.len(), &format!("messages of {words} words"));
-        sweeps.push((words, grains.iter().map(|grain| point(words, *grain, cycles)).collect::<Vec<_>>()));
+        sweeps.push((words, sweep(host, words, grains, cycles)));
     }
     let most = |points: &[Point]| points.iter().map(|point| point.gbits).fold(0.0, f64::max);
     let rows = sweeps.iter().map(|(words, points)| {

@@ -2,8 +2,10 @@
 
 use super::applications::{Application, Sizes, remote_write, report};
 use super::{ANY_BOX, SOURCE};
+use crate::chosen;
 use crate::report::{Cell, Chart, Kind, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
+use std::cmp::Reverse;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "jmachine/fig5",
@@ -18,16 +20,28 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let sizes = Sizes::of(config.scale);
     let most = if config.scale == Scale::Full { 512 } else { 16 };
     let nodes: Vec<u32> = (0..).map(|doublings| 1 << doublings).take_while(|nodes| *nodes <= most).collect();
-    let parts = nodes.len() * Application::ALL.len();
+    let mut cases: Vec<(Application, u32)> =
+        Application::ALL.iter().flat_map(|one| nodes.iter().map(move |nodes| (*one, *nodes))).collect();
+    // Those of most nodes take longest, and begin first.
+    cases.sort_by_key(|(_, nodes)| Reverse(*nodes));
+    let mut part = 0;
+    let run = |(application, nodes): &(Application, u32)| Ok(application.run(*nodes, &sizes)?.millis());
+    let millis = chosen::each(&cases, run, |(application, nodes), millis| {
+        part += 1;
+        host.progress(part, cases.len(), &format!("{}, {nodes} nodes", application.name()));
+        let told = [
+            ("program", Cell::text(application.name())),
+            ("nodes", Cell::key(*nodes)),
+            ("ms", Cell::Derived(*millis, 1)),
+        ];
+        host.row("Speed-up", &told);
+    })?;
     let mut lines = Vec::new();
     let mut rows: Vec<Vec<Cell>> = nodes.iter().map(|nodes| vec![Cell::key(*nodes)]).collect();
-    for (place, application) in Application::ALL.into_iter().enumerate() {
-        let mut times: Vec<(u32, f64)> = Vec::new();
-        for (at, nodes) in nodes.iter().enumerate() {
-            let part = place * rows.len() + at + 1;
-            host.progress(part, parts, &format!("{}, {nodes} nodes", application.name()));
-            times.push((*nodes, application.run(*nodes, &sizes)?.millis()));
-        }
+    for application in Application::ALL {
+        let own = cases.iter().zip(&millis).filter(|((one, _), _)| *one == application);
+        let mut times: Vec<(u32, f64)> = own.map(|((_, nodes), millis)| (*nodes, *millis)).collect();
+        times.sort_by_key(|(nodes, _)| *nodes);
         let speedup = |&(nodes, millis): &(u32, f64)| (f64::from(nodes), times[0].1 / millis);
         let line: Vec<(f64, f64)> = times.iter().map(speedup).collect();
         for (row, ((_, millis), (_, speedup))) in rows.iter_mut().zip(times.iter().zip(&line)) {

@@ -46,6 +46,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         for (bars, share) in bars.iter_mut().zip(shares) {
             bars.push((place as f64, share));
         }
+        let told = [("program", Cell::text(application.name())), ("% idle", Cell::Measured(shares[3], 1))];
+        host.row("Where the time of 64 nodes goes", &told);
         let name = vec![Cell::Text(application.name().into())];
         // Null calls were told.
         let kind = |part: usize| match application {

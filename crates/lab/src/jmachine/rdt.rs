@@ -32,6 +32,13 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             host.progress(part, parts, &format!("{}, {nodes} nodes", application.name()));
             let mesh = application.run(nodes, &sizes)?;
             let rdt = application.run_on(&chosen::network(simulated::Config::jump1(*side, SEED)), &sizes)?;
+            let told = [
+                ("program", Cell::text(application.name())),
+                ("nodes", Cell::key(nodes)),
+                ("mesh, cycles", Cell::count(mesh.cycles)),
+                ("RDT, cycles", Cell::count(rdt.cycles)),
+            ];
+            host.row("Programs", &told);
             let times = |ran: &Ran| [Cell::count(ran.cycles), Cell::Measured(ran.idle(), 1)];
             let cells = [Cell::Text(application.name().into()), Cell::key(nodes)];
             let topology = [Cell::Text(network(nodes).topology.to_string())];

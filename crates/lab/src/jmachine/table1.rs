@@ -2,6 +2,7 @@
 
 use super::nodes::{Nodes, Threads};
 use super::{SOURCE, measured_on, network_inputs, simulation};
+use crate::disturbed;
 use crate::report::{Cell, Kind, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::{Fabric, NodeId, Priority, Time};
@@ -157,25 +158,29 @@ pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<T
             2.0 * WORDS as f64 * REAL_BYTES,
         ),
     ];
-    let mut rows = Vec::new();
+    let (mut rows, mut disturbed) = (Vec::new(), Vec::new());
     for (name, short, long, bytes) in kinds {
-        let [a_message, least, most] = nodes.times(config.runs, 2, || short, Stream::interval)?;
-        let [longer, ..] = nodes.times(config.runs, 2, || long, Stream::interval)?;
+        let short = nodes.times(config, 2, || short, Stream::interval)?;
+        let long = nodes.times(config, 2, || long, Stream::interval)?;
+        if short.disturbed || long.disturbed {
+            disturbed.push(name.to_string());
+        }
         rows.push(vec![
             Cell::Text(name.into()),
-            Cell::Measured(a_message, 0),
-            Cell::Measured(least, 0),
-            Cell::Measured(most, 0),
-            Cell::Measured((longer - a_message) / bytes, 3),
+            Cell::Measured(short.median, 0),
+            Cell::Measured(short.least, 0),
+            Cell::Measured(short.most, 0),
+            Cell::Measured((long.median - short.median) / bytes, 3),
         ]);
     }
     let note = format!(
         "Two nodes of this host, from handler to handler. A message without words: median, least and most of {} runs \
          of {messages} messages (a twentieth of that for payloads and for those that go there and back); what each \
          further byte adds, 8 to a word, is that of the medians, and less than nothing if it is lost in their \
-         differences. {}",
+         differences. {}{}",
         config.runs,
-        nodes.about()
+        nodes.about(),
+        disturbed::told(&disturbed)
     );
     let heads = ["messages", "ns a message", "least", "most", "ns a byte"];
     Ok(Table::new(N::KIND, &format!("Messages between {}", N::KIND), &note, &heads, rows))

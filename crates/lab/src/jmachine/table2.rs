@@ -1,6 +1,7 @@
 //! Table 2: what synchronization on a slot costs.
 
 use super::SOURCE;
+use crate::disturbed::{self, Share, Timed};
 use crate::report::{Cell, Report, Table, median};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::{Fabric, threads};
@@ -79,16 +80,22 @@ impl Program for Slots {
     }
 }
 
-fn measure(count: usize) -> Result<Times, Error> {
+fn measure(count: usize) -> Result<Timed<Times>, Error> {
     let make = |node| Machine::new(node, 1, Slots { count, times: Rc::default() }, Costs::REAL);
-    let times = threads::run(1, make, |machine| machine.program.times.get());
-    times.map(|times| times[0]).map_err(|failed| Error(failed.to_string()))
+    let timed = threads::run(1, make, |machine| {
+        let starved = Share::now().is_starved();
+        Timed { value: machine.program.times.get(), starved }
+    });
+    timed.map_err(|failed| Error(failed.to_string()))?.pop().ok_or_else(|| Error("no node ran".into()))
 }
 
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
     host.progress(1, 1, "slots of this host");
     let count = if config.scale == Scale::Full { 200_000 } else { 1000 };
-    let times = (0..config.runs).map(|_| measure(count)).collect::<Result<Vec<Times>, Error>>()?;
+    let parts = |times: &Times| vec![times.success, times.write, times.wait];
+    let (times, is_disturbed) =
+        disturbed::repeated(config, disturbed::REPETITIONS, || measure(count), parts)?;
+    let disturbed = if is_disturbed { vec!["all rows".to_string()] } else { Vec::new() };
     let range = |of: fn(&Times) -> f64| {
         let values: Vec<f64> = times.iter().map(of).collect();
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -115,8 +122,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let note = format!(
         "The cycles are the paper's, and inputs where a simulated thread waits. This host's figures are of {count} \
          slots each: median, least and most of {} runs. To wait once is what two tasks that wait for each other in \
-         turn take for it; its parts are not measured alone. (Saving and restoring are printed once, for both.)",
-        config.runs
+         turn take for it; its parts are not measured alone. (Saving and restoring are printed once, for both.){}",
+        config.runs,
+        disturbed::told(&disturbed)
     );
     let heads = ["operation", "cycles with tags", "without", "ns, this host", "least", "most"];
     Ok(Report {

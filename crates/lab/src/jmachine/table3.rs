@@ -2,6 +2,7 @@
 
 use super::nodes::{Nodes, Threads};
 use super::{ANY_BOX, ASSUMED, SOURCE, measured_on, network_inputs, simulation};
+use crate::disturbed;
 use crate::report::{Cell, Chart, Kind, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::{Fabric, NodeId, Priority, Time};
@@ -139,18 +140,22 @@ fn simulated(nodes: u32) -> Result<[f64; 2], Error> {
 pub(crate) fn of_this_host<N: Nodes>(nodes: &mut N, config: &Config) -> Result<Table, Error> {
     let (most, barriers) = if config.scale == Scale::Full { (64, 20_000) } else { (4, 100) };
     let most = nodes.most().min(most);
-    let mut rows = Vec::new();
+    let (mut rows, mut disturbed) = (Vec::new(), Vec::new());
     for &(count, published) in PUBLISHED_MICROS.iter().filter(|(count, _)| *count <= most) {
         let make = || Meeting::new(barriers / u64::from(count));
-        let times = nodes.times(config.runs, count, make, |meeting| meeting.time() / 1e3)?;
-        let measured = times.map(|micros| Cell::Measured(micros, 2));
+        let times = nodes.times(config, count, make, |meeting| meeting.time() / 1e3)?;
+        if times.disturbed {
+            disturbed.push(format!("{count} nodes"));
+        }
+        let measured = [times.median, times.least, times.most].map(|micros| Cell::Measured(micros, 2));
         rows.push([&[Cell::key(count)], &measured[..], &[Cell::Published(published, 1)]].concat());
     }
     let note = format!(
         "The median, the least and the most of {} runs of {barriers} barriers, divided by the number of nodes. Where \
-         there are more of them than processors, they take turns. {}",
+         there are more of them than processors, they take turns. {}{}",
         config.runs,
-        nodes.about()
+        nodes.about(),
+        disturbed::told(&disturbed)
     );
     let heads = ["nodes", "us", "least", "most", "us, published, J-Machine"];
     Ok(Table::new(N::KIND, &format!("Barriers of {}", N::KIND), &note, &heads, rows))
@@ -181,6 +186,12 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         let [cycles, of_machine] = simulated(nodes)?;
         let micros = simulation::micros(cycles);
         points.push((f64::from(nodes), micros));
+        let told = [
+            ("nodes", Cell::key(nodes)),
+            ("us", Cell::Measured(micros, 2)),
+            ("published", Cell::Published(published, 1)),
+        ];
+        host.row("Barriers of simulated nodes", &told);
         let kind = if nodes <= FITTED_NODES { Kind::Fitted } else { Kind::Measured };
         rows.push(vec![
             Cell::key(nodes),

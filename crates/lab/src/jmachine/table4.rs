@@ -47,6 +47,8 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     for (part, (application, published)) in APPLICATIONS.into_iter().zip(MILLIS).enumerate() {
         host.progress(part + 1, APPLICATIONS.len(), application.name());
         let ran = application.run(NODES, &sizes)?;
+        let told = [("program", Cell::text(application.name())), ("ms", Cell::Derived(ran.millis(), 1))];
+        host.row("Run time", &told);
         times.push(vec![
             Cell::Text(application.name().into()),
             Cell::Derived(ran.cycles as f64, 0),

@@ -104,6 +104,11 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
             256 => Cell::Published(11.0, 0),
             _ => Cell::Absent,
         };
+        let told = |mean| Cell::Measured(mean, 2);
+        host.row(
+            "Distances",
+            &[("nodes", Cell::key(nodes)), ("RDT, mean", told(all[0].mean)), ("torus", told(all[3].mean))],
+        );
         let cells = all.into_iter().flat_map(Distances::cells);
         rows.push([Cell::key(nodes), published].into_iter().chain(cells).collect());
     }

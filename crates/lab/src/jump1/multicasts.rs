@@ -276,6 +276,12 @@ fn fig11(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Rep
             invalidate(SIDE, &job)
         };
         let (many, each) = (run(Scheme::Exact), run(Scheme::Unicast));
+        let told = [
+            ("receivers", Cell::key(n)),
+            ("multicast: last", Cell::count(many.last)),
+            ("each: last", Cell::count(each.last)),
+        ];
+        host.row("Times, cycles", &told);
         lines[0].1.push((f64::from(n), many.last as f64));
         lines[1].1.push((f64::from(n), each.last as f64));
         rows.push(vec![
@@ -330,6 +336,12 @@ fn fig12(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Rep
             invalidate(SIDE, &job).collected
         };
         let (hardware, software) = (run(COLLECT_HARDWARE), run(COLLECT_SOFTWARE));
+        let told = [
+            ("acknowledgements", Cell::key(n)),
+            ("hardware", Cell::count(hardware)),
+            ("software", Cell::count(software)),
+        ];
+        host.row("Collection, cycles", &told);
         let [published, published_ns] = match n {
             FITTED_CLUSTERS => [Cell::Published(132.0, 0), Cell::Published(2640.0, 0)],
             _ => [Cell::Absent, Cell::Absent],
@@ -410,10 +422,19 @@ fn directories(experiment: &Experiment, host: &mut dyn Host, config: &Config) ->
                 let mean = |part| mean_of(&taken, part);
                 let nodes = side * side;
                 let levels = (nodes.ilog2()).div_ceil(3);
+                let place = if local { "local" } else { "uniform" };
+                let told = [
+                    ("nodes", Cell::key(nodes)),
+                    ("sharers", Cell::key(*count)),
+                    ("where", Cell::text(place)),
+                    ("scheme", Cell::text(name)),
+                    ("last is told, cycles", mean(|taken| taken.last)),
+                ];
+                host.row("Schemes", &told);
                 rows.push(vec![
                     Cell::key(nodes),
                     Cell::key(*count),
-                    Cell::Text(if local { "local" } else { "uniform" }.into()),
+                    Cell::text(place),
                     Cell::Text(name.into()),
                     mean(|taken| taken.links),
                     mean(|taken| taken.reached),

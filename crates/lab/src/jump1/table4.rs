@@ -80,6 +80,13 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
                 Some(all) => Cell::Published(all[at..=at + more].iter().sum(), 0),
                 None => Cell::Absent,
             };
+            let [owner, bytes, before] = which();
+            let told = |at: usize| Cell::count(sums[at]);
+            let cells = [("layout", owner), ("bytes", bytes), ("before", before), ("told", Cell::text(by))];
+            host.row(
+                "Packets of the home cluster",
+                &[&cells[..], &[("sent", told(0)), ("received", told(1))][..]].concat(),
+            );
             let parts = (0..4).flat_map(|at| [Cell::count(counted[at]), published(at, 0)]);
             let sums_of_it = [0, 1].into_iter().flat_map(|at| [Cell::count(sums[at]), published(2 * at, 1)]);
             let more = [Cell::count(taken.interrupts), Cell::count(taken.cycles)];

@@ -2,7 +2,7 @@
 
 use super::{
     CASES, Case, Figures, SOURCE, Simulated, inputs, measure, measured_on, notes, places, run as run_program,
-    title,
+    settings, title,
 };
 use crate::programs::{DEALERS, PENTOMINO, Size};
 use crate::report::{Cell, Chart, Group, Look, Report, Series, Table};
@@ -66,7 +66,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     for machine in machines {
         part += 1;
         host.progress(part, parts, machine.name);
-        let place = Place::Simulated { machine: machine.name.into(), identities: false };
+        let place = Place::Simulated { machine: machine.name.to_string() + &settings(), identities: false };
         let figures = run_program(host, &DEALERS, &machine.size, &place)?;
         growth.push(grown(machine, &figures));
         largest = Some(figures);
@@ -113,7 +113,7 @@ fn time(case: &Case, place: &Place, figures: &Figures) -> Vec<Cell> {
         Some(simulated) => {
             let [reducing, handling, idle] = shares(figures, simulated);
             let derived = |value| Cell::Derived(value, 1);
-            cells.push(Cell::Input(f64::from(case.reduction) / 1e3, 0));
+            cells.push(Cell::Input(case.reduction() as f64 / 1e3, 0));
             cells.extend([derived(reducing), derived(handling), Cell::Absent, derived(idle)]);
             cells.push(derived(reducing + handling));
             cells.push(Cell::Published(case.published.working, 0));

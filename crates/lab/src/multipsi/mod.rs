@@ -10,6 +10,7 @@
 //! Here is what the paper prints, and how programs are run; `table1` and `fig5` make tables of the figures;
 //! `fig4` counts what the protocol does for a message.
 
+use crate::chosen;
 use crate::programs::{BESTPATH, PENTOMINO, Program, Size};
 use crate::record::{NodeRecord, Record, Spent};
 use crate::report::{self, Cell, Table};
@@ -101,11 +102,24 @@ impl Case {
     fn name(&self) -> &'static str {
         self.program.name
     }
+    /// Nanoseconds of a reduction, as it was chosen.
+    fn reduction(&self) -> u64 {
+        chosen::cycles(self.reduction.into()).max(1)
+    }
     /// The simulated machine on which it is measured.
     fn machine(&self, scale: Scale) -> String {
         let nodes = if scale == Scale::Full { 16 } else { 4 };
-        format!("multipsi:{nodes},reduction={}ns", self.reduction)
+        format!("multipsi:{nodes},reduction={}ns{}", self.reduction(), settings())
     }
+}
+
+/// Settings of simulated machines that were chosen.
+fn settings() -> String {
+    let word = |name, words: &[&str]| {
+        let value = chosen::set(name).and_then(|value| words.get(value as usize));
+        value.map_or(String::new(), |word| format!(",{name}={word}"))
+    };
+    word("depth", &chosen::DEPTHS) + &word("tables", &chosen::TABLES)
 }
 
 /// What nodes did together.
@@ -274,6 +288,7 @@ fn inputs(scale: Scale) -> Table {
     let pim = PIM_TIMES_AS_FAST.to_string();
     let nodes = if scale == Scale::Full { "16" } else { "4" };
     let squares = BESTPATH.size(scale).arguments[0];
+    let micros = |case: usize| (CASES[case].reduction() as f64 / 1e3).to_string();
     let rows = [
         ("processors", nodes.to_string(), "printed: 16"),
         ("processors of the largest machine", "64".into(), "printed; more are allowed here"),
@@ -282,8 +297,8 @@ fn inputs(scale: Scale) -> Table {
         ("bytes of the output buffer", "48".into(), "printed"),
         ("Kbytes of the Write and Read Buffers", "4".into(), "printed"),
         ("Mbyte/s of a channel", "5".into(), "printed"),
-        ("us of a reduction of Pentomino on one processor", "22".into(), "fitted to the printed time"),
-        ("us of a reduction of Bestpath on one processor", "41".into(), "fitted to the printed time"),
+        ("us of a reduction of Pentomino on one processor", micros(0), "fitted to the printed time"),
+        ("us of a reduction of Bestpath on one processor", micros(1), "fitted to the printed time"),
         ("times as fast as a processor of the Multi-PSI: pim", pim, "printed: 8 times 4"),
     ];
     report::inputs("Times of messages are in multipsi/fig4.", &rows)

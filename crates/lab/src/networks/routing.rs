@@ -46,7 +46,14 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let mut all = Vec::new();
     for (part, (pattern, name)) in PATTERNS.into_iter().enumerate() {
         host.progress(part + 1, PATTERNS.len(), name);
-        all.push((name, ROUTINGS.map(|(routing, _)| accepted(routing, pattern))));
+        let arrived = ROUTINGS.map(|(routing, _)| accepted(routing, pattern));
+        let told =
+            ROUTINGS.iter().zip(arrived).map(|((_, routing), value)| (*routing, Cell::Measured(value, 3)));
+        host.row(
+            "What arrives",
+            &std::iter::once(("traffic", Cell::text(name))).chain(told).collect::<Vec<_>>(),
+        );
+        all.push((name, arrived));
     }
     let uniform = all[0].1[0];
     let row = |(name, accepted): &(&str, [f64; 3])| {

@@ -112,7 +112,17 @@ fn report(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Resu
         Place::ALL.iter().flat_map(|place| NODES.map(|nodes| (*place, nodes))).enumerate()
     {
         host.progress(part + 1, 2 * NODES.len(), &format!("{nodes} nodes: {}", place.name()));
-        columns.push(measure(place, nodes, config.runs)?);
+        let column = measure(place, nodes, config.runs)?;
+        for (row, cell) in rows().iter().zip(&column) {
+            let told = [
+                ("what", Cell::text(row.what)),
+                ("where", Cell::text(place.name())),
+                ("nodes", Cell::key(nodes)),
+                ("us", cell.clone()),
+            ];
+            host.row("Accesses, releases, a barrier", &told);
+        }
+        columns.push(column);
     }
     let row = |(at, row): (usize, Row)| -> Vec<Cell> {
         let text = Cell::Text(row.what.into());

@@ -214,8 +214,20 @@ fn report(
     for (part, &((problem, filling), place)) in cases.iter().enumerate() {
         let (what, whose) = (problem.name(), filling.name());
         host.progress(part + 1, cases.len(), &format!("{what}, each node fills {whose}: {}", place.name()));
-        let splits = (1..=NODES).map(|nodes| measure(problem, filling, place, nodes, config.runs));
-        rows.push(Row { problem, filling, place, splits: splits.collect::<Result<_, _>>()? });
+        let mut splits = Vec::new();
+        for nodes in 1..=NODES {
+            let split = measure(problem, filling, place, nodes, config.runs)?;
+            let told = [
+                ("problem", Cell::text(&what)),
+                ("each node fills", Cell::text(whose)),
+                ("where", Cell::text(place.name())),
+                ("nodes", Cell::key(nodes)),
+                ("ms", Cell::Measured(split.total(), 1)),
+            ];
+            host.row("Where the time goes", &told);
+            splits.push(split);
+        }
+        rows.push(Row { problem, filling, place, splits });
     }
     let charts =
         rows.iter().zip(1..).filter(|(row, _)| row.place == Place::Cluster).map(|(row, at)| chart(row, at));

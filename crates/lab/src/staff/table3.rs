@@ -112,6 +112,12 @@ fn simulated(host: &mut dyn Host, config: &Config, parts: usize) -> Result<Table
     for (part, (nodes, requests, updates)) in PUBLISHED.into_iter().enumerate() {
         host.progress(PUBLISHED.len() + part + 1, parts, &format!("nodes: {nodes}, simulated"));
         let [filling, work] = simulate(plan, nodes, &one.results[0])?;
+        let told = [
+            ("nodes", Cell::key(nodes)),
+            ("requests", Cell::count(filling.written + work.written)),
+            ("copies updated", Cell::count(work.reached)),
+        ];
+        host.row("On the simulated cluster", &told);
         let published = |value| if is_published { Cell::Published(value, 0) } else { Cell::Absent };
         rows.push(vec![
             Cell::key(nodes),
@@ -161,6 +167,12 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         if all.matrices.iter().any(|matrix| matrix != factors) {
             return Err(Error(format!("{nodes} nodes have other factors than one")));
         }
+        let told = [
+            ("nodes", Cell::key(nodes)),
+            ("requests", Cell::count(all.requests)),
+            ("published", Cell::Published(requests, 0)),
+        ];
+        host.row("Update requests", &told);
         rows.push(vec![
             Cell::key(nodes),
             Cell::count(all.requests - filled_all.requests),

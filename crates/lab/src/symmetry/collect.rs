@@ -23,6 +23,8 @@ pub(super) struct Collection {
     pub(super) busy: Vec<Time>,
     /// Of all processors: locks, and waiting for the stack.
     pub(super) lock: Time,
+    /// Of it, waiting for the stack.
+    pub(super) waited: Time,
     /// Objects copied.
     pub(super) objects: u64,
     /// Pushes to the shared stack and pops.
@@ -270,6 +272,7 @@ impl Copying {
     fn on_stack(&mut self, at: usize, time: Time) {
         let begin = self.clocks[at].max(self.stack_free);
         self.stack_free = begin + time;
+        self.done.waited += begin - self.clocks[at];
         self.done.lock += self.stack_free - self.clocks[at];
         self.done.stacked += 1;
         self.clocks[at] = self.stack_free;

@@ -18,11 +18,12 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use crate::report::{Report, median};
+use crate::chosen;
+use crate::report::{Cell, Report, median};
 use crate::{Config, Error, Experiment, Host, Scale};
 use code::Code;
 use collect::Collection;
-use machine::{After, Costs, Given, Machine, Run, Setup};
+use machine::{After, Costs, Given, Machine, Run, Setup, Time};
 use memory::{PRINTED, Sizes};
 use programs::Program;
 
@@ -43,17 +44,36 @@ const PROCESSORS: [u32; 4] = [1, 2, 4, 8];
 /// Runs with several processors, each with a seed; a seed changes nothing where there is only one.
 const SEEDS: u64 = 3;
 
+/// The seed of the first of them. Other choices have runs of their own.
+fn first_seed() -> u64 {
+    chosen::seed(1).wrapping_sub(1).wrapping_mul(SEEDS).wrapping_add(1)
+}
+
 /// Fitted: see `tables::told`.
 const COSTS: Costs =
     Costs { reduction: 524_700, word: 8_020, lock: 23_100, copy: 59_250, stack: 664_000, poll: 250_000 };
 
-/// The memory that a program has. Puzzle takes so few words that its blocks are smaller.
-fn sizes(program: Program, scale: Scale) -> Sizes {
-    match (program, scale) {
-        (Program::Puzzle, Scale::Full) => Sizes { block: 840, ..PRINTED },
-        (_, Scale::Full) => PRINTED,
-        (_, Scale::Small) => Sizes { block: 2_560, ..PRINTED },
+/// What steps cost, as it was chosen.
+fn costs() -> Costs {
+    let nanos = |name, own: Time| chosen::set(name).map_or(own, |micros| (1e3 * micros).round() as Time);
+    Costs {
+        reduction: chosen::cycles(COSTS.reduction),
+        word: chosen::cycles(COSTS.word),
+        lock: nanos("lock-us", COSTS.lock),
+        copy: nanos("copy-us", COSTS.copy),
+        stack: nanos("stack-us", COSTS.stack),
+        ..COSTS
     }
+}
+
+/// The memory that a program has, as it was chosen. Puzzle takes so few words that its blocks are smaller.
+fn sizes(program: Program, scale: Scale) -> Sizes {
+    let block = match (program, scale) {
+        (Program::Puzzle, Scale::Full) => 840,
+        (_, Scale::Full) => PRINTED.block,
+        (_, Scale::Small) => 2_560,
+    };
+    Sizes { block: chosen::count("block-words", block), ..PRINTED }
 }
 
 /// The runs of a program with a number of processors.
@@ -80,7 +100,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         Scale::Small => "small (figures of runs this short mean little)",
     };
     let measured_on = format!(
-        "Simulated: the same on every machine. Seeds 1 to {SEEDS} where there are several processors; scale: {scale}."
+        "Simulated: the same on every machine. Seeds {} to {} where there are several processors; scale: {scale}.",
+        first_seed(),
+        first_seed().wrapping_add(SEEDS - 1)
     );
     Ok(Report {
         notes: Program::ALL.map(|program| format!("{}: {}", program.name(), program.about())).to_vec(),
@@ -107,11 +129,24 @@ impl Measuring<'_> {
         let failed = |why: String| Error(format!("{}: {why}", program.name()));
         let seeds = if setup.processors == 1 { 1 } else { SEEDS };
         let run = |seed| Machine::new(code, Setup { seed, ..setup })?.run();
-        let runs = (1..=seeds).map(run).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let runs = (0..seeds)
+            .map(|n| run(first_seed().wrapping_add(n)))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
         if runs.iter().any(|run| run.answer != program.answer(self.scale)) {
             return Err(failed(format!("the answer should be {}", program.answer(self.scale))));
         }
-        Ok(Case { program, processors: setup.processors, runs })
+        let case = Case { program, processors: setup.processors, runs };
+        let kind = program.kind();
+        let told = [
+            ("case", Cell::key(self.part)),
+            ("program", Cell::text(program.name())),
+            ("processors", Cell::key(setup.processors)),
+            ("s", Cell::Derived(case.seconds(), 2)),
+            ("collections", Cell::number(kind, case.mean(|run| run.collections.len() as f64), 1)),
+        ];
+        self.host.row("Runs", &told);
+        Ok(case)
     }
     /// A program with each number of processors.
     fn cases(&mut self, program: Program, code: &Code, setup: Setup) -> Result<Vec<Case>, Error> {
@@ -129,10 +164,10 @@ fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
     let setup = |program| Setup {
         processors: 8,
         sizes: sizes(program, scale),
-        costs: COSTS,
+        costs: costs(),
         given: Given::Oldest,
         after: After::Stays,
-        seed: 1,
+        seed: first_seed(),
     };
     let read = |text: &str| Code::read(text).map_err(Error);
     for program in Program::ALL {
@@ -249,12 +284,17 @@ impl Case {
     fn lock_in_collection(&self) -> f64 {
         100.0 * self.done().map(|done| seconds(done.lock)).sum::<f64>() / self.processor_seconds()
     }
+    /// The same without waiting for the stack.
+    fn lock_without_waiting(&self) -> f64 {
+        100.0 * self.done().map(|done| seconds(done.lock - done.waited)).sum::<f64>()
+            / self.processor_seconds()
+    }
     fn lock_in_reduction(&self) -> f64 {
         100.0 * self.mean(|run| seconds(run.counts.lock)) / (f64::from(self.processors) * self.reducing())
     }
     /// Waits for the last processor, and saying so three times, of the whole time.
     fn synchronizing(&self) -> f64 {
-        let barriers = 3 * u64::from(self.processors) * COSTS.lock;
+        let barriers = 3 * u64::from(self.processors) * costs().lock;
         let waits =
             self.mean(|run| run.collections.iter().map(|done| seconds(done.stopping + barriers)).sum());
         waits / self.seconds()
