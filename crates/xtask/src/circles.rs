@@ -16,7 +16,6 @@ const LARGEST: &[(&str, usize, &str)] = &[
         11,
         "operations lower their parts, which are operations; what knows a processor is among them",
     ),
-    ("fabric", 7, "the stages of a simulated network share one state"),
     ("oracle", 11, "an interpreter: goals make terms, terms run goals"),
     ("syntax", 7, "macros of all kinds stand in each other"),
 ];

@@ -35,20 +35,14 @@
 //! Meanwhile the network goes on, and messages wait for it. What comes during a step is seen in the next one. See
 //! `world`.
 
-mod check;
 mod config;
 mod graph;
-mod interface;
-mod link;
 mod log;
-mod multicast;
 mod network;
 mod packet;
 mod rdt;
 mod report;
-mod router;
 mod rule;
-mod signals;
 mod topology;
 pub mod trace;
 mod traffic;

@@ -5,6 +5,21 @@ use crate::{NodeId, Priority};
 
 /// The number of no packet.
 pub(super) const NOBODY: u32 = u32::MAX;
+/// Bits of a flit; the rest is its packet's number.
+pub(super) const FIRST: u32 = 1 << 31;
+pub(super) const LAST: u32 = 1 << 30;
+const NUMBER: u32 = LAST - 1;
+
+/// The packet of a flit.
+#[inline]
+pub(super) fn packet_of(flit: u32) -> u32 {
+    flit & NUMBER
+}
+/// The first flit of a packet.
+#[inline]
+pub(super) fn first_flit(number: u32, flits: u32) -> u32 {
+    number | FIRST | if flits == 1 { LAST } else { 0 }
+}
 
 /// A packet.
 #[derive(Clone, Copy, Debug)]

@@ -129,11 +129,11 @@ fn run(config: &Config, traffic: &Traffic, mut rule: Option<&mut dyn Rule>) -> M
     while run.network.now() < begin {
         run.cycle(rule.as_deref_mut());
     }
-    let (before, backlog) = (run.network.counters(), run.backlog());
+    let (before, backlog) = (run.network.counters(), run.network.waiting());
     while run.network.now() < end {
         run.cycle(rule.as_deref_mut());
     }
-    let (after, backlog) = (run.network.counters(), run.backlog().saturating_sub(backlog));
+    let (after, backlog) = (run.network.counters(), run.network.waiting().saturating_sub(backlog));
     while run.missing > 0 && run.network.now() < end + traffic.drain_max {
         run.cycle(rule.as_deref_mut());
     }
@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
         traffic.validate(&config.topology);
         let mut network = Network::new(config);
         // A node takes everything at once.
-        network.room.fill(u32::MAX / 2);
+        network.open_exits();
         let nodes = config.topology.nodes();
         let mut run = Run {
             network,
@@ -251,7 +251,7 @@ impl<'a> Run<'a> {
             Source::Closed { pattern, flits, answer_flits, .. } => {
                 while self.events.peek().is_some_and(|event| event.0.0 <= self.network.now()) {
                     let Some(Reverse((_, call, answer))) = self.events.pop() else { break };
-                    let nodes = self.network.config.topology.nodes();
+                    let nodes = self.network.config().topology.nodes();
                     let caller = NodeId(call % nodes);
                     if answer {
                         let (_, server) = self.calls[call as usize];
@@ -280,7 +280,7 @@ impl<'a> Run<'a> {
     /// An open loop: each node makes a packet with the same probability in each cycle.
     fn make(&mut self, pattern: Pattern, flits: u32, rate: f64) {
         let probability = rate / f64::from(flits);
-        for node in (0..self.network.config.topology.nodes()).map(NodeId) {
+        for node in (0..self.network.config().topology.nodes()).map(NodeId) {
             if !self.random.chance(probability) {
                 continue;
             }
@@ -295,7 +295,7 @@ impl<'a> Run<'a> {
     }
 
     fn target(&mut self, pattern: Pattern, from: NodeId) -> NodeId {
-        let nodes = self.network.config.topology.nodes();
+        let nodes = self.network.config().topology.nodes();
         match (pattern, self.targets.get(from.0 as usize)) {
             (_, Some(target)) => *target,
             (Pattern::HotSpot { node, share }, None) if self.random.chance(share) => node,
@@ -316,11 +316,10 @@ impl<'a> Run<'a> {
     fn take(&mut self) {
         // The cycle is over: a flit that moved in it is there a hop, and the way out, later.
         let now = self.network.now() - 1;
-        for at in 0..self.network.arrived.len() {
-            let number = self.network.arrived[at];
+        for at in 0..self.network.arrived().len() {
+            let number = self.network.arrived()[at];
             let time = self.network.arrival(number, now);
-            let packet = self.network.packets.remove(number);
-            self.network.log.arrive(time, &packet);
+            let packet = self.network.take(number, time);
             self.network.make_room(packet.to, packet.priority);
             if self.window.contains(&packet.sent) {
                 self.missing -= 1;
@@ -342,13 +341,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Packets that wait in nodes.
-    fn backlog(&self) -> u64 {
-        self.network.queues.iter().map(|queue| u64::from(queue.len)).sum()
-    }
-
     fn finish(mut self, before: Vec<Channel>, after: Vec<Channel>, piles_up: bool) -> Measured {
-        let topology = &self.network.config.topology;
+        let topology = &self.network.config().topology;
         let (ports, links) = (topology.ports(), topology.links());
         let channels: Vec<Channel> = after
             .iter()
@@ -373,8 +367,8 @@ impl<'a> Run<'a> {
             channels,
             flit_hops,
             cycles: self.network.now(),
-            log: self.network.log.take(),
-            trace: self.network.trace,
+            log: self.network.take_log(),
+            trace: self.network.take_trace(),
         }
     }
 }

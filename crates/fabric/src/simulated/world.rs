@@ -243,7 +243,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             if self.running == 0 {
                 break;
             }
-            if now > self.network.config.time_max {
+            if now > self.network.config().time_max {
                 return Err(Stopped::Late);
             }
             if self.network.is_empty() {
@@ -256,8 +256,8 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
                 continue;
             }
             self.network.cycle(self.rule.as_deref_mut());
-            for at in 0..self.network.arrived.len() {
-                let packet = self.network.arrived[at];
+            for at in 0..self.network.arrived().len() {
+                let packet = self.network.arrived()[at];
                 let arrival = self.network.arrival(packet, now);
                 let behind = self.arriving.partition_point(|other| other.0 <= arrival);
                 self.arriving.insert(behind, (arrival, packet));
@@ -267,8 +267,8 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             nodes: self.nodes,
             time: Time(self.endpoints.iter().map(|endpoint| endpoint.time).max().unwrap_or_default()),
             channels: self.network.counters(),
-            log: self.network.log.take(),
-            trace: self.network.trace,
+            log: self.network.take_log(),
+            trace: self.network.take_trace(),
         })
     }
 
@@ -304,7 +304,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
                 .iter()
                 .filter(|(_, _, message)| endpoint.levels[message.priority as usize] == level);
             let queued = self.network.queued(endpoint.node, priority) + leaving.count() as u32;
-            endpoint.room[level] = self.network.config.send_queue.saturating_sub(queued);
+            endpoint.room[level] = self.network.config().send_queue.saturating_sub(queued);
         }
         let before = endpoint.outbox.len();
         let step = self.nodes[node].step(endpoint);
@@ -334,7 +334,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
     /// The first message of a node's outbox enters the network.
     fn enter(&mut self, node: usize) {
         let Some((_, to, message)) = self.endpoints[node].outbox.pop_front() else { return };
-        let (flits, priority) = (self.network.config.flits(&message), message.priority);
+        let (flits, priority) = (self.network.config().flits(&message), message.priority);
         let from = NodeId(node as u32);
         let (messages, number) = match to {
             Target::Node(to) => (&mut self.messages, self.network.send(from, to, flits, priority, 0)),
@@ -349,8 +349,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
 
     fn deliver(&mut self, number: u32) {
         let now = self.network.now();
-        let packet = self.network.packets.remove(number);
-        self.network.log.arrive(now, &packet);
+        let packet = self.network.take(number, now);
         let gather = if packet.cast == NOBODY { None } else { self.network.gather(&packet) };
         let message = if packet.cast == NOBODY {
             self.messages[number as usize].take()

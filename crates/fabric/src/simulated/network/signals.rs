@@ -1,10 +1,9 @@
-//! Flow control by stop and go ([`Flow::OnOff`](super::Flow::OnOff)): what the senders of buffers have been told.
+//! Flow control by stop and go ([`Flow::OnOff`]): what the senders of buffers have been told.
 //!
 //! A buffer with more than `stop` flits says *stop* (Xoff), and *go* (Xon) when it has no more than `go` again. Its
 //! sender knows `credit_cycles` later; what it has sent meanwhile still needs room, so a buffer is longer than `stop`.
 
-use super::config::Flow;
-use super::network::Network;
+use crate::simulated::config::Flow;
 use std::collections::VecDeque;
 
 /// Of all buffers. Empty where senders have credits.
@@ -74,33 +73,10 @@ impl Signals {
     }
 }
 
-impl Network {
-    /// The first flit of a buffer leaves, where that takes its time.
-    #[cold]
-    pub(super) fn free_place(&mut self, from: usize) {
-        let (freed, first) = (self.place(from, 0), self.place(from, 1));
-        let later = self.clock + self.config.credit_cycles;
-        self.times[freed] = later;
-        self.firsts[from] = (first - from * self.depth) as u16;
-        let buffer = &mut self.buffers[from];
-        buffer.time = self.times[first];
-        self.signals.note(from, usize::from(buffer.len) - 1, self.clock, later);
-    }
-    /// A flit comes into a buffer of this length, where that takes its time.
-    #[cold]
-    pub(super) fn take_place(&mut self, to: usize, len: usize) {
-        let (time, place) = (self.clock + self.config.hop_cycles, self.place(to, len));
-        self.times[place] = time;
-        if len == 0 {
-            self.buffers[to].time = time;
-        }
-        self.signals.note(to, len + 1, self.clock, self.clock + self.config.credit_cycles);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::simulated::network::{CLOCK_MAX, Network};
+    use crate::simulated::network::Network;
+    use crate::simulated::network::clock::{CLOCK_MAX, Clock};
     use crate::simulated::{Config, Flow, Topology};
     use crate::{NodeId, Priority};
 
@@ -115,8 +91,7 @@ mod tests {
         let mut longest = 0;
         while !network.is_empty() {
             network.cycle(None);
-            longest =
-                longest.max(network.buffers.iter().map(|buffer| usize::from(buffer.len)).max().unwrap_or(0));
+            network.buffers.spoil(|buffer| longest = longest.max(usize::from(buffer.len)));
         }
         (longest, network.now())
     }
@@ -146,7 +121,7 @@ mod tests {
             let plain = Config::plain(Topology::ring(4), 0);
             let config = Config { flow, credit_cycles: 5, buffer_flits: 8, check: true, log: true, ..plain };
             let mut network = Network::new(&config);
-            network.set_clock(clock, u64::from(CLOCK_MAX - clock));
+            network.clock = Clock::at(clock, u64::from(CLOCK_MAX - clock));
             for node in 0..4 {
                 network.send(NodeId(node), NodeId((node + 2) % 4), 30, Priority::Low, 0);
                 network.send(NodeId(node), NodeId((node + 1) % 4), 30, Priority::Low, 0);
@@ -154,7 +129,7 @@ mod tests {
             while !network.is_empty() {
                 network.cycle(None);
             }
-            network.log.take()
+            network.take_log()
         };
         let log = run(1);
         (1..90).for_each(|before| assert_eq!(run(CLOCK_MAX - before), log));

@@ -1,0 +1,58 @@
+//! What happens in a cycle, and when nothing happens.
+
+use super::Network;
+use crate::simulated::config::Duplex;
+use crate::simulated::rule::Rule;
+
+impl Network {
+    /// A cycle. What has arrived is in `arrived` then, until the next one.
+    pub(in crate::simulated) fn cycle<'r>(&mut self, rule: Option<&mut (dyn Rule + 'r)>) {
+        self.exits.begin_cycle();
+        self.grants.clear();
+        for word in 0..self.occupied.words() {
+            let mut nodes = self.occupied.active(word);
+            while nodes != 0 {
+                let node = word * 64 + nodes.trailing_zeros() as usize;
+                nodes &= nodes - 1;
+                if self.occupied.look(node) {
+                    self.choose(node);
+                }
+            }
+        }
+        if self.config.duplex == Duplex::Half {
+            self.wires.share(&mut self.grants, self.clock.cycle(), &self.outputs, &self.shape);
+        }
+        if let Some(rule) = rule {
+            self.judge(rule);
+        }
+        let grants = std::mem::take(&mut self.grants);
+        grants.iter().for_each(|grant| self.pass(*grant));
+        self.grants = grants;
+        if !self.undecided.is_empty() {
+            self.forget_choices();
+        }
+        if self.clock.tick() {
+            self.begin_clock_anew();
+        }
+        if self.config.check {
+            self.verify();
+        }
+    }
+
+    /// Nothing is under way until then: so nothing happens. At least one cycle goes by.
+    pub(in crate::simulated) fn skip_to(&mut self, time: u64) {
+        assert!(self.is_empty() && time > self.now(), "time goes forward, and only an empty network is idle");
+        self.exits.begin_cycle();
+        // All places are free and all links quiet after the longest delay.
+        if self.clock.skip_to(time, self.config.hop_cycles.max(self.config.credit_cycles)) {
+            self.begin_clock_anew();
+        }
+    }
+
+    fn begin_clock_anew(&mut self) {
+        let past = self.clock.begin_anew();
+        self.buffers.shift(past);
+        self.wires.begin_anew();
+        self.outputs.begin_anew();
+    }
+}
