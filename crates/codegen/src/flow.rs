@@ -118,7 +118,8 @@ impl Lower<'_, '_> {
                 self.call_helper(Helper::Pend, &[variable, bytes]);
             }
         }
-        let one = on.len() == 1 && goal.arguments.len() < SPENT_ARITIES;
+        let one =
+            on.len() == 1 && goal.arguments.len() < SPENT_ARITIES && !self.env.is_daemon(goal.predicate);
         if !one {
             let count = self.b.ins().iconst(I64, on.len() as i64);
             self.set_worker_field(field!(pending_count), count);
@@ -129,7 +130,10 @@ impl Lower<'_, '_> {
 
     /// `one`: for the first variable in `pending`, whatever `pending_count` says.
     fn leave_waiting(&mut self, goal: &GoalCall, one: bool) {
-        let arity = goal.arguments.len();
+        // Those of a shoen's daemons wait elsewhere than its other goals, which only the runtime knows.
+        let daemon = self.env.is_daemon(goal.predicate);
+        debug_assert!(!daemon || self.settled == 0, "daemons of the library have no slots");
+        let arity = if daemon { SPENT_ARITIES } else { goal.arguments.len() };
         if self.settled != 0 {
             let slots = self.b.ins().iconst(I64, self.settled as i64);
             self.set_worker_field(SLOTS as i32, slots);

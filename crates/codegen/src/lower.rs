@@ -50,6 +50,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) options: &'a Options,
     known: &'a [Builtin],
     here: HashSet<PredicateId>,
+    /// Predicates whose goals may wait for ever: the runtime makes their records.
+    daemons: HashSet<PredicateId>,
     first_constant: u32,
     constants: &'a [Constant],
 }
@@ -61,6 +63,7 @@ impl<'a> Environment<'a> {
             options,
             known,
             here,
+            daemons: program.predicates.iter().filter(|p| p.daemon).map(|p| p.id).collect(),
             first_constant: program.first_constant,
             constants: &program.constants,
         }
@@ -68,6 +71,10 @@ impl<'a> Environment<'a> {
     /// A constant of this program; `None` for one of an earlier part.
     pub(crate) fn constant(&self, id: ConstantId) -> Option<&'a Constant> {
         self.constants.get(id.0.checked_sub(self.first_constant)? as usize)
+    }
+    /// Whether the predicate's goals may wait for ever.
+    pub(crate) fn is_daemon(&self, predicate: PredicateId) -> bool {
+        self.daemons.contains(&predicate)
     }
     /// The builtin with this predicate number.
     pub(crate) fn builtin(&self, predicate: PredicateId) -> Option<&'a Builtin> {

@@ -7,7 +7,7 @@ use crate::escapes;
 use crate::hints;
 use crate::lexer::TEXT_MAX;
 use crate::macros::keys::{Key, Keys};
-use crate::macros::{Context, Expanded, Expander, With, named};
+use crate::macros::{Context, Expanded, Expander, With, called, named};
 use crate::operators::OpTable;
 use crate::parser::Parser;
 use crate::program::{Module, Predicate, Program, Separator, Term, TermKind};
@@ -290,6 +290,7 @@ impl Reader<'_, '_> {
             let predicates = std::iter::once(predicate).chain(auxiliaries);
             for clause in predicates.flat_map(|predicate| &mut predicate.clauses) {
                 named::assign(clause, &self.context, is_own);
+                called::goals(clause, current.module.name, &self.context, is_own);
             }
         }
         for (predicate, auxiliaries) in current.predicates {

@@ -11,6 +11,8 @@
 //!   integer, or one argument from outside.
 //! - P3 It writes at most one line, at the end. (When it fails, a part of the program that nobody waits for may fail
 //!   before or after that line: then only the kind of the outcome is comparable.)
+//! - P5 Parts of it are tried (`try/2`), and may fail or wait for ever: nothing outside depends on what they bind, and
+//!   only whether they succeed is shown.
 //! - P4 Values stay small: lists, trees, strings and vectors are used once in a clause, products are reduced.
 
 mod clauses;
@@ -113,16 +115,19 @@ struct Generator<'b> {
     favourites: Vec<&'static str>,
     /// Fixed predicates that the program needs.
     helpers: Vec<&'static str>,
+    /// Predicates that are tried (P5).
+    parts: Vec<String>,
     text: String,
 }
 
-/// The program for these bytes: module `main`, without library modules.
+/// The program for these bytes: module `main`; of the library it uses `shoen`.
 pub fn program(bytes: &[u8]) -> String {
     let mut generator = Generator {
         dice: Dice { bytes: bytes.iter() },
         signatures: Vec::new(),
         favourites: Vec::new(),
         helpers: Vec::new(),
+        parts: Vec::new(),
         text: String::from(":- module main.\n"),
     };
     generator.generate();
@@ -172,6 +177,7 @@ impl Generator<'_> {
         helpers.sort_unstable();
         helpers.dedup();
         self.text.extend(helpers);
+        self.text.extend(std::mem::take(&mut self.parts));
     }
 
     fn types(&mut self, most: usize) -> Vec<Type> {
@@ -197,6 +203,9 @@ impl Generator<'_> {
         if self.dice.one_in(16) {
             self.lost_goal(&mut scope);
         }
+        while results.len() < 8 && self.dice.one_in(3) {
+            results.push(self.tried(&mut scope, 1));
+        }
         scope.goals.push(format!("ground([{}],Done), show(Done,[{}])", results.join(","), results.join(",")));
         self.shuffle(&mut scope.goals);
         let _ = writeln!(self.text, "main :- true | {}.", scope.goals.join(",\n    "));
@@ -211,6 +220,39 @@ impl Generator<'_> {
         let list = scope.fresh();
         scope.goals.push(format!("elements({name},{list})"));
         list
+    }
+
+    /// P5: a part that is tried, with parts of its own at most so deep: the variable that says whether it succeeds.
+    fn tried(&mut self, scope: &mut Scope, depth: usize) -> String {
+        let mut part = Scope { fuel: Some((1 + self.dice.below(3)).to_string()), ..Scope::default() };
+        for _ in 0..1 + self.dice.below(2) {
+            let at = self.dice.below(self.signatures.len());
+            let wanted = self.signatures[at].outputs[0];
+            let name = part.fresh();
+            if !self.call(&mut part, &name, wanted, 1) {
+                self.define(&mut part, &name, wanted, 1);
+            }
+        }
+        if self.dice.one_in(4) {
+            self.lost_goal(&mut part);
+        }
+        if self.dice.one_in(3) {
+            part.goals.push("wrong(1)".to_string());
+        }
+        if depth > 0 && self.dice.one_in(3) {
+            let inner = self.tried(&mut part, depth - 1);
+            if self.dice.one_in(2) {
+                part.goals.push(format!("succeeds({inner})"));
+            }
+        }
+        self.shuffle(&mut part.goals);
+        self.helpers.push(OUTCOME);
+        let name = format!("t{}", self.parts.len());
+        self.parts.push(format!("{name} :- true | {}.\n", part.goals.join(", ")));
+        let [result, outcome] = [(); 2].map(|()| scope.fresh());
+        scope.goals.push(format!("try({name},{result})"));
+        scope.goals.push(format!("outcome({result},{outcome})"));
+        outcome
     }
 
     /// A call that gets a variable nobody binds.
@@ -243,6 +285,14 @@ ground(n(A,B,C),R) :- true | ground([A,B,C],R).
 ground_more(ok,X,R) :- true | ground(X,R).
 ";
 
+/// What became of a part.
+const OUTCOME: &str = "\
+outcome(succeeded,X) :- true | X = succeeded.
+outcome(failed(_),X) :- true | X = failed.
+succeeds(succeeded).
+wrong(0).
+";
+
 const ELEMENTS: &str = "\
 elements(V,L) :- vector(V,N) | elements(V,0,N,L).
 elements(V,I,N,L) :- I < N, vector_element(V,I,E) | L = [E|T], J := I+1, elements(V,J,N,T).
@@ -260,9 +310,11 @@ mod tests {
 
     fn execute(text: &str, schedule: Schedule) -> Report {
         let mut sources = SourceMap::default();
-        let file = sources.add("fuzz.kl1".into(), text.as_bytes().to_vec());
+        let library = include_str!("../../../../library/shoen.kl1");
+        let files = [("fuzz.kl1", text), ("library/shoen.kl1", library)]
+            .map(|(name, text)| sources.add(name.into(), text.as_bytes().to_vec()));
         let atoms = AtomTable::new();
-        let (program, diagnostics) = syntax::read_program(&sources, &[file], &atoms);
+        let (program, diagnostics) = syntax::read_program(&sources, &files, &atoms);
         let errors: Vec<_> =
             diagnostics.iter().filter(|d| d.severity == syntax::diagnostic::Severity::Error).collect();
         assert!(errors.is_empty(), "{errors:?}\n{text}");

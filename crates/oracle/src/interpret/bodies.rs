@@ -1,11 +1,11 @@
 //! What a committed clause does (O2).
 
-use super::Schedule;
 use super::builtins::{Native, Step};
 use super::guards::Environment;
 use super::numbers;
 use super::scheduler::{self, Code, Goal, Machine};
 use super::terms::{Id, Value};
+use super::{Outcome, Schedule};
 use std::rc::Rc;
 use syntax::program::{Call, Clause, Expr, GoalKind, Pragma, Term, TermKind};
 use term::abi::{IntOp, Place};
@@ -113,7 +113,7 @@ impl Machine<'_> {
                 self.fail(&goal);
             }
             Step::Error(message) => self.error(message),
-            Step::End(outcome) => self.finish(outcome),
+            Step::End(outcome) => self.end_by(outcome),
         }
     }
 
@@ -132,7 +132,7 @@ impl Machine<'_> {
     }
 
     fn goal(&self, code: Code, arguments: Vec<Id>) -> Goal {
-        Goal { code, arguments, priority: self.priority }
+        Goal { code, arguments, priority: self.priority, shoen: self.shoen }
     }
 
     fn call(&mut self, module: Atom, call: &Call, environment: &mut Environment, goals: &mut Vec<Goal>) {
@@ -177,7 +177,7 @@ impl Machine<'_> {
                 goal.arguments.insert(0, number);
                 goal.code = Code::Placed(place, Box::new(goal.code.clone()));
             }
-            Err(_) => self.error("a pragma needs an integer"),
+            Err(_) => self.fault("placement", Outcome::Error { message: "a pragma needs an integer".into() }),
         }
     }
 

@@ -138,3 +138,17 @@ pub struct Report {
 pub fn run(program: &Program, atoms: &AtomTable, options: Options) -> Report {
     scheduler::Machine::new(program, atoms, options).run()
 }
+
+/// The kind of an error, by its message.
+fn error_kind(message: &str) -> &'static str {
+    const KINDS: [(&str, &str); 7] = [
+        ("division by zero", "zero_division"),
+        ("argument type error", "argument_type"),
+        ("undefined method", "undefined_method"),
+        ("arity mismatch", "range"),
+        ("shift count", "range"),
+        ("index out of range", "range"),
+        ("illegal data unified with merger", "argument_type"),
+    ];
+    KINDS.iter().find(|(begin, _)| message.starts_with(begin)).map_or("other", |(_, kind)| kind)
+}

@@ -9,7 +9,7 @@ use super::builtins::{self, Native, Step};
 use super::guards::Choice;
 use super::terms::{Cell, Id, Store, SuspensionId, Value};
 use super::world::World;
-use super::{Options, Outcome, Report, Schedule};
+use super::{Options, Outcome, Report, Schedule, error_kind};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use syntax::program::{Predicate, Program};
@@ -46,6 +46,26 @@ pub(super) struct Goal {
     pub(super) code: Code,
     pub(super) arguments: Vec<Id>,
     pub(super) priority: i64,
+    /// The shoen that it belongs to; 0 is none.
+    pub(super) shoen: usize,
+}
+
+/// A shoen: what is told of goals that fail in it, and what is left of it.
+pub(super) struct Shoen {
+    /// The one that it is a goal of, or 0.
+    pub(super) parent: usize,
+    /// Names of the kinds that it is told of; `None` is all.
+    pub(super) kinds: Option<Vec<String>>,
+    /// The end of what was told.
+    pub(super) report: Id,
+    /// Goals that are ready or wait, daemons not counted.
+    pub(super) goals: usize,
+    /// It has its first goal, which counts as one that waits until then.
+    begun: bool,
+    pub(super) aborted: bool,
+    over: bool,
+    /// Its deadlock was told, and no goal of it was resumed since.
+    told: bool,
 }
 
 /// A predicate with its module.
@@ -64,6 +84,10 @@ pub(super) struct Machine<'p> {
     pub(super) natives: builtins::Table,
     /// The priority of the running goal.
     pub(super) priority: i64,
+    /// The shoen of the running goal.
+    pub(super) shoen: usize,
+    /// By number; the first stands for none.
+    pub(super) shoens: Vec<Shoen>,
     ready: BTreeMap<i64, Vec<Goal>>,
     suspended: Vec<Option<Goal>>,
     /// Goals for the front, in the order they are to run.
@@ -105,6 +129,8 @@ impl<'p> Machine<'p> {
             predicates,
             natives,
             priority: FIRST_PRIORITY,
+            shoen: 0,
+            shoens: Vec::new(),
             ready: BTreeMap::new(),
             suspended: Vec::new(),
             resumed: Vec::new(),
@@ -124,7 +150,7 @@ impl<'p> Machine<'p> {
     /// Runs to the end.
     pub(super) fn run(mut self) -> Report {
         let code = self.predicate_code(symbol::MAIN, symbol::MAIN, 0);
-        self.push(Goal { code, arguments: Vec::new(), priority: FIRST_PRIORITY });
+        self.push(Goal { code, arguments: Vec::new(), priority: FIRST_PRIORITY, shoen: 0 });
         self.run_ready();
         let outcome = self.stop.take().expect("the loop ends when it is set");
         let failed =
@@ -133,7 +159,8 @@ impl<'p> Machine<'p> {
             self.ready.clear();
             self.resumed.clear();
             self.timers.clear();
-            self.push(Goal { code, arguments, priority: FIRST_PRIORITY });
+            self.shoens.clear();
+            self.push(Goal { code, arguments, priority: FIRST_PRIORITY, shoen: 0 });
             self.run_ready();
         }
         self.world.report(outcome, self.steps)
@@ -143,17 +170,21 @@ impl<'p> Machine<'p> {
     fn run_ready(&mut self) {
         while self.stop.is_none() {
             let Some(goal) = self.next() else {
-                if !builtins::timer::advance(self) {
+                self.shoen = 0;
+                if !builtins::timer::advance(self) && !self.tell_of_deadlock() {
                     self.stop = Some(self.end());
                 }
                 self.push_resumed();
+                self.end_shoens();
                 continue;
             };
             self.count_step();
             self.reduce(goal);
             self.push_resumed();
+            self.shoen = 0;
             builtins::timer::tick(self);
             self.push_resumed();
+            self.end_shoens();
         }
     }
 
@@ -170,9 +201,196 @@ impl<'p> Machine<'p> {
         self.stop.get_or_insert(outcome);
     }
 
-    /// Ends the run with an error of the program.
+    /// The program is in error.
     pub(super) fn error(&mut self, message: impl Into<String>) {
-        self.finish(Outcome::Error { message: message.into() });
+        let message = message.into();
+        self.fault(error_kind(&message), Outcome::Error { message });
+    }
+
+    /// A builtin of the running goal ends the run, unless it has failed and somebody listens.
+    pub(super) fn end_by(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Failure { .. } | Outcome::Error { .. } => self.fault("other", outcome),
+            outcome => self.finish(outcome),
+        }
+    }
+
+    /// The running goal has failed: whoever listens is told, or the run ends so.
+    pub(super) fn fault(&mut self, kind: &str, outcome: Outcome) {
+        let place = self.store.atom(symbol::NIL);
+        let name = self.atoms.intern(kind.as_bytes());
+        let name = self.store.atom(name);
+        if !self.tell_exception(kind, [name, place]) {
+            self.finish(outcome);
+        }
+    }
+
+    /// Tells the innermost shoen around the running goal that listens to this kind; the goal becomes another one when
+    /// that is known. False if nobody listens.
+    pub(super) fn tell_exception(&mut self, kind: &str, [name, goal]: [Id; 2]) -> bool {
+        let Some(listener) = self.listener(self.shoen, kind) else { return false };
+        let new = self.store.variable();
+        let nil = self.store.atom(symbol::NIL);
+        let none = self.store.int(0);
+        let [at, exception] = [&b"at"[..], b"exception"].map(|name| self.atoms.intern(name));
+        let place = self.store.functor(at, &[nil, none]);
+        let event = self.store.functor(exception, &[name, goal, place, new]);
+        let [module, instead] = [&b"shoen_control"[..], b"instead"].map(|name| self.atoms.intern(name));
+        let code = self.predicate_code(module, instead, 1);
+        let (priority, shoen) = (self.priority, self.shoen);
+        self.suspend(Goal { code, arguments: vec![new], priority, shoen }, vec![new]);
+        self.tell(listener, event);
+        true
+    }
+
+    fn listener(&self, mut shoen: usize, kind: &str) -> Option<usize> {
+        while shoen != 0 {
+            let Shoen { kinds, over, parent, .. } = &self.shoens[shoen];
+            let listens = kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|listed| listed == kind));
+            if listens && !over {
+                return Some(shoen);
+            }
+            shoen = *parent;
+        }
+        None
+    }
+
+    /// What is told of a shoen gets one more item.
+    fn tell(&mut self, shoen: usize, event: Id) {
+        let rest = self.store.variable();
+        let report = std::mem::replace(&mut self.shoens[shoen].report, rest);
+        let events = self.store.list(&[event], rest);
+        self.unify(report, events);
+    }
+
+    /// A new shoen: its number, and what is told of it.
+    pub(super) fn new_shoen(&mut self, kinds: Option<Vec<String>>) -> (usize, Id) {
+        let report = self.store.variable();
+        let shoen = |parent, kinds| Shoen {
+            parent,
+            kinds,
+            report,
+            goals: 1,
+            begun: false,
+            aborted: false,
+            over: false,
+            told: false,
+        };
+        if self.shoens.is_empty() {
+            self.shoens.push(shoen(0, None));
+        }
+        self.shoens.push(shoen(self.shoen, kinds));
+        (self.shoens.len() - 1, report)
+    }
+
+    /// True once, unless the shoen was aborted: it gets its goal.
+    pub(super) fn begin_shoen(&mut self, number: usize) -> bool {
+        let shoen = &mut self.shoens[number];
+        let begins = !std::mem::replace(&mut shoen.begun, true);
+        shoen.goals -= usize::from(begins);
+        begins && !shoen.aborted
+    }
+
+    /// The goals of a shoen, and of those inside, are dropped.
+    pub(super) fn abort(&mut self, number: usize) {
+        self.shoens[number].aborted = true;
+        for inner in number..self.shoens.len() {
+            self.shoens[inner].aborted |= self.shoens[self.shoens[inner].parent].aborted;
+        }
+        let dead: Vec<bool> = self.shoens.iter().map(|shoen| shoen.aborted).collect();
+        self.ready.values_mut().for_each(|goals| goals.retain(|goal| !dead[goal.shoen]));
+        self.ready.retain(|_, goals| !goals.is_empty());
+        self.resumed.retain(|goal| !dead[goal.shoen]);
+        self.suspended.iter_mut().for_each(|goal| _ = goal.take_if(|goal| dead[goal.shoen]));
+    }
+    fn is_dead(&self, shoen: usize) -> bool {
+        self.shoens.get(shoen).is_some_and(|shoen| shoen.aborted)
+    }
+
+    /// Tells what has come to its end, from the inside.
+    fn end_shoens(&mut self) {
+        for number in (1..self.shoens.len()).rev() {
+            let shoen = &self.shoens[number];
+            let inside = |inner: &Shoen| inner.parent == number && !inner.over;
+            let left = !shoen.aborted && shoen.goals > 0 || self.shoens[number..].iter().any(inside);
+            if shoen.over || left {
+                continue;
+            }
+            let name = self.atoms.intern(if shoen.aborted { b"aborted" } else { b"terminated" });
+            let [event, end] = [name, symbol::NIL].map(|name| self.store.atom(name));
+            let events = self.store.list(&[event], end);
+            self.shoens[number].over = true;
+            let report = self.shoens[number].report;
+            self.shoen = self.shoens[number].parent;
+            self.unify(report, events);
+            self.push_resumed();
+        }
+    }
+
+    /// Nothing is ready: the innermost shoens with goals that wait are told, unless they were. False if there are none.
+    fn tell_of_deadlock(&mut self) -> bool {
+        let mut stuck: BTreeMap<usize, Vec<Goal>> = BTreeMap::new();
+        for goal in self.suspended.iter().flatten() {
+            if !self.is_daemon(&goal.code)
+                && let Some(shoen) = self.listener(goal.shoen, "deadlock")
+            {
+                stuck.entry(shoen).or_default().push(goal.clone());
+            }
+        }
+        let mut around = vec![false; self.shoens.len()];
+        for &shoen in stuck.keys().filter(|&&shoen| !self.shoens[shoen].told) {
+            let mut outer = self.shoens[shoen].parent;
+            while outer != 0 {
+                around[outer] = true;
+                outer = self.shoens[outer].parent;
+            }
+        }
+        let mut told = false;
+        for (shoen, goals) in stuck {
+            if around[shoen] || std::mem::replace(&mut self.shoens[shoen].told, true) {
+                continue;
+            }
+            let goals: Vec<Id> = goals.iter().map(|goal| self.goal_term(goal)).collect();
+            let end = self.store.atom(symbol::NIL);
+            let goals = self.store.list(&goals, end);
+            let name = self.atoms.intern(b"deadlock");
+            let event = self.store.functor(name, &[goals]);
+            self.tell(shoen, event);
+            told = true;
+        }
+        told
+    }
+
+    /// `module:name(..)`.
+    fn goal_term(&mut self, goal: &Goal) -> Id {
+        let (module, name, arguments) = match &goal.code {
+            Code::Predicate(index) => {
+                let entry = &self.entries[*index];
+                (entry.module, entry.predicate.name, goal.arguments.clone())
+            }
+            Code::Native(native) => {
+                let [module, name] =
+                    [native.module, &native.name].map(|name| self.atoms.intern(name.as_bytes()));
+                (module, name, goal.arguments.clone())
+            }
+            Code::Placed(_, inner) => {
+                let inner =
+                    Goal { code: (**inner).clone(), arguments: goal.arguments[1..].to_vec(), ..*goal };
+                return self.goal_term(&inner);
+            }
+            Code::Wrong(..) => (symbol::NIL, symbol::NIL, Vec::new()),
+        };
+        let goal = self.store.functor(name, &arguments);
+        let module = self.store.atom(module);
+        let colon = self.atoms.intern(b":");
+        self.store.functor(colon, &[module, goal])
+    }
+
+    fn count_goal(&mut self, goal: &Goal, change: isize) {
+        if goal.shoen != 0 && !self.is_daemon(&goal.code) {
+            let shoen = &mut self.shoens[goal.shoen];
+            shoen.goals = shoen.goals.wrapping_add_signed(change);
+        }
     }
 
     /// The code of a predicate or goal builtin.
@@ -193,10 +411,20 @@ impl<'p> Machine<'p> {
 
     /// Puts a goal on top of the ready goals of its priority.
     pub(super) fn push(&mut self, goal: Goal) {
+        if self.is_dead(goal.shoen) {
+            return;
+        }
+        self.count_goal(&goal, 1);
         self.ready.entry(goal.priority).or_default().push(goal);
     }
 
     fn next(&mut self) -> Option<Goal> {
+        let goal = self.next_ready()?;
+        self.count_goal(&goal, -1);
+        Some(goal)
+    }
+
+    fn next_ready(&mut self) -> Option<Goal> {
         if let Schedule::Shuffled(state) = self.schedule {
             return self.next_of_any(state);
         }
@@ -231,7 +459,7 @@ impl<'p> Machine<'p> {
     }
 
     fn reduce(&mut self, goal: Goal) {
-        self.priority = goal.priority;
+        (self.priority, self.shoen) = (goal.priority, goal.shoen);
         match &goal.code {
             Code::Predicate(index) => match self.choose(*index, &goal.arguments) {
                 Choice::Commit(clause, environment) => {
@@ -247,8 +475,11 @@ impl<'p> Machine<'p> {
                     Step::Wait(variable) => self.suspend(goal, vec![variable]),
                     Step::No => self.fail(&goal),
                     Step::Error(message) => self.error(message),
-                    Step::End(outcome) => self.finish(outcome),
+                    Step::End(outcome) => self.end_by(outcome),
                 }
+            }
+            Code::Wrong(_, outcome @ Outcome::Error { message }) => {
+                self.fault(error_kind(message), outcome.clone())
             }
             Code::Wrong(_, outcome) => self.finish(outcome.clone()),
             Code::Placed(place, _) => self.reduce_placed(*place, goal),
@@ -261,10 +492,10 @@ impl<'p> Machine<'p> {
             Ok(priority) => {
                 let Code::Placed(_, inner) = goal.code else { unreachable!("the caller matched it") };
                 goal.arguments.remove(0);
-                self.push(Goal { code: *inner, arguments: goal.arguments, priority });
+                self.push(Goal { code: *inner, arguments: goal.arguments, priority, shoen: goal.shoen });
             }
             Err(Step::Wait(variable)) => self.suspend(goal, vec![variable]),
-            Err(_) => self.error("a pragma needs an integer"),
+            Err(_) => self.fault("placement", Outcome::Error { message: "a pragma needs an integer".into() }),
         }
     }
 
@@ -298,20 +529,34 @@ impl<'p> Machine<'p> {
         for variable in variables {
             self.store.hook(variable, suspension);
         }
+        self.count_goal(&goal, 1);
         self.suspended.push(Some(goal));
     }
 
     /// M1: the waiters of a variable that was just bound.
     pub(super) fn resume(&mut self, waiters: Vec<SuspensionId>) {
         for waiter in waiters {
-            self.resumed.extend(self.suspended[waiter.0].take());
+            let Some(goal) = self.suspended[waiter.0].take() else { continue };
+            self.count_goal(&goal, -1);
+            if let Some(shoen) = self.shoens.get_mut(goal.shoen) {
+                shoen.told = false;
+            }
+            self.resumed.push(goal);
         }
     }
 
     /// Reduction failure.
     pub(super) fn fail(&mut self, goal: &Goal) {
-        let goal = self.show_goal(goal);
-        self.finish(Outcome::Failure { goal });
+        let shown = self.show_goal(goal);
+        if self.shoen == 0 {
+            return self.finish(Outcome::Failure { goal: shown });
+        }
+        let term = self.goal_term(goal);
+        let name = self.atoms.intern(b"reduction_failure");
+        let name = self.store.atom(name);
+        if !self.tell_exception("reduction_failure", [name, term]) {
+            self.finish(Outcome::Failure { goal: shown });
+        }
     }
 
     /// Outputs of a builtin that ran as a goal go to the goal's arguments.

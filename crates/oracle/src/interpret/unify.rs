@@ -82,7 +82,7 @@ impl Machine<'_> {
 
     fn mismatch(&mut self, a: Id, b: Id) {
         let goal = format!("unify_term_dcode:unify({},{})", self.show(a), self.show(b));
-        self.finish(Outcome::Failure { goal });
+        self.fault("unification_failure", Outcome::Failure { goal });
     }
 
     /// `=` of two known terms in a guard: on values, so even one variable given twice waits.

@@ -162,6 +162,7 @@ const ONLY_64_BITS: &[&str] = &[
     "file_io:accept/iio 2",
     "guard:hash/iio 2",
     "random_numbers:next/aii 3",
+    "shoen_control:run/ia 1",
     "terms_text:codes/iiiao 3",
     "terms_text:parse/iiio 3",
     "terms_text:scan/iio 2",

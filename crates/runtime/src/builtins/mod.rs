@@ -32,6 +32,7 @@ mod ordering;
 mod parts;
 mod predicates;
 mod random;
+mod shoen;
 mod sorting;
 mod strings;
 mod system;
@@ -44,6 +45,7 @@ mod vectors;
 pub(crate) use io::serve::{PROCESS as STREAM_PROCESS, resumed as stream_resumed};
 pub(crate) use merge::{PROCESS as MERGE_PROCESS, resumed as merge_resumed};
 
+pub(crate) use shoen::INSTEAD;
 pub(crate) use system::take_postmortem;
 
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -84,6 +86,7 @@ pub fn natives() -> Vec<Native> {
         console::NATIVES,
         system::NATIVES,
         timers::NATIVES,
+        shoen::NATIVES,
         io::requests::NATIVES,
         io::serve::NATIVES,
     ];

@@ -1,6 +1,7 @@
 //! Leading a collection: what is in use before it, which workers take part, and what every worker gets afterwards.
 //! The rules are in `state`.
 
+use crate::builtins::io::batches;
 use crate::collect::room::InUse;
 use crate::collect::state::{Plan, older, sharers};
 use crate::collect::{Collection, Part};
@@ -15,8 +16,12 @@ use crate::reports::statistics::{self as noted, Collected, Share};
 use crate::reports::trace::What;
 use crate::worker::Worker;
 use crate::worker::all::{Shared, SharedWork};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Lanes of shoens that are over that are kept until somebody looks which are needed.
+const LANES_KEPT: usize = 64;
 
 /// What the workers have in use when a collection begins.
 struct Before {
@@ -125,6 +130,9 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     let crew = shared.crew();
     let start = now();
     let before = Before::look(shared, me);
+    if before.major && shared.shoens.take_dead() {
+        crew.each(Worker::forget_dead);
+    }
     let checked = crew.with(me, |worker| worker.options.check_heap);
     let done = carry_out(shared, me, before.plan(shared, checked), &before);
     let (pause, stop) = (since(start), start - wanted);
@@ -144,9 +152,27 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     if crew.with(0, |worker| worker.collections.is_some()) {
         note(shared, kind, &done.parts, pause, stop);
     }
+    if before.major {
+        free_lanes(shared);
+    }
     if checked {
         crew.with(me, |worker| crate::collect::check::check_heap(crew, worker));
     }
+}
+
+/// X5 of `shoen`: forgets lanes of daemons that are no more, if there are many.
+fn free_lanes(shared: &Shared) {
+    let mut lanes = shared.shoens.left_over();
+    if lanes.len() < LANES_KEPT {
+        return;
+    }
+    let mut used = FxHashSet::default();
+    shared.crew().each(|worker| {
+        worker.lanes_in_use(&mut used);
+        used.extend(batches::lanes(worker));
+    });
+    lanes.retain(|lane| !used.contains(lane));
+    shared.shoens.free(&lanes);
 }
 
 /// Carries `plan` out, alone or with the workers that are worth to be told of it.

@@ -46,6 +46,10 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         slots.shrink_to(SLOTS_KEPT);
         worker.heap.remembered = slots;
         self.roots(worker.roots.words_mut());
+        worker.lanes.roots(|words| self.roots(words));
+        if worker.index == 0 {
+            worker.shared.shoens.roots(|words| self.roots(words));
+        }
         self.roots(&mut awaited);
         let trace = |word: &mut Word| _ = self.update((&raw mut *word).expose_provenance());
         worker.abroad.roots(MAJOR, MAJOR && !SHARED, trace);

@@ -378,8 +378,21 @@ impl Worker {
         self.spawn(self.system_goals.after_collection, &[position.word(), predicate, goal]);
         self.collect_soon();
     }
-    /// Ends the program with an error of a goal that stands there in the text.
+    /// Ends the program with an error of a goal that stands there in the text, unless a shoen is told of it.
     pub(crate) fn goal_error_at(
+        &mut self,
+        error: Box<ProgramError>,
+        predicate: PredicateId,
+        args: &[Word],
+        position: Position,
+    ) {
+        if let Some(error) = self.note_fault(error, predicate, args, position) {
+            self.goal_error_outside(error, predicate, args, position);
+        }
+    }
+    /// Ends the program with such an error.
+    #[cold]
+    pub(crate) fn goal_error_outside(
         &mut self,
         mut error: Box<ProgramError>,
         predicate: PredicateId,
@@ -401,7 +414,7 @@ impl Worker {
         self.end_with(error);
     }
     /// The builtin that the library calls of one that goes on for it.
-    fn as_called(&self, predicate: PredicateId) -> PredicateId {
+    pub(crate) fn as_called(&self, predicate: PredicateId) -> PredicateId {
         if predicate != self.system_goals.stream {
             return predicate;
         }
@@ -432,6 +445,10 @@ impl Worker {
     }
     /// Ends the program before the next reduction.
     pub(crate) fn end_with(&mut self, error: Box<ProgramError>) {
+        if error.kind == ErrorKind::Interrupted && !self.shared.is_ending() {
+            // A goal of an aborted shoen has given up.
+            return self.abi.want_attention();
+        }
         self.ending.fail(error);
         self.abi.want_attention();
     }
@@ -479,6 +496,13 @@ impl Worker {
     }
     /// The goal on top of the stack ends the program.
     pub(crate) fn fail_top(&mut self, kind: ErrorKind, message: &str) {
+        if self.in_shoen() {
+            let goal = self.pop_goal();
+            let (&predicate, args) = goal.split_last().expect("a goal has its predicate");
+            let predicate = PredicateId::of_goal_word(predicate);
+            let error = ProgramError::new(kind, message);
+            return self.goal_error_at(error, predicate, args, Position::NONE);
+        }
         let (predicate, args) = self.top_goal();
         self.goal_error_at(ProgramError::new(kind, message), predicate, &args, Position::NONE);
     }

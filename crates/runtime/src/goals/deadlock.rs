@@ -17,7 +17,9 @@ use crate::worker::Worker;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::Word;
 use term::abi::{Position, PredicateId};
-use term::layout::{self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE};
+use term::layout::{
+    self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
+};
 use term::word::{self, Tag, UNBOUND};
 
 /// Goals shown at most.
@@ -174,7 +176,9 @@ impl Worker {
     /// Whether this record's goal waits and is no daemon.
     fn waits_for_ever(&self, record: usize) -> bool {
         let goal = read(record + 8 * SUSPENSION_PREDICATE);
-        goal != RESUMED && !self.predicates.get(PredicateId::of_goal_word(goal)).daemon
+        goal != RESUMED
+            && !self.predicates.get(PredicateId::of_goal_word(goal)).daemon
+            && !self.was_aborted(read(record + 8 * SUSPENSION_PRIORITY).as_int())
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod deadlock;
 pub(crate) mod resume;
 pub mod resumed_order;
 pub(crate) mod runtime_predicates;
+pub(crate) mod shoen;
 pub(crate) mod slots;
 pub(crate) mod stack;
 pub(crate) mod state;

@@ -109,7 +109,7 @@ fn at_priority(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome 
         worker.placement_error(message, predicate, &args);
         return Outcome::Done;
     }
-    let priority = target_priority(worker.abi.priority, kind.as_int() as u64, amount.as_int());
+    let priority = target_priority(worker.priority(), kind.as_int() as u64, amount.as_int());
     worker.spawn_at(priority, predicate, &args);
     Outcome::Done
 }

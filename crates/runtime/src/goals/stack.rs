@@ -7,7 +7,8 @@
 //! ```
 //! Invariants:
 //! - P1 A goal for another priority than the running one goes into that priority's bucket; if it is a higher one,
-//!   `limit` is lowered, so that the next reduction is the bucket's.
+//!   `limit` is lowered, so that the next reduction is the bucket's. One that was resumed, and is of a higher one,
+//!   becomes a segment at once if there is one worker: messages that cross priorities cost no bucket.
 //! - P2 A bucket holds records in the format of the goal stack: taking one means copying it whole.
 //! - P4 Words below `clean` lead to nothing young, so minor collections pass over them. A MARK record, a builtin of
 //!   no arguments, lies on the stack at each address in `marks`; nothing below the topmost one was popped since it
@@ -21,8 +22,9 @@
 //!   what is not needed, and decides.
 
 use crate::goals::abroad::OUTWARD;
+use crate::goals::shoen::is_lane;
 use crate::goals::state::{
-    BOTTOM_BYTES, BUCKET_BYTES, Goals, NO_PRIORITY, SPARE_WORDS, STEP_BYTES, Segment, Turns,
+    BOTTOM_BYTES, BUCKET_BYTES, Goals, Key, NO_PRIORITY, SPARE_WORDS, STEP_BYTES, Segment, Turns,
 };
 use crate::memory::ranges::{at, copy_few, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -48,7 +50,7 @@ fn no_room(shared: &Shared) -> Box<ProgramError> {
 impl Worker {
     /// The priority of the running goal.
     pub(crate) fn priority(&self) -> i64 {
-        self.abi.priority
+        self.goals.rank
     }
 
     /// Pushes a goal: it runs at the current priority after the running builtin, before goals that were pushed earlier
@@ -66,20 +68,36 @@ impl Worker {
     /// A goal for a priority (clamped to `0..=`[`PRIORITY_MAX`]); among goals of one priority the last pushed runs
     /// first.
     pub(crate) fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Word]) {
-        let priority = priority.clamp(0, PRIORITY_MAX);
-        if priority == self.abi.priority {
+        let lane = self.lane_at(priority.clamp(0, PRIORITY_MAX));
+        self.spawn_at_lane(lane, predicate, args);
+    }
+    /// The same for a priority or lane (X1 of `shoen`).
+    pub(crate) fn spawn_at_lane(&mut self, lane: i64, predicate: PredicateId, args: &[Word]) {
+        if lane == self.abi.priority {
             return self.spawn(predicate, args);
         }
-        let Some(bucket) = self.bucket(priority, args.len() + 1) else { return };
+        let Some(bucket) = self.beside(lane, args.len() + 1) else { return };
         bucket.extend_from_slice(args);
         bucket.push(predicate.goal_word());
     }
-    /// A bucket with room for this number of words; `None` if the system refuses it, and then the program ends at the
-    /// next reduction.
-    fn bucket(&mut self, priority: i64, words: usize) -> Option<&mut Vec<Word>> {
-        if priority > self.abi.priority {
-            self.abi.want_attention();
+    /// Where goals go of another lane than the running one, with room for this number of words; `None` as of `bucket`.
+    fn beside(&mut self, lane: i64, words: usize) -> Option<&mut Vec<Word>> {
+        if self.is_dead(lane) {
+            return None;
         }
+        let rank = self.rank(lane);
+        if rank != self.goals.rank || lane == self.abi.priority {
+            return self.bucket((rank, lane), words);
+        }
+        self.gain(lane);
+        self.count_beside_new(words);
+        self.abi.want_attention();
+        let bucket = self.goals.spare.pop().unwrap_or_default();
+        self.goals.entering.push((lane, bucket));
+        self.goals.entering.last_mut().map(|(_, bucket)| bucket)
+    }
+    /// P5: words are going to be put beside the stack.
+    fn count_beside_new(&mut self, words: usize) {
         self.goals.beside_new += words;
         if self.goals.beside_new >= self.goals.beside_next {
             if self.goals.beside_new >= self.goals.beside_step {
@@ -89,9 +107,21 @@ impl Worker {
             }
             self.count_goals();
         }
+    }
+    /// A bucket with room for this number of words; `None` if the system refuses it, and then the program ends at the
+    /// next reduction.
+    fn bucket(&mut self, key: Key, words: usize) -> Option<&mut Vec<Word>> {
+        let (rank, lane) = key;
+        if rank > self.goals.rank {
+            self.abi.want_attention();
+        }
+        if is_lane(lane) && !self.goals.buckets.contains_key(&key) {
+            self.gain(lane);
+        }
+        self.count_beside_new(words);
         let Goals { buckets, spare, best, beside_new, .. } = &mut self.goals;
-        *best = priority.max(*best);
-        let bucket = buckets.entry(priority).or_insert_with(|| {
+        *best = rank.max(*best);
+        let bucket = buckets.entry(key).or_insert_with(|| {
             *beside_new += BUCKET_BYTES / 8;
             spare.pop().unwrap_or_default()
         });
@@ -102,11 +132,11 @@ impl Worker {
         self.abi.want_attention();
         None
     }
-    /// Pushes a record's goal: `args` is the address of `arity` words.
+    /// Pushes the goal of a record that was resumed: `args` is the address of `arity` words. Between reductions only.
     #[inline(always)]
     pub(crate) fn push_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
         if priority != self.abi.priority {
-            return self.bucket_record(priority, goal_word, args, arity);
+            return self.push_elsewhere(priority, goal_word, args, arity);
         }
         if self.abi.goals as usize <= self.abi.goals_limit || self.has_room(arity) {
             self.push_words(goal_word, args, arity);
@@ -122,38 +152,104 @@ impl Worker {
         self.abi.goals = at(top + 8 * (arity + 1));
     }
     #[cold]
-    fn bucket_record(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
+    fn push_elsewhere(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
+        if !self.claim_elsewhere(priority) {
+            return;
+        }
         if priority == OUTWARD {
             return self.resumed_outward(goal_word, args);
         }
-        let Some(bucket) = self.bucket(priority, arity + 1) else { return };
+        let rank = self.rank(priority);
+        if self.is_single() && rank >= self.goals.rank {
+            if self.has_room(arity + 1) {
+                self.begin_segment((rank, priority));
+                self.push_words(goal_word, args, arity);
+            }
+        } else {
+            self.put_beside(priority, goal_word, args, arity);
+        }
+        self.lose(priority);
+    }
+    /// P1: a goal for another priority: `args` is the address of `arity` words.
+    #[cold]
+    pub(crate) fn put_beside(&mut self, lane: i64, goal_word: Word, args: usize, arity: usize) {
+        let Some(bucket) = self.beside(lane, arity + 1) else { return };
         bucket.extend((0..arity).map(|i| read(args + 8 * i)));
         bucket.push(goal_word);
     }
     /// True if a bucket's goals come before those on the stack.
     #[inline(always)]
     pub(crate) fn wants_other_priority(&self) -> bool {
-        self.goals.best > self.abi.priority
+        self.goals.best > self.goals.rank
     }
-    /// P1: if a bucket has a higher priority than the running one, its goals become the top segment.
+    /// P1: if a bucket has a higher priority than the running one, its goals become the top segment. X1 of `shoen`:
+    /// what was to come on top does.
     #[inline(always)]
     pub(crate) fn switch_priority(&mut self) {
+        if !self.goals.entering.is_empty() {
+            self.enter_all();
+        }
         if self.wants_other_priority() {
-            self.interrupt_segment(self.goals.best);
+            self.interrupt_segment();
         }
     }
-    fn interrupt_segment(&mut self, priority: i64) {
-        debug_assert!(priority > self.abi.priority, "P1: segments are of ascending priority");
-        let top = self.abi.goals as usize;
-        write(top, BOTTOM.goal_word());
-        let base = top + BOTTOM_BYTES;
-        self.goals.segments.push(Segment { priority, floor: top, base });
-        self.fill_segment(priority, base);
+    fn interrupt_segment(&mut self) {
+        let Some(key) = self.goals.best_bucket() else { return };
+        debug_assert!(key.0 > self.goals.rank, "P1: segments are of ascending priority");
+        self.begin_segment(key);
+        self.fill_segment(key, self.abi.goals as usize);
     }
-    fn fill_segment(&mut self, priority: i64, top: usize) {
+    #[cold]
+    fn enter_all(&mut self) {
+        for (lane, mut words) in std::mem::take(&mut self.goals.entering) {
+            let rank = self.rank(lane);
+            if rank < self.goals.rank {
+                if let Some(bucket) = self.bucket((rank, lane), words.len()) {
+                    bucket.append(&mut words);
+                }
+            } else if self.has_room(words.len() + 1) {
+                if lane != self.abi.priority {
+                    self.begin_segment((rank, lane));
+                }
+                let top = self.abi.goals as usize;
+                write_all(top, &words);
+                self.abi.goals = at(top + 8 * words.len());
+            }
+            self.spare(words);
+            self.lose(lane);
+        }
+    }
+    /// A bucket is empty, or may be.
+    fn spare(&mut self, mut words: Vec<Word>) {
+        if self.goals.spare.len() < 64 && words.capacity() <= SPARE_WORDS {
+            words.clear();
+            self.goals.spare.push(words);
+        }
+    }
+    /// A segment without goals, on top of the others.
+    fn begin_segment(&mut self, (rank, lane): Key) {
+        let floor = self.abi.goals as usize;
+        write(floor, BOTTOM.goal_word());
+        let base = floor + BOTTOM_BYTES;
+        self.gain(lane);
+        self.goals.segments.push(Segment { priority: lane, rank, floor, base });
+        self.abi.goals = at(base);
+        self.run_at((rank, lane));
+    }
+    /// The goals that are next have this rank and lane.
+    #[inline(always)]
+    fn run_at(&mut self, (rank, lane): Key) {
+        self.goals.rank = rank;
+        if is_lane(self.abi.priority) || is_lane(lane) {
+            self.change_lane(lane);
+        } else {
+            self.abi.priority = lane;
+        }
+    }
+    fn fill_segment(&mut self, key: Key, top: usize) {
         self.abi.goals = at(top);
-        self.abi.priority = priority;
-        let mut goals = self.goals.forget_bucket(priority);
+        self.run_at(key);
+        let goals = self.goals.forget_bucket(key);
         if 8 * goals.len() >= STEP_BYTES.max(self.goals.beside_bytes / 8) {
             self.goals.count_beside();
         }
@@ -161,10 +257,13 @@ impl Worker {
             write_all(top, &goals);
             self.abi.goals = at(top + 8 * goals.len());
         }
-        if self.goals.spare.len() < 64 && goals.capacity() <= SPARE_WORDS {
-            goals.clear();
-            self.goals.spare.push(goals);
-        }
+        self.spare(goals);
+        self.lose(key.1);
+    }
+    /// The same where nothing else is to be looked at first: of a worker without others that lies above other segments.
+    #[inline(always)]
+    pub(crate) fn leaves_segment(&mut self) -> bool {
+        self.is_single() && self.goals.segments.len() > 1 && !self.has_batches() && self.next_segment()
     }
     /// The top segment is empty (its BOTTOM record is on top): makes the best other goals the top. False if there are
     /// none.
@@ -176,7 +275,7 @@ impl Worker {
             self.now_is_later();
         }
         debug_assert!(self.goals.later.is_empty(), "B3: goals that came back are ready when nothing else is");
-        let best = self.goals.best();
+        let best = self.goals.best_bucket();
         if self.goals.segments.len() == 1 {
             // Where goals were given away is free again.
             let base = segment.floor + BOTTOM_BYTES;
@@ -184,40 +283,80 @@ impl Worker {
             self.goals.clean = self.goals.clean.min(base);
             self.goals.segments[0].base = base;
             self.abi.goals = at(base);
-            let Some(priority) = best else { return false };
-            self.goals.segments[0].priority = priority;
-            self.fill_segment(priority, base);
-            return true;
+            if best.is_some() || is_lane(segment.priority) {
+                let (rank, priority) = best.unwrap_or((segment.rank, segment.rank));
+                self.gain(priority);
+                (self.goals.segments[0].rank, self.goals.segments[0].priority) = (rank, priority);
+                match best {
+                    Some(key) => self.fill_segment(key, base),
+                    None => self.run_at((rank, priority)),
+                }
+                self.lose(segment.priority);
+            }
+            return best.is_some();
         }
         self.goals.segments.pop();
-        let below = self.goals.segments.last().expect("more than one").priority;
+        let below = *self.goals.segments.last().expect("more than one");
+        self.goals.clean = self.goals.clean.min(segment.floor);
+        self.abi.goals = at(segment.floor);
         match best {
-            Some(priority) if priority > below => {
-                let base = segment.floor + BOTTOM_BYTES;
-                write(segment.floor, BOTTOM.goal_word());
-                self.goals.segments.push(Segment { priority, floor: segment.floor, base });
-                self.goals.clean = self.goals.clean.min(base);
-                self.fill_segment(priority, base);
+            Some(key) if key.0 > below.rank => {
+                self.begin_segment(key);
+                self.fill_segment(key, self.abi.goals as usize);
             }
-            Some(priority) if priority == below => {
-                self.goals.clean = self.goals.clean.min(segment.floor);
-                self.fill_segment(priority, segment.floor);
-            }
-            _ => {
-                self.abi.goals = at(segment.floor);
-                self.goals.clean = self.goals.clean.min(segment.floor);
-                self.abi.priority = below;
+            Some(key) if key.1 == below.priority => self.fill_segment(key, segment.floor),
+            _ => self.run_at((below.rank, below.priority)),
+        }
+        self.lose(segment.priority);
+        true
+    }
+    /// X4 of `shoen`: forgets the ready goals of a lane. Between reductions.
+    #[cold]
+    pub(crate) fn drop_lane(&mut self, lane: i64) {
+        for index in 0..self.goals.segments.len() {
+            if self.goals.segments[index].priority == lane {
+                self.drop_segment(index);
             }
         }
-        true
+        let of_lane = |(of, _): &mut (i64, Vec<Word>)| *of == lane;
+        let dropped = self.goals.entering.extract_if(.., of_lane).count()
+            + self.goals.polled.extract_if(.., of_lane).count()
+            + usize::from(self.goals.later.remove(&lane).is_some());
+        let bucket = self.goals.buckets.keys().find(|(_, of)| *of == lane).copied();
+        if let Some(key) = bucket {
+            self.goals.forget_bucket(key);
+            self.lose(lane);
+        }
+        (0..dropped).for_each(|_| self.lose(lane));
+    }
+    /// A segment has no goals any more, and is nobody's. Below others it holds zeros, as where goals were given away.
+    pub(crate) fn drop_segment(&mut self, index: usize) {
+        let Segment { priority, rank, floor, base } = self.goals.segments[index];
+        let above = self.goals.segments.get(index + 1).map(|above| above.floor);
+        let end = above.unwrap_or(base);
+        self.goals.marks.retain(|&mark| mark < floor || above.is_some_and(|above| mark >= above));
+        self.goals.clean = self.goals.clean.min(floor).min(self.goals.last_mark());
+        (floor..end - BOTTOM_BYTES).step_by(8).for_each(|at| write(at, Word::small(0)));
+        write(end - BOTTOM_BYTES, BOTTOM.goal_word());
+        self.goals.segments[index] = Segment { priority: rank, rank, floor, base: end };
+        if above.is_none() {
+            self.goals.turns.places.clear();
+            self.abi.goals = at(end);
+            self.run_at((rank, rank));
+        }
+        self.lose(priority);
     }
     /// Ends a run: no goal of it, ready or waiting, runs any more.
     pub(crate) fn clear_goals(&mut self) {
         self.goals.segments.truncate(1);
         let floor = self.goals.start() - BOTTOM_BYTES;
-        self.goals.segments[0] = Segment { priority: PRIORITY_START, floor, base: floor + BOTTOM_BYTES };
+        let (priority, rank) = (PRIORITY_START, PRIORITY_START);
+        self.goals.segments[0] = Segment { priority, rank, floor, base: floor + BOTTOM_BYTES };
         write(floor, BOTTOM.goal_word());
         self.goals.buckets.clear();
+        self.goals.entering.clear();
+        self.goals.rank = rank;
+        self.lanes = Default::default();
         self.goals.later.clear();
         self.goals.turns = Turns::NEW;
         self.abi.turn_left = Turns::NEW.choice.left.into();
@@ -227,7 +366,7 @@ impl Worker {
         self.goals.clean = self.goals.start();
         self.abi.goals = at(self.goals.start());
         self.give_goals_back();
-        self.abi.priority = PRIORITY_START;
+        self.abi.priority = priority;
         self.abi.resumed = 0;
         self.waiting.resumed_later.clear();
         self.waiting.end_count();
@@ -236,7 +375,7 @@ impl Worker {
     /// Makes goals ready: `words` are in the format of the goal stack.
     pub(crate) fn push_goals(&mut self, priority: i64, words: &[Word]) {
         if priority != self.abi.priority {
-            if let Some(bucket) = self.bucket(priority, words.len()) {
+            if let Some(bucket) = self.beside(priority, words.len()) {
                 bucket.extend_from_slice(words);
             }
             return;
@@ -250,8 +389,11 @@ impl Worker {
     /// The same for goals that came back: they run after what is ready, unless their priority is higher.
     pub(crate) fn push_later(&mut self, priority: i64, words: &[Word]) {
         debug_assert!(!words.is_empty(), "B3: a goal that came back");
-        if priority > self.abi.priority {
+        if self.rank(priority) > self.goals.rank {
             return self.push_goals(priority, words);
+        }
+        if !self.goals.later.contains_key(&priority) {
+            self.gain(priority);
         }
         self.goals.later.entry(priority).or_default().extend_from_slice(words);
     }
@@ -261,7 +403,9 @@ impl Worker {
         let Some(mut words) = self.goals.later.remove(&priority) else { return false };
         let (end, goal) = (words.len(), words[words.len() - 1]);
         let record = words.split_off(end - 1 - self.predicates.arity(PredicateId::of_goal_word(goal)));
-        if !words.is_empty() {
+        if words.is_empty() {
+            self.lose(priority);
+        } else {
             self.goals.later.insert(priority, words);
         }
         // Below the goal on top, so that exchanging the two makes it the next one.
@@ -273,17 +417,21 @@ impl Worker {
     #[cold]
     fn now_is_later(&mut self) {
         for (priority, mut words) in std::mem::take(&mut self.goals.later) {
-            if let Some(bucket) = self.bucket(priority, words.len()) {
+            let key = (self.rank(priority), priority);
+            if let Some(bucket) = self.bucket(key, words.len()) {
                 words.append(bucket);
                 *bucket = words;
             }
+            self.lose(priority);
         }
     }
     /// All goals that came back for the running priority go onto the stack; false if there are none.
     pub(crate) fn all_later_is_now(&mut self) -> bool {
         let priority = self.abi.priority;
-        let words = self.goals.later.remove(&priority);
-        words.inspect(|words| self.push_goals(priority, words)).is_some()
+        let Some(words) = self.goals.later.remove(&priority) else { return false };
+        self.push_goals(priority, &words);
+        self.lose(priority);
+        true
     }
     /// Takes all goals of the top segment: their words.
     pub(crate) fn take_segment(&mut self) -> Vec<Word> {

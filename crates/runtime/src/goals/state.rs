@@ -12,20 +12,31 @@ use term::layout::GOAL_ARITY_MAX;
 /// One segment of the goal stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
+    /// A priority, or a lane (X1 of `shoen`).
     pub(crate) priority: i64,
+    /// X1: the priority.
+    pub(crate) rank: i64,
     /// The first address it may use. From here to its BOTTOM record lie zeros, where goals were that were given away.
     pub(crate) floor: usize,
     /// The address after its BOTTOM record.
     pub(crate) base: usize,
 }
 
+/// The rank of a bucket, and its priority or lane.
+pub(crate) type Key = (i64, i64);
+
 /// Everything about ready goals except the stack's top, which is `abi.goals`.
 pub(crate) struct Goals {
     pub(super) region: Region,
     pub(super) segments: Vec<Segment>,
-    pub(super) buckets: BTreeMap<i64, Vec<Word>>,
-    /// The highest priority of a bucket; -1 when there is none. Asked for at every resumption.
+    /// By rank, and what it is the rank of (X1 of `shoen`).
+    pub(super) buckets: BTreeMap<Key, Vec<Word>>,
+    /// The highest rank of a bucket; -1 when there is none. Asked for at every resumption.
     pub(super) best: i64,
+    /// The rank of the running goal.
+    pub(super) rank: i64,
+    /// X1: goals that come on top of the stack at the next attention, in other lanes.
+    pub(super) entering: Vec<(i64, Vec<Word>)>,
     /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
     pub(super) later: BTreeMap<i64, Vec<Word>>,
     pub(super) turns: Turns,
@@ -67,13 +78,15 @@ impl Goals {
         region.use_large_pages(region.base(), region.end());
         write(region.base(), BOTTOM.goal_word());
         let floor = region.base();
-        let segments = vec![Segment { priority, floor, base: floor + BOTTOM_BYTES }];
+        let segments = vec![Segment { priority, rank: priority, floor, base: floor + BOTTOM_BYTES }];
         let clean = region.base() + BOTTOM_BYTES;
         Some(Goals {
             region,
             segments,
             buckets: BTreeMap::new(),
             best: NO_PRIORITY,
+            rank: priority,
+            entering: Vec::new(),
             later: BTreeMap::new(),
             turns: Turns::NEW,
             polled: Vec::new(),
@@ -129,7 +142,8 @@ impl Goals {
     }
     /// The goals beside the stack.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
-        self.buckets.values().chain(self.later.values()).chain(self.polled.iter().map(|(_, words)| words))
+        let beside = self.polled.iter().chain(&self.entering).map(|(_, words)| words);
+        self.buckets.values().chain(self.later.values()).chain(beside)
     }
     /// P4: what lay above what is at `start` now has moved down.
     pub(super) fn move_marks(&mut self, start: usize, down: usize) {
@@ -141,8 +155,8 @@ impl Goals {
     }
     /// Words beside the stack.
     pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
-        let polled = self.polled.iter_mut().map(|(_, words)| words);
-        self.buckets.values_mut().chain(self.later.values_mut()).chain(polled)
+        let beside = self.polled.iter_mut().chain(&mut self.entering).map(|(_, words)| words);
+        self.buckets.values_mut().chain(self.later.values_mut()).chain(beside)
     }
     /// From here on words of the stack may lead to something young (P4).
     pub(crate) fn clean(&self) -> usize {
@@ -161,13 +175,29 @@ impl Goals {
         self.marks.iter().copied().find(|&mark| mark > base && mark < top)
     }
     /// The buckets, but for goals that came back or are polled, the lowest priority first.
-    pub(crate) fn by_priority(&self) -> impl DoubleEndedIterator<Item = (i64, &Vec<Word>)> {
-        self.buckets.iter().map(|(&priority, bucket)| (priority, bucket))
+    pub(crate) fn by_priority(&self) -> impl DoubleEndedIterator<Item = (Key, &Vec<Word>)> {
+        self.buckets.iter().map(|(&key, bucket)| (key, bucket))
+    }
+    /// The rank of the running goal.
+    #[inline(always)]
+    pub(crate) fn rank(&self) -> i64 {
+        self.rank
+    }
+    /// The priorities and lanes of all ready goals.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = i64> {
+        let beside = self.polled.iter().chain(&self.entering).map(|(lane, _)| *lane);
+        let segments = self.segments.iter().map(|segment| segment.priority);
+        let buckets = self.buckets.keys().map(|(_, lane)| *lane);
+        segments.chain(buckets).chain(self.later.keys().copied()).chain(beside)
     }
     /// A goal waits for what another worker makes (B3): the variable, and the goal.
     pub(crate) fn poll(&mut self, priority: i64, words: Vec<Word>) {
         debug_assert!(words.len() >= 2, "B3: a variable and a goal");
         self.polled.push((priority, words));
+    }
+    /// Whether goals are to come on top of the stack.
+    pub(crate) fn has_entering(&self) -> bool {
+        !self.entering.is_empty()
     }
     pub(crate) fn has_polled(&self) -> bool {
         !self.polled.is_empty()
@@ -188,9 +218,13 @@ impl Goals {
     pub(crate) fn best(&self) -> Option<i64> {
         (self.best != NO_PRIORITY).then_some(self.best)
     }
-    pub(super) fn forget_bucket(&mut self, priority: i64) -> Vec<Word> {
-        let goals = self.buckets.remove(&priority).expect("the caller saw this bucket");
-        self.best = self.buckets.last_key_value().map_or(NO_PRIORITY, |(&best, _)| best);
+    /// The key of the bucket of the highest rank.
+    pub(super) fn best_bucket(&self) -> Option<Key> {
+        self.buckets.last_key_value().map(|(&key, _)| key)
+    }
+    pub(super) fn forget_bucket(&mut self, key: Key) -> Vec<Word> {
+        let goals = self.buckets.remove(&key).expect("the caller saw this bucket");
+        self.best = self.best_bucket().map_or(NO_PRIORITY, |(best, _)| best);
         goals
     }
 }
@@ -408,6 +442,8 @@ pub(crate) struct SystemGoals {
     /// Builtins that are looked up once: see `builtins::merge`, `builtins::io::serve`.
     pub(crate) merge: PredicateId,
     pub(crate) stream: PredicateId,
+    /// What a goal becomes that failed in a shoen: see `builtins::shoen`.
+    pub(crate) instead: PredicateId,
 }
 
 impl Default for SystemGoals {
@@ -423,6 +459,7 @@ impl Default for SystemGoals {
             exported: BOTTOM,
             merge: BOTTOM,
             stream: BOTTOM,
+            instead: BOTTOM,
         }
     }
 }

@@ -103,6 +103,9 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn hook(&mut self, predicate: PredicateId, args: &[Word], variable: Word) -> bool {
         debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
+        if let Some(lane) = self.other_lane(predicate) {
+            return self.in_lane(lane, |worker| worker.hook(predicate, args, variable));
+        }
         let content = read(variable.address());
         let waits = self.waits_here(variable, content);
         if waits {
@@ -178,12 +181,25 @@ impl Worker {
             && !self.has_generator(content)
     }
 
+    /// X5 of `shoen`: the lane in which a goal of the running one waits, if it is another one.
+    #[inline(always)]
+    fn other_lane(&mut self, predicate: PredicateId) -> Option<i64> {
+        if self.in_shoen() && self.predicates.get(predicate).daemon { self.lane_to_wait_in() } else { None }
+    }
     /// Takes the goal on top of the stack into a record.
     #[inline(always)]
     fn make_record(&mut self, next: Word) -> usize {
         debug_assert!(next.tag() == Tag::Var, "H2: what a cell without a value leads to");
         let top = self.abi.goals as usize - 8;
         let goal = read(top);
+        if let Some(lane) = self.other_lane(PredicateId::of_goal_word(goal)) {
+            return self.in_lane(lane, |worker| worker.fill_record(next, goal));
+        }
+        self.fill_record(next, goal)
+    }
+    #[inline(always)]
+    fn fill_record(&mut self, next: Word, goal: Word) -> usize {
+        let top = self.abi.goals as usize - 8;
         let arity = self.predicates.arity(PredicateId::of_goal_word(goal));
         let record = self.record(arity);
         write(record + 8 * SUSPENSION_NEXT, next);
@@ -232,6 +248,7 @@ impl Worker {
     /// Enters the new suspensions that still wait into the registry, the oldest first (H4).
     pub(crate) fn register(&mut self) {
         self.count_suspended();
+        self.count_lane();
         if let Some(counted) = &mut self.waiting.counted {
             (counted.newest, counted.reused) = (0, 0);
         }
@@ -246,6 +263,7 @@ impl Worker {
         }
         self.waiting.registry.young[old..].reverse();
         self.abi.suspensions = 0;
+        self.count_anew();
     }
 
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
@@ -256,6 +274,7 @@ impl Worker {
         }
         let (priority, goal) = (self.abi.priority, self.pop_goal());
         let words = std::iter::once(variable).chain(goal).collect();
+        self.gain(priority);
         self.goals.poll(priority, words);
         self.shared.team.need(maker);
         self.abi.want_attention();
@@ -268,7 +287,8 @@ impl Worker {
         self.end_solo();
         self.statistics.mails += 1;
         self.statistics.goals_back += 1;
-        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
+        let mail = self.mail(priority, words);
+        self.shared.team.post(to, Mail { back: true, ..mail });
     }
 
     #[cold]
@@ -303,6 +323,7 @@ impl Worker {
                 if content.tag() != Tag::Var {
                     // Another worker bound it: the goal is tried again, unless it was resumed already.
                     if let Some(goal) = self.claim_record(record) {
+                        self.statistics.resumptions += 1;
                         self.push_claimed(record, goal);
                         self.forget_arguments(record, goal_arity(record));
                         self.try_again();

@@ -1,7 +1,9 @@
 //! Taking ready goals out of the middle of the goal stack or of a bucket: for workers that get them (`sharing`). P1
 //! to P5 of `stack` hold.
 
+use crate::goals::shoen::is_lane;
 use crate::goals::slots::is_empty_slot;
+use crate::goals::state::Key;
 use crate::memory::ranges::{at, copy, read, write, write_all};
 use crate::worker::Worker;
 use std::ops::Range;
@@ -41,6 +43,9 @@ impl Worker {
         }
         if index + 1 == self.goals.segments.len() {
             self.close_gap();
+        } else if is_lane(segment.priority) && base == self.goals.segments[index + 1].floor {
+            // X2 of `shoen`: else the worker would be a holder until it comes down there.
+            self.drop_segment(index);
         }
         words
     }
@@ -77,8 +82,8 @@ impl Worker {
         }
     }
     /// Takes the goals in these ranges of a bucket.
-    pub(crate) fn take_from_bucket(&mut self, priority: i64, ranges: &[Range<usize>]) -> Vec<Word> {
-        let bucket = self.goals.buckets.get_mut(&priority).expect("there was surplus");
+    pub(crate) fn take_from_bucket(&mut self, key: Key, ranges: &[Range<usize>]) -> Vec<Word> {
+        let bucket = self.goals.buckets.get_mut(&key).expect("there was surplus");
         debug_assert!(
             ranges.windows(2).all(|two| two[0].end <= two[1].start),
             "the lowest first: {ranges:?}"
@@ -92,7 +97,8 @@ impl Worker {
             bucket.shrink_to(2 * bucket.len());
         }
         if bucket.is_empty() {
-            self.goals.forget_bucket(priority);
+            self.goals.forget_bucket(key);
+            self.lose(key.1);
         }
         words
     }

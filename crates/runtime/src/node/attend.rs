@@ -95,6 +95,10 @@ impl Worker {
         if self.waiting.has_put_off() {
             self.unify_now();
         }
+        self.drop_aborted();
+        if self.lanes.has_news() {
+            self.report_news();
+        }
         if crowd {
             self.put_resumed_off();
         } else {

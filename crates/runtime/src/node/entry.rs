@@ -462,8 +462,9 @@ unsafe extern "C" fn move_to_priority(abi: *mut WorkerAbi, kind: u64, amount: Wo
     let amount = deref(amount);
     match amount.tag() {
         Tag::Int => {
-            let priority = target_priority(worker.abi.priority, kind, amount.as_int());
-            top_to_priority(worker, priority);
+            let priority = target_priority(worker.priority(), kind, amount.as_int());
+            let lane = worker.lane_at(priority);
+            top_to_priority(worker, lane);
         }
         _ => {
             let (predicate, args) = pop_goal(worker);
@@ -484,9 +485,10 @@ unsafe extern "C" fn move_to_place(abi: *mut WorkerAbi, node: Word, kind: u64, a
     let worker = unsafe { worker_of(abi) };
     let (node, amount) = (deref(node), deref(amount));
     if amount.tag() == Tag::Int {
-        let priority = target_priority(worker.abi.priority, kind, amount.as_int());
-        if top_to_node(worker, node, priority) {
-            top_to_priority(worker, priority);
+        let priority = target_priority(worker.priority(), kind, amount.as_int());
+        let lane = worker.lane_at(priority);
+        if top_to_node(worker, node, lane) {
+            top_to_priority(worker, lane);
         }
     } else {
         let (predicate, args) = pop_goal(worker);
@@ -503,7 +505,7 @@ fn top_to_priority(worker: &mut Worker, priority: i64) {
         let arity = worker.predicates.arity(PredicateId::of_goal_word(goal));
         let args = top - 8 * arity;
         worker.abi.goals = at(args);
-        worker.push_record(priority, goal, args, arity);
+        worker.put_beside(priority, goal, args, arity);
     }
 }
 
@@ -523,7 +525,7 @@ fn top_to_node(worker: &mut Worker, node: Word, priority: i64) -> bool {
     if node.tag() != Tag::Int {
         let (predicate, args) = pop_goal(worker);
         let placed = at_node_arguments(worker, node, predicate, &args);
-        worker.spawn_at(priority, worker.system_goals.at_node, &placed);
+        worker.spawn_at_lane(priority, worker.system_goals.at_node, &placed);
         return false;
     }
     match worker.other_node(node.as_int()) {

@@ -42,8 +42,9 @@ impl Known {
             // A node without arithmetic (tests) has no code that calls it either.
             predicates.lookup(module, name, modes.len()).unwrap_or(BOTTOM)
         });
-        let processes = [crate::builtins::MERGE_PROCESS, crate::builtins::STREAM_PROCESS];
-        let [merge, stream] = processes.map(|(module, name, arity)| {
+        let known =
+            [crate::builtins::MERGE_PROCESS, crate::builtins::STREAM_PROCESS, crate::builtins::INSTEAD];
+        let [merge, stream, instead] = known.map(|(module, name, arity)| {
             let [module, name] = [module, name].map(|text| atoms.intern(text.as_bytes()));
             predicates.lookup(module, name, arity).unwrap_or(BOTTOM)
         });
@@ -58,6 +59,7 @@ impl Known {
             exported,
             merge,
             stream,
+            instead,
         };
         Known { predicates, builtins, system_goals, arithmetic_goals }
     }

@@ -488,6 +488,7 @@ impl Node {
             worker.waiting.end_run();
             worker.ending.end_run();
         });
+        self.shared.shoens.end_run();
         lock(&self.shared.refused).clear();
         outcome
     }

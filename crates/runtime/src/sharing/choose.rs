@@ -7,8 +7,9 @@
 //! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk
 //!   to each other, each ready for a moment, stay together: to talk across workers costs a hundred times as much.
 
+use crate::coordination::team::Mail;
 use crate::goals::slots::is_empty_slot;
-use crate::goals::state::NO_PRIORITY;
+use crate::goals::state::{Key, NO_PRIORITY};
 use crate::memory::ranges::read;
 use crate::sharing::tuning::{
     LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT, ROWS_LOOKED_AT,
@@ -25,7 +26,7 @@ pub(crate) enum Surplus {
     /// On this segment of the stack.
     Stack(usize, Vec<Range<usize>>),
     /// In the bucket of this priority; ranges of indices.
-    Bucket(i64, Vec<Range<usize>>),
+    Bucket(Key, Vec<Range<usize>>),
 }
 
 /// Whether a goal stays with its worker: by its predicate and arguments.
@@ -68,15 +69,15 @@ impl Worker {
         // The goal on top stays, so the next one may go.
         let mut larger_half = true;
         while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
-            let on_stack = segments.peek().map(|&i| self.goals.segments()[i].priority);
-            let beside = buckets.peek().map(|&(priority, _)| priority);
+            let on_stack = segments.peek().map(|&i| self.goals.segments()[i].rank);
+            let beside = buckets.peek().map(|&((rank, _), _)| rank);
             let Some(priority) = on_stack.max(beside).filter(|&priority| priority > floor) else { break };
             let mut surplus = if on_stack == Some(priority) {
                 let segment = segments.next().expect("it was seen");
                 Surplus::Stack(segment, self.ready_on_stack(segment, stable, stays))
             } else {
-                let (_, bucket) = buckets.next().expect("it was seen");
-                Surplus::Bucket(priority, self.ready_in_bucket(bucket, stays))
+                let (key, bucket) = buckets.next().expect("it was seen");
+                Surplus::Bucket(key, self.ready_in_bucket(bucket, stays))
             };
             let (Surplus::Stack(_, ready) | Surplus::Bucket(_, ready)) = &mut surplus;
             if ready.is_empty() {
@@ -236,8 +237,18 @@ impl Worker {
                 self.settle_records(&ranges);
                 (self.goals.segments()[index].priority, self.take_from_stack(index, &ranges))
             }
-            Surplus::Bucket(priority, ranges) => (priority, self.take_from_bucket(priority, &ranges)),
+            Surplus::Bucket(key, ranges) => (key.1, self.take_from_bucket(key, &ranges)),
         }
+    }
+    /// The same as mail, which is under way before the goals are gone (X2 of `shoen`).
+    pub(crate) fn take_as_mail(&mut self, surplus: Surplus) -> Mail {
+        let lane = match &surplus {
+            Surplus::Stack(index, _) => self.goals.segments()[*index].priority,
+            Surplus::Bucket((_, lane), _) => *lane,
+        };
+        let mail = self.mail(lane, Vec::new());
+        let (_, words) = self.take_surplus(surplus);
+        Mail { words, ..mail }
     }
 }
 

@@ -48,16 +48,19 @@ impl Worker {
         self.sharing.yields.begin();
         // What it reduces at now is no worse than that.
         self.sharing.lowest = AT_REST;
-        for Mail { priority, back, gift, giver, words } in mails {
+        for Mail { priority, rank: _, back, gift, giver, words } in mails {
             self.sharing.fed_by = giver.or(self.sharing.fed_by);
             if gift != 0 {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
             }
-            if back {
+            if self.is_dead(priority) {
+                // X4 of `shoen`.
+            } else if back {
                 self.push_later(priority, &words);
             } else {
                 self.push_goals(priority, &words);
             }
+            self.arrived(priority);
         }
         true
     }
@@ -72,7 +75,10 @@ impl Worker {
         debug_assert!(!self.visibility.is_solo(), "B5: it is alone, and posts mail");
         let reports = self.abroad.take_reports();
         self.statistics.mails += reports.len() as u64;
-        let mail = |words| Mail { priority: OUTWARD, back: false, gift: 0, giver: None, words };
+        let mail = |words| {
+            let (priority, rank) = (OUTWARD, OUTWARD);
+            Mail { priority, rank, back: false, gift: 0, giver: None, words }
+        };
         self.shared.team.post_all(0, reports.into_iter().map(mail).collect());
     }
     /// Y12 of `abroad`: this worker waits with what it has to tell.
@@ -111,7 +117,7 @@ impl Worker {
     /// B6: goals of a lower priority than before are the next.
     #[inline(always)]
     pub(crate) fn go_down(&mut self) {
-        let priority = self.abi.priority;
+        let priority = self.goals.rank();
         debug_assert!(priority >= 0, "B6: no goal has priority {priority}");
         self.sharing.lowest = self.sharing.lowest.min(priority);
         self.sharing.descents += 1;
@@ -140,7 +146,7 @@ impl Worker {
         self.best_priority() > self.sharing.shown
     }
     pub(super) fn best_priority(&self) -> i64 {
-        self.abi.priority.max(self.goals.best().unwrap_or(NO_PRIORITY))
+        self.goals.rank().max(self.goals.best().unwrap_or(NO_PRIORITY))
     }
     fn show_priority(&mut self, priority: i64) {
         let before = std::mem::replace(&mut self.sharing.shown, priority);
@@ -229,16 +235,17 @@ impl Worker {
         self.publish();
         let mut mails = Vec::with_capacity(surplus.len());
         for part in surplus {
-            let (priority, words) = self.take_surplus(part);
+            let mail = self.take_as_mail(part);
+            let words = &mail.words;
             if trial {
-                self.begin_trial(&words);
+                self.begin_trial(words);
             }
             let gift = self.shared.next_gift();
             self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
             self.statistics.mails += 1;
             self.statistics.gifts += 1;
             self.statistics.words_given += words.len() as u64;
-            mails.push(Mail { priority, back: false, gift, giver: Some(self.index), words });
+            mails.push(Mail { gift, giver: Some(self.index), ..mail });
         }
         self.shared.team.post_all(to, mails);
     }
@@ -251,6 +258,7 @@ impl Worker {
         for (priority, words) in self.goals.take_polled(ready) {
             self.sharing.polling.since = Some(now());
             self.push_goals(priority, &words[1..]);
+            self.lose(priority);
         }
         !self.goals.has_polled()
     }
@@ -270,7 +278,8 @@ impl Worker {
         self.end_solo();
         self.publish();
         self.statistics.mails += 1;
-        self.shared.team.post(to, Mail { priority, back: true, gift: 0, giver: None, words });
+        let mail = self.mail(priority, words);
+        self.shared.team.post(to, Mail { back: true, ..mail });
     }
 }
 

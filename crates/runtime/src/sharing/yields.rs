@@ -21,9 +21,9 @@ impl Worker {
     /// B11: shows others what this worker reduces at now.
     #[inline(always)]
     pub(crate) fn show_running(&mut self) {
-        if self.sharing.yields.runs_at != self.abi.priority {
-            self.sharing.yields.runs_at = self.abi.priority;
-            self.shared.team.show_running(self.index, self.abi.priority);
+        if self.sharing.yields.runs_at != self.goals.rank() {
+            self.sharing.yields.runs_at = self.goals.rank();
+            self.shared.team.show_running(self.index, self.goals.rank());
         }
     }
     /// B11: this worker reduces nothing for now.

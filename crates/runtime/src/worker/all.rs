@@ -15,6 +15,7 @@ use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::coordination::sync::{Mutex, lock};
 use crate::coordination::team::Team;
 use crate::coordination::waker::Waker;
+use crate::goals::shoen::state::Shoens;
 use crate::memory::spaces::Spaces;
 use crate::reports::outcome::RunOutcome;
 use crate::reports::profile::Profiler;
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     /// B7 of `feedback`.
     pub(crate) lessons: Lessons,
     pub(crate) policy: Mutex<Policy>,
+    /// What there is of shoens.
+    pub(crate) shoens: Shoens,
     /// Of the machine, as far as the node may use them.
     pub(crate) processors: usize,
     pub(crate) trace: Option<Trace>,
@@ -92,6 +95,7 @@ impl Shared {
             refused: Mutex::default(),
             lessons: Lessons::default(),
             policy: Mutex::new(Policy::new(options.workers)),
+            shoens: Shoens::new(),
             processors: processors.max(1),
             trace: options.trace.then(|| Trace::new(options.workers, options.share)),
             profiler: OnceLock::new(),

@@ -26,6 +26,7 @@ pub use notes::Tracer;
 
 use crate::coordination::waker::Waker;
 use crate::goals::abroad::state::Abroad;
+use crate::goals::shoen::state::Lanes;
 use crate::goals::state::{Choice, Goals, SystemGoals, Waiting};
 use crate::memory::classes::{Classes, TaggedWords};
 use crate::memory::nursery::Heap;
@@ -109,6 +110,8 @@ pub(crate) struct Worker {
     pub(crate) goals: Goals,
     /// Goals that wait, or were resumed.
     pub(crate) waiting: Waiting,
+    /// Shoens, as this worker knows them.
+    pub(crate) lanes: Lanes,
     /// Unifications that were put off, versions of vectors.
     pub(crate) terms: Terms,
     /// The load balance.
@@ -292,6 +295,7 @@ impl Worker {
             wanted: Wanted::default(),
             goals,
             waiting: Waiting::default(),
+            lanes: Lanes::default(),
             terms: Terms::default(),
             sharing: Sharing::new(shaker(options, index)),
             attention: Attention::new(limit),
@@ -457,7 +461,7 @@ impl Worker {
     }
     /// Whether what takes long is to be given up.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.shared.is_ending()
+        self.shared.is_ending() || self.abi.priority < 0 && self.lanes.gives_up(self.abi.priority)
     }
     /// True once after a [`Waker`] was used.
     pub(crate) fn woken(&self) -> bool {

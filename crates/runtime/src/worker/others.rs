@@ -47,7 +47,14 @@ impl Worker {
         words.push(predicate.goal_word());
         self.statistics.mails += 1;
         self.end_solo();
-        self.shared.team.post(to, Mail { priority, back: false, gift: 0, giver: None, words });
+        let mail = self.mail(priority, words);
+        self.shared.team.post(to, mail);
+    }
+    /// Goals for another worker. They are under way from now on (X2 of `shoen`), until it says that they are there.
+    pub(crate) fn mail(&mut self, priority: i64, words: Vec<Word>) -> Mail {
+        self.lanes.send_off(&self.shared.shoens, priority);
+        let rank = self.lanes.rank_of(&self.shared.shoens, priority);
+        Mail { priority, rank, back: false, gift: 0, giver: None, words }
     }
     /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next
     /// attention.)

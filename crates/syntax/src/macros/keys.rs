@@ -38,6 +38,7 @@ keys! {
     Generic = "generic", Builtin = "builtin",
     Priority = "priority", LowerPriority = "lower_priority", Node = "node", Processor = "processor",
     FloatingPointToInteger = "floating_point_to_integer",
+    Shoen = "shoen", Try = "try", Execute = "execute", Skip = "skip",
 }
 
 /// The known atoms of one table.

@@ -10,6 +10,7 @@
 //! - M3 A value made in a body ([`Scope::made`]) occurs in no head and no guard, so it may become a final
 //!   head argument itself.
 
+pub(crate) mod called;
 mod conditionals;
 mod expressions;
 mod goals;

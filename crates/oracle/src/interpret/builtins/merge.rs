@@ -83,7 +83,11 @@ fn close(machine: &mut Machine, number: usize) {
 
 fn wait(machine: &mut Machine, variable: Id, state: Id) {
     let native = machine.natives.text_named(machine.atoms, MODULE, INPUT, 2).expect("entered with the group");
-    let goal =
-        Goal { code: Code::Native(native), arguments: vec![variable, state], priority: machine.priority };
+    let goal = Goal {
+        code: Code::Native(native),
+        arguments: vec![variable, state],
+        priority: machine.priority,
+        shoen: machine.shoen,
+    };
     machine.suspend(goal, vec![variable]);
 }

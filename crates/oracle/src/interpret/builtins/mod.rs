@@ -13,6 +13,7 @@ mod maps;
 mod merge;
 mod objects;
 pub(super) mod random;
+mod shoen;
 mod strings;
 mod terms;
 mod texts;
@@ -96,6 +97,7 @@ impl Table {
             merge::natives(),
             objects::natives(),
             random::natives(),
+            shoen::natives(),
             strings::natives(),
             terms::natives(),
             texts::natives(),

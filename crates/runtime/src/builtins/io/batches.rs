@@ -79,13 +79,11 @@ impl Batch {
         let process = worker.system_goals.stream;
         let arguments = [messages, Word::small(self.place as i64), state];
         if messages.tag() == Tag::Ref {
-            let running = std::mem::replace(&mut worker.abi.priority, self.priority);
-            worker.spawn_waiting(process, arguments, messages);
-            worker.abi.priority = running;
+            worker.in_lane(self.priority, |worker| worker.spawn_waiting(process, arguments, messages));
         } else if self.priority == worker.abi.priority {
             worker.call_or_spawn(process, &arguments);
         } else {
-            worker.spawn_at(self.priority, process, &arguments);
+            worker.spawn_at_lane(self.priority, process, &arguments);
         }
     }
 }
@@ -105,7 +103,7 @@ pub(super) fn begin(worker: &mut Worker, place: usize, messages: Word, state: Wo
     }
     debug_assert!(messages.tag() == Tag::Ref, "O7: a batch begins when it would wait");
     let [messages, state] = [messages, state].map(|word| worker.roots.add(word));
-    let priority = worker.abi.priority;
+    let priority = worker.lane_outside();
     worker.io().batches.push(Batch { place, output, priority, idle_looks: 0, messages, state });
     let waker = worker.waker();
     worker.io().ticker.set(true, &waker);
@@ -174,6 +172,14 @@ pub(crate) fn serve_quickly(worker: &mut Worker) {
         worker.set_root(&batch.messages, rest);
         worker.io().batches.insert(index, batch);
     }
+}
+
+/// The lanes of the batches' processes.
+pub(crate) fn lanes(worker: &mut Worker) -> Vec<i64> {
+    if !worker.has_batches() {
+        return Vec::new();
+    }
+    worker.io().batches.iter().map(|batch| batch.priority).collect()
 }
 
 /// The run is over.

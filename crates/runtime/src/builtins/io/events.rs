@@ -28,12 +28,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::Word;
 
+/// A variable that an event gives its value.
+struct Awaited {
+    root: Root,
+    /// Whose fault it is if it has another one: a priority, or a lane.
+    lane: i64,
+}
+
+impl Awaited {
+    fn new(worker: &mut Worker, variable: Word) -> Awaited {
+        Awaited { root: worker.root(variable), lane: worker.lane_outside() }
+    }
+}
+
 /// A child whose end is waited for.
 struct Child {
     process: std::process::Child,
     /// Readable once the child has ended.
     ended: Fd,
-    status: Root,
+    status: Awaited,
 }
 
 /// A signal that a program asked for: the handler writes a byte per occurrence to the other end.
@@ -42,14 +55,14 @@ struct Signal {
     occurrences: UnixStream,
     fd: Fd,
     /// The tail of the list of occurrences.
-    tail: Root,
+    tail: Awaited,
 }
 
 /// Everything that is waited for (E1).
 #[derive(Default)]
 struct Sources {
-    fds: Vec<(Fd, Direction, Root)>,
-    timers: BTreeMap<(Instant, u64), Root>,
+    fds: Vec<(Fd, Direction, Awaited)>,
+    timers: BTreeMap<(Instant, u64), Awaited>,
     timer_count: u64,
     /// When timers were last looked at.
     timers_seen: Option<Instant>,
@@ -68,19 +81,19 @@ pub(crate) struct Outside {
 /// A variable that is bound when the descriptor is ready.
 pub(crate) fn when_ready(worker: &mut Worker, fd: Fd, direction: Direction) -> Word {
     let variable = worker.new_variable();
-    let root = worker.root(variable);
-    worker.state::<Outside>().sources().fds.push((fd, direction, root));
+    let awaited = Awaited::new(worker, variable);
+    worker.state::<Outside>().sources().fds.push((fd, direction, awaited));
     worker.waker().wake();
     variable
 }
 
 /// Binds `variable` to `[]` at an instant.
 pub(crate) fn bind_at(worker: &mut Worker, at: Instant, variable: Word) {
-    let root = worker.root(variable);
+    let awaited = Awaited::new(worker, variable);
     let mut sources = worker.state::<Outside>().sources();
     sources.timer_count += 1;
     let key = (at, sources.timer_count);
-    sources.timers.insert(key, root);
+    sources.timers.insert(key, awaited);
     drop(sources);
     worker.waker().wake();
 }
@@ -94,7 +107,7 @@ pub(crate) fn when_ended(
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let pid = Pid::from_child(&process);
     let ended = Fd::Owned(Arc::new(pidfd_open(pid, PidfdFlags::empty())?));
-    let status = worker.root(status);
+    let status = Awaited::new(worker, status);
     worker.state::<Outside>().sources().children.push(Child { process, ended, status });
     worker.waker().wake();
     Ok(())
@@ -104,7 +117,7 @@ pub(crate) fn when_ended(
 pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     let outside = worker.state::<Outside>().clone();
     if let Some(signal) = outside.sources().signals.iter().find(|signal| signal.number == number) {
-        return Some(worker.root_word(&signal.tail));
+        return Some(worker.root_word(&signal.tail.root));
     }
     if number <= 0 || signal_hook::consts::FORBIDDEN.contains(&number) {
         return None;
@@ -114,7 +127,7 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
     let fd = Fd::Owned(Arc::new(occurrences.try_clone().ok()?.into()));
     signal_hook::low_level::pipe::register(number, handler).ok()?;
     let list = worker.new_variable();
-    let tail = worker.root(list);
+    let tail = Awaited::new(worker, list);
     outside.sources().signals.push(Signal { number, occurrences, fd, tail });
     worker.waker().claim(number);
     worker.waker().wake();
@@ -195,7 +208,12 @@ impl Outside {
         worker.state::<Outside>().clone()
     }
     /// Waits until something is ready, at most `timeout`, then takes out what is: variables to bind, with values.
-    fn collect(&self, worker: &mut Worker, timeout: Option<Duration>, blocked: &[Fd]) -> Vec<(Root, Word)> {
+    fn collect(
+        &self,
+        worker: &mut Worker,
+        timeout: Option<Duration>,
+        blocked: &[Fd],
+    ) -> Vec<(Awaited, Word)> {
         let ready = self.wait(timeout, blocked);
         let mut sources = self.sources();
         if let Some((wakeups, _)) = &mut sources.interrupts {
@@ -217,8 +235,8 @@ impl Outside {
         let (fds, children) = (sources.fds.len(), sources.children.len());
         for &index in ready.iter().rev() {
             if index < fds {
-                let (_, _, root) = sources.fds.swap_remove(index);
-                fired.push((root, Word::NIL));
+                let (_, _, awaited) = sources.fds.swap_remove(index);
+                fired.push((awaited, Word::NIL));
             } else if index < fds + children {
                 let mut child = sources.children.swap_remove(index - fds);
                 match child.process.try_wait() {
@@ -266,14 +284,14 @@ impl Outside {
 }
 
 /// One list element per occurrence that was written.
-fn extend_signal(worker: &mut Worker, signal: &mut Signal, fired: &mut Vec<(Root, Word)>) {
+fn extend_signal(worker: &mut Worker, signal: &mut Signal, fired: &mut Vec<(Awaited, Word)>) {
     use std::io::Read;
     let mut buffer = [0; 64];
     while let Ok(count @ 1..) = signal.occurrences.read(&mut buffer) {
         for _ in 0..count {
             let (cons, tail) = open_cons(worker, Word::small(signal.number.into()));
-            let new_root = worker.root(tail);
-            fired.push((std::mem::replace(&mut signal.tail, new_root), cons));
+            let new_tail = Awaited { root: worker.root(tail), ..signal.tail };
+            fired.push((std::mem::replace(&mut signal.tail, new_tail), cons));
         }
     }
 }
@@ -281,11 +299,11 @@ fn extend_signal(worker: &mut Worker, signal: &mut Signal, fired: &mut Vec<(Root
 impl Events for Outside {
     fn awaited(&self, worker: &Worker) -> Vec<(Word, String)> {
         let (sources, now) = (self.sources(), Instant::now());
-        let mut all: Vec<(&Root, String)> = Vec::new();
-        all.extend(sources.fds.iter().map(|(fd, direction, root)| (root, fd.awaited(*direction))));
-        all.extend(sources.timers.iter().map(|((at, _), root)| {
+        let mut all: Vec<(&Awaited, String)> = Vec::new();
+        all.extend(sources.fds.iter().map(|(fd, direction, awaited)| (awaited, fd.awaited(*direction))));
+        all.extend(sources.timers.iter().map(|((at, _), awaited)| {
             let left = at.saturating_duration_since(now);
-            (root, format!("a timer, in {:.3} s", left.as_secs_f64()))
+            (awaited, format!("a timer, in {:.3} s", left.as_secs_f64()))
         }));
         all.extend(
             sources
@@ -294,7 +312,7 @@ impl Events for Outside {
                 .map(|child| (&child.status, format!("the end of process {}", child.process.id()))),
         );
         all.extend(sources.signals.iter().map(|signal| (&signal.tail, format!("signal {}", signal.number))));
-        all.into_iter().map(|(root, text)| (worker.root_word(root), text)).collect()
+        all.into_iter().map(|(awaited, text)| (worker.root_word(&awaited.root), text)).collect()
     }
     fn has_pending(&self, _: &Worker) -> bool {
         let sources = self.sources();
@@ -309,9 +327,9 @@ impl Events for Outside {
         if worker.ending.has_failed() {
             return;
         }
-        for (root, value) in self.collect(worker, timeout, &blocked) {
+        for (Awaited { root, lane }, value) in self.collect(worker, timeout, &blocked) {
             let variable = worker.take_root(root);
-            worker.unify(variable, value);
+            worker.in_lane(lane, |worker| worker.unify(variable, value));
         }
     }
 }

@@ -65,7 +65,10 @@ const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug th
 /// Goals on their way to another worker: in the format of the goal stack, to be pushed as they are.
 #[derive(Debug)]
 pub(crate) struct Mail {
+    /// A priority, or a lane.
     pub(crate) priority: i64,
+    /// The priority.
+    pub(crate) rank: i64,
     /// They come back, because they would have had to wait: they are to run after what is ready there.
     pub(crate) back: bool,
     /// What was asked for has a number if the run is traced, otherwise 0.
@@ -290,7 +293,7 @@ impl Team {
         let seat = &self.seats[to];
         let mut mailbox = self.mailbox(to);
         put(&mut mailbox.mails);
-        self.expect(to, mailbox.mails.iter().map(|mail| mail.priority).max());
+        self.expect(to, mailbox.mails.iter().map(|mail| mail.rank).max());
         seat.waiting.store(true, Relaxed);
         seat.poked.store(true, Relaxed);
         mailbox.poke(seat);

@@ -111,6 +111,10 @@ impl Team {
     pub(crate) fn runs_above(&self, priority: i64) -> bool {
         self.seats.iter().any(|seat| seat.runs_at.load(Relaxed) > priority)
     }
+    /// Makes all workers look that reduce.
+    pub(crate) fn poke_all(&self) {
+        (0..self.seats.len()).for_each(|worker| self.poke(worker));
+    }
     /// Makes the workers look that reduce at a higher priority than this one.
     pub(crate) fn poke_above(&self, priority: i64) {
         for (worker, seat) in self.seats.iter().enumerate() {

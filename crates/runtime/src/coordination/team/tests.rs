@@ -9,6 +9,7 @@ const SHORT: Duration = Duration::from_millis(1);
 fn mail(words: impl IntoIterator<Item = i64>) -> Mail {
     Mail {
         priority: 0,
+        rank: 0,
         back: false,
         gift: 0,
         giver: None,

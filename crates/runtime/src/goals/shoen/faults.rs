@@ -1,0 +1,191 @@
+//! What fails in a shoen, and what is reported: X6 of the module above.
+
+use crate::goals::shoen::state::{Fault, Shoen};
+use crate::reports::outcome::ErrorKind;
+use crate::terms::{View, deref};
+use crate::worker::Worker;
+use std::sync::Arc;
+use term::Word;
+use term::abi::PredicateId;
+use term::symbol::Atom;
+
+/// Kinds of exceptions by name: bit N of a shoen's kinds is the N-th.
+pub(crate) const KINDS: [&str; 11] = [
+    "reduction_failure",
+    "unification_failure",
+    "argument_type",
+    "range",
+    "placement",
+    "zero_division",
+    "undefined_method",
+    "undefined_predicate",
+    "heap_limit",
+    "other",
+    "deadlock",
+];
+
+/// The bit of a kind of exceptions.
+pub(crate) fn kind_bit(name: &str) -> u64 {
+    KINDS.iter().position(|kind| *kind == name).map_or(0, |place| 1 << place)
+}
+
+/// The name of a kind of errors; `None` for what no shoen is told of.
+fn name(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ReductionFailure => "reduction_failure",
+        ErrorKind::UnificationFailure => "unification_failure",
+        ErrorKind::ArgumentType => "argument_type",
+        ErrorKind::Range => "range",
+        ErrorKind::Placement => "placement",
+        ErrorKind::ZeroDivision => "zero_division",
+        ErrorKind::UndefinedMethod => "undefined_method",
+        ErrorKind::UndefinedPredicate => "undefined_predicate",
+        ErrorKind::HeapLimit => "heap_limit",
+        ErrorKind::Other => "other",
+        ErrorKind::Interrupted | ErrorKind::ReaderGone => return None,
+    })
+}
+
+impl Worker {
+    /// X6: reports what has failed, and what is over. Between reductions.
+    pub(crate) fn report_news(&mut self) {
+        while self.lanes.has_news() {
+            for fault in std::mem::take(&mut self.lanes.faults) {
+                let lane = fault.lane;
+                self.report_fault(fault);
+                self.arrived(lane);
+            }
+            for shoen in std::mem::take(&mut self.lanes.over) {
+                self.report_end(&shoen);
+            }
+        }
+    }
+    fn report_fault(&mut self, fault: Fault) {
+        let Fault { lane, error, predicate, args, position } = fault;
+        let Some(shoen) = self.shoen_of(lane).filter(|shoen| !shoen.tally.is_aborted()) else { return };
+        let bit = name(error.kind).map_or(0, kind_bit);
+        let Some(listener) = self.listener(&shoen, bit) else {
+            return self.goal_error_outside(error, predicate, &args, position);
+        };
+        let goal = self.goal_term(predicate, &args);
+        let (file, line) = self.place(predicate, position);
+        let place = self.place_term(&file, line);
+        let new = self.new_variable();
+        let kind = self.intern(name(error.kind).unwrap_or("other"));
+        self.wait_for_instead(lane, new);
+        let event = self.named("exception", &[Word::atom(kind), goal, place, new]);
+        self.tell_shoen(&listener, event);
+    }
+    /// The failed goal becomes one that waits for what is to take its place.
+    fn wait_for_instead(&mut self, lane: i64, new: Word) {
+        let instead = self.system_goals.instead;
+        self.in_lane(lane, |worker| worker.spawn_waiting(instead, [new], new));
+    }
+    /// The innermost shoen around that is not over, and is told of what has this bit.
+    pub(super) fn listener(&self, shoen: &Arc<Shoen>, bit: u64) -> Option<Arc<Shoen>> {
+        shoen.outwards().find(|shoen| !shoen.tally.is_over() && shoen.kinds & bit != 0)
+    }
+    fn report_end(&mut self, shoen: &Arc<Shoen>) {
+        let aborted = shoen.tally.is_aborted();
+        if let Some(end) = self.shared.shoens.remove(shoen) {
+            let event = self.intern(if aborted { "aborted" } else { "terminated" });
+            let events = self.list(&[Word::atom(event)], Word::NIL);
+            self.in_lane(shoen.lane, |worker| worker.unify(end, events));
+        }
+        if let Some(parent) = &shoen.parent {
+            self.leave(parent);
+        }
+    }
+    /// A shoen's report gets one more item.
+    pub(crate) fn tell_shoen(&mut self, shoen: &Shoen, event: Word) {
+        let end = self.new_variable();
+        let events = self.list(&[event], end);
+        if let Some(before) = self.shared.shoens.replace_report(shoen, end) {
+            self.in_lane(shoen.lane, |worker| worker.unify(before, events));
+        }
+    }
+    fn named(&mut self, name: &str, args: &[Word]) -> Word {
+        let name = self.intern(name);
+        self.structure(name, args)
+    }
+    /// `at(File,Line)`.
+    fn place_term(&mut self, file: &str, line: u32) -> Word {
+        let file = self.string(file.as_bytes());
+        self.named("at", &[file, Word::small(line.into())])
+    }
+    /// `module:name(..)`, or `A = B`.
+    pub(super) fn goal_term(&mut self, predicate: PredicateId, args: &[Word]) -> Word {
+        let placed = self.placed_goal(predicate, args);
+        let (predicate, args) =
+            placed.as_ref().map_or((predicate, args), |(predicate, args)| (*predicate, &args[..]));
+        if predicate == self.system_goals.unify {
+            return self.named("=", args);
+        }
+        let info = self.predicates.get(self.as_called(predicate));
+        let (module, name): (Atom, Atom) = (info.module, info.name);
+        let goal = self.structure(name, args);
+        self.named(":", &[Word::atom(module), goal])
+    }
+    /// Runs a goal in the running lane: a predicate object with its arguments, `{P,{A1,..}}`, or `module:name(..)`, or
+    /// `skip` or `true`, which do nothing. An error says what is wrong with it.
+    pub(crate) fn goal_of(&mut self, word: Word) -> Result<Option<(PredicateId, Vec<Word>)>, GoalError> {
+        let word = deref(word);
+        if let Some(parts) = self.vector_elements(word) {
+            let [predicate, args] = parts[..] else { return Err(GoalError::Not) };
+            let (predicate, args) = (deref(predicate), deref(args));
+            let missing = [predicate, args].into_iter().find(|&part| self.is_variable(part));
+            if let Some(variable) = missing {
+                return Err(GoalError::Waits(variable));
+            }
+            let (Some(predicate), Some(args)) = (self.predicate_value(predicate), self.vector_elements(args))
+            else {
+                return Err(GoalError::Not);
+            };
+            if self.is_inner_predicate(predicate) {
+                return Err(GoalError::Undefined);
+            }
+            let fits = self.predicates.arity(predicate) == args.len();
+            return if fits { Ok(Some((predicate, args))) } else { Err(GoalError::Arity) };
+        }
+        match self.view(word) {
+            View::Unbound(variable) => Err(GoalError::Waits(variable)),
+            View::Atom(name) if matches!(&*self.atoms.name(name), "skip" | "true") => Ok(None),
+            View::Struct(name, 2) if &*self.atoms.name(name) == ":" => self.named_goal(word),
+            _ => Err(GoalError::Not),
+        }
+    }
+    fn is_variable(&self, word: Word) -> bool {
+        matches!(self.view(word), View::Unbound(_))
+    }
+    /// The goal that `module:name(..)` names.
+    fn named_goal(&self, word: Word) -> Result<Option<(PredicateId, Vec<Word>)>, GoalError> {
+        let (module, goal) = (self.arg(word, 0), self.arg(word, 1));
+        let module = match self.view(module) {
+            View::Unbound(variable) => return Err(GoalError::Waits(variable)),
+            View::Atom(module) => module,
+            _ => return Err(GoalError::Not),
+        };
+        let (name, args) = match self.view(goal) {
+            View::Unbound(variable) => return Err(GoalError::Waits(variable)),
+            View::Atom(name) => (name, Vec::new()),
+            View::Struct(name, arity) => (name, (0..arity).map(|i| self.arg(deref(goal), i)).collect()),
+            _ => return Err(GoalError::Not),
+        };
+        let predicate = self.predicates.lookup(module, name, args.len());
+        let predicate = predicate.filter(|&predicate| !self.is_inner_predicate(predicate));
+        predicate.map(|predicate| Some((predicate, args))).ok_or(GoalError::Undefined)
+    }
+}
+
+/// Why a term is no goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GoalError {
+    /// This variable decides.
+    Waits(Word),
+    /// It is another term.
+    Not,
+    /// The predicate has another number of arguments.
+    Arity,
+    /// There is no such predicate.
+    Undefined,
+}

@@ -1,0 +1,234 @@
+//! Lanes: which goals belong to which shoen, and what of it is left. X1 to X6 of the module above.
+
+use super::is_lane;
+use crate::goals::shoen::state::{Fault, Here, Lane, Shoen, Since};
+use crate::memory::ranges::read;
+use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::worker::Worker;
+use std::sync::Arc;
+use term::Word;
+use term::abi::{Position, PredicateId};
+use term::layout::SUSPENSION_PRIORITY;
+
+/// Whether shoens are told of errors of this kind.
+fn is_told(kind: ErrorKind) -> bool {
+    !matches!(kind, ErrorKind::Interrupted | ErrorKind::ReaderGone)
+}
+
+impl Worker {
+    /// Whether the running goal belongs to a shoen.
+    #[inline(always)]
+    pub(crate) fn in_shoen(&self) -> bool {
+        is_lane(self.abi.priority)
+    }
+    /// The shoen of the running goal.
+    pub(super) fn running_shoen(&mut self) -> Option<Arc<Shoen>> {
+        self.shoen_of(self.abi.priority)
+    }
+    /// The shoen of a lane.
+    pub(super) fn shoen_of(&mut self, lane: i64) -> Option<Arc<Shoen>> {
+        is_lane(lane).then(|| self.lane(lane).map(|here| here.lane.shoen.clone()))?
+    }
+    /// What a lane means; `None` if its goals are dropped.
+    fn lane(&mut self, number: i64) -> Option<&mut Here> {
+        self.lanes.lane(&self.shared.shoens, number)
+    }
+    /// X1.
+    pub(crate) fn rank(&mut self, lane: i64) -> i64 {
+        if is_lane(lane) { self.lanes.rank_of(&self.shared.shoens, lane) } else { lane }
+    }
+    /// Whether the goals of a lane are dropped.
+    pub(crate) fn is_dead(&mut self, lane: i64) -> bool {
+        is_lane(lane) && self.lanes.drops(&self.shared.shoens, lane)
+    }
+    /// The same for whoever only looks.
+    pub(crate) fn was_aborted(&self, lane: i64) -> bool {
+        is_lane(lane) && self.shared.shoens.lane(lane).is_none_or(|lane| lane.is_dead())
+    }
+    /// The lane of goals of this priority that the running goal makes.
+    pub(crate) fn lane_at(&mut self, priority: i64) -> i64 {
+        let running = self.abi.priority;
+        if !is_lane(running) || priority == self.goals.rank() {
+            return if is_lane(running) { running } else { priority };
+        }
+        let Some(here) = self.lane(running) else { return running };
+        let (shoen, daemons) = (here.lane.shoen.clone(), here.lane.daemons);
+        self.shared.shoens.lane_of(&shoen, priority, daemons)
+    }
+    /// X5: the lane of daemons for the running one, if it is another one.
+    #[cold]
+    pub(crate) fn lane_to_wait_in(&mut self) -> Option<i64> {
+        let here = self.lane(self.abi.priority)?;
+        let (shoen, rank) = (here.lane.shoen.clone(), here.lane.rank);
+        let daemons = here.lane.daemons;
+        (!daemons).then(|| self.shared.shoens.lane_of(&shoen, rank, true))
+    }
+
+    /// X5: the lane of what happens outside for the running goal: the shoen may be over by then.
+    pub(crate) fn lane_outside(&mut self) -> i64 {
+        let other = if self.in_shoen() { self.lane_to_wait_in() } else { None };
+        other.unwrap_or(self.abi.priority)
+    }
+
+    /// X2: this worker has ready goals of a lane in one more place.
+    #[inline(always)]
+    pub(crate) fn gain(&mut self, lane: i64) {
+        if is_lane(lane) {
+            self.gain_place(lane);
+        }
+    }
+    #[cold]
+    fn gain_place(&mut self, lane: i64) {
+        let Some(here) = self.lane(lane) else { return };
+        here.places += 1;
+        if here.places == 1 && !here.lane.daemons {
+            here.lane.shoen.tally.hold();
+        }
+    }
+    /// It has none in one of these places any more.
+    #[inline(always)]
+    pub(crate) fn lose(&mut self, lane: i64) {
+        if is_lane(lane) {
+            self.lose_place(lane);
+        }
+    }
+    #[cold]
+    fn lose_place(&mut self, lane: i64) {
+        let Some(here) = self.lanes.here.get_mut(&lane) else { return };
+        here.places -= 1;
+        if here.places == 0 && !here.lane.daemons {
+            let shoen = here.lane.shoen.clone();
+            self.leave(&shoen);
+        }
+    }
+    /// A holder of a shoen leaves.
+    pub(super) fn leave(&mut self, shoen: &Arc<Shoen>) {
+        if shoen.tally.leave() {
+            self.note_over(shoen.clone());
+        }
+    }
+    pub(super) fn note_over(&mut self, shoen: Arc<Shoen>) {
+        self.lanes.over.push(shoen);
+        self.abi.want_attention();
+    }
+    /// X2: goals of a lane that were sent here are there.
+    pub(crate) fn arrived(&mut self, lane: i64) {
+        if let Some(lane) = self.counted(lane) {
+            self.leave(&lane.shoen);
+        }
+    }
+    /// A lane whose goals are counted.
+    fn counted(&mut self, lane: i64) -> Option<Arc<Lane>> {
+        self.lanes.counted(&self.shared.shoens, lane)
+    }
+    /// X3, X4: a goal of another lane than the running one was resumed. False if it is dropped; else `lose` says that
+    /// it is in its place.
+    pub(crate) fn claim_elsewhere(&mut self, lane: i64) -> bool {
+        if self.in_shoen() {
+            // Its worker counted it as one of the running lane's.
+            self.lanes.since.resumptions += 1;
+        }
+        if !is_lane(lane) {
+            return true;
+        }
+        let Some(here) = self.lane(lane) else { return false };
+        here.places += 1;
+        if !here.lane.daemons {
+            let tally = &here.lane.shoen.tally;
+            if here.places == 1 {
+                tally.claim();
+            } else {
+                tally.wait(-1);
+            }
+            here.lane.shoen.told.store(false, std::sync::atomic::Ordering::Relaxed);
+        }
+        let dead = here.lane.is_dead();
+        if dead {
+            self.lose(lane);
+        }
+        !dead
+    }
+
+    /// The goals that are next are of this lane, whose rank this is.
+    #[cold]
+    pub(crate) fn change_lane(&mut self, lane: i64) {
+        self.count_lane();
+        self.abi.priority = lane;
+        self.count_from_here();
+    }
+    fn count_from_here(&mut self) {
+        self.lanes.since = Since {
+            newest: self.abi.suspensions,
+            reused: self.abi.reused,
+            made_ready: self.abi.made_ready,
+            resumptions: self.statistics.resumptions,
+        };
+    }
+    /// X3: what the running lane's goals have done since it was last counted.
+    #[inline(always)]
+    pub(crate) fn count_lane(&mut self) {
+        if self.in_shoen() {
+            self.count_running();
+        }
+    }
+    #[cold]
+    fn count_running(&mut self) {
+        let (lane, since) = (self.abi.priority, self.lanes.since);
+        let of_lane = |&record: &usize| read(record + 8 * SUSPENSION_PRIORITY) == Word::small(lane);
+        let new = self.new_suspensions().take_while(|&record| record != since.newest).filter(of_lane).count();
+        let suspended = new as i64 + (self.abi.reused - since.reused) as i64;
+        let resumed =
+            self.abi.made_ready - since.made_ready + (self.statistics.resumptions - since.resumptions);
+        self.count_from_here();
+        if let Some(lane) = self.counted(lane) {
+            lane.shoen.tally.wait(suspended - resumed as i64);
+        }
+    }
+    /// X3: the records that were new are so no more.
+    #[inline(always)]
+    pub(crate) fn count_anew(&mut self) {
+        if self.in_shoen() {
+            self.count_from_here();
+        }
+    }
+    /// Does what belongs to another lane: goals that it makes wait there, and errors are that lane's.
+    pub(crate) fn in_lane<R>(&mut self, lane: i64, then: impl FnOnce(&mut Worker) -> R) -> R {
+        let running = self.abi.priority;
+        if !is_lane(running) && !is_lane(lane) {
+            self.abi.priority = lane;
+            let result = then(self);
+            self.abi.priority = running;
+            return result;
+        }
+        self.gain(lane);
+        self.change_lane(lane);
+        let result = then(self);
+        self.change_lane(running);
+        self.lose(lane);
+        result
+    }
+
+    /// X6: a goal of the running lane has failed. The error comes back if the run is to end with it.
+    pub(crate) fn note_fault(
+        &mut self,
+        error: Box<ProgramError>,
+        predicate: PredicateId,
+        args: &[Word],
+        position: Position,
+    ) -> Option<Box<ProgramError>> {
+        if !self.in_shoen() || !is_told(error.kind) {
+            // A builtin of an aborted shoen has given up.
+            let given_up = error.kind == ErrorKind::Interrupted && !self.shared.is_ending();
+            return (!given_up || !self.in_shoen()).then_some(error);
+        }
+        let lane = self.abi.priority;
+        if self.is_dead(lane) {
+            return None;
+        }
+        self.lanes.send_off(&self.shared.shoens, lane);
+        let fault = Fault { lane, error, predicate, args: args.to_vec(), position };
+        self.lanes.faults.push(fault);
+        self.abi.want_attention();
+        None
+    }
+}

@@ -1,0 +1,115 @@
+//! Every order of what several workers do with one shoen's tally (X2, X4).
+
+use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use crate::goals::shoen::state::Tally;
+use loom::thread;
+use std::sync::Arc;
+
+/// A shoen, how often its end was reported, and whether a goal of it ran after that.
+#[derive(Clone)]
+struct Shoen {
+    tally: Arc<Tally>,
+    ends: Arc<AtomicUsize>,
+    late: Arc<AtomicBool>,
+}
+
+impl Shoen {
+    /// A worker has ready goals of it, and this number of goals wait.
+    fn new(waiting: i64) -> Shoen {
+        let tally = Tally::new();
+        assert!(tally.begin() && !tally.begin());
+        tally.wait(waiting);
+        let (ends, late) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        Shoen { tally: Arc::new(tally), ends, late }
+    }
+    fn leave(&self) {
+        if self.tally.leave() {
+            self.ends.fetch_add(1, SeqCst);
+        }
+    }
+    fn abort(&self) {
+        if self.tally.abort() {
+            self.ends.fetch_add(1, SeqCst);
+        }
+    }
+    /// A goal runs, unless it is dropped.
+    fn run(&self) {
+        if !self.tally.is_aborted() && self.ends.load(SeqCst) > 0 {
+            self.late.store(true, SeqCst);
+        }
+    }
+    /// A goal that waited is resumed by another worker, and runs there.
+    fn resume(&self) {
+        self.tally.claim();
+        // X4: a holder looks.
+        if !self.tally.is_aborted() {
+            if self.ends.load(SeqCst) > 0 {
+                self.late.store(true, SeqCst);
+            }
+            self.run();
+        }
+        self.leave();
+    }
+    fn ended(&self, times: usize) {
+        assert_eq!(self.ends.load(SeqCst), times, "the end is reported once");
+        assert!(!self.late.load(SeqCst), "a goal ran after the end");
+    }
+}
+
+#[test]
+fn a_worker_that_leaves_and_one_that_takes_a_goal_that_waits() {
+    loom::model(|| {
+        // The goal that waits was not counted yet: its worker does so when it leaves.
+        let shoen = Shoen::new(0);
+        let other = shoen.clone();
+        let resumes = thread::spawn(move || other.resume());
+        shoen.tally.wait(1);
+        shoen.leave();
+        resumes.join().expect("no assertion fails there");
+        shoen.ended(1);
+    });
+}
+
+#[test]
+fn an_abort_and_a_goal_that_is_resumed() {
+    loom::model(|| {
+        let shoen = Shoen::new(2);
+        shoen.leave();
+        let other = shoen.clone();
+        let resumes = thread::spawn(move || other.resume());
+        shoen.abort();
+        resumes.join().expect("no assertion fails there");
+        shoen.ended(1);
+    });
+}
+
+#[test]
+fn an_abort_and_goals_that_are_mail() {
+    loom::model(|| {
+        let shoen = Shoen::new(1);
+        // What is sent is a holder before its sender has left.
+        shoen.tally.hold();
+        let other = shoen.clone();
+        let receives = thread::spawn(move || {
+            other.run();
+            other.leave();
+        });
+        shoen.leave();
+        shoen.abort();
+        receives.join().expect("no assertion fails there");
+        shoen.ended(1);
+    });
+}
+
+#[test]
+fn the_last_two_that_leave_and_an_abort() {
+    loom::model(|| {
+        let shoen = Shoen::new(0);
+        shoen.tally.hold();
+        let others = [(); 2].map(|()| shoen.clone());
+        let threads = others.map(|other| thread::spawn(move || other.leave()));
+        shoen.abort();
+        threads.into_iter().for_each(|thread| thread.join().expect("no assertion fails there"));
+        shoen.ended(1);
+    });
+}

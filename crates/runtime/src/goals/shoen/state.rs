@@ -1,0 +1,338 @@
+//! What is known of shoens: by all workers of a node, and by each of them. The invariants are in the module above.
+
+use crate::coordination::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
+use crate::coordination::sync::{Mutex, lock};
+use crate::reports::outcome::ProgramError;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Weak};
+use term::Word;
+use term::abi::{Position, PredicateId};
+
+/// The highest number of a lane: those above are priorities, and that of what is for other nodes.
+const FIRST_LANE: i64 = -2;
+
+/// Lanes without ready goals that a worker remembers.
+const REMEMBERED: usize = 64;
+
+/// A holder, in the units of a [`Tally`]; a goal that waits is one of them.
+const HOLDER: i64 = 1 << 40;
+
+/// X2: what there is of a shoen's goals.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    /// Holders and goals that wait. Of the latter there may be less than none for a while, when a goal was resumed
+    /// before the worker that it waited at has counted it.
+    units: AtomicI64,
+    begun: AtomicBool,
+    aborted: AtomicBool,
+    over: AtomicBool,
+}
+
+impl Tally {
+    /// Of a shoen that has not begun: its first goal waits.
+    pub(crate) fn new() -> Tally {
+        let [begun, aborted, over] = [(); 3].map(|()| AtomicBool::new(false));
+        Tally { units: AtomicI64::new(1), begun, aborted, over }
+    }
+    /// True once: its first goal was taken.
+    pub(crate) fn begin(&self) -> bool {
+        let begins = !self.begun.swap(true, SeqCst);
+        if begins {
+            self.claim();
+        }
+        begins
+    }
+    /// By a holder: there is one more.
+    pub(crate) fn hold(&self) {
+        self.units.fetch_add(HOLDER, SeqCst);
+    }
+    /// By a holder: so many more goals wait.
+    pub(crate) fn wait(&self, goals: i64) {
+        self.units.fetch_add(goals, SeqCst);
+    }
+    /// A goal that waited was taken: whoever took it is a holder.
+    pub(crate) fn claim(&self) {
+        self.units.fetch_add(HOLDER - 1, SeqCst);
+    }
+    /// A holder leaves. True once: nothing is left.
+    pub(crate) fn leave(&self) -> bool {
+        let left = self.units.fetch_sub(HOLDER, SeqCst) - HOLDER;
+        let holders = (left + HOLDER / 2) >> HOLDER.trailing_zeros();
+        (left == 0 || holders == 0 && self.is_aborted()) && !self.over.swap(true, SeqCst)
+    }
+    /// X4: no goal runs any more but for the holders'. True once: nothing is left.
+    pub(crate) fn abort(&self) -> bool {
+        self.hold();
+        self.aborted.store(true, SeqCst);
+        self.leave()
+    }
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.aborted.load(SeqCst)
+    }
+    /// Whether nothing is left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(SeqCst)
+    }
+}
+
+/// A shoen.
+#[derive(Debug)]
+pub(crate) struct Shoen {
+    /// By which the program's goals name it.
+    pub(crate) number: i64,
+    /// The shoen that it is a goal of.
+    pub(crate) parent: Option<Arc<Shoen>>,
+    /// Whose fault it is if its reports cannot be told: a priority, or a lane.
+    pub(super) lane: i64,
+    /// The kinds of exceptions that are reported here, a bit each.
+    pub(crate) kinds: u64,
+    pub(crate) tally: Tally,
+    /// Its deadlock was reported, and no goal of it was resumed since.
+    pub(super) told: AtomicBool,
+    /// By priority, and whether they are those of daemons.
+    lanes: Mutex<FxHashMap<(i64, bool), i64>>,
+    children: Mutex<FxHashMap<i64, Weak<Shoen>>>,
+}
+
+impl Shoen {
+    /// The shoens that are its goals.
+    pub(super) fn children(&self) -> Vec<Arc<Shoen>> {
+        lock(&self.children).values().filter_map(Weak::upgrade).collect()
+    }
+    /// It and all that it is a goal of, from the inside.
+    pub(super) fn outwards(self: &Arc<Shoen>) -> impl Iterator<Item = Arc<Shoen>> {
+        std::iter::successors(Some(self.clone()), |shoen| shoen.parent.clone())
+    }
+}
+
+/// X1: what the number of a lane means.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) shoen: Arc<Shoen>,
+    /// The priority of its goals.
+    pub(crate) rank: i64,
+    /// X5.
+    pub(crate) daemons: bool,
+}
+
+impl Lane {
+    /// Whether its goals are dropped.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.shoen.tally.is_aborted()
+    }
+}
+
+/// All shoens of a node.
+#[derive(Debug)]
+pub(crate) struct Shoens {
+    /// How many there were, and lanes.
+    numbers: AtomicI64,
+    lanes_made: AtomicI64,
+    /// How often some were aborted: whoever sees that this has changed looks which of its goals are dropped.
+    aborts: AtomicU64,
+    /// How many of those have goals that wait, since a collection has forgotten them.
+    dead: AtomicU64,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    lanes: FxHashMap<i64, Arc<Lane>>,
+    /// Those that are not over, and the end of what each has reported: a variable.
+    shoens: FxHashMap<i64, (Arc<Shoen>, Word)>,
+}
+
+impl Shoens {
+    pub(crate) fn new() -> Shoens {
+        Shoens {
+            numbers: AtomicI64::new(0),
+            lanes_made: AtomicI64::new(0),
+            aborts: AtomicU64::new(0),
+            dead: AtomicU64::new(0),
+            tables: Mutex::new(Tables::default()),
+        }
+    }
+    /// Makes a shoen; `report` is a variable.
+    pub(super) fn add(&self, parent: Option<Arc<Shoen>>, lane: i64, kinds: u64, report: Word) -> Arc<Shoen> {
+        let number = self.numbers.fetch_add(1, SeqCst) + 1;
+        let shoen = Arc::new(Shoen {
+            number,
+            parent,
+            lane,
+            kinds,
+            tally: Tally::new(),
+            told: AtomicBool::new(false),
+            lanes: Mutex::new(FxHashMap::default()),
+            children: Mutex::new(FxHashMap::default()),
+        });
+        if let Some(parent) = &shoen.parent {
+            parent.tally.hold();
+            lock(&parent.children).insert(number, Arc::downgrade(&shoen));
+        }
+        lock(&self.tables).shoens.insert(number, (shoen.clone(), report));
+        shoen
+    }
+    /// The shoen with a number, unless it is over.
+    pub(super) fn get(&self, number: i64) -> Option<Arc<Shoen>> {
+        lock(&self.tables).shoens.get(&number).map(|(shoen, _)| shoen.clone())
+    }
+    /// Whether all are over.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.tables).shoens.is_empty()
+    }
+    /// The end of what a shoen has reported; it has another one from now on.
+    pub(super) fn replace_report(&self, shoen: &Shoen, report: Word) -> Option<Word> {
+        let mut tables = lock(&self.tables);
+        tables.shoens.get_mut(&shoen.number).map(|(_, end)| std::mem::replace(end, report))
+    }
+    /// A shoen is over: the end of what it has reported. Its daemons may go on, unless it was aborted.
+    pub(super) fn remove(&self, shoen: &Shoen) -> Option<Word> {
+        let aborted = shoen.tally.is_aborted();
+        let lanes = std::mem::take(&mut *lock(&shoen.lanes));
+        let gone = lanes.iter().filter(|((_, daemons), _)| aborted || !daemons);
+        let gone: Vec<i64> = gone.map(|(_, &lane)| lane).collect();
+        self.free(&gone);
+        let removed = lock(&self.tables).shoens.remove(&shoen.number);
+        if let Some(parent) = &shoen.parent {
+            lock(&parent.children).remove(&shoen.number);
+        }
+        removed.map(|(_, report)| report)
+    }
+    /// What the number of a lane means; `None` if all its goals are dropped.
+    pub(super) fn lane(&self, number: i64) -> Option<Arc<Lane>> {
+        lock(&self.tables).lanes.get(&number).cloned()
+    }
+    /// The lane of a shoen's goals of this priority.
+    pub(super) fn lane_of(&self, shoen: &Arc<Shoen>, rank: i64, daemons: bool) -> i64 {
+        *lock(&shoen.lanes).entry((rank, daemons)).or_insert_with(|| {
+            let number = FIRST_LANE - self.lanes_made.fetch_add(1, SeqCst);
+            let lane = Arc::new(Lane { shoen: shoen.clone(), rank, daemons });
+            lock(&self.tables).lanes.insert(number, lane);
+            number
+        })
+    }
+    /// Goals of some shoens are dropped from now on.
+    pub(super) fn count_abort(&self) {
+        self.dead.fetch_add(1, SeqCst);
+        self.aborts.fetch_add(1, SeqCst);
+    }
+    pub(super) fn aborts(&self) -> u64 {
+        self.aborts.load(SeqCst)
+    }
+    /// Whether goals may wait that are dropped; said once.
+    pub(crate) fn take_dead(&self) -> bool {
+        self.dead.swap(0, SeqCst) != 0
+    }
+    /// The variables at the ends of all reports: roots of the collector.
+    pub(crate) fn roots(&self, mut then: impl FnMut(&mut [Word])) {
+        for (_, report) in lock(&self.tables).shoens.values_mut() {
+            then(std::slice::from_mut(report));
+        }
+    }
+    /// Lanes of daemons whose shoens are over.
+    pub(crate) fn left_over(&self) -> Vec<i64> {
+        let tables = lock(&self.tables);
+        let over = tables.lanes.iter().filter(|(_, lane)| lane.shoen.tally.is_over());
+        over.map(|(&number, _)| number).collect()
+    }
+    /// Nothing has these lanes any more.
+    pub(crate) fn free(&self, lanes: &[i64]) {
+        let mut tables = lock(&self.tables);
+        lanes.iter().for_each(|lane| _ = tables.lanes.remove(lane));
+    }
+    /// The run is over.
+    pub(crate) fn end_run(&self) {
+        *lock(&self.tables) = Tables::default();
+        self.dead.store(0, SeqCst);
+    }
+}
+
+/// A goal of a shoen that has failed, and was not reported yet.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(super) lane: i64,
+    pub(super) error: Box<ProgramError>,
+    pub(super) predicate: PredicateId,
+    pub(super) args: Vec<Word>,
+    pub(super) position: Position,
+}
+
+/// A lane, as a worker knows it.
+#[derive(Debug)]
+pub(super) struct Here {
+    pub(super) lane: Arc<Lane>,
+    /// Segments, buckets and other places in which this worker has ready goals of it.
+    pub(super) places: usize,
+}
+
+/// X3: what a worker had done when its running lane's goals were last counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Since {
+    /// The newest record of a goal that waits.
+    pub(super) newest: usize,
+    pub(super) reused: u64,
+    pub(super) made_ready: u64,
+    pub(super) resumptions: u64,
+}
+
+/// What one worker knows of lanes.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes {
+    pub(super) here: FxHashMap<i64, Here>,
+    pub(super) since: Since,
+    /// How often shoens had been aborted when it last looked.
+    pub(super) aborts: u64,
+    pub(super) faults: Vec<Fault>,
+    /// Shoens of which nothing is left, as this worker has noticed.
+    pub(super) over: Vec<Arc<Shoen>>,
+}
+
+impl Lanes {
+    /// What has failed holds these words: roots of the collector.
+    pub(crate) fn roots(&mut self, mut then: impl FnMut(&mut [Word])) {
+        self.faults.iter_mut().for_each(|fault| then(&mut fault.args));
+    }
+    /// What a lane means; `None` if its goals are dropped.
+    pub(super) fn lane(&mut self, shoens: &Shoens, number: i64) -> Option<&mut Here> {
+        if !self.here.contains_key(&number) {
+            let lane = shoens.lane(number)?;
+            if self.here.len() >= REMEMBERED {
+                self.here.retain(|_, here| here.places > 0);
+            }
+            self.here.insert(number, Here { lane, places: 0 });
+        }
+        self.here.get_mut(&number)
+    }
+    /// X1: the rank of a lane, or the priority.
+    pub(crate) fn rank_of(&mut self, shoens: &Shoens, lane: i64) -> i64 {
+        if lane > FIRST_LANE {
+            return lane;
+        }
+        self.lane(shoens, lane).map_or(0, |here| here.lane.rank)
+    }
+    /// The lane with this number, if its goals are counted.
+    pub(super) fn counted(&mut self, shoens: &Shoens, lane: i64) -> Option<Arc<Lane>> {
+        if lane > FIRST_LANE {
+            return None;
+        }
+        self.lane(shoens, lane).map(|here| here.lane.clone()).filter(|lane| !lane.daemons)
+    }
+    /// Whether the goals of a lane are dropped.
+    pub(super) fn drops(&mut self, shoens: &Shoens, lane: i64) -> bool {
+        lane <= FIRST_LANE && self.lane(shoens, lane).is_none_or(|here| here.lane.is_dead())
+    }
+    /// X2: goals of a lane are on their way: there is a holder more.
+    pub(crate) fn send_off(&mut self, shoens: &Shoens, lane: i64) {
+        if let Some(lane) = self.counted(shoens, lane) {
+            lane.shoen.tally.hold();
+        }
+    }
+    /// Whether the goals of the running lane are dropped.
+    pub(crate) fn gives_up(&self, lane: i64) -> bool {
+        self.here.get(&lane).is_some_and(|here| here.lane.is_dead())
+    }
+    /// Whether something is to be reported.
+    pub(crate) fn has_news(&self) -> bool {
+        !(self.faults.is_empty() && self.over.is_empty())
+    }
+}
