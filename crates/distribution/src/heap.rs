@@ -19,17 +19,23 @@ pub struct Heap<'a, 't> {
     late: &'a mut Vec<ExportId>,
     /// Words for which there is room.
     room: usize,
+    /// Structures have identities.
+    identities: bool,
 }
 
 impl<'a, 't> Heap<'a, 't> {
     /// This worker's, of a node that has the first `atoms` atoms in common with all others. Exports come into `late`
     /// that are to be told as marked though no marker will.
     pub fn new(worker: &'a mut Terms<'t>, atoms: u32, late: &'a mut Vec<ExportId>) -> Heap<'a, 't> {
-        Heap { worker, atoms, late, room: 0 }
+        Heap { worker, atoms, late, room: 0, identities: false }
     }
     /// Somebody has made sure of room for this number of words.
     pub(crate) fn with_room(self, words: usize) -> Heap<'a, 't> {
         Heap { room: words, ..self }
+    }
+    /// Whether structures have identities ([`crate::Options`]).
+    pub(crate) fn with_identities(self, identities: bool) -> Heap<'a, 't> {
+        Heap { identities, ..self }
     }
     fn object(&self, value: Term<'t>) -> Seen {
         let worker = &*self.worker;
@@ -153,7 +159,7 @@ impl<'t> Store for Heap<'_, 't> {
     }
     fn note(&mut self, value: Term<'t>, export: ExportId, must: bool) {
         // Without identities a second export of a structure gets another number.
-        if must || self.worker.options().identities {
+        if must || self.identities {
             self.worker.note_export(value, export.0);
         }
     }

@@ -10,7 +10,7 @@
 //! heap -- what became of variables --> With::{throw, wanted, bound, marked, alias, dead, lost} -- Post --> network
 //! heap <-- Store -- With::receive <-- network
 //! ```
-
+//!
 //! The rest joins it to what sends and computes: `heap` is a [`Store`] over a runtime node's heap, `node` a program of
 //! the machine layer that owns such a node and its protocol, and [`run`] lets several of them be threads of this
 //! process (`run_part`: processes under MPI).
@@ -18,28 +18,34 @@
 #![forbid(unsafe_code)]
 
 mod balance;
-mod beside;
+mod coherence;
 mod heap;
-mod letters;
-mod message;
 mod model;
 mod node;
-mod outgoing;
 mod protocol;
-mod rounds;
 mod run;
 mod simulate;
 mod store;
-mod tokens;
+mod wire;
 
-pub use beside::{Beside, Letter, Parcel, Receivers, Shared};
+pub use coherence::{Beside, Letter, Parcel, Receivers, Shared};
 pub use heap::Heap;
-pub use message::{Distance, Distances, Item, Items, KINDS, Malformed, Message, NODES_MAX, Reader, Round};
 pub use model::{Model, Work};
-pub use protocol::{Counters, DEPTHS, Depth, Fault, Goal, Options, Post, Protocol, With};
+pub use protocol::{Counters, DEPTHS, Depth, Fault, How, Options, Post, Protocol, With};
 #[cfg(feature = "mpi")]
 pub use run::run_part;
 pub use run::{Part, Run, run};
+pub use runtime::abroad::Goal;
 pub use simulate::{Simulated, Stopped, simulate};
 pub use store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
-pub use tokens::{Name, Packed, Reference, Token, Tokens};
+pub use wire::message::{Distance, Distances, Item, Items, Malformed, Message, NODES_MAX, Reader};
+pub use wire::tokens::{Name, Packed, Reference, Token, Tokens};
+
+/// Names of what nodes tell each other: kinds of messages about terms, and behind them those of notices.
+pub const KINDS: [&str; wire::message::TABLES + balance::NAMES.len()] = {
+    let mut all = [""; wire::message::TABLES + balance::NAMES.len()];
+    let (about_terms, others) = all.split_at_mut(wire::message::TABLES);
+    about_terms.copy_from_slice(&wire::message::NAMES);
+    others.copy_from_slice(&balance::NAMES);
+    all
+};

@@ -5,9 +5,10 @@
 //! processors of which each works 85% of the time, a quarter of that on messages, reduce 14,735,231 goals of Pentomino
 //! in 31,482 ms, so one has 22 µs for each.
 
-use crate::message::{KINDS, Message};
+use crate::KINDS;
 use crate::protocol::Depth;
-use crate::tokens::{Reference, Token};
+use crate::wire::message::Message;
+use crate::wire::tokens::{Reference, Token};
 use fabric::simulated::{Config, Priorities, Topology};
 
 /// A simulated machine.
@@ -58,9 +59,12 @@ impl Model {
             ..Config::plain(Topology::mesh(&[side, side]), 1)
         };
         let (read, answer, throw) = ([25.0, 35.0], [42.0, 80.0], [85.0, 130.0]);
-        let messages =
-            [throw, read, answer, read, answer, read, read, read, read, read, read, read, read, read]
-                .map(|pair| pair.map(|us| us * MICRO));
+        let times = |kind: &str| match kind {
+            "throw_goal" => throw,
+            "answer_value" | "unify" => answer,
+            _ => read,
+        };
+        let messages = KINDS.map(|kind| times(kind).map(|us| us * MICRO));
         let (depth, black) = (Depth::Off, false);
         Some(Model { network, cycle: 200.0, reduction: 22.0 * MICRO, slice: 8, messages, depth, black })
     }
@@ -148,6 +152,10 @@ impl Meter {
                 }
             }
         }
+        self.send_words(kind, words)
+    }
+    /// The same of whatever is of this kind.
+    pub(crate) fn send_words(&mut self, kind: usize, words: usize) -> u64 {
         // With the machine's own word.
         self.work.bytes[kind] += (words as u64 + 1) * u64::from(WORD_BYTES);
         let time = self.spend(self.model.messages[kind][0]);
@@ -166,8 +174,8 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Reader;
-    use crate::tokens::Tokens;
+    use crate::wire::message::Reader;
+    use crate::wire::tokens::Tokens;
     use fabric::NodeId;
 
     #[test]

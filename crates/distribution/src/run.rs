@@ -45,8 +45,9 @@ impl Run {
 }
 
 /// Runs a goal without arguments at the first node, and all that follows from it, to the end. The nodes are numbered
-/// in this order, have the same program, and a table of atoms in common.
-pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::Failed> {
+/// in this order, have the same program, and a table of atoms in common. Whether structures have `identities`:
+/// [`Options::identities`].
+pub fn run(nodes: &mut [&mut Node], goal: PredicateId, identities: bool) -> Result<Run, threads::Failed> {
     let bells: Arc<[Bell]> = nodes.iter().map(|node| node.bell()).collect();
     let count = nodes.len() as u32;
     let places: Vec<Mutex<Option<&mut Node>>> =
@@ -55,7 +56,8 @@ pub fn run(nodes: &mut [&mut Node], goal: PredicateId) -> Result<Run, threads::F
         let place = &places[id.0 as usize];
         let node = place.lock().expect("nobody panics meanwhile").take().expect("a node is made once");
         let first = (id == NodeId(0)).then_some(goal);
-        let reducer = Reducer::new(node, first, Options::new(id, count), u32::MAX, bells.clone(), None);
+        let options = Options { identities, ..Options::new(id, count) };
+        let reducer = Reducer::new(node, first, options, u32::MAX, bells.clone(), None);
         Machine::new(id, count, reducer, Costs::REAL)
     };
     let end = |mut machine: Machine<Reducer<'_>>| machine.program.end();
@@ -71,11 +73,13 @@ pub fn run_part(
     node: &mut Node,
     goal: PredicateId,
     atoms: u32,
+    identities: bool,
 ) -> Result<Part, fabric::mpi::Error> {
     let count = session.nodes();
     let machine = session.run(|id| {
         let first = (id == NodeId(0)).then_some(goal);
-        let reducer = Reducer::new(node, first, Options::new(id, count), atoms, Arc::default(), None);
+        let options = Options { identities, ..Options::new(id, count) };
+        let reducer = Reducer::new(node, first, options, atoms, Arc::default(), None);
         Machine::new(id, count, reducer, Costs::REAL)
     });
     Ok(machine?.program.end())

@@ -34,7 +34,12 @@ pub struct Simulated {
 /// Runs a goal without arguments at the first of these nodes, on a simulated machine that has as many. They have the
 /// same program, with metered code, a table of atoms in common, and one worker each. As on the Multi-PSI each
 /// reference is released by a message of its own.
-pub fn simulate(nodes: &mut [&mut Node], goal: PredicateId, model: &Model) -> Result<Simulated, Stopped> {
+pub fn simulate(
+    nodes: &mut [&mut Node],
+    goal: PredicateId,
+    identities: bool,
+    model: &Model,
+) -> Result<Simulated, Stopped> {
     let count = nodes.len() as u32;
     assert_eq!(count, model.nodes(), "a machine of another size");
     let mut nodes = nodes.iter_mut();
@@ -42,7 +47,7 @@ pub fn simulate(nodes: &mut [&mut Node], goal: PredicateId, model: &Model) -> Re
         let node = nodes.next().expect("a node is made once, in order");
         let first = (id == NodeId(0)).then_some(goal);
         let Model { depth, black, .. } = *model;
-        let options = Options { depth, black, batch: 1, ..Options::new(id, count) };
+        let options = Options { depth, black, identities, batch: 1, ..Options::new(id, count) };
         let meter = Meter::new(model.clone());
         let reducer = Reducer::new(node, first, options, u32::MAX, Arc::default(), Some(meter));
         Machine::new(id, count, reducer, COSTS)
@@ -52,7 +57,7 @@ pub fn simulate(nodes: &mut [&mut Node], goal: PredicateId, model: &Model) -> Re
     let (mut parts, mut work) = (Vec::new(), Vec::new());
     for mut machine in done.nodes {
         parts.push(machine.program.end());
-        work.extend(machine.program.meter.map(|meter| meter.work));
+        work.extend(machine.program.work().copied());
     }
     let topology = &model.network.topology;
     let links = (0..count).flat_map(|node| (0..topology.links()).map(move |port| (node, port)));

@@ -77,6 +77,8 @@ pub struct Machine {
     job: Option<Job>,
     /// Of a job: atoms that all nodes have under the same numbers.
     atoms_in_common: u32,
+    /// Structures have identities, by which the nodes know what they have copies of.
+    identities: bool,
     /// It can run the library's code.
     pub(crate) has_library: bool,
     /// What the nodes of other processes did, after a run.
@@ -199,7 +201,6 @@ fn node_options(settings: &Settings, workers: u32, place: NodePlace) -> runtime:
         share,
         ticks,
         balance: settings.nodes.balance,
-        identities: settings.nodes.identities,
         schedule: settings.schedule,
         ..runtime::worker::Options::alone(workers as usize)
     }
@@ -262,6 +263,7 @@ impl Machine {
             beside,
             job,
             atoms_in_common,
+            identities: settings.nodes.identities,
             elsewhere,
             one_clock: true,
             model,
@@ -397,7 +399,7 @@ impl Machine {
         let [module, name] = [module, name].map(|text| self.node.atoms().intern(text.as_bytes()));
         let Some(predicate) = self.node.predicates().lookup(module, name, 0) else { return Ok(None) };
         if let Some(job) = &mut self.job {
-            let ran = job.run(&mut self.node, predicate, self.atoms_in_common)?;
+            let ran = job.run(&mut self.node, predicate, self.atoms_in_common, self.identities)?;
             self.one_clock = job.here() == job.nodes();
             self.leave_job();
             // At the others there is nothing to be said.
@@ -410,15 +412,15 @@ impl Machine {
         }
         let mut nodes: Vec<_> = std::iter::once(&mut self.node).chain(&mut self.others).collect();
         if let Some(model) = &self.model {
-            let mut done = distribution::simulate(&mut nodes, predicate, model)
+            let mut done = distribution::simulate(&mut nodes, predicate, self.identities, model)
                 .map_err(|stopped| Error::System(reasons(&stopped)))?;
             self.counters = std::mem::take(&mut done.run.counters);
             let outcome = std::mem::replace(&mut done.run.outcome, RunOutcome::Success);
             self.simulated = Some(done);
             return Ok(Some(outcome));
         }
-        let run =
-            distribution::run(&mut nodes, predicate).map_err(|failed| Error::System(reasons(&failed)))?;
+        let run = distribution::run(&mut nodes, predicate, self.identities)
+            .map_err(|failed| Error::System(reasons(&failed)))?;
         (self.counters, self.beside) = (run.counters, run.beside);
         Ok(Some(run.outcome))
     }

@@ -29,9 +29,9 @@
 
 use super::exports::{self, Export, WHOLE};
 use super::{Fault, Post, Protocol, Rule, With, imports};
-use crate::message::{Distance, Distances, FAR, Item, Message};
 use crate::store::{ExportId, ImportId, Store};
-use crate::tokens::{Reference, Token, Tokens};
+use crate::wire::message::{Distance, Distances, FAR, Item, Message};
+use crate::wire::tokens::{Reference, Token, Tokens};
 use fabric::NodeId;
 use std::collections::{BTreeMap, VecDeque};
 

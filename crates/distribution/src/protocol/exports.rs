@@ -2,9 +2,9 @@
 
 use super::cycles::Told;
 use super::{Depth, Fault, Post, Protocol, Rule, With};
-use crate::message::{Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store, StructureId};
-use crate::tokens::{Name, Packed, Reference, Token, Tokens};
+use crate::wire::message::{Message, Reader};
+use crate::wire::tokens::{Name, Packed, Reference, Token, Tokens};
 use fabric::NodeId;
 use smallvec::SmallVec;
 

@@ -1,9 +1,9 @@
 //! The import table, and terms from tokens.
 
 use super::{Fault, Post, Rule, With};
-use crate::message::Item;
 use crate::store::{ExportId, ImportId, Shape, Store, StructureId};
-use crate::tokens::{Name, Reference, Token, Tokens};
+use crate::wire::message::Item;
+use crate::wire::tokens::{Name, Reference, Token, Tokens};
 use fabric::NodeId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -3,7 +3,7 @@
 use super::exports::{Share, Way, size};
 use super::{Post, With};
 use crate::store::{Seen, Store};
-use crate::tokens::Token;
+use crate::wire::tokens::Token;
 
 /// A part of a term that may be sent.
 struct Part<V> {

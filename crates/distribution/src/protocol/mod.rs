@@ -27,8 +27,9 @@ mod releases;
 #[cfg(test)]
 mod tests;
 
-use crate::message::{Item, Items, KINDS, LOG2_MAX, Malformed, Message, NODES_MAX, Reader, TABLES};
 use crate::store::{ExportId, ImportId, Seen, Store};
+use crate::wire::message::{Item, Items, LOG2_MAX, Malformed, Message, NODES_MAX, Reader, TABLES};
+use crate::{Goal, KINDS};
 use cycles::Suspects;
 pub use exports::DEPTHS;
 use exports::{Export, Exports, Way};
@@ -142,7 +143,7 @@ impl std::error::Error for Fault {}
 /// What a node has sent, by kind ([`crate::KINDS`]), and what its tables hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
-    /// Messages.
+    /// Messages, and notices (see `balance`).
     pub sent: [u64; KINDS.len()],
     /// Goals that went to a node that had none.
     pub gifts: u64,
@@ -169,15 +170,9 @@ pub struct Counters {
     pub imports_most: usize,
 }
 
-/// A goal for another node.
+/// How a goal goes to another node.
 #[derive(Clone, Copy, Debug)]
-pub struct Goal<'a, V> {
-    /// Its priority.
-    pub priority: i64,
-    /// Its predicate.
-    pub predicate: u32,
-    /// At most 255.
-    pub arguments: &'a [V],
+pub struct How {
     /// The arguments (bit 0 is the first) that travel with `levels` of their structure; the others as references.
     /// Argument 64 and the following are as if their bits were 0.
     pub values: u64,
@@ -199,7 +194,7 @@ pub struct Protocol {
     suspects: Suspects,
     /// The next structure identity.
     identity: u64,
-    sent: [u64; KINDS.len()],
+    sent: [u64; TABLES],
     gifts: u64,
     resolved: u64,
     suspected: u64,
@@ -288,7 +283,7 @@ impl Protocol {
             releases: Releases::default(),
             suspects: Suspects::default(),
             identity: 0,
-            sent: [0; KINDS.len()],
+            sent: [0; TABLES],
             gifts: 0,
             resolved: 0,
             suspected: 0,
@@ -310,8 +305,10 @@ impl Protocol {
         let Protocol {
             sent, gifts, resolved, suspected, released, reads, indirect, exports, imports, ..
         } = self;
+        let mut all = [0; KINDS.len()];
+        all[..TABLES].copy_from_slice(sent);
         Counters {
-            sent: *sent,
+            sent: all,
             gifts: *gifts,
             released: *released,
             identified: self.identity,
@@ -338,7 +335,7 @@ impl Protocol {
     }
     /// Messages about terms and goals that this node has sent.
     pub(crate) fn sent(&self) -> u64 {
-        self.sent[..TABLES].iter().sum()
+        self.sent.iter().sum()
     }
     /// To do something, with the node's heap and network.
     pub fn with<'a, S: Store, P: Post>(&'a mut self, store: &'a mut S, post: &'a mut P) -> With<'a, S, P> {
@@ -364,18 +361,18 @@ pub struct With<'a, S, P> {
 
 impl<S: Store, P: Post> With<'_, S, P> {
     /// Sends a goal to another node.
-    pub fn throw(&mut self, to: NodeId, goal: &Goal<'_, S::Value>) {
+    pub fn throw(&mut self, to: NodeId, goal: &Goal<S::Value>, how: How) {
         let mut words = self.protocol.buffer();
         let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
-        for (number, &argument) in goal.arguments.iter().enumerate() {
-            let travels = bit(goal.values, number) && self.protocol.rule(Rule::Values);
-            let levels = if travels { goal.levels } else { 0 };
-            let way = Way { black: !bit(goal.white, number), ..Way::low(to) };
+        for (number, &argument) in goal.args.iter().enumerate() {
+            let travels = bit(how.values, number) && self.protocol.rule(Rule::Values);
+            let levels = if travels { how.levels } else { 0 };
+            let way = Way { black: !bit(how.white, number), ..Way::low(to) };
             self.put(&mut words, argument, levels, way);
         }
-        let arity = u8::try_from(goal.arguments.len()).expect("a predicate has at most 255 arguments");
+        let arity = u8::try_from(goal.args.len()).expect("a predicate has at most 255 arguments");
         let arguments = self.tokens(&words, arity.into());
-        let Goal { priority, predicate, gift, .. } = *goal;
+        let (priority, predicate, gift) = (goal.priority, goal.predicate.0, how.gift);
         self.protocol.gifts += u64::from(gift);
         self.send(to, Message::Throw { priority, predicate, arity, gift, arguments });
         self.protocol.buffer = words;
@@ -473,14 +470,14 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
-    /// Sends a message that is no business of the tables.
-    pub(crate) fn send(&mut self, to: NodeId, message: Message<'_>) {
+    // ---- what the modules share ----------------------------------------------------------------
+
+    /// Sends a message.
+    fn send(&mut self, to: NodeId, message: Message<'_>) {
         debug_assert!(to.0 < self.protocol.options.nodes, "D6: {message:?} to {to:?}");
         self.protocol.sent[message.kind()] += 1;
         self.post.post(to, message);
     }
-
-    // ---- what the modules share ----------------------------------------------------------------
 
     /// Keeps an item for the next batch. Never too late: weight that comes back later only keeps an entry alive.
     fn release(&mut self, to: NodeId, item: Item) {

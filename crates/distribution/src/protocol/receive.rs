@@ -3,9 +3,9 @@
 use super::exports::{ALL, CHUNK_MAX, DEPTHS, Waiting, next_chunk};
 use super::imports::Inherits;
 use super::{Fault, Post, Rule, With};
-use crate::message::{Item, Message, Reader};
 use crate::store::{ExportId, ImportId, Seen, Store};
-use crate::tokens::{Token, Tokens};
+use crate::wire::message::{Item, Message, Reader};
+use crate::wire::tokens::{Token, Tokens};
 use fabric::NodeId;
 
 impl<S: Store, P: Post> With<'_, S, P> {
@@ -70,12 +70,6 @@ impl<S: Store, P: Post> With<'_, S, P> {
                 self.granted(from, entry, ImportId(import), 1 << log2);
             }
             Message::Distances { items } => self.told(from, items)?,
-            // Not about terms: `node` sees to them.
-            Message::Collect(_)
-            | Message::Hungry { .. }
-            | Message::NoGoal
-            | Message::Gained { .. }
-            | Message::Offer => {}
         }
         Ok(())
     }

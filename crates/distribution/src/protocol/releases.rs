@@ -1,6 +1,6 @@
 //! Releases that wait for a batch.
 
-use crate::message::{Item, Items};
+use crate::wire::message::{Item, Items};
 use fabric::NodeId;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};

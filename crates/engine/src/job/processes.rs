@@ -66,9 +66,11 @@ impl Job {
         node: &mut Node,
         goal: PredicateId,
         atoms: u32,
+        identities: bool,
     ) -> Result<Option<(Run, Vec<Told>)>, Error> {
         let started = Instant::now();
-        let part = distribution::run_part(&mut self.session, node, goal, atoms).map_err(failed)?;
+        let part = distribution::run_part(&mut self.session, node, goal, atoms, identities);
+        let part = part.map_err(failed)?;
         // The first node tells the same without being asked.
         let told = (self.node() > 0).then(|| Told::of(node, started));
         let bytes = postcard::to_stdvec(&(part, told))

@@ -41,6 +41,7 @@ impl Job {
         _: &mut Node,
         _: PredicateId,
         _: u32,
+        _: bool,
     ) -> Result<Option<(distribution::Run, Vec<Told>)>, Error> {
         match *self {}
     }

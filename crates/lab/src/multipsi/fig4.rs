@@ -6,7 +6,7 @@
 use super::{CASES, SOURCE};
 use crate::report::{Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host};
-use distribution::{Goal, Heap, ImportId, Message, Options, Post, Protocol, Reader, With};
+use distribution::{Goal, Heap, How, ImportId, Message, Options, Post, Protocol, Reader, With};
 use fabric::NodeId;
 use runtime::node::{Node, Term, Terms};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ struct Pair {
     mail: Mail,
     /// What a node receives; empty between.
     arrived: Mail,
-    predicate: u32,
+    predicate: PredicateId,
     atom: Atom,
     black: bool,
 }
@@ -194,11 +194,10 @@ impl Pair {
         let terms = nodes[0].terms();
         let atom = terms.atoms().intern(b"atom");
         // The goals are never reduced: any predicate of three arguments that a program may call will do.
-        let suits = |&number: &u32| {
-            let predicate = PredicateId(number);
+        let suits = |&predicate: &PredicateId| {
             terms.predicates().arity(predicate) == 3 && !terms.is_inner_predicate(predicate)
         };
-        let predicate = (1..terms.predicates().len() as u32).find(suits);
+        let predicate = (1..terms.predicates().len() as u32).map(PredicateId).find(suits);
         let predicate = predicate.ok_or_else(|| Error("no predicate has three arguments".into()))?;
         Ok(Pair { nodes, protocols, mail: Mail::default(), arrived: Mail::default(), predicate, atom, black })
     }
@@ -237,11 +236,11 @@ impl Pair {
         let white = if self.black { 0 } else { u64::MAX };
         let Pair { predicate, .. } = *self;
         let (mut late, mut terms) = (Vec::new(), self.nodes[0].terms());
-        let arguments = &arguments(&mut terms);
-        let goal = Goal { priority: 0, predicate, arguments, values: 0, levels: 0, gift: false, white };
+        let goal = Goal { priority: 0, predicate, args: arguments(&mut terms).into_iter().collect() };
+        let how = How { values: 0, levels: 0, gift: false, white };
         mark();
         let mut heap = Heap::new(&mut terms, u32::MAX, &mut late);
-        self.protocols[0].with(&mut heap, &mut self.mail).throw(NodeId(1), &goal);
+        self.protocols[0].with(&mut heap, &mut self.mail).throw(NodeId(1), &goal, how);
         mark();
     }
     /// Node 0 answers, between two marks, with a cons that is made before.

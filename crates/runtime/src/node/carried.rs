@@ -1,6 +1,6 @@
 //! Terms that go to other nodes and come from them, for the crate that carries them (`face`).
 
-use crate::goals::abroad::{Known, Outward};
+use crate::goals::abroad::{Goal, Known, Outward};
 use crate::node::face::{Term, Terms};
 use crate::worker::Worker;
 use term::abi::PredicateId;
@@ -14,10 +14,7 @@ impl<'t> Terms<'t> {
     /// The next thing that happened.
     pub fn next_outward(&mut self) -> Option<Outward<Term<'t>>> {
         Some(match self.first().next_outward()? {
-            Outward::Throw { node, priority, predicate, args } => {
-                let args = args.into_iter().map(|word| self.term(word)).collect();
-                Outward::Throw { node, priority, predicate, args }
-            }
+            Outward::Throw { node, goal } => Outward::Throw { node, goal: goal.map(|word| self.term(word)) },
             Outward::Wanted { import, whole } => Outward::Wanted { import, whole },
             Outward::Looked { import, whole } => Outward::Looked { import, whole },
             Outward::Bound { import, value } => Outward::Bound { import, value: self.term(value) },
@@ -27,13 +24,10 @@ impl<'t> Terms<'t> {
         })
     }
     /// Takes the oldest goal that another node may reduce, unless it is the only one, would wait at once, is large, or
-    /// is of a predicate that `stays`: its priority, predicate and arguments.
-    pub fn take_spare(
-        &mut self,
-        stays: impl Fn(PredicateId) -> bool,
-    ) -> Option<(i64, PredicateId, Vec<Term<'t>>)> {
-        let (priority, predicate, args) = self.first().take_spare(stays)?;
-        Some((priority, predicate, args.into_iter().map(|word| self.term(word)).collect()))
+    /// is of a predicate that `stays`.
+    pub fn take_spare(&mut self, stays: impl Fn(PredicateId) -> bool) -> Option<Goal<Term<'t>>> {
+        let goal = self.first().take_spare(stays)?;
+        Some(goal.map(|word| self.term(word)))
     }
     /// Imports that have died since this was last asked for.
     pub fn take_dead(&mut self) -> Vec<u32> {

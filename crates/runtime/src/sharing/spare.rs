@@ -2,6 +2,7 @@
 //! `@node(any)`, or all of its goals ([`Options::balance`](crate::worker::Options::balance)) but for those of
 //! predicates that it has placed with `@node(N)`.
 
+use crate::goals::abroad::Goal;
 use crate::goals::state::NO_PRIORITY;
 use crate::terms::{View, deref};
 use crate::worker::Worker;
@@ -13,11 +14,8 @@ const WORDS_MAX: usize = 1024;
 
 impl Worker {
     /// Takes the oldest goal that another node may reduce, unless it is the only one, would wait at once, is large, or
-    /// is of a predicate that `stays`: its priority, predicate and arguments. Words are good until the next turn.
-    pub(crate) fn take_spare(
-        &mut self,
-        stays: impl Fn(PredicateId) -> bool,
-    ) -> Option<(i64, PredicateId, Vec<Word>)> {
+    /// is of a predicate that `stays`. Words are good until the next turn.
+    pub(crate) fn take_spare(&mut self, stays: impl Fn(PredicateId) -> bool) -> Option<Goal> {
         let keeps = |worker: &Worker, predicate: PredicateId, goal: &dyn Fn(usize) -> Word| {
             predicate.goal_word().bits() < worker.abi.first_compiled.bits()
                 || !worker.may_leave(predicate)
@@ -28,7 +26,7 @@ impl Worker {
         let (priority, mut words) = self.take_surplus(surplus);
         let predicate = PredicateId::of_goal_word(words.pop()?);
         debug_assert_eq!(self.predicates.arity(predicate), words.len(), "P2: one goal was wanted");
-        Some((priority, predicate, words))
+        Some(Goal { priority, predicate, args: words.into() })
     }
     /// Whether a goal is too much to be sent, with the terms that its predicate awaits.
     fn is_large(&self, predicate: PredicateId, argument: &dyn Fn(usize) -> Word) -> bool {

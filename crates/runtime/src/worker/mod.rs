@@ -173,8 +173,6 @@ pub struct Options {
     pub ticks: bool,
     /// Of a node among several: ready goals may go to nodes that have none.
     pub balance: bool,
-    /// Of a node among several: structures have identities, by which other nodes know what they have copies of.
-    pub identities: bool,
 }
 
 impl Options {
@@ -193,7 +191,6 @@ impl Options {
             share: 1,
             ticks: false,
             balance: false,
-            identities: false,
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::model::{Case, Node, Removed, State};
 use super::oracle::Value;
 use super::tiny::Cell;
-use crate::message::{Message, Reader};
 use crate::protocol::Rule;
 use crate::store::{ExportId, ImportId, Store};
-use crate::tokens::{Token, Tokens};
+use crate::wire::message::{Message, Reader};
+use crate::wire::tokens::{Token, Tokens};
 use fabric::NodeId;
 use std::collections::BTreeMap;
 
@@ -83,12 +83,7 @@ impl Sums {
                 self.tokens(value);
             }
             Message::Distances { items } => items.for_each(|item| self.named.push((to, item.entry))),
-            Message::Unbound { .. }
-            | Message::Collect(_)
-            | Message::Hungry { .. }
-            | Message::NoGoal
-            | Message::Gained { .. }
-            | Message::Offer => {}
+            Message::Unbound { .. } => {}
             Message::Unify { entry, weight, value } => {
                 self.weight((to, entry), weight.into());
                 self.tokens(value);

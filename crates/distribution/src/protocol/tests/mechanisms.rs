@@ -5,9 +5,10 @@ use super::model::{Act, Case, Removed, State};
 use super::rings::{left, moved, pairs, sum};
 use super::small;
 use super::tiny::Cell;
-use crate::message::{Distance, Distances, KINDS, Message};
+use crate::KINDS;
 use crate::protocol::{Depth, Rule};
 use crate::store::{ExportId, Store};
+use crate::wire::message::{Distance, Distances, Message};
 use explorer::Model;
 use fabric::NodeId;
 

@@ -13,7 +13,7 @@ mod tiny;
 use super::exports::Exports;
 use super::imports::Imports;
 use super::{Counters, Depth, Protocol, Rule};
-use crate::message::Items;
+use crate::wire::message::Items;
 use explorer::{Model, breadth_first, walk, walks};
 use fabric::{NodeId, Random};
 use model::{Act, Action, Case, Removed};

@@ -2,13 +2,16 @@
 
 use super::oracle::{Oracle, Value};
 use super::tiny::{Cell, Event, StoreRule, Tiny};
-use crate::message::Message;
-use crate::protocol::{Depth, Fault, Goal, Options, Post, Protocol, Rule, With};
+use crate::Goal;
+use crate::protocol::{Depth, Fault, How, Options, Post, Protocol, Rule, With};
 use crate::store::Store;
+use crate::wire::message::Message;
 use explorer::Model;
 use fabric::{NodeId, Priority, Random};
 use runtime::abroad::FAR;
+use smallvec::smallvec;
 use std::collections::VecDeque;
+use term::abi::PredicateId;
 
 /// What a node's program does, with variables that all nodes number alike.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -232,20 +235,12 @@ impl Case {
                 this.goals.push(Waiter { variable, cell, got: None });
             }
             Act::Throw(v, to) => {
-                let arguments = [cell(v)?];
+                let args = smallvec![cell(v)?];
+                let goal = Goal { priority: 0, predicate: PredicateId(v.into()), args };
                 // One throw in two brings a level of a structure.
-                let (values, white) = (u64::from(v % 2), 0);
-                let goal = Goal {
-                    priority: 0,
-                    predicate: v.into(),
-                    arguments: &arguments,
-                    values,
-                    levels: 1,
-                    gift: false,
-                    white,
-                };
+                let how = How { values: u64::from(v % 2), levels: 1, gift: false, white: 0 };
                 self.with(state, node, |protocol| {
-                    protocol.throw(NodeId(to.into()), &goal);
+                    protocol.throw(NodeId(to.into()), &goal, how);
                     Ok(())
                 })?;
             }

@@ -43,12 +43,14 @@ mod known;
 mod look;
 #[cfg(all(test, models))]
 mod models;
+mod outward;
 pub(crate) mod state;
 #[cfg(all(test, not(models)))]
 mod tests;
 
 pub use crate::goals::abroad::far::FAR;
 pub use crate::goals::abroad::known::Known;
+pub use crate::goals::abroad::outward::{Goal, Outward};
 pub(crate) use crate::goals::abroad::state::Words;
 
 use crate::goals::abroad::known::number_in;
@@ -60,7 +62,6 @@ use crate::memory::ranges::{compare_exchange, pointer, read, write};
 use crate::memory::tuning::LARGE_WORDS;
 use crate::terms::{View, deref};
 use crate::worker::{Options, PRIORITY_MAX, Worker};
-use smallvec::SmallVec;
 use term::Word;
 use term::abi::PredicateId;
 use term::layout::{
@@ -75,57 +76,6 @@ const BUNCH: usize = 32;
 const BUNCH_BYTES: usize = 4 << 10;
 /// The priority of the two predicates' goals, below all others.
 pub(crate) const OUTWARD: i64 = -1;
-
-/// What happened that other nodes may have to be told. Words are good until the next turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outward<T = Word> {
-    /// A goal is to be reduced by another node.
-    Throw {
-        /// Which.
-        node: u32,
-        /// Its priority.
-        priority: i64,
-        /// Its predicate.
-        predicate: PredicateId,
-        /// Its arguments.
-        args: SmallVec<[T; 4]>,
-    },
-    /// A goal waits for an import that nobody waited for before.
-    Wanted {
-        /// The import.
-        import: u32,
-        /// Somebody walks a term that it is a part of: all that is inside it will be wanted, too.
-        whole: bool,
-    },
-    /// Somebody wants to know whether an import has a value, and does not wait for it.
-    Looked {
-        /// The import.
-        import: u32,
-        /// As for `Wanted`.
-        whole: bool,
-    },
-    /// An import got a value at this node.
-    Bound {
-        /// The import.
-        import: u32,
-        /// Its cell.
-        value: T,
-    },
-    /// A marked variable was bound or became a reference.
-    Marked {
-        /// As [`Terms::mark`](crate::node::Terms::mark) was told.
-        export: u32,
-    },
-    /// Two variables are to be one, and both are imports or marked.
-    Alias {
-        /// One.
-        a: T,
-        /// The other.
-        b: T,
-    },
-    /// The program has said `@node(any)` of a goal, for the first time at this node.
-    Offered,
-}
 
 fn argument(record: usize, index: usize) -> Word {
     read(record + 8 * (SUSPENSION_ARGS + index))
@@ -583,7 +533,7 @@ impl Worker {
         let Item { what, words } = self.abroad.queue.pop_front()?;
         Some(match what {
             Kind::Throw { node, priority, predicate } => {
-                Outward::Throw { node, priority, predicate, args: words }
+                Outward::Throw { node, goal: Goal { priority, predicate, args: words } }
             }
             Kind::Wanted(import, whole) => Outward::Wanted { import, whole },
             Kind::Looked(import, whole) => Outward::Looked { import, whole },

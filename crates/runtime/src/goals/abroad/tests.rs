@@ -370,8 +370,8 @@ fn a_goal_for_another_node_waits_in_the_queue_and_a_node_that_is_not_there_is_an
     worker.throw(2, goal, &[list]);
     collect(&mut builder.node, false);
     let worker = builder.node.worker();
-    let Some(Outward::Throw { node: 2, predicate, args, .. }) = worker.next_outward() else { panic!() };
-    assert_eq!((predicate, worker.arg(args[0], 0)), (goal, Word::small(1)));
+    let Some(Outward::Throw { node: 2, goal: thrown }) = worker.next_outward() else { panic!() };
+    assert_eq!((thrown.predicate, worker.arg(thrown.args[0], 0)), (goal, Word::small(1)));
     worker.options.nodes = 1;
     assert!(matches!(worker.other_node(99), Ok(None)));
 }

@@ -18,7 +18,7 @@
 //! - R3 After `n` rounds garbage in a ring is at a distance of more than `n` at each of its nodes, and at the distance
 //!   of a suspect from then on.
 
-use crate::message::Round;
+use super::Round;
 use crate::protocol::SUSPECT;
 use fabric::NodeId;
 

@@ -1,6 +1,5 @@
 //! Messages in the trace of a node: what was sent and handled, with numbers that are the same at both ends.
 
-use crate::message::Message;
 use fabric::{NodeId, Priority};
 use runtime::node::Node;
 use runtime::trace::{Letter, What};
@@ -25,17 +24,18 @@ impl Letters {
     pub(crate) fn of(node: &Node) -> Option<Letters> {
         Some(Letters { tracer: node.tracer()?, sent: Counts::new(), received: Counts::new() })
     }
-    pub(crate) fn sending(&mut self, to: NodeId, message: &Message<'_>) -> (Tracer, What) {
-        (self.tracer.clone(), What::Sending(next(&mut self.sent, to, message)))
+    pub(crate) fn sending(&mut self, to: NodeId, what: (usize, Priority)) -> (Tracer, What) {
+        (self.tracer.clone(), What::Sending(next(&mut self.sent, to, what)))
     }
-    pub(crate) fn handling(&mut self, from: NodeId, message: &Message<'_>) -> (Tracer, What) {
-        (self.tracer.clone(), What::Handling(next(&mut self.received, from, message)))
+    pub(crate) fn handling(&mut self, from: NodeId, what: (usize, Priority)) -> (Tracer, What) {
+        (self.tracer.clone(), What::Handling(next(&mut self.received, from, what)))
     }
 }
 
-fn next(counts: &mut Counts, peer: NodeId, message: &Message<'_>) -> Letter {
-    let (kind, urgent) = (message.kind() as u8, message.priority() == Priority::High);
-    let count = counts.entry((peer, message.priority())).or_default();
+/// Of a message of this kind ([`KINDS`](crate::KINDS)) and priority.
+fn next(counts: &mut Counts, peer: NodeId, (kind, priority): (usize, Priority)) -> Letter {
+    let (kind, urgent) = (kind as u8, priority == Priority::High);
+    let count = counts.entry((peer, priority)).or_default();
     *count = count.wrapping_add(1);
     Letter { peer: peer.0, urgent, number: *count, kind }
 }

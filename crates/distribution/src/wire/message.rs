@@ -7,7 +7,7 @@
 //! Invariants:
 //! - W1 What a node writes its receiver reads: each number fits into its bits, and is one that [`Message::read`] takes.
 
-use crate::tokens::Tokens;
+use crate::wire::tokens::Tokens;
 use fabric::{NodeId, Priority};
 pub(crate) use runtime::abroad::FAR;
 
@@ -39,21 +39,6 @@ pub struct Item {
     pub weight: u64,
     /// The reader to be forgotten.
     pub cancel: Option<Reader>,
-}
-
-/// What nodes tell each other of rounds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Round {
-    /// From the leader: collect everything, and hold back.
-    Begins,
-    /// To the leader: everything was collected.
-    Done,
-    /// From the leader: go on.
-    Over,
-}
-
-impl Round {
-    const ALL: [Round; 3] = [Round::Begins, Round::Done, Round::Over];
 }
 
 /// What one node tells another. Messages of low priority from one node to another arrive in the order in which they
@@ -133,26 +118,6 @@ pub enum Message<'a> {
         /// Of several imports.
         items: Distances<'a>,
     },
-    /// Of rounds in which all nodes collect everything (see `rounds`).
-    Collect(Round),
-    /// A node has nothing to do.
-    Hungry {
-        /// Which.
-        asker: NodeId,
-        /// How many nodes have passed this on.
-        hops: u8,
-    },
-    /// Nobody who was asked has a goal for the receiver now.
-    NoGoal,
-    /// What became of a goal that the receiver has given away.
-    Gained {
-        /// Its predicate.
-        predicate: u32,
-        /// It took long, compared with the messages for it.
-        much: bool,
-    },
-    /// The sender has goals that any node may reduce.
-    Offer,
 }
 
 const THROW: u64 = 0;
@@ -164,17 +129,10 @@ const RELEASE: u64 = 5;
 const WANT: u64 = 6;
 const GRANT: u64 = 7;
 const DISTANCES: u64 = 8;
-const COLLECT: u64 = 9;
-const HUNGRY: u64 = 10;
-const NO_GOAL: u64 = 11;
-const GAINED: u64 = 12;
-const OFFER: u64 = 13;
-/// Most nodes that pass [`Message::Hungry`] on.
-pub(crate) const HOPS_MAX: u8 = 3;
-/// The kinds below are about terms and goals, the others about who wants goals.
-pub(crate) const TABLES: usize = HUNGRY as usize;
-/// Names of the kinds of messages, in the order of [`Message::kind`].
-pub const KINDS: [&str; 14] = [
+/// How many kinds there are.
+pub(crate) const TABLES: usize = NAMES.len();
+/// Names of the kinds, in the order of [`Message::kind`].
+pub(crate) const NAMES: [&str; 9] = [
     "throw_goal",
     "read",
     "answer_value",
@@ -184,17 +142,12 @@ pub const KINDS: [&str; 14] = [
     "want_weight",
     "grant_weight",
     "distances",
-    "collect",
-    "hungry",
-    "no_goal",
-    "gained",
-    "offer",
 ];
 /// Weights in words are at most 2 to this power.
 pub(crate) const LOG2_MAX: u8 = 62;
 
 impl<'a> Message<'a> {
-    /// Index into [`KINDS`].
+    /// Index into [`KINDS`](crate::KINDS).
     pub fn kind(&self) -> usize {
         let kind = match self {
             Message::Throw { .. } => THROW,
@@ -206,11 +159,6 @@ impl<'a> Message<'a> {
             Message::WantWeight { .. } => WANT,
             Message::Grant { .. } => GRANT,
             Message::Distances { .. } => DISTANCES,
-            Message::Collect(_) => COLLECT,
-            Message::Hungry { .. } => HUNGRY,
-            Message::NoGoal => NO_GOAL,
-            Message::Gained { .. } => GAINED,
-            Message::Offer => OFFER,
         };
         kind as usize
     }
@@ -274,17 +222,10 @@ impl<'a> Message<'a> {
                 debug_assert!(log2 <= LOG2_MAX, "W1: a weight of 2 to the power of {log2}");
                 words.extend([first(false, log2.into(), import), entry.into()]);
             }
-            Message::Hungry { asker, hops } => {
-                debug_assert!(hops <= HOPS_MAX, "W1: a question that was passed on {hops} times");
-                words.push(first(false, hops.into(), asker.0));
-            }
-            Message::Gained { predicate, much } => words.push(first(much, 0, predicate)),
             Message::Distances { items } => {
                 words.push(first(false, 0, 0));
                 words.extend(items.0);
             }
-            Message::Collect(round) => words.push(first(false, round as u32, 0)),
-            Message::NoGoal | Message::Offer => words.push(first(false, 0, 0)),
         }
     }
     /// The message of these words, between `nodes` nodes. Its tokens are as they should be; what they refer to is not
@@ -293,7 +234,7 @@ impl<'a> Message<'a> {
         let (&first, rest) = words.split_first().ok_or(Malformed("an empty message"))?;
         let (flag, small, number) =
             ((first >> 4) as u8 & 15, (first >> 8) as u32 & 0xff_ffff, (first >> 32) as u32);
-        if flag > u8::from(matches!(first & 15, THROW | READ | GAINED)) {
+        if flag > u8::from(matches!(first & 15, THROW | READ)) {
             return Err(Malformed("an unknown flag"));
         }
         let node =
@@ -337,16 +278,6 @@ impl<'a> Message<'a> {
             (DISTANCES, rest) if small == 0 && number == 0 => {
                 Message::Distances { items: Distances::new(rest)? }
             }
-            (COLLECT, &[]) if number == 0 => {
-                let round = Round::ALL.get(small as usize).ok_or(Malformed("an unknown step of a round"))?;
-                Message::Collect(*round)
-            }
-            (HUNGRY, &[]) if small <= HOPS_MAX.into() => {
-                Message::Hungry { asker: node(number)?, hops: small as u8 }
-            }
-            (NO_GOAL, &[]) if small == 0 && number == 0 => Message::NoGoal,
-            (GAINED, &[]) if small == 0 => Message::Gained { predicate: number, much: flag == 1 },
-            (OFFER, &[]) if small == 0 && number == 0 => Message::Offer,
             _ => return Err(Malformed("an unknown kind or length of message")),
         })
     }

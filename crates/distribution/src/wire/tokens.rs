@@ -23,8 +23,8 @@
 //!
 //! - W2 What a node writes its receivers read: whole terms, whose numbers fit into their bits (W1 of `message`).
 
-use crate::message::{LOG2_MAX, Malformed, NODES_MAX};
 use crate::store::StructureId;
+use crate::wire::message::{LOG2_MAX, Malformed, NODES_MAX};
 use fabric::NodeId;
 
 /// A reference to a term of a node.

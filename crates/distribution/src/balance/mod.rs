@@ -1,10 +1,12 @@
-//! Goals that go to nodes that have none, without anything that sends or looks at a clock.
+//! Goals that go to nodes that have none, and collections in which all nodes take part ([`rounds`]), without anything
+//! that sends or looks at a clock. What nodes tell each other for that are notices, of which the protocol of terms
+//! knows nothing.
 //!
-//! A node that rests asks one other, chosen at random (`Hungry`), as in GUM (Trinder, Hammond, Mattson, Partridge and
-//! Peyton Jones, "GUM: a portable parallel implementation of Haskell", PLDI 1996). Whoever is asked and has a goal to
-//! spare sends it; otherwise it remembers who asked, and passes the question on, at most three times. So a node that
-//! has nothing to spare now feeds those that asked when it has. Only so many questions are asked that a program ends:
-//! a node asks at its first rest, and then at the second, fourth, eighth since it got a goal.
+//! A node that rests asks one other, chosen at random ([`Notice::Hungry`]), as in GUM (Trinder, Hammond, Mattson,
+//! Partridge and Peyton Jones, "GUM: a portable parallel implementation of Haskell", PLDI 1996). Whoever is asked and
+//! has a goal to spare sends it; otherwise it remembers who asked, and passes the question on, at most three times. So
+//! a node that has nothing to spare now feeds those that asked when it has. Only so many questions are asked that a
+//! program ends: a node asks at its first rest, and then at the second, fourth, eighth since it got a goal.
 //!
 //! Which goals pay is learned by predicate: who gets one tells how long it ran, and compares that with the messages
 //! that went and came meanwhile. Of a predicate whose goals were not worth it more often than they were, no more go.
@@ -13,8 +15,14 @@
 //! - H1 A node asks others, never itself, and remembers each that asked once.
 //! - H2 The giver of each gift is told once what became of it, before the next gift is counted.
 
-use crate::message::{HOPS_MAX, Message};
+mod notice;
+mod rounds;
+
+pub(crate) use notice::{NAMES, Notice, Round};
+pub(crate) use rounds::{Rounds, Usage};
+
 use fabric::{NodeId, Random};
+use notice::HOPS_MAX;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -84,7 +92,7 @@ impl Balance {
     }
 
     /// The node has nothing to do, and had: whom it asks.
-    pub(crate) fn rest(&mut self) -> Option<(NodeId, Message<'static>)> {
+    pub(crate) fn rest(&mut self) -> Option<(NodeId, Notice)> {
         if !self.on || self.asking {
             return None;
         }
@@ -95,7 +103,7 @@ impl Balance {
         self.asks_at = self.asks_at.saturating_mul(2);
         let to = self.other(self.node)?;
         self.asking = true;
-        Some((to, Message::Hungry { asker: self.node, hops: 0 }))
+        Some((to, Notice::Hungry { asker: self.node, hops: 0 }))
     }
     /// A node other than this one and `asker`.
     fn other(&mut self, asker: NodeId) -> Option<NodeId> {
@@ -108,7 +116,7 @@ impl Balance {
         Some(NodeId(number))
     }
     /// Another node wants a goal, and there is none to spare: who is told what.
-    pub(crate) fn pass_on(&mut self, asker: NodeId, hops: u8) -> Option<(NodeId, Message<'static>)> {
+    pub(crate) fn pass_on(&mut self, asker: NodeId, hops: u8) -> Option<(NodeId, Notice)> {
         if asker == self.node {
             // No node sends that; whoever does gets nothing.
             return None;
@@ -119,8 +127,8 @@ impl Balance {
         }
         debug_assert!(self.askers.len() < self.nodes as usize, "H1: {:?}", self.askers);
         match self.other(asker).filter(|_| hops < HOPS_MAX) {
-            Some(other) => Some((other, Message::Hungry { asker, hops: hops + 1 })),
-            None => Some((asker, Message::NoGoal)),
+            Some(other) => Some((other, Notice::Hungry { asker, hops: hops + 1 })),
+            None => Some((asker, Notice::NoGoal)),
         }
     }
     /// The question was in vain.
@@ -179,12 +187,12 @@ impl Balance {
         }
     }
     /// Nothing is known to come of the last gift any more: who is told what.
-    pub(crate) fn close(&mut self, traffic: u64) -> Option<(NodeId, Message<'static>)> {
+    pub(crate) fn close(&mut self, traffic: u64) -> Option<(NodeId, Notice)> {
         let Account { giver, predicate, traffic: before, time } = self.account.take()?;
         debug_assert!(before <= traffic, "H2: {traffic} messages, and {before} before");
         let messages = 1 + traffic.saturating_sub(before);
         let much = time >= WORTH.saturating_mul(messages).saturating_mul(self.message);
-        Some((giver, Message::Gained { predicate, much }))
+        Some((giver, Notice::Gained { predicate, much }))
     }
 }
 
@@ -217,13 +225,13 @@ mod tests {
         let (mut at, mut message) = nodes[0].rest().expect("it asks");
         assert!(nodes[0].rest().is_none(), "its question is under way");
         let mut asked = 0;
-        while let Message::Hungry { asker, hops } = message {
+        while let Notice::Hungry { asker, hops } = message {
             asked += 1;
             let here = at;
             (at, message) = nodes[here.0 as usize].pass_on(asker, hops).expect("an answer");
             assert_eq!(nodes[here.0 as usize].asker(), Some(NodeId(0)));
         }
-        assert_eq!((asked, at, message), (4, NodeId(0), Message::NoGoal));
+        assert_eq!((asked, at, message), (4, NodeId(0), Notice::NoGoal));
     }
 
     #[test]
@@ -254,7 +262,7 @@ mod tests {
         let mut give = |time: u64, traffic: u64, until: &mut Balance| {
             taker.got(NodeId(0), 7, 100);
             taker.spend(time);
-            let Some((NodeId(0), Message::Gained { predicate: 7, much })) = taker.close(100 + traffic) else {
+            let Some((NodeId(0), Notice::Gained { predicate: 7, much })) = taker.close(100 + traffic) else {
                 panic!("the giver is told")
             };
             until.gained(7, much);

@@ -1,7 +1,7 @@
 //! What nodes share beside terms, by messages of its own, such as memory: the node passes these on, and keeps back what
 //! shows a value to others until they may see what stands behind it.
 
-use crate::message::Malformed;
+use crate::wire::message::Malformed;
 use fabric::{NodeId, Priority};
 use machine::NodeSet;
 use runtime::node::Terms;
@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Letter {
     pub(crate) to: NodeId,
     pub(crate) priority: Priority,
+    /// What handles it there.
+    pub(crate) code: u32,
     pub(crate) words: Vec<u64>,
 }
 
