@@ -34,6 +34,7 @@ impl Sort<'_> {
         }
     }
     fn run<T>(&mut self, run: &mut [(Word, T)]) -> Result<(), Stop> {
+        debug_assert!(run.len() <= RUN, "a run takes few steps");
         for end in 1..run.len() {
             let mut at = end;
             while at > 0 && !self.in_order(&run[at - 1], &run[at])? {
@@ -69,6 +70,7 @@ impl Sort<'_> {
             for (from, to) in items.chunks(2 * length).zip(other.chunks_mut(2 * length)) {
                 self.merge(from, length.min(from.len()), to)?;
             }
+            debug_assert_eq!(items.len(), other.len(), "what is merged has its place");
             std::mem::swap(&mut items, &mut other);
             length *= 2;
         }

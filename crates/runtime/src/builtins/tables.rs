@@ -70,6 +70,7 @@ impl Rows<'_> {
         Ok(ends_row)
     }
     fn quoted(&mut self, start: usize) -> Result<bool, Stop> {
+        debug_assert!(start > 0 && self.text[start - 1] == b'"', "the quote was read");
         let (mut end, mut doubled) = (start, false);
         loop {
             match memchr::memchr(b'"', &self.text[end..]) {
@@ -96,6 +97,7 @@ impl Rows<'_> {
         };
         self.fields.push(Field { place: start..end, doubled });
         self.at = end + 1 + bytes;
+        debug_assert!(self.at <= self.text.len(), "nothing behind the window was read");
         Ok(ends_row)
     }
     /// The words that [`Rows::terms`] takes.
@@ -128,6 +130,7 @@ fn single(text: &[u8]) -> Vec<u8> {
         rest = rest.get(at + 2..).unwrap_or_default();
     }
     out.extend_from_slice(rest);
+    debug_assert!(out.len() <= text.len(), "quotes become fewer");
     out
 }
 
@@ -141,6 +144,7 @@ fn some(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
         let is_last = windows.is_last();
         let mut rows = Rows { text: &window, is_last, at: 0, fields: Vec::new(), ends: Vec::new() };
         let (rest, stop) = rows.read();
+        debug_assert!(rest <= window.len(), "the next row begins in the window, or behind it");
         outputs[1] = match stop {
             Some(Stop::Cut) if rows.ends.is_empty() => {
                 windows.size *= 2;

@@ -71,7 +71,7 @@ impl Worker {
         let lane = self.lane_at(priority.clamp(0, PRIORITY_MAX));
         self.spawn_at_lane(lane, predicate, args);
     }
-    /// The same for a priority or lane (X1 of `shoen`).
+    /// The same for a priority or lane (X11 of `shoen`).
     pub(crate) fn spawn_at_lane(&mut self, lane: i64, predicate: PredicateId, args: &[Word]) {
         if lane == self.abi.priority {
             return self.spawn(predicate, args);
@@ -182,7 +182,7 @@ impl Worker {
     pub(crate) fn wants_other_priority(&self) -> bool {
         self.goals.best > self.goals.rank
     }
-    /// P1: if a bucket has a higher priority than the running one, its goals become the top segment. X1 of `shoen`:
+    /// P1: if a bucket has a higher priority than the running one, its goals become the top segment. X11 of `shoen`:
     /// what was to come on top does.
     #[inline(always)]
     pub(crate) fn switch_priority(&mut self) {
@@ -310,7 +310,7 @@ impl Worker {
         self.lose(segment.priority);
         true
     }
-    /// X4 of `shoen`: forgets the ready goals of a lane. Between reductions.
+    /// X14 of `shoen`: forgets the ready goals of a lane. Between reductions.
     #[cold]
     pub(crate) fn drop_lane(&mut self, lane: i64) {
         for index in 0..self.goals.segments.len() {

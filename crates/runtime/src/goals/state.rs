@@ -12,9 +12,9 @@ use term::layout::GOAL_ARITY_MAX;
 /// One segment of the goal stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
-    /// A priority, or a lane (X1 of `shoen`).
+    /// A priority, or a lane (X11 of `shoen`).
     pub(crate) priority: i64,
-    /// X1: the priority.
+    /// X11: the priority.
     pub(crate) rank: i64,
     /// The first address it may use. From here to its BOTTOM record lie zeros, where goals were that were given away.
     pub(crate) floor: usize,
@@ -29,13 +29,13 @@ pub(crate) type Key = (i64, i64);
 pub(crate) struct Goals {
     pub(super) region: Region,
     pub(super) segments: Vec<Segment>,
-    /// By rank, and what it is the rank of (X1 of `shoen`).
+    /// By rank, and what it is the rank of (X11 of `shoen`).
     pub(super) buckets: BTreeMap<Key, Vec<Word>>,
     /// The highest rank of a bucket; -1 when there is none. Asked for at every resumption.
     pub(super) best: i64,
     /// The rank of the running goal.
     pub(super) rank: i64,
-    /// X1: goals that come on top of the stack at the next attention, in other lanes.
+    /// X11: goals that come on top of the stack at the next attention, in other lanes.
     pub(super) entering: Vec<(i64, Vec<Word>)>,
     /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
     pub(super) later: BTreeMap<i64, Vec<Word>>,

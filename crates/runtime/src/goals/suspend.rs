@@ -181,7 +181,7 @@ impl Worker {
             && !self.has_generator(content)
     }
 
-    /// X5 of `shoen`: the lane in which a goal of the running one waits, if it is another one.
+    /// X15 of `shoen`: the lane in which a goal of the running one waits, if it is another one.
     #[inline(always)]
     fn other_lane(&mut self, predicate: PredicateId) -> Option<i64> {
         if self.in_shoen() && self.predicates.get(predicate).daemon { self.lane_to_wait_in() } else { None }

@@ -44,7 +44,7 @@ impl Worker {
         if index + 1 == self.goals.segments.len() {
             self.close_gap();
         } else if is_lane(segment.priority) && base == self.goals.segments[index + 1].floor {
-            // X2 of `shoen`: else the worker would be a holder until it comes down there.
+            // X12 of `shoen`: else the worker would be a holder until it comes down there.
             self.drop_segment(index);
         }
         words

@@ -13,7 +13,6 @@ use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{TICK, Ticker, Waker};
 use crate::goals::deadlock::LOOKED_AT_GOALS;
-use crate::goals::shoen::deadlock as shoen;
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, RunOutcome, Waiting};
 use crate::reports::profile::Doing;
@@ -125,7 +124,7 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                 }
                 match shared.noted(me, || idle.rest(shared, home.as_deref_mut()), |_| What::Resting) {
                     Wake::Over => return Turn::Ended,
-                    Wake::Quiescent if home.as_deref().is_some_and(|home| tell_shoens(shared, home)) => {}
+                    Wake::Quiescent if home.as_deref().is_some_and(|home| home.tells_shoens(shared)) => {}
                     Wake::Quiescent => return Turn::Quiescent,
                     Wake::Timeout if home.is_some() && idle.several_nodes => return Turn::Look,
                     Wake::Mail | Wake::Timeout => {}
@@ -228,11 +227,6 @@ pub(crate) fn stuck(shared: &Shared) -> RunOutcome {
     let mut waiting = Vec::new();
     crew.each(|worker| waiting.extend(worker.waiting_goals()));
     crew.with(0, |worker| worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
-}
-
-/// Whether shoens were told of goals that wait for ever, as far as this node knows: then the run goes on.
-fn tell_shoens(shared: &Shared, home: &Home) -> bool {
-    !shared.crew().with(0, |worker| home.has_pending(worker)) && shoen::tell_of_deadlock(shared)
 }
 
 /// The goals of this node that wait, while nobody reduces: of those a part, with what they wait for.
@@ -446,11 +440,8 @@ impl Worker {
                     continue;
                 }
                 if !self.next_segment() {
-                    if self.lanes.has_news() || self.goals.has_entering() {
-                        self.abi.want_attention();
-                        continue;
-                    }
-                    if self.has_outward() && !self.is_single() {
+                    let is_outward = self.has_outward() && !self.is_single();
+                    if is_outward || self.lanes.has_news() || self.goals.has_entering() {
                         // Y8 of `abroad`: what resumed daemons have to tell does not wait for the end of a rest.
                         self.abi.want_attention();
                         continue;

@@ -63,6 +63,9 @@ const KIND_BITS: u32 = 3;
 
 impl Doing {
     fn key(self) -> u64 {
+        if let Doing::Code(address) | Doing::Called(address) = self {
+            debug_assert!(address >> (usize::BITS - KIND_BITS) == 0, "an address keeps its bits");
+        }
         match self {
             Doing::Scheduling => SCHEDULING,
             Doing::Code(address) => (address as u64) << KIND_BITS | CODE,

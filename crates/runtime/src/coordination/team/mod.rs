@@ -65,10 +65,8 @@ const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug th
 /// Goals on their way to another worker: in the format of the goal stack, to be pushed as they are.
 #[derive(Debug)]
 pub(crate) struct Mail {
-    /// A priority, or a lane.
-    pub(crate) priority: i64,
-    /// The priority.
-    pub(crate) rank: i64,
+    pub(crate) priority: i64, // or a lane
+    pub(crate) rank: i64,     // the priority
     /// They come back, because they would have had to wait: they are to run after what is ready there.
     pub(crate) back: bool,
     /// What was asked for has a number if the run is traced, otherwise 0.

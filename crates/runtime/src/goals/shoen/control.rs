@@ -1,4 +1,4 @@
-//! Making and aborting shoens. X1 to X6 are those of the module above.
+//! Making and aborting shoens. X11 to X16 are those of the module above.
 
 use crate::goals::shoen::state::Shoen;
 use crate::goals::suspend::RESUMED;
@@ -47,7 +47,7 @@ impl Worker {
     pub(crate) fn shoen(&self, number: i64) -> Option<Arc<Shoen>> {
         self.shared.shoens.get(number)
     }
-    /// X4: the goals of a shoen, and of those inside, are dropped.
+    /// X14: the goals of a shoen, and of those inside, are dropped.
     pub(crate) fn abort(&mut self, shoen: &Arc<Shoen>) {
         let mut all = vec![shoen.clone()];
         while let Some(shoen) = all.pop() {
@@ -63,7 +63,7 @@ impl Worker {
         self.shared.team.poke_all();
         self.abi.want_attention();
     }
-    /// X4: drops ready goals of shoens that were aborted since this was last asked.
+    /// X14: drops ready goals of shoens that were aborted since this was last asked.
     pub(crate) fn drop_aborted(&mut self) {
         let aborts = self.shared.shoens.aborts();
         if std::mem::replace(&mut self.lanes.aborts, aborts) != aborts {
@@ -86,7 +86,7 @@ impl Worker {
         used.extend(records.map(|record| read(record + 8 * SUSPENSION_PRIORITY).as_int()));
         self.shared.team.visit_mail(self.index, |mail| _ = used.insert(mail.priority));
     }
-    /// X4: forgets the goals that wait of shoens that were aborted, before a major collection.
+    /// X14: forgets the goals that wait of shoens that were aborted, before a major collection.
     pub(crate) fn forget_dead(&mut self) {
         self.register();
         let (lanes, shoens) = (&mut self.lanes, &self.shared.shoens);

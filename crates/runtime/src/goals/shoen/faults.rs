@@ -1,4 +1,4 @@
-//! What fails in a shoen, and what is reported: X6 of the module above.
+//! What fails in a shoen, and what is reported: X16 of the module above.
 
 use crate::goals::shoen::state::{Fault, Shoen};
 use crate::reports::outcome::ErrorKind;
@@ -47,7 +47,7 @@ fn name(kind: ErrorKind) -> Option<&'static str> {
 }
 
 impl Worker {
-    /// X6: reports what has failed, and what is over. Between reductions.
+    /// X16: reports what has failed, and what is over. Between reductions.
     pub(crate) fn report_news(&mut self) {
         while self.lanes.has_news() {
             for fault in std::mem::take(&mut self.lanes.faults) {

@@ -1,4 +1,4 @@
-//! Lanes: which goals belong to which shoen, and what of it is left. X1 to X6 of the module above.
+//! Lanes: which goals belong to which shoen, and what of it is left. X11 to X16 of the module above.
 
 use super::is_lane;
 use crate::goals::shoen::state::{Fault, Here, Lane, Shoen, Since};
@@ -33,7 +33,7 @@ impl Worker {
     fn lane(&mut self, number: i64) -> Option<&mut Here> {
         self.lanes.lane(&self.shared.shoens, number)
     }
-    /// X1.
+    /// X11.
     pub(crate) fn rank(&mut self, lane: i64) -> i64 {
         if is_lane(lane) { self.lanes.rank_of(&self.shared.shoens, lane) } else { lane }
     }
@@ -55,7 +55,7 @@ impl Worker {
         let (shoen, daemons) = (here.lane.shoen.clone(), here.lane.daemons);
         self.shared.shoens.lane_of(&shoen, priority, daemons)
     }
-    /// X5: the lane of daemons for the running one, if it is another one.
+    /// X15: the lane of daemons for the running one, if it is another one.
     #[cold]
     pub(crate) fn lane_to_wait_in(&mut self) -> Option<i64> {
         let here = self.lane(self.abi.priority)?;
@@ -64,13 +64,13 @@ impl Worker {
         (!daemons).then(|| self.shared.shoens.lane_of(&shoen, rank, true))
     }
 
-    /// X5: the lane of what happens outside for the running goal: the shoen may be over by then.
+    /// X15: the lane of what happens outside for the running goal: the shoen may be over by then.
     pub(crate) fn lane_outside(&mut self) -> i64 {
         let other = if self.in_shoen() { self.lane_to_wait_in() } else { None };
         other.unwrap_or(self.abi.priority)
     }
 
-    /// X2: this worker has ready goals of a lane in one more place.
+    /// X12: this worker has ready goals of a lane in one more place.
     #[inline(always)]
     pub(crate) fn gain(&mut self, lane: i64) {
         if is_lane(lane) {
@@ -95,6 +95,7 @@ impl Worker {
     #[cold]
     fn lose_place(&mut self, lane: i64) {
         let Some(here) = self.lanes.here.get_mut(&lane) else { return };
+        debug_assert!(here.places > 0, "X12: it was in that place");
         here.places -= 1;
         if here.places == 0 && !here.lane.daemons {
             let shoen = here.lane.shoen.clone();
@@ -111,7 +112,7 @@ impl Worker {
         self.lanes.over.push(shoen);
         self.abi.want_attention();
     }
-    /// X2: goals of a lane that were sent here are there.
+    /// X12: goals of a lane that were sent here are there.
     pub(crate) fn arrived(&mut self, lane: i64) {
         if let Some(lane) = self.counted(lane) {
             self.leave(&lane.shoen);
@@ -121,7 +122,7 @@ impl Worker {
     fn counted(&mut self, lane: i64) -> Option<Arc<Lane>> {
         self.lanes.counted(&self.shared.shoens, lane)
     }
-    /// X3, X4: a goal of another lane than the running one was resumed. False if it is dropped; else `lose` says that
+    /// X13, X14: a goal of another lane than the running one was resumed. False if it is dropped; else `lose` says that
     /// it is in its place.
     pub(crate) fn claim_elsewhere(&mut self, lane: i64) -> bool {
         if self.in_shoen() {
@@ -164,7 +165,7 @@ impl Worker {
             resumptions: self.statistics.resumptions,
         };
     }
-    /// X3: what the running lane's goals have done since it was last counted.
+    /// X13: what the running lane's goals have done since it was last counted.
     #[inline(always)]
     pub(crate) fn count_lane(&mut self) {
         if self.in_shoen() {
@@ -175,6 +176,8 @@ impl Worker {
     fn count_running(&mut self) {
         let (lane, since) = (self.abi.priority, self.lanes.since);
         let of_lane = |&record: &usize| read(record + 8 * SUSPENSION_PRIORITY) == Word::small(lane);
+        debug_assert!(self.abi.reused >= since.reused, "X13: counts grow");
+        debug_assert!(self.abi.made_ready >= since.made_ready, "X13: counts grow");
         let new = self.new_suspensions().take_while(|&record| record != since.newest).filter(of_lane).count();
         let suspended = new as i64 + (self.abi.reused - since.reused) as i64;
         let resumed =
@@ -184,7 +187,7 @@ impl Worker {
             lane.shoen.tally.wait(suspended - resumed as i64);
         }
     }
-    /// X3: the records that were new are so no more.
+    /// X13: the records that were new are so no more.
     #[inline(always)]
     pub(crate) fn count_anew(&mut self) {
         if self.in_shoen() {
@@ -208,7 +211,7 @@ impl Worker {
         result
     }
 
-    /// X6: a goal of the running lane has failed. The error comes back if the run is to end with it.
+    /// X16: a goal of the running lane has failed. The error comes back if the run is to end with it.
     pub(crate) fn note_fault(
         &mut self,
         error: Box<ProgramError>,

@@ -4,22 +4,22 @@
 //! Generated code copies it and compares it for equality, so goals of shoens cost what others do.
 //!
 //! Invariants:
-//! - X1 A number below OUTWARD in place of a priority is a *lane*: a shoen, and a priority in it, its *rank*. Order is
+//! - X11 A number below OUTWARD in place of a priority is a *lane*: a shoen, and a priority in it, its *rank*. Order is
 //!   that of ranks. A goal of another lane of the same rank that is made ready comes on top of the stack, as it would
 //!   if there were no shoens: else whoever makes a list would starve whoever reads it.
-//! - X2 A shoen's tally counts its *holders*, and its goals that wait. A holder is whatever keeps it from its end, but
+//! - X12 A shoen's tally counts its *holders*, and its goals that wait. A holder is whatever keeps it from its end, but
 //!   for those: a worker that has ready goals of one of its lanes, mail, a shoen inside, what is not yet reported. Only
 //!   a holder adds to it, or whoever takes a goal that waits. So once nothing is left, nothing comes back.
-//! - X3 Goals of the running lane suspend and are resumed without being counted. Its worker counts them when it leaves
+//! - X13 Goals of the running lane suspend and are resumed without being counted. Its worker counts them when it leaves
 //!   the lane, and before a collection forgets which records are new: as it is a holder, none is missed. A goal of
 //!   another lane that it resumes, it counts at once.
-//! - X4 Whoever makes goals of a shoen ready is a holder first, and then looks whether it was aborted; whoever aborts
+//! - X14 Whoever makes goals of a shoen ready is a holder first, and then looks whether it was aborted; whoever aborts
 //!   says so first, and then looks whether there are holders. So no goal runs after the end was reported. Workers drop
 //!   ready goals of aborted shoens at their next attention, those that wait when they are resumed, and major
 //!   collections the rest.
-//! - X5 Daemons are not counted: they wait in a lane of their own, which goes on after the shoen's end, unless it was
+//! - X15 Daemons are not counted: they wait in a lane of their own, which goes on after the shoen's end, unless it was
 //!   aborted. What they do wrong then is told to the shoen around it.
-//! - X6 What fails in a shoen is noted, with a holder, and reported at the next attention: helpers make no goals.
+//! - X16 What fails in a shoen is noted, with a holder, and reported at the next attention: helpers make no goals.
 
 mod control;
 pub(crate) mod deadlock;

@@ -1,4 +1,4 @@
-//! Every order of what several workers do with one shoen's tally (X2, X4).
+//! Every order of what several workers do with one shoen's tally (X12, X14).
 
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use crate::goals::shoen::state::Tally;
@@ -41,7 +41,7 @@ impl Shoen {
     /// A goal that waited is resumed by another worker, and runs there.
     fn resume(&self) {
         self.tally.claim();
-        // X4: a holder looks.
+        // X14: a holder looks.
         if !self.tally.is_aborted() {
             if self.ends.load(SeqCst) > 0 {
                 self.late.store(true, SeqCst);

@@ -17,7 +17,7 @@ const REMEMBERED: usize = 64;
 /// A holder, in the units of a [`Tally`]; a goal that waits is one of them.
 const HOLDER: i64 = 1 << 40;
 
-/// X2: what there is of a shoen's goals.
+/// X12: what there is of a shoen's goals.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// Holders and goals that wait. Of the latter there may be less than none for a while, when a goal was resumed
@@ -60,7 +60,7 @@ impl Tally {
         let holders = (left + HOLDER / 2) >> HOLDER.trailing_zeros();
         (left == 0 || holders == 0 && self.is_aborted()) && !self.over.swap(true, SeqCst)
     }
-    /// X4: no goal runs any more but for the holders'. True once: nothing is left.
+    /// X14: no goal runs any more but for the holders'. True once: nothing is left.
     pub(crate) fn abort(&self) -> bool {
         self.hold();
         self.aborted.store(true, SeqCst);
@@ -105,13 +105,13 @@ impl Shoen {
     }
 }
 
-/// X1: what the number of a lane means.
+/// X11: what the number of a lane means.
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(crate) shoen: Arc<Shoen>,
     /// The priority of its goals.
     pub(crate) rank: i64,
-    /// X5.
+    /// X15.
     pub(crate) daemons: bool,
 }
 
@@ -169,7 +169,8 @@ impl Shoens {
             parent.tally.hold();
             lock(&parent.children).insert(number, Arc::downgrade(&shoen));
         }
-        lock(&self.tables).shoens.insert(number, (shoen.clone(), report));
+        let before = lock(&self.tables).shoens.insert(number, (shoen.clone(), report));
+        debug_assert!(before.is_none(), "X12: a number is one shoen's");
         shoen
     }
     /// The shoen with a number, unless it is over.
@@ -205,9 +206,11 @@ impl Shoens {
     /// The lane of a shoen's goals of this priority.
     pub(super) fn lane_of(&self, shoen: &Arc<Shoen>, rank: i64, daemons: bool) -> i64 {
         *lock(&shoen.lanes).entry((rank, daemons)).or_insert_with(|| {
+            debug_assert!(rank > FIRST_LANE, "X11: a rank is a priority");
             let number = FIRST_LANE - self.lanes_made.fetch_add(1, SeqCst);
             let lane = Arc::new(Lane { shoen: shoen.clone(), rank, daemons });
-            lock(&self.tables).lanes.insert(number, lane);
+            let before = lock(&self.tables).lanes.insert(number, lane);
+            debug_assert!(before.is_none(), "X11: a number means one lane");
             number
         })
     }
@@ -265,7 +268,7 @@ pub(super) struct Here {
     pub(super) places: usize,
 }
 
-/// X3: what a worker had done when its running lane's goals were last counted.
+/// X13: what a worker had done when its running lane's goals were last counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Since {
     /// The newest record of a goal that waits.
@@ -303,7 +306,7 @@ impl Lanes {
         }
         self.here.get_mut(&number)
     }
-    /// X1: the rank of a lane, or the priority.
+    /// X11: the rank of a lane, or the priority.
     pub(crate) fn rank_of(&mut self, shoens: &Shoens, lane: i64) -> i64 {
         if lane > FIRST_LANE {
             return lane;
@@ -321,7 +324,7 @@ impl Lanes {
     pub(super) fn drops(&mut self, shoens: &Shoens, lane: i64) -> bool {
         lane <= FIRST_LANE && self.lane(shoens, lane).is_none_or(|here| here.lane.is_dead())
     }
-    /// X2: goals of a lane are on their way: there is a holder more.
+    /// X12: goals of a lane are on their way: there is a holder more.
     pub(crate) fn send_off(&mut self, shoens: &Shoens, lane: i64) {
         if let Some(lane) = self.counted(shoens, lane) {
             lane.shoen.tally.hold();
