@@ -5,7 +5,8 @@
 
 use crate::builtins::io::batches;
 use crate::coordination::schedule::{step, step_bytes};
-use crate::node::reduce::{Home, Pause};
+use crate::node::home::Home;
+use crate::node::reduce::Pause;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::sharing::tuning::LOOK_AGAIN_BYTES;
 use crate::terms::walk::interrupted;

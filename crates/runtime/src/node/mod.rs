@@ -8,6 +8,7 @@ mod attend;
 mod carried;
 pub(crate) mod entry;
 mod face;
+mod home;
 mod known;
 #[cfg(all(test, models))]
 pub(crate) mod models;
@@ -26,9 +27,11 @@ use crate::memory::ranges::Region;
 use crate::memory::spaces::Spaces;
 use crate::memory::tuning::HALVINGS_MAX;
 pub use crate::node::face::{Answer, Code as NativeCode, Term, Terms};
+use crate::node::home::Home;
+pub use crate::node::home::Report;
 pub use crate::node::known::Known;
-use crate::node::reduce::{Home, Idle};
-pub use crate::node::reduce::{Report, Turn};
+use crate::node::reduce::Idle;
+pub use crate::node::reduce::Turn;
 pub use crate::node::sources::MoreEvents;
 use crate::node::threads::Threads;
 use crate::reports::outcome::{ErrorKind, ProgramError, RunOutcome, Waiting};
@@ -470,7 +473,7 @@ impl Node {
         let interrupted =
             matches!(&outcome, RunOutcome::Failed(error) if error.kind == ErrorKind::Interrupted);
         if std::mem::take(&mut self.lists_waiting) || interrupted {
-            let waiting = reduce::waiting(&self.shared, &self.home);
+            let waiting = home::waiting(&self.shared, &self.home);
             match &mut outcome {
                 RunOutcome::Failed(error) if interrupted => error.waiting = waiting,
                 _ => self.waiting = waiting,

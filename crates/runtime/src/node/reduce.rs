@@ -11,35 +11,19 @@ use crate::collect::lead;
 use crate::coordination::schedule::{Leaves, now, since};
 use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
-use crate::coordination::waker::{TICK, Ticker, Waker};
-use crate::goals::deadlock::LOOKED_AT_GOALS;
+use crate::coordination::waker::{TICK, Waker};
 use crate::memory::ranges::read;
-use crate::reports::outcome::{ErrorKind, RunOutcome, Waiting};
+use crate::node::home::Home;
+use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::profile::Doing;
 use crate::reports::trace::What;
 use crate::sharing::tuning::{APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, MUCH_WORK, PATIENCE_MIN, POLL};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
-use crate::worker::events::Events;
 use crate::worker::native::Record;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
-
-/// What only worker 0 has: the outside world.
-#[derive(Default)]
-pub(crate) struct Home {
-    pub(crate) events: Option<Box<dyn Events>>,
-    pub(crate) ticker: Ticker,
-    /// Gets what waits when somebody asks.
-    pub(crate) report: Option<Report>,
-    /// Somebody has asked since whoever steps the node looked.
-    pub(crate) asked: bool,
-}
-
-/// Where an answer goes to somebody who asked what waits.
-pub type Report = Arc<dyn Fn(Waiting) + Send + Sync>;
 
 /// What a worker waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +71,6 @@ const MESSAGES_REST: Duration = Duration::from_micros(200);
 
 /// Processes that are reduced at one attention: few enough for the room that there always is above the limit (C3).
 const PROCESSES_MAX: usize = 16;
-
-/// The shortest time to wait for events.
-const MOMENT: Duration = Duration::from_nanos(1);
 
 /// Reduces for worker `me`, which is not 0, until the run is over.
 pub(crate) fn work(shared: &Shared, me: usize) {
@@ -227,77 +208,6 @@ pub(crate) fn stuck(shared: &Shared) -> RunOutcome {
     let mut waiting = Vec::new();
     crew.each(|worker| waiting.extend(worker.waiting_goals()));
     crew.with(0, |worker| worker.perpetual_suspension(&waiting).unwrap_or(RunOutcome::Success))
-}
-
-/// The goals of this node that wait, while nobody reduces: of those a part, with what they wait for.
-pub(crate) fn waiting(shared: &Shared, home: &Home) -> Waiting {
-    let (crew, mut records, mut count) = (shared.crew(), Vec::new(), 0);
-    crew.each(|worker| {
-        for record in worker.waiting_goals() {
-            count += 1;
-            if records.len() < LOOKED_AT_GOALS {
-                records.push(record);
-            }
-        }
-    });
-    crew.with(0, |worker| {
-        let outside = home.events.as_ref().map(|events| events.awaited(worker)).unwrap_or_default();
-        worker.still_waiting(&records, count, &outside)
-    })
-}
-
-impl Home {
-    /// Whoever leads a collection has stopped all others: if somebody asked what waits, this is the time to say it.
-    fn answer(&self, shared: &Shared) {
-        if shared.waker.answer()
-            && let Some(report) = &self.report
-        {
-            report(waiting(shared, self));
-        }
-    }
-    pub(crate) fn has_pending(&self, worker: &Worker) -> bool {
-        self.events.as_ref().is_some_and(|events| events.has_pending(worker))
-    }
-    fn look(&mut self, worker: &mut Worker) {
-        if let Some(mut events) = self.events.take() {
-            events.poll(worker, Some(Duration::ZERO));
-            self.events = Some(events);
-        }
-    }
-    /// The same as if it waited for an event, but for a moment only. True if the worker has something to do then.
-    pub(crate) fn look_and_flush(&mut self, worker: &mut Worker) -> bool {
-        if let Some(mut events) = self.events.take() {
-            events.poll(worker, Some(MOMENT));
-            self.events = Some(events);
-        }
-        worker.ending.has_failed() || worker.has_resumed() || worker.has_outward()
-    }
-    /// A run begins or has ended: ticks if that is wanted all the time.
-    pub(crate) fn tick(&mut self, worker: &Worker, runs: bool) {
-        if worker.options.ticks {
-            self.ticker.set(runs, &worker.waker());
-        }
-    }
-    /// Waits for an event.
-    fn sleep(&mut self, worker: &mut Worker) {
-        if let Some(mut events) = self.events.take() {
-            self.ticker.pause(|| events.poll(worker, None));
-            self.events = Some(events);
-        }
-    }
-    /// Somebody woke the worker (whoever starts waiting for an event wakes it too): polls the events, and keeps
-    /// ticking while some may come.
-    #[cold]
-    pub(super) fn look_outside(&mut self, worker: &mut Worker) {
-        if worker.waker().is_asked() {
-            self.asked = true;
-            worker.collect_soon();
-        }
-        let pending = self.has_pending(worker);
-        self.ticker.set(pending || worker.options.ticks, &worker.waker());
-        // Even if none is pending: a reader of what the program makes may have woken the worker.
-        self.look(worker);
-    }
 }
 
 /// How a worker behaves that has no goals.
