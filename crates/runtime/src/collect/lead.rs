@@ -160,7 +160,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     }
 }
 
-/// X5 of `shoen`: forgets lanes of daemons that are no more, if there are many.
+/// X15 of `shoen`: forgets lanes of daemons that are no more, if there are many.
 fn free_lanes(shared: &Shared) {
     let mut lanes = shared.shoens.left_over();
     if lanes.len() < LANES_KEPT {

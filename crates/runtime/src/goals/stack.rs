@@ -228,6 +228,7 @@ impl Worker {
     }
     /// A segment without goals, on top of the others.
     fn begin_segment(&mut self, (rank, lane): Key) {
+        debug_assert!(rank >= self.goals.top_segment().rank, "P1: segments are of ascending rank");
         let floor = self.abi.goals as usize;
         write(floor, BOTTOM.goal_word());
         let base = floor + BOTTOM_BYTES;
@@ -334,6 +335,7 @@ impl Worker {
         let Segment { priority, rank, floor, base } = self.goals.segments[index];
         let above = self.goals.segments.get(index + 1).map(|above| above.floor);
         let end = above.unwrap_or(base);
+        debug_assert!(floor < base && base <= end, "P2: a segment outside its addresses");
         self.goals.marks.retain(|&mark| mark < floor || above.is_some_and(|above| mark >= above));
         self.goals.clean = self.goals.clean.min(floor).min(self.goals.last_mark());
         (floor..end - BOTTOM_BYTES).step_by(8).for_each(|at| write(at, Word::small(0)));

@@ -56,8 +56,8 @@ impl Home {
     pub(crate) fn has_pending(&self, worker: &Worker) -> bool {
         self.events.as_ref().is_some_and(|events| events.has_pending(worker))
     }
-    /// Nothing is ready, and no event may come: whether shoens were told of goals that wait for ever, as far as this node
-    /// knows. Then the run goes on.
+    /// Nothing is ready, and no event may come: whether shoens were told of goals that wait for ever, as far as this
+    /// node knows. Then the run goes on.
     pub(super) fn tells_shoens(&self, shared: &Shared) -> bool {
         !shared.crew().with(0, |worker| self.has_pending(worker)) && tell_of_deadlock(shared)
     }

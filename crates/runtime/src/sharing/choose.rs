@@ -240,7 +240,7 @@ impl Worker {
             Surplus::Bucket(key, ranges) => (key.1, self.take_from_bucket(key, &ranges)),
         }
     }
-    /// The same as mail, which is under way before the goals are gone (X2 of `shoen`).
+    /// The same as mail, which is under way before the goals are gone (X12 of `shoen`).
     pub(crate) fn take_as_mail(&mut self, surplus: Surplus) -> Mail {
         let lane = match &surplus {
             Surplus::Stack(index, _) => self.goals.segments()[*index].priority,

@@ -54,7 +54,7 @@ impl Worker {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
             }
             if self.is_dead(priority) {
-                // X4 of `shoen`.
+                // X14 of `shoen`.
             } else if back {
                 self.push_later(priority, &words);
             } else {

@@ -50,7 +50,7 @@ impl Worker {
         let mail = self.mail(priority, words);
         self.shared.team.post(to, mail);
     }
-    /// Goals for another worker. They are under way from now on (X2 of `shoen`), until it says that they are there.
+    /// Goals for another worker. They are under way from now on (X12 of `shoen`), until it says that they are there.
     pub(crate) fn mail(&mut self, priority: i64, words: Vec<Word>) -> Mail {
         self.lanes.send_off(&self.shared.shoens, priority);
         let rank = self.lanes.rank_of(&self.shared.shoens, priority);

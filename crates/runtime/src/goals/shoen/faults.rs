@@ -62,6 +62,8 @@ impl Worker {
     }
     fn report_fault(&mut self, fault: Fault) {
         let Fault { lane, error, predicate, args, position } = fault;
+        debug_assert!(super::is_lane(lane), "X16: the fault of no shoen");
+        debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let Some(shoen) = self.shoen_of(lane).filter(|shoen| !shoen.tally.is_aborted()) else { return };
         let bit = name(error.kind).map_or(0, kind_bit);
         let Some(listener) = self.listener(&shoen, bit) else {

@@ -48,7 +48,8 @@ impl Tally {
     }
     /// By a holder: so many more goals wait.
     pub(crate) fn wait(&self, goals: i64) {
-        self.units.fetch_add(goals, SeqCst);
+        let before = self.units.fetch_add(goals, SeqCst);
+        debug_assert!(before >= HOLDER / 2, "X12: a holder counts goals");
     }
     /// A goal that waited was taken: whoever took it is a holder.
     pub(crate) fn claim(&self) {
@@ -58,6 +59,7 @@ impl Tally {
     pub(crate) fn leave(&self) -> bool {
         let left = self.units.fetch_sub(HOLDER, SeqCst) - HOLDER;
         let holders = (left + HOLDER / 2) >> HOLDER.trailing_zeros();
+        debug_assert!(holders >= 0, "X12: more holders have left than there were");
         (left == 0 || holders == 0 && self.is_aborted()) && !self.over.swap(true, SeqCst)
     }
     /// X14: no goal runs any more but for the holders'. True once: nothing is left.
