@@ -60,9 +60,9 @@ pub(crate) struct Goals {
 
 /// P5: bytes by which a stack grows. The first ones are not counted: every worker has them.
 pub(super) const STEP_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 10 };
-/// What a bucket takes beside its words: its place in nodes of the map that are half full, and what its vector does not
-/// use.
-pub(super) const BUCKET_BYTES: usize = 112;
+/// What a bucket takes beside its words: 84 bytes for its place in nodes of the map, if they are half full, and what
+/// its vector does not use.
+pub(super) const BUCKET_BYTES: usize = 120;
 /// Words of a vector from which on it is not kept for new buckets.
 pub(super) const SPARE_WORDS: usize = 1024;
 

@@ -239,9 +239,8 @@ impl Worker {
     ) -> Box<Worker> {
         debug_assert!(index < options.workers, "W1: worker {index} of {}", options.workers);
         let heap = Heap::new(shared.spaces.clone(), index);
-        let base = heap.nursery();
+        let (base, classes) = (heap.nursery(), Arc::<Classes>::default());
         let limit = if options.collect == Collect::WhenFull { heap.limit(0) } else { base };
-        let classes = Arc::<Classes>::default();
         // Nobody wakes the others: they are poked.
         let waker = if index == 0 { shared.waker.clone() } else { Waker::default() };
         // The system gives it memory where something is written.
