@@ -341,7 +341,7 @@ fn range(runs: &[Run]) -> (f64, f64) {
 }
 
 /// Processor and number of cores, for the record.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown processor");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

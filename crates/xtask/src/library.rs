@@ -11,13 +11,13 @@ use std::process::Command;
 
 /// What a program reads.
 #[derive(Clone, Copy)]
-enum Input {
+pub(crate) enum Input {
     None,
     /// Words by Zipf's law in lines.
     Words,
     /// A list of objects.
     Json,
-    /// Rows of numbers and words, every fourth with quotes.
+    /// Rows of a number, a word and a number, every fourth with quotes.
     Table,
 }
 
@@ -81,8 +81,8 @@ impl Input {
                          \"note\":\"line\\n\\\"{b}\\\"\"}}"
                     )
                 }
-                Input::Table if row % 4 == 0 => writeln!(text, "{row},\"{a}, \"\"{b}\"\"\",{c}"),
-                Input::Table => writeln!(text, "{row},{a},{b},{c}"),
+                Input::Table if row % 4 == 0 => writeln!(text, "{row},\"{a}, \"\"{a}\"\"\",{c}"),
+                Input::Table => writeln!(text, "{row},{a},{c}"),
             };
             written.expect("strings take all");
         }
@@ -92,7 +92,7 @@ impl Input {
         text
     }
     /// The file, made if it is not there.
-    fn file(self, root: &Path, name: &str) -> anyhow::Result<Option<PathBuf>> {
+    pub(crate) fn file(self, root: &Path, name: &str) -> anyhow::Result<Option<PathBuf>> {
         if matches!(self, Input::None) {
             return Ok(None);
         }

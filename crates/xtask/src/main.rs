@@ -4,6 +4,7 @@ mod asserts;
 mod bench;
 mod checkers;
 mod circles;
+mod compare;
 mod grammars;
 mod labels;
 mod library;
@@ -37,6 +38,12 @@ enum Command {
     Grammars,
     /// Measures the programs in benches/ against the yardstick, in turn.
     Bench(bench::Options),
+    /// Measures the programs of examples/compare/ beside the same in other languages, and writes docs/comparison.md.
+    Compare {
+        /// Runs of each program.
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+    },
     /// Runs the models of concurrent modules in every order of events (within bounds).
     Loom,
     /// Runs tests without generated code under Miri, which finds undefined behaviour. Needs a nightly toolchain.
@@ -86,6 +93,7 @@ fn main() -> anyhow::Result<()> {
         Command::Tidy { index } => tidy::run(&root(), index),
         Command::Grammars => grammars::run(&root()),
         Command::Bench(options) => bench::run(&root(), &options),
+        Command::Compare { rounds } => compare::run(&root(), rounds),
         Command::Loom => checkers::loom(&root()),
         Command::Miri { filter } => checkers::miri(&root(), filter.as_deref().unwrap_or_default()),
         Command::Tsan { filter } => checkers::tsan(&root(), filter.as_deref().unwrap_or_default()),
