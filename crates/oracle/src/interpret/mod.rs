@@ -23,6 +23,7 @@ mod builtins;
 mod guards;
 mod numbers;
 mod scheduler;
+mod shoens;
 mod show;
 mod terms;
 mod unify;

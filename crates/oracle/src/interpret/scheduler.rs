@@ -7,6 +7,7 @@
 
 use super::builtins::{self, Native, Step};
 use super::guards::Choice;
+use super::shoens::{self, Shoen};
 use super::terms::{Cell, Id, Store, SuspensionId, Value};
 use super::world::World;
 use super::{Options, Outcome, Report, Schedule, error_kind};
@@ -50,24 +51,6 @@ pub(super) struct Goal {
     pub(super) shoen: usize,
 }
 
-/// A shoen: what is told of goals that fail in it, and what is left of it.
-pub(super) struct Shoen {
-    /// The one that it is a goal of, or 0.
-    pub(super) parent: usize,
-    /// Names of the kinds that it is told of; `None` is all.
-    pub(super) kinds: Option<Vec<String>>,
-    /// The end of what was told.
-    pub(super) report: Id,
-    /// Goals that are ready or wait, daemons not counted.
-    pub(super) goals: usize,
-    /// It has its first goal, which counts as one that waits until then.
-    begun: bool,
-    pub(super) aborted: bool,
-    over: bool,
-    /// Its deadlock was told, and no goal of it was resumed since.
-    told: bool,
-}
-
 /// A predicate with its module.
 pub(super) struct Entry<'p> {
     pub(super) module: Atom,
@@ -87,7 +70,7 @@ pub(super) struct Machine<'p> {
     /// The shoen of the running goal.
     pub(super) shoen: usize,
     /// By number; the first stands for none.
-    pub(super) shoens: Vec<Shoen>,
+    pub(super) shoens: Vec<Shoen<Id>>,
     ready: BTreeMap<i64, Vec<Goal>>,
     suspended: Vec<Option<Goal>>,
     /// Goals for the front, in the order they are to run.
@@ -228,7 +211,7 @@ impl<'p> Machine<'p> {
     /// Tells the innermost shoen around the running goal that listens to this kind; the goal becomes another one when
     /// that is known. False if nobody listens.
     pub(super) fn tell_exception(&mut self, kind: &str, [name, goal]: [Id; 2]) -> bool {
-        let Some(listener) = self.listener(self.shoen, kind) else { return false };
+        let Some(listener) = shoens::listener(&self.shoens, self.shoen, kind) else { return false };
         let new = self.store.variable();
         let nil = self.store.atom(symbol::NIL);
         let none = self.store.int(0);
@@ -243,52 +226,12 @@ impl<'p> Machine<'p> {
         true
     }
 
-    fn listener(&self, mut shoen: usize, kind: &str) -> Option<usize> {
-        while shoen != 0 {
-            let Shoen { kinds, over, parent, .. } = &self.shoens[shoen];
-            let listens = kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|listed| listed == kind));
-            if listens && !over {
-                return Some(shoen);
-            }
-            shoen = *parent;
-        }
-        None
-    }
-
     /// What is told of a shoen gets one more item.
     fn tell(&mut self, shoen: usize, event: Id) {
         let rest = self.store.variable();
         let report = std::mem::replace(&mut self.shoens[shoen].report, rest);
         let events = self.store.list(&[event], rest);
         self.unify(report, events);
-    }
-
-    /// A new shoen: its number, and what is told of it.
-    pub(super) fn new_shoen(&mut self, kinds: Option<Vec<String>>) -> (usize, Id) {
-        let report = self.store.variable();
-        let shoen = |parent, kinds| Shoen {
-            parent,
-            kinds,
-            report,
-            goals: 1,
-            begun: false,
-            aborted: false,
-            over: false,
-            told: false,
-        };
-        if self.shoens.is_empty() {
-            self.shoens.push(shoen(0, None));
-        }
-        self.shoens.push(shoen(self.shoen, kinds));
-        (self.shoens.len() - 1, report)
-    }
-
-    /// True once, unless the shoen was aborted: it gets its goal.
-    pub(super) fn begin_shoen(&mut self, number: usize) -> bool {
-        let shoen = &mut self.shoens[number];
-        let begins = !std::mem::replace(&mut shoen.begun, true);
-        shoen.goals -= usize::from(begins);
-        begins && !shoen.aborted
     }
 
     /// The goals of a shoen, and of those inside, are dropped.
@@ -303,15 +246,12 @@ impl<'p> Machine<'p> {
         self.resumed.retain(|goal| !dead[goal.shoen]);
         self.suspended.iter_mut().for_each(|goal| _ = goal.take_if(|goal| dead[goal.shoen]));
     }
-    fn is_dead(&self, shoen: usize) -> bool {
-        self.shoens.get(shoen).is_some_and(|shoen| shoen.aborted)
-    }
 
     /// Tells what has come to its end, from the inside.
     fn end_shoens(&mut self) {
         for number in (1..self.shoens.len()).rev() {
             let shoen = &self.shoens[number];
-            let inside = |inner: &Shoen| inner.parent == number && !inner.over;
+            let inside = |inner: &Shoen<Id>| inner.parent == number && !inner.over;
             let left = !shoen.aborted && shoen.goals > 0 || self.shoens[number..].iter().any(inside);
             if shoen.over || left {
                 continue;
@@ -332,7 +272,7 @@ impl<'p> Machine<'p> {
         let mut stuck: BTreeMap<usize, Vec<Goal>> = BTreeMap::new();
         for goal in self.suspended.iter().flatten() {
             if !self.is_daemon(&goal.code)
-                && let Some(shoen) = self.listener(goal.shoen, "deadlock")
+                && let Some(shoen) = shoens::listener(&self.shoens, goal.shoen, "deadlock")
             {
                 stuck.entry(shoen).or_default().push(goal.clone());
             }
@@ -393,6 +333,24 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// A new shoen: its number, and what is told of it.
+    pub(super) fn new_shoen(&mut self, kinds: Vec<String>, range: (i64, i64)) -> (usize, Id) {
+        let report = self.store.variable();
+        (shoens::add(&mut self.shoens, self.shoen, kinds, range, report), report)
+    }
+
+    /// True once, unless the shoen was aborted: it gets its goal.
+    pub(super) fn begin_shoen(&mut self, number: usize) -> bool {
+        let shoen = &mut self.shoens[number];
+        let begins = !std::mem::replace(&mut shoen.begun, true);
+        shoen.goals -= usize::from(begins);
+        begins && !shoen.aborted
+    }
+
+    fn is_dead(&self, shoen: usize) -> bool {
+        self.shoens.get(shoen).is_some_and(|shoen| shoen.aborted)
+    }
+
     /// The code of a predicate or goal builtin.
     pub(super) fn predicate_code(&mut self, module: Atom, name: Atom, arity: usize) -> Code {
         if let Some(&index) = self.predicates.get(&(module, name, arity)) {
@@ -410,9 +368,12 @@ impl<'p> Machine<'p> {
     }
 
     /// Puts a goal on top of the ready goals of its priority.
-    pub(super) fn push(&mut self, goal: Goal) {
+    pub(super) fn push(&mut self, mut goal: Goal) {
         if self.is_dead(goal.shoen) {
             return;
+        }
+        if let Some(shoen) = self.shoens.get(goal.shoen) {
+            goal.priority = goal.priority.clamp(shoen.range.0, shoen.range.1);
         }
         self.count_goal(&goal, 1);
         self.ready.entry(goal.priority).or_default().push(goal);
@@ -585,6 +546,22 @@ impl<'p> Machine<'p> {
             Code::Placed(_, inner) => self.is_daemon(inner),
             Code::Wrong(..) => false,
         }
+    }
+
+    /// The first variable in a term.
+    pub(super) fn first_variable(&mut self, term: Id) -> Option<Id> {
+        let mut rest = vec![term];
+        while let Some(term) = rest.pop() {
+            self.count_step();
+            if self.stop.is_some() {
+                break;
+            }
+            match self.store.get(term) {
+                Some(value) => rest.extend(value.parts().into_iter().rev()),
+                None => return Some(self.store.deref(term)),
+            }
+        }
+        None
     }
 
     /// Whether a cell has no value (generators included).

@@ -1,49 +1,66 @@
-//! Module `shoen_control`: shoens, for the library's `shoen`. What they are says `goals::shoen`.
+//! Module `shoen_control`: shoens, for the library's `shoen`, and what of that is native. What they are says
+//! `goals::shoen`.
 //!
 //! | goal                      | what it does                                                                     |
 //! |---------------------------|----------------------------------------------------------------------------------|
-//! | `new(Kinds,N,Es)`         | a new shoen: its number, and the list of what happens in it                      |
+//! | `new(Kinds,Min,Max,N,Es)` | a new shoen: its number, and the list of what happens in it                      |
 //! | `run(N,Goal)`             | its goal: whoever reads the list waits for it by then                            |
-//! | `tell(N,What)`            | `abort`                                                                          |
+//! | `tell(N,What)`            | `abort`, or `find_deadlock`: at the next attention                               |
+//! | `limit(N,Words)`          | what its goals may allocate; beyond that it reports `resource_low` once            |
+//! | `alarm(Ms,K,X)`           | X becomes `[]` then, unless `quiet(K)` comes before                              |
+//! | `quiet(K)`                | takes an alarm back: the run need not wait for it                                |
 //! | `instead(Goal)`           | becomes the goal, when that is known                                             |
 //!
-//! `Kinds` is `all`, or a list of names of kinds. Items of `Es` are `exception(Kind,Goal,at(File,Line),New)`,
-//! `deadlock(Goals)`, and at the end `terminated` or `aborted`.
+//! Goals run at priorities from `Min` to `Max`. `Kinds` is `all`, or a list of names of kinds, of which `all` is one:
+//! it stands for all but `exit`. Items of `Es` are `exception(Kind,Goal,at(File,Line),New)`, `deadlock(Goals)`,
+//! `resource_low`, and at the end `terminated` or `aborted`.
 
-use super::{Row, attempt, error, goal, list_items, method, wrong};
-use crate::goals::shoen::faults::{GoalError, KINDS, kind_bit};
+use super::io::events::{set_alarm, take_alarm_back};
+use super::io::streams::find_variable;
+use super::{Row, attempt, error, goal, home, integer, list_items, method, wrong};
+use crate::goals::shoen::faults::GoalError;
+use crate::goals::shoen::state::{KINDS, Told, kind_bit};
 use crate::reports::outcome::ErrorKind;
-use crate::worker::Worker;
 use crate::worker::native::Outcome;
+use crate::worker::{PRIORITY_MAX, Worker};
+use std::time::{Duration, Instant};
 use term::Word;
 
 /// What a goal becomes that failed in a shoen: module, name and number of arguments.
 pub(crate) const INSTEAD: (&str, &str, usize) = ("shoen_control", "instead", 1);
 
 fn kinds(worker: &Worker, word: Word) -> Result<u64, Outcome> {
-    if worker.atom_value(word).is_some_and(|name| &*worker.atoms.name(name) == "all") {
-        return Ok(KINDS.iter().fold(0, |bits, kind| bits | kind_bit(kind)));
+    let (all, mut bits) = ((1 << (KINDS.len() - 1)) - 1, 0);
+    let bit = |worker: &Worker, name: Word| {
+        let name = worker.atom_value(name).filter(|&name| name != term::symbol::NIL)?;
+        let name = worker.atoms.name(name);
+        Some(if &*name == "all" { all } else { kind_bit(&name) })
+    };
+    if let Some(bits) = bit(worker, word).filter(|&bits| bits != 0) {
+        return Ok(bits);
     }
-    let mut bits = 0;
     for item in list_items(worker, 1, word)? {
         let name = super::known(item)?;
-        let bit = worker.atom_value(name).map_or(0, |name| kind_bit(&worker.atoms.name(name)));
-        if bit == 0 {
-            return Err(wrong(worker, 1, "a list of kinds of exceptions", name));
+        match bit(worker, name) {
+            Some(bit) if bit != 0 => bits |= bit,
+            _ => return Err(wrong(worker, 1, "a list of kinds of exceptions", name)),
         }
-        bits |= bit;
     }
     Ok(bits)
 }
 
-/// `new(Kinds,N,Es)`.
+/// `new(Kinds,Min,Max,N,Es)`.
 fn new(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let kinds = attempt!(kinds(worker, inputs[0]));
+    let range = (attempt!(integer(worker, 2, inputs[1])), attempt!(integer(worker, 3, inputs[2])));
+    if !(0..=PRIORITY_MAX).contains(&range.0) || !(range.0..=PRIORITY_MAX).contains(&range.1) {
+        return error(ErrorKind::Range, "a range of priorities begins at 0 or above, and ends above that");
+    }
     if worker.options.nodes > 1 {
         let message = "a program of several nodes cannot make a shoen yet: run it with one node";
         return error(ErrorKind::Other, message);
     }
-    let (number, report) = worker.new_shoen(kinds);
+    let (number, report) = worker.new_shoen(Told { kinds, range });
     outputs.copy_from_slice(&[Word::small(number), report]);
     Outcome::Done
 }
@@ -51,7 +68,7 @@ fn new(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 /// `run(N,Goal)`.
 fn run(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let [number, goal] = *inputs else { return Outcome::No };
-    let number = attempt!(super::integer(worker, 1, number));
+    let number = attempt!(integer(worker, 1, number));
     let Some(shoen) = worker.begin_shoen(number) else { return Outcome::Done };
     match worker.goal_of(goal) {
         Ok(Some((predicate, args))) => worker.spawn_in(&shoen, predicate, &args),
@@ -65,7 +82,7 @@ fn run(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 /// `tell(N,What)`: what is over hears nothing.
 fn tell(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    let number = attempt!(super::integer(worker, 1, inputs[0]));
+    let number = attempt!(integer(worker, 1, inputs[0]));
     let Some(what) = worker.atom_value(inputs[1]) else {
         return wrong(worker, 2, "what a shoen is told", inputs[1]);
     };
@@ -75,8 +92,43 @@ fn tell(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
                 worker.abort(&shoen);
             }
         }
+        "find_deadlock" => worker.collect_soon(),
         _ => return wrong(worker, 2, "what a shoen is told", inputs[1]),
     }
+    Outcome::Done
+}
+
+/// `limit(N,Words)`.
+fn limit(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let number = attempt!(integer(worker, 1, inputs[0]));
+    let words = attempt!(integer(worker, 2, inputs[1]));
+    let Ok(words) = u64::try_from(words) else {
+        return wrong(worker, 2, "a number of words", inputs[1]);
+    };
+    if let Some(shoen) = worker.shoen(number) {
+        shoen.limit_words(words);
+    }
+    Outcome::Done
+}
+
+/// `alarm(Ms,K,X)`.
+fn alarm(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let Ok(wait) = u64::try_from(attempt!(integer(worker, 1, inputs[0]))) else {
+        return wrong(worker, 1, "a time in milliseconds", inputs[0]);
+    };
+    let Some(at) = Instant::now().checked_add(Duration::from_millis(wait)) else {
+        return error(ErrorKind::Range, "a time is too large");
+    };
+    let variable = worker.new_variable();
+    let number = set_alarm(worker, at, variable);
+    outputs.copy_from_slice(&[Word::small(number as i64), variable]);
+    Outcome::Done
+}
+
+/// `quiet(K)`.
+fn quiet(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let number = attempt!(integer(worker, 1, inputs[0]));
+    take_alarm_back(worker, number as u64);
     Outcome::Done
 }
 
@@ -95,9 +147,26 @@ fn instead(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     }
 }
 
+/// `shoen:raise(Tag,Info,Data)`: the goal fails so, once Info has no variables.
+fn raise(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let whole = worker.list(&[inputs[1]], Word::NIL);
+    if let Some((variable, _)) = attempt!(find_variable(worker, whole, true)) {
+        return Outcome::Wait(variable);
+    }
+    let name = worker.intern("raised");
+    let term = worker.structure(name, inputs);
+    worker.raise("raised", term);
+    let text = worker.term_text(term);
+    error(ErrorKind::Other, format!("no shoen around the goal is told of {text}"))
+}
+
 pub(super) const NATIVES: &[Row] = &[
-    method("shoen_control", "new", "ioo", new),
+    method("shoen", "raise", "iia", raise),
+    method("shoen_control", "new", "iiioo", new),
     goal("shoen_control", "run", "ia", run),
+    method("shoen_control", "limit", "ii", limit),
+    home(goal("shoen_control", "alarm", "ioo", alarm)),
+    home(goal("shoen_control", "quiet", "i", quiet)),
     method("shoen_control", "tell", "ii", tell),
     goal("shoen_control", "instead", "i", instead),
 ];

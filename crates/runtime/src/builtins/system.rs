@@ -8,9 +8,15 @@ use crate::worker::{Root, Worker};
 use term::Word;
 use term::abi::PredicateId;
 
-/// `unix:exit(Status)`: of the status the low 8 bits, as in C.
+/// `unix:exit(Status)`: of the status the low 8 bits, as in C. An exception, where a shoen lists it.
 fn exit(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let status = attempt!(integer(worker, 1, inputs[0]));
+    if worker.is_heard("exit") {
+        let name = worker.intern("exit");
+        let term = worker.structure(name, &[Word::small(status)]);
+        worker.raise("exit", term);
+        return error(ErrorKind::Other, "the program exits");
+    }
     worker.exit((status & 0xff) as i32);
     Outcome::Done
 }

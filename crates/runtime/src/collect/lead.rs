@@ -1,7 +1,7 @@
 //! Leading a collection: what is in use before it, which workers take part, and what every worker gets afterwards.
 //! The rules are in `state`.
 
-use crate::builtins::io::batches;
+use crate::builtins::io;
 use crate::collect::room::InUse;
 use crate::collect::state::{Plan, older, sharers};
 use crate::collect::{Collection, Part};
@@ -122,6 +122,8 @@ struct Done {
     copied: usize,
     /// Time that they took, added.
     took: Duration,
+    /// X17 of `shoen`.
+    lost: Vec<usize>,
 }
 
 /// Collects, led by worker `me`, while everybody else is stopped or rests: then every worker has the room that it
@@ -158,6 +160,9 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
     if checked {
         crew.with(me, |worker| crate::collect::check::check_heap(crew, worker));
     }
+    if !done.lost.is_empty() {
+        crew.with(me, |worker| worker.tell_shoens(&done.lost));
+    }
 }
 
 /// X15 of `shoen`: forgets lanes of daemons that are no more, if there are many.
@@ -169,7 +174,7 @@ fn free_lanes(shared: &Shared) {
     let mut used = FxHashSet::default();
     shared.crew().each(|worker| {
         worker.lanes_in_use(&mut used);
-        used.extend(batches::lanes(worker));
+        used.extend(io::lanes(worker));
     });
     lanes.retain(|lane| !used.contains(lane));
     shared.shoens.free(&lanes);
@@ -181,9 +186,7 @@ fn carry_out(shared: &Shared, me: usize, plan: Plan, before: &Before) -> Done {
     let anybody = |sharers: &Sharers| *sharers == Sharers::Everybody || shared.team.stopped_any();
     let sharers = sharers(before.major, before.expected, before.busy, crew.len() <= shared.processors);
     let collection = match sharers.filter(anybody) {
-        Some(sharers)
-            if crew.len() > 1 && !(before.major && crew.with(0, |worker| worker.abroad.has_order())) =>
-        {
+        Some(sharers) if crew.len() > 1 && !(before.major && looks_alone(shared)) => {
             let collection = Arc::new(Collection::new(crew, plan, true));
             *lock(&shared.work) = Some(collection.clone());
             shared.team.open_share(me, sharers, shared.processors - 1);
@@ -202,7 +205,12 @@ fn carry_out(shared: &Shared, me: usize, plan: Plan, before: &Before) -> Done {
     let parts = collection.end(crew);
     let copied = parts.iter().map(|part| part.words).sum();
     let took = parts.iter().map(|part| part.busy).sum();
-    Done { parts, copied, took }
+    Done { parts, copied, took, lost: collection.take_lost() }
+}
+
+/// Whether a major collection looks at more than what is reached: that is done by whoever leads it.
+fn looks_alone(shared: &Shared) -> bool {
+    !shared.shoens.is_empty() || shared.crew().with(0, |worker| worker.abroad.has_order())
 }
 
 /// Gives every worker an empty nursery: the leader, worker `me`, one of `nursery` bytes.
@@ -284,6 +292,7 @@ impl Worker {
         self.heap.empty_nursery(bytes, used, bytes.max(NURSERY_MAX.min(share)));
         debug_assert!(!self.has_resumed(), "F5: the goals would be of before the collection");
         self.abi.heap = at(base);
+        self.lanes.begin_nursery(base);
         let limit = self.first_limit();
         self.attention.collected(limit);
         self.sharing.forget_seen();

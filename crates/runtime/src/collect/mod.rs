@@ -122,6 +122,8 @@ pub(crate) struct Collection {
     lowest_young: Box<[AtomicUsize]>,
     pool: Pool,
     parts: Mutex<Vec<Part>>,
+    /// X17 of `shoen`: goals that nothing leads to, their new records.
+    lost: Mutex<Vec<usize>>,
 }
 
 /// What one collector did.
@@ -171,6 +173,7 @@ impl Collection {
                 lowest_young: (0..crew.len()).map(|_| AtomicUsize::new(usize::MAX)).collect(),
                 pool: Pool::default(),
                 parts: Mutex::default(),
+                lost: Mutex::default(),
                 tagged_words: worker.tagged_words.clone(),
                 spaces,
             }
@@ -204,6 +207,10 @@ impl Collection {
         let young = self.spaces.young;
         let moved = |record| self.moved(record);
         crew.with(0, |worker| worker.abroad.sweep(self.major, moved, |address| young.contains(address)));
+    }
+    /// Goals of shoens that nothing leads to.
+    pub(crate) fn take_lost(&self) -> Vec<usize> {
+        std::mem::take(&mut *lock(&self.lost))
     }
     /// After everybody's part. Answers what each did.
     pub(crate) fn end(&self, crew: &Crew) -> Vec<Part> {
@@ -324,6 +331,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
         self.own_records();
         self.trace();
         if MAJOR && !SHARED {
+            self.find_lost();
             self.by_distance(crew);
         }
         debug_assert!(

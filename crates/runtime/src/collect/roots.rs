@@ -3,7 +3,9 @@
 use super::share::Work;
 use super::{BUSY, Collector, forwards_all, target};
 use crate::coordination::sync::atomic::Ordering;
+use crate::coordination::sync::lock;
 use crate::goals::abroad::FAR;
+use crate::goals::shoen::is_lane;
 use crate::goals::state::Registry;
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::{Range, pointer, prefetch, read};
@@ -12,7 +14,7 @@ use crate::worker::Worker;
 use crate::worker::all::Crew;
 use term::Word;
 use term::abi::PredicateId;
-use term::layout::{SUSPENSION, SUSPENSION_PREDICATE};
+use term::layout::{SUSPENSION, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY};
 use term::word::{Tag, header_class};
 
 /// Records of a worker that still wait.
@@ -135,7 +137,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             self.records_of(of, records);
         }
     }
-    /// Goals that wait are kept even if nothing leads to them: they are reported at the end. Only daemons may vanish.
+    /// Goals that wait are kept even if nothing leads to them: they are reported at the end, those of shoens before
+    /// (X17 of `shoen`). Only daemons may vanish.
     pub(super) fn records_of(&mut self, of: usize, mut records: Vec<usize>) {
         let (mut young, mut daemons) = (Vec::new(), Vec::new());
         // Old ones take the places of those before them: a second list of all would be as much memory again.
@@ -170,7 +173,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         young.shrink_to_fit();
         self.waiting.push(Waiting { of, registry: Registry::new(young, records), daemons });
     }
-    /// Where a record is that waits; `None` if it was resumed, or is a daemon to which nothing has led yet.
+    /// Where a record is that waits; `None` if it was resumed, or nothing has led to it yet and it is a daemon's, or
+    /// whoever collects everything looks for such goals of shoens.
     #[inline(always)]
     fn record(&mut self, record: usize) -> Option<usize> {
         // A record that was copied keeps its predicate word, so nearly all are passed over with one look.
@@ -186,8 +190,28 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             return Some(target(header));
         }
         debug_assert!(header == BUSY || header_class(header) == SUSPENSION, "H4: {header:?} is no record's");
-        let daemon = self.common.predicates.get(PredicateId::of_goal_word(goal)).daemon;
-        (!daemon).then(|| self.evacuate_headed(pointer(Tag::Object, record)).address())
+        let weak = MAJOR && !SHARED && is_lane(read(record + 8 * SUSPENSION_PRIORITY).as_int())
+            || self.is_daemon(goal);
+        (!weak).then(|| self.evacuate_headed(pointer(Tag::Object, record)).address())
+    }
+    fn is_daemon(&self, goal: Word) -> bool {
+        self.common.predicates.get(PredicateId::of_goal_word(goal)).daemon
+    }
+    /// X17 of `shoen`: goals of shoens to which nothing leads are kept, and noted. Whoever collects everything, alone.
+    pub(super) fn find_lost(&mut self) {
+        let is_lost = |&&record: &&usize| {
+            !forwards_all(read(record)) && !self.is_daemon(read(record + 8 * SUSPENSION_PREDICATE))
+        };
+        let records = self.waiting.iter().flat_map(|waiting| &waiting.daemons);
+        let mut lost: Vec<usize> = records.filter(is_lost).copied().collect();
+        if lost.is_empty() {
+            return;
+        }
+        for record in &mut lost {
+            *record = self.evacuate_headed(pointer(Tag::Object, *record)).address();
+        }
+        self.trace();
+        lock(&self.common.lost).append(&mut lost);
     }
     /// After the trace: the new addresses of the records that were met, of those it has seen.
     pub(super) fn survivors(&mut self) -> Vec<(usize, Registry)> {

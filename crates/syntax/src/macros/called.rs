@@ -7,8 +7,7 @@ use crate::program::{Call, Clause, GoalKind, Term, TermKind};
 use term::Atom;
 
 /// Names of such predicates of module `shoen`, and their numbers of arguments.
-const CALLERS: [(Key, usize); 5] =
-    [(Key::Try, 2), (Key::Try, 3), (Key::Execute, 3), (Key::Execute, 5), (Key::Execute, 6)];
+const CALLERS: [(Key, usize); 4] = [(Key::Try, 2), (Key::Try, 3), (Key::Execute, 3), (Key::Execute, 5)];
 
 /// Replaces the goals that are arguments in a clause of this module. `is_own` says which names the module defines
 /// itself: `try` means `shoen:try` if it does not.

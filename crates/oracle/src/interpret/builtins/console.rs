@@ -95,7 +95,15 @@ fn postmortem(machine: &mut Machine, inputs: &[Id]) -> Step {
 
 fn exit(machine: &mut Machine, inputs: &[Id]) -> Step {
     match *machine.bound(inputs[0]) {
-        Value::Int(status) => Step::End(Outcome::Exit((status & 255) as i32)),
+        Value::Int(status) => {
+            let exit = machine.atoms.intern(b"exit");
+            let term = machine.store.functor(exit, inputs);
+            let goal = machine.store.atom(symbol::NIL);
+            if machine.tell_exception("exit", [term, goal]) {
+                return Step::Done(Vec::new());
+            }
+            Step::End(Outcome::Exit((status & 255) as i32))
+        }
         _ => type_error("an exit status is an integer"),
     }
 }

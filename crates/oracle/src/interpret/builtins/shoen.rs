@@ -1,5 +1,6 @@
 //! Module `shoen_control`.
 
+use super::super::Outcome;
 use super::super::scheduler::{Goal, Machine};
 use super::super::terms::{Id, Value};
 use super::{Native, Step, native, type_error};
@@ -7,10 +8,32 @@ use term::abi::Place;
 
 const MODULE: &str = "shoen_control";
 
+/// Kinds of exceptions.
+const KINDS: &[&str] = &[
+    "all",
+    "reduction_failure",
+    "unification_failure",
+    "argument_type",
+    "range",
+    "placement",
+    "zero_division",
+    "undefined_method",
+    "undefined_predicate",
+    "heap_limit",
+    "other",
+    "deadlock",
+    "raised",
+    "exit",
+];
+
 pub(super) fn natives() -> Vec<Native> {
     vec![
-        native(MODULE, "new", "ioo", Place::Method, new),
+        native("shoen", "raise", "iia", Place::Method, raise),
+        native(MODULE, "new", "iiioo", Place::Method, new),
         native(MODULE, "run", "ia", Place::Goal, run),
+        native(MODULE, "limit", "ii", Place::Method, |_, _| Step::Done(Vec::new())),
+        native(MODULE, "alarm", "ioo", Place::Goal, alarm),
+        native(MODULE, "quiet", "i", Place::Goal, quiet),
         native(MODULE, "tell", "ii", Place::Method, tell),
         native(MODULE, "instead", "i", Place::Goal, instead),
     ]
@@ -25,9 +48,23 @@ enum Wanted {
 }
 
 fn new(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let ranges = [1, 2].map(|i| match *machine.bound(inputs[i]) {
+        Value::Int(priority) => Ok(priority),
+        _ => Err(type_error("a priority is an integer")),
+    });
+    let (min, max) = match ranges {
+        [Ok(min), Ok(max)] => (min, max),
+        [Err(step), _] | [_, Err(step)] => return step,
+    };
     match names(machine, inputs[0]) {
+        Ok(_) if min < 0 || max < min || max > term::word::INT_MAX => {
+            Step::Error("index out of range: priorities".into())
+        }
         Ok(kinds) => {
-            let (number, report) = machine.new_shoen(kinds);
+            if !kinds.iter().all(|kind| KINDS.contains(&kind.as_str())) {
+                return type_error("kinds of exceptions");
+            }
+            let (number, report) = machine.new_shoen(kinds, (min, max));
             Step::Done(vec![machine.store.int(number as i64), report])
         }
         Err(step) => step,
@@ -60,13 +97,14 @@ fn number(machine: &Machine, number: Id) -> Option<usize> {
     usize::try_from(number).ok().filter(|number| (1..machine.shoens.len()).contains(number))
 }
 
-/// `None` stands for `all`.
-fn names(machine: &Machine, kinds: Id) -> Result<Option<Vec<String>>, Step> {
+fn names(machine: &Machine, kinds: Id) -> Result<Vec<String>, Step> {
     let (mut rest, mut names) = (kinds, Vec::new());
     loop {
         match machine.store.get(rest) {
-            Some(Value::Atom(term::symbol::NIL)) => return Ok(Some(names)),
-            Some(Value::Atom(name)) if &*machine.atoms.name(*name) == "all" => return Ok(None),
+            Some(Value::Atom(term::symbol::NIL)) => return Ok(names),
+            Some(Value::Atom(name)) if names.is_empty() => {
+                return Ok(vec![machine.atoms.name(*name).into_owned()]);
+            }
             Some(&Value::List(item, more)) => {
                 match machine.store.get(item) {
                     Some(Value::Atom(name)) => names.push(machine.atoms.name(*name).into_owned()),
@@ -81,6 +119,20 @@ fn names(machine: &Machine, kinds: Id) -> Result<Option<Vec<String>>, Step> {
     }
 }
 
+fn raise(machine: &mut Machine, inputs: &[Id]) -> Step {
+    if let Some(variable) = machine.first_variable(inputs[1]) {
+        return Step::Wait(variable);
+    }
+    let raised = machine.atoms.intern(b"raised");
+    let term = machine.store.functor(raised, inputs);
+    let goal = machine.store.atom(term::symbol::NIL);
+    if machine.tell_exception("raised", [term, goal]) {
+        return Step::Done(Vec::new());
+    }
+    machine.finish(Outcome::Error { message: "nobody is told of what is raised".into() });
+    Step::Done(Vec::new())
+}
+
 fn tell(machine: &mut Machine, inputs: &[Id]) -> Step {
     let Some(number) = number(machine, inputs[0]) else { return Step::Done(Vec::new()) };
     match machine.bound(inputs[1]) {
@@ -88,8 +140,29 @@ fn tell(machine: &mut Machine, inputs: &[Id]) -> Step {
             machine.abort(number);
             Step::Done(Vec::new())
         }
+        // It is found when nothing is ready.
+        Value::Atom(what) if &*machine.atoms.name(*what) == "find_deadlock" => Step::Done(Vec::new()),
         _ => type_error("what a shoen is told"),
     }
+}
+
+fn alarm(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let Value::Int(wait) = *machine.bound(inputs[0]) else { return type_error("a time is an integer") };
+    let Some(at) = wait.checked_mul(1000).and_then(|wait| machine.now.checked_add(wait)) else {
+        return Step::Error("index out of range: a time is too large".into());
+    };
+    let variable = machine.store.variable();
+    machine.timers_set += 1;
+    machine.timers.insert((at, machine.timers_set), variable);
+    let number = machine.store.int(machine.timers_set as i64);
+    Step::Done(vec![number, variable])
+}
+
+fn quiet(machine: &mut Machine, inputs: &[Id]) -> Step {
+    if let Value::Int(number) = *machine.bound(inputs[0]) {
+        machine.timers.retain(|(_, set), _| *set as i64 != number);
+    }
+    Step::Done(Vec::new())
 }
 
 fn instead(machine: &mut Machine, inputs: &[Id]) -> Step {

@@ -345,21 +345,10 @@ fn changed(text: &[u8], change: fn(&str) -> String) -> Vec<u8> {
 
 /// The first variable of a list of terms: `wait(V,All)`, or `done`.
 fn ground(machine: &mut Machine, inputs: &[Id]) -> Step {
-    let mut rest = vec![inputs[0]];
-    while let Some(term) = rest.pop() {
-        machine.count_step();
-        if machine.stop.is_some() {
-            break;
-        }
-        match machine.store.get(term) {
-            Some(value) => rest.extend(value.parts().into_iter().rev()),
-            None => {
-                let variable = machine.store.deref(term);
-                return done(machine.reply("wait", &[variable, inputs[0]]));
-            }
-        }
-    }
-    done(machine.reply("done", &[]))
+    done(match machine.first_variable(inputs[0]) {
+        Some(variable) => machine.reply("wait", &[variable, inputs[0]]),
+        None => machine.reply("done", &[]),
+    })
 }
 
 fn fill(machine: &mut Machine, inputs: &[Id]) -> Step {

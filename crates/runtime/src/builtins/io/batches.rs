@@ -175,11 +175,26 @@ pub(crate) fn serve_quickly(worker: &mut Worker) {
 }
 
 /// The lanes of the batches' processes.
-pub(crate) fn lanes(worker: &mut Worker) -> Vec<i64> {
+pub(super) fn lanes(worker: &mut Worker) -> Vec<i64> {
     if !worker.has_batches() {
         return Vec::new();
     }
     worker.io().batches.iter().map(|batch| batch.priority).collect()
+}
+
+/// X14 of `shoen`: ends the batches of shoens that were aborted. What they were sent is written.
+pub(super) fn close_deserted(worker: &mut Worker) {
+    for _ in 0..worker.io().batches.len() {
+        let batch = worker.io().batches.remove(0);
+        if !worker.was_aborted(batch.priority) {
+            worker.io().batches.push(batch);
+            continue;
+        }
+        let messages = deref(worker.root_word(&batch.messages));
+        worker.only_write(batch.place, messages);
+        worker.take_root(batch.messages);
+        worker.take_root(batch.state);
+    }
 }
 
 /// The run is over.

@@ -16,6 +16,7 @@ use crate::coordination::sync::lock;
 use crate::coordination::waker::TICK;
 use crate::worker::events::Events;
 use crate::worker::{Root, Worker};
+use rustc_hash::FxHashMap;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::thread::{MembarrierCommand, membarrier};
 
@@ -64,6 +65,8 @@ struct Sources {
     fds: Vec<(Fd, Direction, Awaited)>,
     timers: BTreeMap<(Instant, u64), Awaited>,
     timer_count: u64,
+    /// The times of timers that may be taken back, by number.
+    alarms: FxHashMap<u64, Instant>,
     /// When timers were last looked at.
     timers_seen: Option<Instant>,
     children: Vec<Child>,
@@ -96,6 +99,26 @@ pub(crate) fn bind_at(worker: &mut Worker, at: Instant, variable: Word) {
     sources.timers.insert(key, awaited);
     drop(sources);
     worker.waker().wake();
+}
+
+/// The same for a timer that may be taken back: its number.
+pub(crate) fn set_alarm(worker: &mut Worker, at: Instant, variable: Word) -> u64 {
+    bind_at(worker, at, variable);
+    let mut sources = worker.state::<Outside>().sources();
+    let number = sources.timer_count;
+    sources.alarms.insert(number, at);
+    number
+}
+
+/// Takes such a timer back, if it has not gone off.
+pub(crate) fn take_alarm_back(worker: &mut Worker, number: u64) {
+    let mut sources = worker.state::<Outside>().sources();
+    let at = sources.alarms.remove(&number);
+    let awaited = at.and_then(|at| sources.timers.remove(&(at, number)));
+    drop(sources);
+    if let Some(awaited) = awaited {
+        worker.take_root(awaited.root);
+    }
 }
 
 /// Binds `status` to the raw wait status of a child when it has ended.
@@ -207,6 +230,33 @@ impl Outside {
     pub(crate) fn of(worker: &mut Worker) -> Outside {
         worker.state::<Outside>().clone()
     }
+    /// The lanes of all that is awaited.
+    pub(super) fn lanes(&self) -> Vec<i64> {
+        let sources = self.sources();
+        let mut lanes: Vec<i64> = sources.fds.iter().map(|(_, _, awaited)| awaited.lane).collect();
+        lanes.extend(sources.timers.values().map(|awaited| awaited.lane));
+        lanes.extend(sources.children.iter().map(|child| child.status.lane));
+        lanes.extend(sources.signals.iter().map(|signal| signal.tail.lane));
+        lanes
+    }
+    /// X14 of `shoen`: nobody waits any more for what was awaited in shoens that were aborted. Children are waited for
+    /// all the same, and signals are everybody's.
+    fn forget_deserted(&self, worker: &mut Worker) {
+        let mut sources = self.sources();
+        let fds = sources.fds.extract_if(.., |(_, _, awaited)| worker.was_aborted(awaited.lane));
+        let mut forgotten: Vec<Awaited> = fds.map(|(_, _, awaited)| awaited).collect();
+        let timers = std::mem::take(&mut sources.timers);
+        for (at, awaited) in timers {
+            if worker.was_aborted(awaited.lane) {
+                sources.alarms.remove(&at.1);
+                forgotten.push(awaited);
+            } else {
+                sources.timers.insert(at, awaited);
+            }
+        }
+        drop(sources);
+        forgotten.into_iter().for_each(|awaited| _ = worker.take_root(awaited.root));
+    }
     /// Waits until something is ready, at most `timeout`, then takes out what is: variables to bind, with values.
     fn collect(
         &self,
@@ -229,7 +279,9 @@ impl Outside {
             while let Some(entry) = sources.timers.first_entry()
                 && entry.key().0 <= now
             {
-                fired.push((entry.remove(), Word::NIL));
+                let ((_, number), awaited) = entry.remove_entry();
+                sources.alarms.remove(&number);
+                fired.push((awaited, Word::NIL));
             }
         }
         let (fds, children) = (sources.fds.len(), sources.children.len());
@@ -322,6 +374,13 @@ impl Events for Outside {
             && sources.signals.is_empty())
     }
     fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
+        if worker.shared.shoens.take_deserted() {
+            super::close_deserted(worker);
+            self.forget_deserted(worker);
+            if timeout.is_none() && !self.has_pending(worker) {
+                return;
+            }
+        }
         let waits = timeout != Some(Duration::ZERO);
         let blocked = if waits { super::flush_before_waiting(worker) } else { Vec::new() };
         if worker.ending.has_failed() {

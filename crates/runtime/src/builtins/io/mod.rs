@@ -178,6 +178,17 @@ impl Io {
             !Io::is_standard(output) && self.file(output).is_some_and(|file| file.is_interactive());
         self.streams.add(streams::Stream::new(input, output, interactive, kind))
     }
+    /// A stream belongs to a lane, or to none.
+    fn belongs_to(&mut self, stream: usize, lane: i64) {
+        if let Some(stream) = self.streams.get_mut(stream) {
+            stream.lane = lane;
+        }
+    }
+    /// The lanes of streams.
+    fn lanes(&self) -> impl Iterator<Item = (usize, i64)> {
+        let streams = self.streams.places.iter().enumerate();
+        streams.filter_map(|(place, stream)| stream.as_ref().map(|stream| (place, stream.lane)))
+    }
     /// Ends a stream, and its files with their last use. The output must have been flushed.
     pub(crate) fn close_stream(&mut self, stream: usize) {
         let Some(stream) = self.streams.remove(stream) else { return };
@@ -315,6 +326,38 @@ pub(crate) fn flush(worker: &mut Worker) -> Result<(), Box<ProgramError>> {
         }
     }
     result
+}
+
+/// X15 of `shoen`: the lanes of all that is open or awaited.
+pub(crate) fn lanes(worker: &mut Worker) -> Vec<i64> {
+    if worker.index != 0 {
+        return Vec::new();
+    }
+    let mut lanes = batches::lanes(worker);
+    lanes.extend(events::Outside::of(worker).lanes());
+    lanes.extend(worker.io().lanes().map(|(_, lane)| lane));
+    lanes
+}
+
+/// X14 of `shoen`: closes streams that were opened in shoens that were aborted. What they have written goes out, as far
+/// as nobody has to wait for that.
+fn close_deserted(worker: &mut Worker) {
+    batches::close_deserted(worker);
+    let streams: Vec<(usize, i64)> = worker.io().lanes().collect();
+    for (place, lane) in streams {
+        if !worker.was_aborted(lane) {
+            continue;
+        }
+        let io = worker.io();
+        let output = io.streams.get_mut(place).map(|stream| stream.output);
+        if let Some(file) =
+            output.filter(|&output| !Io::is_standard(output)).and_then(|output| io.file(output))
+        {
+            // Whoever could be told of an error is no more.
+            let _ = file.flush();
+        }
+        io.close_stream(place);
+    }
 }
 
 /// Before waiting for the outside: someone may be reading what was written so far. Answers the descriptors that took

@@ -37,9 +37,13 @@ pub(in crate::builtins) fn reply(worker: &mut Worker, name: &str, args: &[Word])
     worker.structure(name, args)
 }
 
-/// A stream on files that are open already.
+/// A stream on files that are open already, of the running goal's shoen.
 fn standard(worker: &mut Worker, input: usize, output: usize, kind: Kind) -> Word {
-    Word::small(worker.io().open_stream(input, output, kind) as i64)
+    let lane = worker.lane_outside();
+    let io = worker.io();
+    let stream = io.open_stream(input, output, kind);
+    io.belongs_to(stream, lane);
+    Word::small(stream as i64)
 }
 
 /// A new file as a stream.
@@ -48,9 +52,8 @@ pub(super) fn open(worker: &mut Worker, name: &str, input: Option<Fd>, output: O
 }
 
 fn open_file(worker: &mut Worker, file: File) -> Word {
-    let io = worker.io();
-    let file = io.add_file(file);
-    Word::small(io.open_stream(file, file, Kind::File) as i64)
+    let file = worker.io().add_file(file);
+    standard(worker, file, file, Kind::File)
 }
 
 /// A descriptor that this process now owns.

@@ -38,6 +38,8 @@ pub(crate) struct Stream {
     pub(super) closed: bool,
     /// Messages in a row that only wrote: see `batches`.
     pub(super) calm: u32,
+    /// Whose it is: a priority, or a lane.
+    pub(super) lane: i64,
     /// Own operators, once changed.
     pub(super) ops: Option<Box<OpTable>>,
     /// `on_error(N)`. N < 0: a syntax error ends the program with this status.
@@ -66,6 +68,7 @@ impl Stream {
             kind,
             closed: false,
             calm: 0,
+            lane: 0,
             ops: None,
             on_error: None,
             scanner: TermScanner::new(),

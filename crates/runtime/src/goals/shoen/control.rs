@@ -1,6 +1,6 @@
 //! Making and aborting shoens. X11 to X16 are those of the module above.
 
-use crate::goals::shoen::state::Shoen;
+use crate::goals::shoen::state::{Shoen, Told};
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::{read, write};
 use crate::worker::Worker;
@@ -11,14 +11,18 @@ use term::abi::PredicateId;
 use term::layout::{SUSPENSION_PREDICATE, SUSPENSION_PRIORITY};
 
 impl Worker {
-    /// Makes a shoen, as a goal of the running one, that reports these kinds (a bit each): its number, and its reports.
-    /// It counts as one goal that waits until it has one.
-    pub(crate) fn new_shoen(&mut self, kinds: u64) -> (i64, Word) {
+    /// Makes a shoen, as a goal of the running one: its number, and its reports. It counts as one goal that waits until
+    /// it has one. Its priorities are within those of the running one.
+    pub(crate) fn new_shoen(&mut self, mut told: Told) -> (i64, Word) {
         let report = self.new_variable();
         let parent = self.running_shoen();
         let dead = parent.as_ref().is_some_and(|parent| parent.tally.is_aborted());
+        if let Some((lowest, highest)) = parent.as_ref().map(|parent| parent.range) {
+            let (low, high) = told.range;
+            told.range = (low.clamp(lowest, highest), high.clamp(lowest, highest));
+        }
         let lane = self.lane_outside();
-        let shoen = self.shared.shoens.add(parent, lane, kinds, report);
+        let shoen = self.shared.shoens.add(parent, lane, told, report);
         if dead && shoen.tally.abort() {
             self.note_over(shoen.clone());
         }

@@ -1,8 +1,7 @@
 //! Goals of shoens that wait for ever: each shoen is told of its own, the innermost first.
 
-use super::faults::kind_bit;
 use super::is_lane;
-use crate::goals::shoen::state::Shoen;
+use crate::goals::shoen::state::{Shoen, kind_bit};
 use crate::memory::ranges::read;
 use crate::worker::Worker;
 use crate::worker::all::Shared;
@@ -37,7 +36,7 @@ pub(crate) fn tell_of_deadlock(shared: &Shared) -> bool {
 
 impl Worker {
     /// These goals (their records) wait for ever: shoens are told that had not been. True if there were any.
-    fn tell_shoens(&mut self, waiting: &[usize]) -> bool {
+    pub(crate) fn tell_shoens(&mut self, waiting: &[usize]) -> bool {
         let mut stuck: BTreeMap<i64, (Arc<Shoen>, Vec<usize>)> = BTreeMap::new();
         for &record in waiting {
             let lane = read(record + 8 * SUSPENSION_PRIORITY).as_int();

@@ -1,7 +1,6 @@
 //! What fails in a shoen, and what is reported: X16 of the module above.
 
-use crate::goals::shoen::state::{Fault, Shoen};
-use crate::reports::outcome::ErrorKind;
+use crate::goals::shoen::state::{Fault, Shoen, What, kind_bit};
 use crate::terms::{View, deref};
 use crate::worker::Worker;
 use std::sync::Arc;
@@ -9,44 +8,18 @@ use term::Word;
 use term::abi::PredicateId;
 use term::symbol::Atom;
 
-/// Kinds of exceptions by name: bit N of a shoen's kinds is the N-th.
-pub(crate) const KINDS: [&str; 11] = [
-    "reduction_failure",
-    "unification_failure",
-    "argument_type",
-    "range",
-    "placement",
-    "zero_division",
-    "undefined_method",
-    "undefined_predicate",
-    "heap_limit",
-    "other",
-    "deadlock",
-];
-
-/// The bit of a kind of exceptions.
-pub(crate) fn kind_bit(name: &str) -> u64 {
-    KINDS.iter().position(|kind| *kind == name).map_or(0, |place| 1 << place)
-}
-
-/// The name of a kind of errors; `None` for what no shoen is told of.
-fn name(kind: ErrorKind) -> Option<&'static str> {
-    Some(match kind {
-        ErrorKind::ReductionFailure => "reduction_failure",
-        ErrorKind::UnificationFailure => "unification_failure",
-        ErrorKind::ArgumentType => "argument_type",
-        ErrorKind::Range => "range",
-        ErrorKind::Placement => "placement",
-        ErrorKind::ZeroDivision => "zero_division",
-        ErrorKind::UndefinedMethod => "undefined_method",
-        ErrorKind::UndefinedPredicate => "undefined_predicate",
-        ErrorKind::HeapLimit => "heap_limit",
-        ErrorKind::Other => "other",
-        ErrorKind::Interrupted | ErrorKind::ReaderGone => return None,
-    })
-}
-
 impl Worker {
+    /// The builtin that runs is about to fail with this, which is no error: a term of this kind.
+    pub(crate) fn raise(&mut self, kind: &str, term: Word) {
+        if self.in_shoen() {
+            self.lanes.raised = Some(What { bit: kind_bit(kind), term });
+        }
+    }
+    /// Whether somebody is told of what the running goal fails with, if it is of this kind.
+    pub(crate) fn is_heard(&mut self, kind: &str) -> bool {
+        let shoen = self.running_shoen();
+        shoen.is_some_and(|shoen| self.listener(&shoen, kind_bit(kind)).is_some())
+    }
     /// X16: reports what has failed, and what is over. Between reductions.
     pub(crate) fn report_news(&mut self) {
         while self.lanes.has_news() {
@@ -55,27 +28,29 @@ impl Worker {
                 self.report_fault(fault);
                 self.arrived(lane);
             }
+            for shoen in std::mem::take(&mut self.lanes.low) {
+                let event = self.intern("resource_low");
+                self.tell_shoen(&shoen, Word::atom(event));
+            }
             for shoen in std::mem::take(&mut self.lanes.over) {
                 self.report_end(&shoen);
             }
         }
     }
     fn report_fault(&mut self, fault: Fault) {
-        let Fault { lane, error, predicate, args, position } = fault;
+        let Fault { lane, error, what, predicate, args, position } = fault;
         debug_assert!(super::is_lane(lane), "X16: the fault of no shoen");
         debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let Some(shoen) = self.shoen_of(lane).filter(|shoen| !shoen.tally.is_aborted()) else { return };
-        let bit = name(error.kind).map_or(0, kind_bit);
-        let Some(listener) = self.listener(&shoen, bit) else {
+        let Some(listener) = self.listener(&shoen, what.bit) else {
             return self.goal_error_outside(error, predicate, &args, position);
         };
         let goal = self.goal_term(predicate, &args);
         let (file, line) = self.place(predicate, position);
         let place = self.place_term(&file, line);
         let new = self.new_variable();
-        let kind = self.intern(name(error.kind).unwrap_or("other"));
         self.wait_for_instead(lane, new);
-        let event = self.named("exception", &[Word::atom(kind), goal, place, new]);
+        let event = self.named("exception", &[what.term, goal, place, new]);
         self.tell_shoen(&listener, event);
     }
     /// The failed goal becomes one that waits for what is to take its place.
@@ -93,6 +68,9 @@ impl Worker {
             let event = self.intern(if aborted { "aborted" } else { "terminated" });
             let events = self.list(&[Word::atom(event)], Word::NIL);
             self.in_lane(shoen.lane, |worker| worker.unify(end, events));
+        }
+        if self.shared.shoens.has_deserted() {
+            self.shared.waker.wake();
         }
         if let Some(parent) = &shoen.parent {
             self.leave(parent);

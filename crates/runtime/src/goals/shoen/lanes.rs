@@ -1,7 +1,7 @@
 //! Lanes: which goals belong to which shoen, and what of it is left. X11 to X16 of the module above.
 
 use super::is_lane;
-use crate::goals::shoen::state::{Fault, Here, Lane, Shoen, Since};
+use crate::goals::shoen::state::{Fault, Here, Lane, Shoen, Since, What, kind_bit, name};
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
@@ -48,8 +48,11 @@ impl Worker {
     /// The lane of goals of this priority that the running goal makes.
     pub(crate) fn lane_at(&mut self, priority: i64) -> i64 {
         let running = self.abi.priority;
-        if !is_lane(running) || priority == self.goals.rank() {
-            return if is_lane(running) { running } else { priority };
+        if !is_lane(running) {
+            return priority;
+        }
+        if priority == self.goals.rank() {
+            return running;
         }
         let Some(here) = self.lane(running) else { return running };
         let (shoen, daemons) = (here.lane.shoen.clone(), here.lane.daemons);
@@ -163,6 +166,7 @@ impl Worker {
             reused: self.abi.reused,
             made_ready: self.abi.made_ready,
             resumptions: self.statistics.resumptions,
+            heap: self.abi.heap as usize,
         };
     }
     /// X13: what the running lane's goals have done since it was last counted.
@@ -183,8 +187,21 @@ impl Worker {
         let resumed =
             self.abi.made_ready - since.made_ready + (self.statistics.resumptions - since.resumptions);
         self.count_from_here();
+        let words = (self.abi.heap as usize).saturating_sub(since.heap) as u64 / 8;
         if let Some(lane) = self.counted(lane) {
             lane.shoen.tally.wait(suspended - resumed as i64);
+            self.count_words(&lane.shoen, words);
+        }
+    }
+    /// X18.
+    fn count_words(&mut self, shoen: &Arc<Shoen>, words: u64) {
+        let mut counted = Some(shoen);
+        while let Some(shoen) = counted {
+            if shoen.count_words(words) {
+                self.lanes.low.push(shoen.clone());
+                self.abi.want_attention();
+            }
+            counted = shoen.parent.as_ref();
         }
     }
     /// X13: the records that were new are so no more.
@@ -228,10 +245,16 @@ impl Worker {
         if self.is_dead(lane) {
             return None;
         }
+        let raised = self.lanes.raised.take();
+        let what = raised.unwrap_or_else(|| self.kind_of(&error));
         self.lanes.send_off(&self.shared.shoens, lane);
-        let fault = Fault { lane, error, predicate, args: args.to_vec(), position };
+        let fault = Fault { lane, error, what, predicate, args: args.to_vec(), position };
         self.lanes.faults.push(fault);
         self.abi.want_attention();
         None
+    }
+    fn kind_of(&mut self, error: &ProgramError) -> What {
+        let kind = name(error.kind).unwrap_or("other");
+        What { bit: kind_bit(kind), term: Word::atom(self.intern(kind)) }
     }
 }

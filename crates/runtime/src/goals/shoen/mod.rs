@@ -20,6 +20,11 @@
 //! - X15 Daemons are not counted: they wait in a lane of their own, which goes on after the shoen's end, unless it was
 //!   aborted. What they do wrong then is told to the shoen around it.
 //! - X16 What fails in a shoen is noted, with a holder, and reported at the next attention: helpers make no goals.
+//! - X17 A goal of a shoen that waits, and to which neither ready goals nor goals outside lead, nor anything that is
+//!   awaited from outside, waits for ever. A major collection finds it if one worker makes it alone, as it does while
+//!   there are shoens. Where no goal at all is ready, all that wait do so for ever.
+//! - X18 What a worker allocates while it runs a lane's goals is counted with them (X13): so a limit is noticed when it
+//!   leaves the lane, and at a collection at the latest.
 
 mod control;
 pub(crate) mod deadlock;

@@ -1,8 +1,10 @@
 //! What is known of shoens: by all workers of a node, and by each of them. The invariants are in the module above.
 
-use crate::coordination::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
+use crate::coordination::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed, Ordering::SeqCst,
+};
 use crate::coordination::sync::{Mutex, lock};
-use crate::reports::outcome::ProgramError;
+use crate::reports::outcome::{ErrorKind, ProgramError};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 use term::Word;
@@ -16,6 +18,45 @@ const REMEMBERED: usize = 64;
 
 /// A holder, in the units of a [`Tally`]; a goal that waits is one of them.
 const HOLDER: i64 = 1 << 40;
+
+/// Kinds of exceptions by name: bit N of a shoen's kinds is the N-th. `all` is all but the last.
+pub(crate) const KINDS: [&str; 13] = [
+    "reduction_failure",
+    "unification_failure",
+    "argument_type",
+    "range",
+    "placement",
+    "zero_division",
+    "undefined_method",
+    "undefined_predicate",
+    "heap_limit",
+    "other",
+    "deadlock",
+    "raised",
+    "exit",
+];
+
+/// The bit of a kind of exceptions.
+pub(crate) fn kind_bit(name: &str) -> u64 {
+    KINDS.iter().position(|kind| *kind == name).map_or(0, |place| 1 << place)
+}
+
+/// The name of a kind of errors; `None` for what no shoen is told of.
+pub(super) fn name(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ReductionFailure => "reduction_failure",
+        ErrorKind::UnificationFailure => "unification_failure",
+        ErrorKind::ArgumentType => "argument_type",
+        ErrorKind::Range => "range",
+        ErrorKind::Placement => "placement",
+        ErrorKind::ZeroDivision => "zero_division",
+        ErrorKind::UndefinedMethod => "undefined_method",
+        ErrorKind::UndefinedPredicate => "undefined_predicate",
+        ErrorKind::HeapLimit => "heap_limit",
+        ErrorKind::Other => "other",
+        ErrorKind::Interrupted | ErrorKind::ReaderGone => return None,
+    })
+}
 
 /// X12: what there is of a shoen's goals.
 #[derive(Debug)]
@@ -88,7 +129,13 @@ pub(crate) struct Shoen {
     pub(super) lane: i64,
     /// The kinds of exceptions that are reported here, a bit each.
     pub(crate) kinds: u64,
+    /// The lowest and the highest priority of its goals.
+    pub(super) range: (i64, i64),
     pub(crate) tally: Tally,
+    /// X18: words that its goals have allocated, and those of shoens inside, as far as workers have counted; and how
+    /// many they may.
+    words: AtomicU64,
+    words_max: AtomicU64,
     /// Its deadlock was reported, and no goal of it was resumed since.
     pub(super) told: AtomicBool,
     /// By priority, and whether they are those of daemons.
@@ -100,6 +147,16 @@ impl Shoen {
     /// The shoens that are its goals.
     pub(super) fn children(&self) -> Vec<Arc<Shoen>> {
         lock(&self.children).values().filter_map(Weak::upgrade).collect()
+    }
+    /// Its goals may allocate this number of words from the beginning.
+    pub(crate) fn limit_words(&self, words: u64) {
+        self.words_max.store(words, SeqCst);
+    }
+    /// X18: its goals have allocated words. True once if they are too many.
+    pub(super) fn count_words(&self, words: u64) -> bool {
+        let most = self.words_max.load(Relaxed);
+        let all = self.words.fetch_add(words, Relaxed) + words;
+        all > most && self.words_max.compare_exchange(most, u64::MAX, SeqCst, SeqCst).is_ok()
     }
     /// It and all that it is a goal of, from the inside.
     pub(super) fn outwards(self: &Arc<Shoen>) -> impl Iterator<Item = Arc<Shoen>> {
@@ -134,6 +191,8 @@ pub(crate) struct Shoens {
     aborts: AtomicU64,
     /// How many of those have goals that wait, since a collection has forgotten them.
     dead: AtomicU64,
+    /// Some of those may have left open what is outside.
+    deserted: AtomicBool,
     tables: Mutex<Tables>,
 }
 
@@ -151,18 +210,23 @@ impl Shoens {
             lanes_made: AtomicI64::new(0),
             aborts: AtomicU64::new(0),
             dead: AtomicU64::new(0),
+            deserted: AtomicBool::new(false),
             tables: Mutex::new(Tables::default()),
         }
     }
     /// Makes a shoen; `report` is a variable.
-    pub(super) fn add(&self, parent: Option<Arc<Shoen>>, lane: i64, kinds: u64, report: Word) -> Arc<Shoen> {
+    pub(super) fn add(&self, parent: Option<Arc<Shoen>>, lane: i64, told: Told, report: Word) -> Arc<Shoen> {
+        let Told { kinds, range } = told;
         let number = self.numbers.fetch_add(1, SeqCst) + 1;
         let shoen = Arc::new(Shoen {
             number,
             parent,
             lane,
             kinds,
+            range,
             tally: Tally::new(),
+            words: AtomicU64::new(0),
+            words_max: AtomicU64::new(u64::MAX),
             told: AtomicBool::new(false),
             lanes: Mutex::new(FxHashMap::default()),
             children: Mutex::new(FxHashMap::default()),
@@ -194,6 +258,9 @@ impl Shoens {
         let lanes = std::mem::take(&mut *lock(&shoen.lanes));
         let gone = lanes.iter().filter(|((_, daemons), _)| aborted || !daemons);
         let gone: Vec<i64> = gone.map(|(_, &lane)| lane).collect();
+        if aborted && lanes.keys().any(|(_, daemons)| *daemons) {
+            self.deserted.store(true, SeqCst);
+        }
         self.free(&gone);
         let removed = lock(&self.tables).shoens.remove(&shoen.number);
         if let Some(parent) = &shoen.parent {
@@ -205,8 +272,9 @@ impl Shoens {
     pub(super) fn lane(&self, number: i64) -> Option<Arc<Lane>> {
         lock(&self.tables).lanes.get(&number).cloned()
     }
-    /// The lane of a shoen's goals of this priority.
+    /// The lane of a shoen's goals of this priority, or of the next one that it has.
     pub(super) fn lane_of(&self, shoen: &Arc<Shoen>, rank: i64, daemons: bool) -> i64 {
+        let rank = rank.clamp(shoen.range.0, shoen.range.1);
         *lock(&shoen.lanes).entry((rank, daemons)).or_insert_with(|| {
             debug_assert!(rank > FIRST_LANE, "X11: a rank is a priority");
             let number = FIRST_LANE - self.lanes_made.fetch_add(1, SeqCst);
@@ -227,6 +295,14 @@ impl Shoens {
     /// Whether goals may wait that are dropped; said once.
     pub(crate) fn take_dead(&self) -> bool {
         self.dead.swap(0, SeqCst) != 0
+    }
+    /// Whether streams of shoens that were aborted may be open.
+    pub(super) fn has_deserted(&self) -> bool {
+        self.deserted.load(SeqCst)
+    }
+    /// The same; said once.
+    pub(crate) fn take_deserted(&self) -> bool {
+        self.deserted.swap(false, SeqCst)
     }
     /// The variables at the ends of all reports: roots of the collector.
     pub(crate) fn roots(&self, mut then: impl FnMut(&mut [Word])) {
@@ -256,10 +332,28 @@ impl Shoens {
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(super) lane: i64,
+    /// What it is if nobody is told.
     pub(super) error: Box<ProgramError>,
+    pub(super) what: What,
     pub(super) predicate: PredicateId,
     pub(super) args: Vec<Word>,
     pub(super) position: Position,
+}
+
+/// What an exception is: the bit of its kind, and what reports say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct What {
+    pub(super) bit: u64,
+    pub(super) term: Word,
+}
+
+/// What is told of a shoen, and at which priorities its goals run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    /// The kinds of exceptions, a bit each.
+    pub(crate) kinds: u64,
+    /// The lowest and the highest priority.
+    pub(crate) range: (i64, i64),
 }
 
 /// A lane, as a worker knows it.
@@ -278,6 +372,8 @@ pub(super) struct Since {
     pub(super) reused: u64,
     pub(super) made_ready: u64,
     pub(super) resumptions: u64,
+    /// Where its nursery ended.
+    pub(super) heap: usize,
 }
 
 /// What one worker knows of lanes.
@@ -288,14 +384,21 @@ pub(crate) struct Lanes {
     /// How often shoens had been aborted when it last looked.
     pub(super) aborts: u64,
     pub(super) faults: Vec<Fault>,
+    /// What the builtin says that is about to fail, if that is no error.
+    pub(super) raised: Option<What>,
     /// Shoens of which nothing is left, as this worker has noticed.
     pub(super) over: Vec<Arc<Shoen>>,
+    /// Shoens that have allocated too much, as this worker has noticed.
+    pub(super) low: Vec<Arc<Shoen>>,
 }
 
 impl Lanes {
     /// What has failed holds these words: roots of the collector.
     pub(crate) fn roots(&mut self, mut then: impl FnMut(&mut [Word])) {
-        self.faults.iter_mut().for_each(|fault| then(&mut fault.args));
+        for fault in &mut self.faults {
+            then(&mut fault.args);
+            then(std::slice::from_mut(&mut fault.what.term));
+        }
     }
     /// What a lane means; `None` if its goals are dropped.
     pub(super) fn lane(&mut self, shoens: &Shoens, number: i64) -> Option<&mut Here> {
@@ -336,8 +439,12 @@ impl Lanes {
     pub(crate) fn gives_up(&self, lane: i64) -> bool {
         self.here.get(&lane).is_some_and(|here| here.lane.is_dead())
     }
+    /// X18: the nursery is empty, and begins there.
+    pub(crate) fn begin_nursery(&mut self, base: usize) {
+        self.since.heap = base;
+    }
     /// Whether something is to be reported.
     pub(crate) fn has_news(&self) -> bool {
-        !(self.faults.is_empty() && self.over.is_empty())
+        !(self.faults.is_empty() && self.over.is_empty() && self.low.is_empty())
     }
 }
