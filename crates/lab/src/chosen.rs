@@ -75,12 +75,7 @@ pub const INPUTS: &[Input] = &[
     words("tables", "whether references are white where they can be, or all black", &["multipsi"], &TABLES),
     number("lock-us", "microseconds of a lock", &["symmetry"], 0.0..=10_000.0),
     number("copy-us", "microseconds of a word that a collection copies", &["symmetry"], 0.0..=10_000.0),
-    number(
-        "stack-us",
-        "microseconds of a push to the stack of a collection, or a pop",
-        &["symmetry"],
-        0.0..=10_000.0,
-    ),
+    number("goal-us", "microseconds of a goal that a collection copies", &["symmetry"], 0.0..=10_000.0),
     whole("block-words", "words of a block of memory, of all programs", &["symmetry"], 256.0..=65_536.0),
     whole("fifo-bytes", "bytes of a router's FIFO", &["staff"], 40.0..=4096.0),
 ];

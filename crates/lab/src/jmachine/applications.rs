@@ -88,6 +88,8 @@ pub(super) struct Ran {
     pub(super) calls: u64,
     /// When the last node had its first character of LCS.
     pub(super) last_begins: u64,
+    /// By node: messages that could not go at once.
+    pub(super) put_off: Vec<u64>,
 }
 
 impl Ran {
@@ -112,6 +114,7 @@ impl Ran {
             tasks: 0,
             calls: 0,
             last_begins: 0,
+            put_off: run.put_off.clone(),
         })
     }
     pub(super) fn millis(&self) -> f64 {
@@ -124,6 +127,12 @@ impl Ran {
     /// The time until the last node had its first character of LCS, in percent of the run's.
     pub(super) fn skew(&self) -> f64 {
         100.0 * self.last_begins as f64 / self.cycles as f64
+    }
+    /// Messages that could not go at once: of the node that had most of them, against that with least of those that had
+    /// any.
+    pub(super) fn send_faults(&self) -> Option<f64> {
+        let had = || self.put_off.iter().filter(|count| **count > 0);
+        Some(*had().max()? as f64 / *had().min()? as f64)
     }
     /// The time of nodes that had nothing to do, or could not send, in percent.
     pub(super) fn idle(&self) -> f64 {

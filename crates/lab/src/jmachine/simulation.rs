@@ -83,6 +83,8 @@ pub(super) struct Run<P> {
     pub(super) threads: BTreeMap<u32, Threads>,
     /// By all nodes.
     pub(super) spent: Spent,
+    /// By node: messages that could not go at once.
+    pub(super) put_off: Vec<u64>,
 }
 
 /// Runs a program on a J-Machine of this number of nodes.
@@ -96,7 +98,13 @@ pub(super) fn run_on<P: Program>(network: &Config, make: impl Fn(NodeId) -> P) -
     let observed = |node| Observed { program: make(node), threads: BTreeMap::new() };
     let machine = |node| Machine::new(node, nodes, observed(node), COSTS);
     let outcome = simulated::run(network, machine).map_err(|stopped| Error(stopped.to_string()))?;
-    let mut run = Run { programs: Vec::new(), cycles: 0, threads: BTreeMap::new(), spent: Spent::default() };
+    let mut run = Run {
+        programs: Vec::new(),
+        cycles: 0,
+        threads: BTreeMap::new(),
+        spent: Spent::default(),
+        put_off: Vec::new(),
+    };
     for machine in outcome.nodes {
         if machine.ended() != Some(Ended { waiting: 0 }) {
             return Err(Error("tasks wait for ever".into()));
@@ -104,6 +112,7 @@ pub(super) fn run_on<P: Program>(network: &Config, make: impl Fn(NodeId) -> P) -
         let counters = machine.counters();
         run.cycles = run.cycles.max(counters.worked_until.0);
         run.spent += counters.spent;
+        run.put_off.push(counters.put_off);
         for (code, threads) in machine.program.threads {
             let sum = run.threads.entry(code).or_default();
             sum.count += threads.count;

@@ -21,7 +21,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 /// Cities of a task's path, and seeds of cities. How many seeds there are, and which, was fixed before a search with
 /// any of them had been run: searches differ five times with their cities, and an earlier choice had been seen.
 const TASK_CITIES: [u32; 2] = [5, 6];
-const SEEDS: [u64; 8] = [11, 12, 13, 14, 15, 16, 17, 18];
+pub(super) const SEEDS: [u64; 8] = [11, 12, 13, 14, 15, 16, 17, 18];
 
 /// What is measured or computed of a run.
 struct Row {

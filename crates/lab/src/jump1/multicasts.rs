@@ -392,62 +392,77 @@ const SCHEME_HEADS: [&str; 12] = [
     "bits of the entry",
 ];
 
+/// Nodes of a side and sharers; whether these are near; a scheme and its name.
+type Case = (((u32, u32), bool), (Scheme, &'static str));
+
+fn place(local: bool) -> &'static str {
+    if local { "local" } else { "uniform" }
+}
+
+fn mean_of(taken: &[Taken], part: fn(&Taken) -> u64) -> Cell {
+    let sum: u64 = taken.iter().map(part).sum();
+    Cell::of(Kind::Measured, sum as f64, taken.len() as f64, 1)
+}
+
 fn directories(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
     let (cases, draws): (&[(u32, u32)], u64) = match config.scale {
         Scale::Full => (&[(16, 4), (16, 16), (32, 16), (64, 4), (64, 16), (64, 64)], 10),
         Scale::Small => (&[(16, 4), (16, 16)], 2),
     };
-    let mut rows = Vec::new();
-    for (part, (side, count)) in cases.iter().enumerate() {
-        host.progress(part + 1, cases.len(), &format!("{side} by {side} nodes, {count} sharers"));
-        for local in [false, true] {
-            for (scheme, name) in SCHEMES {
-                let draw = |combine| -> Vec<Taken> {
-                    let mut random = Random::new(chosen::seed(SEED));
-                    let one = |_| {
-                        let (home, sharers) = sharers(&mut random, *side, *count, local);
-                        let collect_cycles = COLLECT_HARDWARE;
-                        let job = Job { home, sharers, scheme, acknowledge: true, combine, collect_cycles };
-                        invalidate(*side, &job)
-                    };
-                    (0..draws).map(one).collect()
-                };
-                let taken = draw(false);
-                let is_multicast = matches!(scheme, Scheme::Exact | Scheme::Levels);
-                let combined = if is_multicast { draw(true) } else { Vec::new() };
-                let mean_of = |taken: &[Taken], part: fn(&Taken) -> u64| {
-                    let sum: u64 = taken.iter().map(part).sum();
-                    Cell::of(Kind::Measured, sum as f64, taken.len() as f64, 1)
-                };
-                let mean = |part| mean_of(&taken, part);
-                let nodes = side * side;
-                let levels = (nodes.ilog2()).div_ceil(3);
-                let place = if local { "local" } else { "uniform" };
-                let told = [
-                    ("nodes", Cell::key(nodes)),
-                    ("sharers", Cell::key(*count)),
-                    ("where", Cell::text(place)),
-                    ("scheme", Cell::text(name)),
-                    ("last is told, cycles", mean(|taken| taken.last)),
-                ];
-                host.row("Schemes", &told);
-                rows.push(vec![
-                    Cell::key(nodes),
-                    Cell::key(*count),
-                    Cell::text(place),
-                    Cell::Text(name.into()),
-                    mean(|taken| taken.links),
-                    mean(|taken| taken.reached),
-                    mean(|taken| taken.acks),
-                    mean(|taken| taken.last),
-                    mean(|taken| taken.collected),
-                    mean_of(&combined, |taken| taken.acks),
-                    mean_of(&combined, |taken| taken.collected),
-                    Cell::Derived(f64::from(if scheme == Scheme::Levels { 8 * levels } else { nodes }), 0),
-                ]);
-            }
-        }
-    }
+    let cases: Vec<_> = cases.iter().flat_map(|sizes| [false, true].map(|local| (*sizes, local))).collect();
+    let cases: Vec<_> = cases.iter().flat_map(|case| SCHEMES.map(|scheme| (*case, scheme))).collect();
+    // The largest take longest, and begin first.
+    let cases: Vec<_> = cases.into_iter().rev().collect();
+    let run = |(((side, count), local), (scheme, _)): &Case| {
+        let draw = |combine| -> Vec<Taken> {
+            let mut random = Random::new(chosen::seed(SEED));
+            let one = |_| {
+                let (home, sharers) = sharers(&mut random, *side, *count, *local);
+                let (scheme, collect_cycles) = (*scheme, COLLECT_HARDWARE);
+                let job = Job { home, sharers, scheme, acknowledge: true, combine, collect_cycles };
+                invalidate(*side, &job)
+            };
+            (0..draws).map(one).collect()
+        };
+        let is_multicast = matches!(scheme, Scheme::Exact | Scheme::Levels);
+        Ok((draw(false), if is_multicast { draw(true) } else { Vec::new() }))
+    };
+    let mut part = 0;
+    let taken = chosen::each(&cases, run, |(((side, count), local), (_, name)), (taken, _)| {
+        part += 1;
+        host.progress(part, cases.len(), &format!("{side} by {side} nodes, {count} sharers, {name}"));
+        let told = [
+            ("nodes", Cell::key(side * side)),
+            ("sharers", Cell::key(*count)),
+            ("where", Cell::text(place(*local))),
+            ("scheme", Cell::text(name)),
+            ("last is told, cycles", mean_of(taken, |taken| taken.last)),
+        ];
+        host.row("Schemes", &told);
+    })?;
+    let row = |((((side, count), local), (scheme, name)), (taken, combined)): (
+        &Case,
+        &(Vec<Taken>, Vec<Taken>),
+    )| {
+        let nodes = side * side;
+        let levels = (nodes.ilog2()).div_ceil(3);
+        let mean = |part| mean_of(taken, part);
+        vec![
+            Cell::key(nodes),
+            Cell::key(*count),
+            Cell::text(place(*local)),
+            Cell::text(name),
+            mean(|taken| taken.links),
+            mean(|taken| taken.reached),
+            mean(|taken| taken.acks),
+            mean(|taken| taken.last),
+            mean(|taken| taken.collected),
+            mean_of(combined, |taken| taken.acks),
+            mean_of(combined, |taken| taken.collected),
+            Cell::Derived(f64::from(if *scheme == Scheme::Levels { 8 * levels } else { nodes }), 0),
+        ]
+    };
+    let rows = cases.iter().zip(&taken).rev().map(row).collect();
     let note = format!(
         "Means of {draws} draws. Links: those that invalidations use, acknowledgements left out. Local sharers lie \
          among the 9 by 9 nodes round the home. Each node that is reached acknowledges by itself, or, \

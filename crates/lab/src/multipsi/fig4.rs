@@ -79,7 +79,11 @@ fn run(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Repor
     ];
     let counted_on =
         "Counted on this host, one instruction after another: nothing else that runs changes it.".into();
-    Ok(Report { notes, tables: vec![table, in_reductions()], ..Report::of(experiment, counted_on) })
+    Ok(Report {
+        notes,
+        tables: vec![table, in_reductions(), in_bytes()?],
+        ..Report::of(experiment, counted_on)
+    })
 }
 
 const HEADS: &[&str] = &[
@@ -120,6 +124,23 @@ fn in_reductions() -> Table {
         processors together make a reduction of Pentomino. Over what a reduction takes one processor, it is 1 to 6.";
     let heads = ["a message in reductions", "us a reduction", "reductions", "published"];
     Table::new("reductions", "How many reductions a message costs", note, &heads, rows)
+}
+
+/// Bytes of a word of a message on the simulated network.
+const WORD_BYTES: u64 = 4;
+
+/// How long the messages are.
+fn in_bytes() -> Result<Table, Error> {
+    let printed = [("throw_goal", 65.0), ("read", 14.0), ("answer_value", 24.0)];
+    let row = |((name, published), words): ((&str, f64), usize)| {
+        let bytes = Cell::count((words as u64 + 1) * WORD_BYTES);
+        vec![Cell::text(name), Cell::count(words as u64), bytes, Cell::Published(published, 0)]
+    };
+    let rows = printed.into_iter().zip(Pair::new(false)?.words()?).map(row).collect();
+    let note = "As the simulated machine sends them, with white references: 4 bytes a word, and a word for the kind, sender \
+        and receiver. The paper's bytes of a goal are those that are moved to the Read Packet Buffer; how its messages \
+        are laid out is not printed.";
+    Ok(Table::new("bytes", "How long a message is", note, &["message", "words", "bytes", "published"], rows))
 }
 
 /// Runs the operations, each between two marks; the first two marks have nothing between them.
@@ -251,6 +272,27 @@ impl Pair {
         let mut heap = Heap::new(&mut terms, u32::MAX, &mut late);
         self.protocols[0].with(&mut heap, &mut self.mail).answer(other, reader, 2);
         mark();
+    }
+    /// Words of a goal, of a read and of an answer, as the operations have them.
+    fn words(&mut self) -> Result<[usize; 3], Error> {
+        let atom = self.atom;
+        self.throw(|terms| [Term::atom(atom), terms.new_variable(), terms.new_variable()], &mut || ());
+        let goal = self.only()?;
+        self.receive(1)?;
+        self.throw(|terms| [Term::atom(atom), cons(terms, atom), Term::atom(atom)], &mut || ());
+        self.receive(1)?;
+        let import = self.protocols[1].counters().imports_most as u32 - 1;
+        self.at(1, |node| node.wanted(ImportId(import)));
+        let read = self.only()?;
+        self.receive(0)?;
+        Ok([goal, read, self.only()?])
+    }
+    /// Words of the one message that is under way.
+    fn only(&self) -> Result<usize, Error> {
+        match self.mail.ends[..] {
+            [end] => Ok(end),
+            _ => Err(Error(format!("{} messages are under way, and should be one", self.mail.ends.len()))),
+        }
     }
 
     /// Each operation once, in the order of [`OPERATIONS`].

@@ -325,8 +325,8 @@ mod tests {
         }
         // The third and fourth line of a row.
         let row = |name: &str| rows.iter().find(|row| row.quantity == name).expect("a row");
-        let idle = row("N-Queens: idle");
-        assert!(idle.chosen.starts_with("of three ways") && idle.why_off.starts_with("how the boards"));
+        let updates = row("updates on 3 nodes");
+        assert!(updates.chosen.starts_with("of three ways") && updates.why_off.starts_with("who has copies"));
         assert!(row("barrier of 8 nodes").chosen.is_empty());
         // A row without a value says why.
         let why = rows.iter().filter_map(|row| match row.link {

@@ -2,6 +2,7 @@
 
 use super::SOURCE;
 use super::cluster::{Ending, Marks, Place, Stretch, inputs, run};
+use crate::chosen;
 use crate::report::{Cell, Chart, Group, Kind, Look, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use dsm::kernels::fft::{self, Fft};
@@ -214,19 +215,26 @@ fn report(
     for (part, &((problem, filling), place)) in cases.iter().enumerate() {
         let (what, whose) = (problem.name(), filling.name());
         host.progress(part + 1, cases.len(), &format!("{what}, each node fills {whose}: {}", place.name()));
-        let mut splits = Vec::new();
-        for nodes in 1..=NODES {
-            let split = measure(problem, filling, place, nodes, config.runs)?;
+        let nodes: Vec<u32> = (1..=NODES).collect();
+        let run = |nodes: &u32| measure(problem, filling, place, *nodes, config.runs);
+        let mut told = |nodes: &u32, split: &Split| {
             let told = [
                 ("problem", Cell::text(&what)),
                 ("each node fills", Cell::text(whose)),
                 ("where", Cell::text(place.name())),
-                ("nodes", Cell::key(nodes)),
+                ("nodes", Cell::key(*nodes)),
                 ("ms", Cell::Measured(split.total(), 1)),
             ];
             host.row("Where the time goes", &told);
-            splits.push(split);
-        }
+        };
+        let splits = match place {
+            Place::Cluster => chosen::each(&nodes, run, told)?,
+            // What is timed runs alone.
+            Place::Host => {
+                let one = |nodes: &u32| run(nodes).inspect(|split| told(nodes, split));
+                nodes.iter().map(one).collect::<Result<Vec<Split>, Error>>()?
+            }
+        };
         rows.push(Row { problem, filling, place, splits });
     }
     let charts =

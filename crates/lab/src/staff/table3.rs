@@ -2,6 +2,7 @@
 
 use super::SOURCE;
 use super::cluster::{Ending, Marks, Place, Stretch, run as run_cluster};
+use crate::chosen;
 use crate::report::{self, Cell, Report, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use dsm::kernels::lu::{Lu, residual};
@@ -108,16 +109,21 @@ fn simulated(host: &mut dyn Host, config: &Config, parts: usize) -> Result<Table
     if residual(&plan.original(), &one.results[0], plan.n) > RESIDUAL {
         return Err(Error("the factors are not those of the matrix".into()));
     }
-    let mut rows = Vec::new();
-    for (part, (nodes, requests, updates)) in PUBLISHED.into_iter().enumerate() {
-        host.progress(PUBLISHED.len() + part + 1, parts, &format!("nodes: {nodes}, simulated"));
-        let [filling, work] = simulate(plan, nodes, &one.results[0])?;
+    let nodes = PUBLISHED.map(|(nodes, ..)| nodes);
+    let mut part = PUBLISHED.len();
+    let run = |nodes: &u32| simulate(plan, *nodes, &one.results[0]);
+    let stretches = chosen::each(&nodes, run, |nodes, [filling, work]| {
+        part += 1;
+        host.progress(part, parts, &format!("nodes: {nodes}, simulated"));
         let told = [
-            ("nodes", Cell::key(nodes)),
+            ("nodes", Cell::key(*nodes)),
             ("requests", Cell::count(filling.written + work.written)),
             ("copies updated", Cell::count(work.reached)),
         ];
         host.row("On the simulated cluster", &told);
+    })?;
+    let mut rows = Vec::new();
+    for ((nodes, requests, updates), [filling, work]) in PUBLISHED.into_iter().zip(stretches) {
         let published = |value| if is_published { Cell::Published(value, 0) } else { Cell::Absent };
         rows.push(vec![
             Cell::key(nodes),

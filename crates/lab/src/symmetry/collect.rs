@@ -2,7 +2,7 @@
 //! stopped, when all ready goals are on one stack, and at the end. A processor takes a goal from that stack and copies
 //! what hangs from it; suspended goals are pushed when they are met.
 
-use super::machine::{After, Machine, Time};
+use super::machine::{After, Locked, Machine, Time};
 use super::memory::{FLAG, GOAL, HEAD, SUSPENSION, Word};
 use std::collections::VecDeque;
 
@@ -85,7 +85,7 @@ impl Machine<'_> {
         for (at, processor) in self.processors.iter_mut().enumerate() {
             let goals = std::mem::take(&mut processor.ready);
             copying.stack.extend(goals.iter().enumerate().map(|(n, &goal)| (goal, Home::Ready(at, n))));
-            copying.on_stack(at, self.setup.costs.stack);
+            copying.on_stack(at, self.setup.costs.lock);
         }
         let gathered = copying.clocks.iter().copied().max().unwrap_or(stopped) + barrier;
         copying.clocks.fill(gathered);
@@ -126,7 +126,7 @@ impl Machine<'_> {
                 let word = self.evacuate(copying, at, self.memory.get(cell))?;
                 self.memory.set(cell, word);
             } else if let Some((goal, home)) = copying.stack.pop() {
-                copying.on_stack(at, self.setup.costs.stack);
+                copying.on_stack(at, self.setup.costs.lock);
                 self.copy_goal(copying, at, goal, home)?;
             } else if copying.work.iter().all(Vec::is_empty) {
                 return Ok(end);
@@ -139,11 +139,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Copying this number of words of an object, which is locked before.
-    fn charge(&self, copying: &mut Copying, at: usize, words: u32) {
+    /// Copying this number of words of an object, after this number of locks.
+    fn charge(&self, copying: &mut Copying, at: usize, words: u32, locks: u32) {
         let costs = self.setup.costs;
-        copying.clocks[at] += costs.lock + Time::from(words) * costs.copy;
-        copying.done.lock += costs.lock;
+        let lock = costs.lock * Time::from(locks);
+        copying.clocks[at] += lock + Time::from(words) * costs.copy;
+        copying.done.lock += lock;
         copying.done.objects += 1;
     }
 
@@ -153,7 +154,9 @@ impl Machine<'_> {
         self.memory.copy(goal, to, arguments + 1);
         copying.work[at].extend((to + 1..=to + arguments).rev());
         copying.done.goals += u64::from(GOAL);
-        self.charge(copying, at, HEAD + arguments);
+        // The stack gives it to one processor only.
+        self.charge(copying, at, HEAD + arguments, 0);
+        copying.clocks[at] += self.setup.costs.goal;
         match home {
             Home::Flag(flag) => {
                 if let Word::Waits(_, alone) = self.memory.get(flag) {
@@ -171,7 +174,12 @@ impl Machine<'_> {
     fn object(&mut self, copying: &mut Copying, at: usize, from: u32, words: u32) -> Result<u32, String> {
         let to = self.memory.take(&mut self.processors[at].local, words)?;
         copying.done.heap += u64::from(words);
-        self.charge(copying, at, words);
+        let is_variable = |cell: &u32| matches!(self.memory.get(*cell), Word::Unbound | Word::Hook(_));
+        let locks = match self.setup.locked {
+            Locked::Variables => (from..from + words).filter(is_variable).count() as u32,
+            Locked::Objects => 1,
+        };
+        self.charge(copying, at, words, locks);
         for n in 0..words {
             let word = match self.memory.get(from + n) {
                 // A reference led to this cell before.
@@ -219,7 +227,7 @@ impl Machine<'_> {
     fn cell(&mut self, copying: &mut Copying, at: usize, from: u32) -> Result<u32, String> {
         let to = self.memory.take(&mut self.processors[at].local, 1)?;
         copying.done.heap += 1;
-        self.charge(copying, at, 1);
+        self.charge(copying, at, 1, 1);
         let old = self.memory.get(from);
         self.memory.set(from, Word::Forward(to));
         let new = if let Word::Hook(first) = old { self.copy_suspensions(copying, at, first)? } else { old };
@@ -248,10 +256,10 @@ impl Machine<'_> {
                     self.memory.set(new, waits);
                     self.memory.set(flag, Word::Forward(new));
                     copying.done.heap += u64::from(FLAG);
-                    self.charge(copying, at, FLAG);
+                    self.charge(copying, at, FLAG, 1);
                     if let Word::Waits(goal, _) = waits {
                         copying.stack.push((goal, Home::Flag(new)));
-                        copying.on_stack(at, self.setup.costs.stack);
+                        copying.on_stack(at, self.setup.costs.lock);
                     }
                     new
                 }
@@ -261,14 +269,14 @@ impl Machine<'_> {
             self.memory.set(record + 1, hook);
             hook = Word::Hook(record);
             copying.done.heap += u64::from(SUSPENSION);
-            self.charge(copying, at, SUSPENSION);
+            self.charge(copying, at, SUSPENSION, 1);
         }
         Ok(if hook == Word::Empty { Word::Unbound } else { hook })
     }
 }
 
 impl Copying {
-    /// A processor takes the stack's lock, for a push or a pop.
+    /// A processor takes the stack's lock, for a push or a pop; whatever else it does with a goal needs no lock.
     fn on_stack(&mut self, at: usize, time: Time) {
         let begin = self.clocks[at].max(self.stack_free);
         self.stack_free = begin + time;

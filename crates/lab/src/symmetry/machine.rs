@@ -15,12 +15,13 @@ pub(super) struct Costs {
     pub(super) reduction: Time,
     /// A word that a reduction takes from a block.
     pub(super) word: Time,
-    /// A lock: one for each reduction, binding and push, and for each object that a collection touches first.
+    /// A lock: one for each reduction and binding, and what [`Locked`] says in a collection. A push takes none: ready
+    /// goals are their processor's, and others ask it for them.
     pub(super) lock: Time,
     /// A word that a collection copies.
     pub(super) copy: Time,
-    /// A push to the stack of goals that processors share in a collection, or a pop.
-    pub(super) stack: Time,
+    /// A goal that a collection copies, beside its words and the lock of the shared stack.
+    pub(super) goal: Time,
     /// Between two looks of a processor that has nothing to do.
     pub(super) poll: Time,
 }
@@ -41,6 +42,16 @@ pub(super) enum After {
     Copier,
 }
 
+/// What a processor locks in a collection, beside the stack of goals that all share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Locked {
+    /// Each object that it copies.
+    Objects,
+    /// Variables' cells and suspensions, which reductions change. Other objects never change: whoever copies one could
+    /// exchange its first word for the new address.
+    Variables,
+}
+
 /// How a machine is built.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup {
@@ -49,6 +60,7 @@ pub(super) struct Setup {
     pub(super) costs: Costs,
     pub(super) given: Given,
     pub(super) after: After,
+    pub(super) locked: Locked,
     /// Jitters the processors' starts.
     pub(super) seed: u64,
 }

@@ -23,7 +23,7 @@ use crate::report::{Cell, Report, median};
 use crate::{Config, Error, Experiment, Host, Scale};
 use code::Code;
 use collect::Collection;
-use machine::{After, Costs, Given, Machine, Run, Setup, Time};
+use machine::{After, Costs, Given, Locked, Machine, Run, Setup, Time};
 use memory::{PRINTED, Sizes};
 use programs::Program;
 
@@ -51,7 +51,7 @@ fn first_seed() -> u64 {
 
 /// Fitted: see `tables::told`.
 const COSTS: Costs =
-    Costs { reduction: 524_700, word: 8_020, lock: 23_100, copy: 59_250, stack: 664_000, poll: 250_000 };
+    Costs { reduction: 524_700, word: 8_020, lock: 26_000, copy: 57_970, goal: 688_000, poll: 250_000 };
 
 /// What steps cost, as it was chosen.
 fn costs() -> Costs {
@@ -61,7 +61,7 @@ fn costs() -> Costs {
         word: chosen::cycles(COSTS.word),
         lock: nanos("lock-us", COSTS.lock),
         copy: nanos("copy-us", COSTS.copy),
-        stack: nanos("stack-us", COSTS.stack),
+        goal: nanos("goal-us", COSTS.goal),
         ..COSTS
     }
 }
@@ -128,11 +128,12 @@ impl Measuring<'_> {
         self.host.progress(self.part, self.parts, &what);
         let failed = |why: String| Error(format!("{}: {why}", program.name()));
         let seeds = if setup.processors == 1 { 1 } else { SEEDS };
-        let run = |seed| Machine::new(code, Setup { seed, ..setup })?.run();
-        let runs = (0..seeds)
-            .map(|n| run(first_seed().wrapping_add(n)))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(failed)?;
+        let seeds: Vec<u64> = (0..seeds).map(|n| first_seed().wrapping_add(n)).collect();
+        let run = |seed: &u64| {
+            let run = Machine::new(code, Setup { seed: *seed, ..setup }).and_then(Machine::run);
+            run.map_err(failed)
+        };
+        let runs = chosen::each(&seeds, run, |_, _| {})?;
         if runs.iter().any(|run| run.answer != program.answer(self.scale)) {
             return Err(failed(format!("the answer should be {}", program.answer(self.scale))));
         }
@@ -158,7 +159,7 @@ impl Measuring<'_> {
 }
 
 fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
-    let parts = Program::ALL.len() * (PROCESSORS.len() + 2) + PROCESSORS.len();
+    let parts = Program::ALL.len() * (PROCESSORS.len() + 3) + PROCESSORS.len();
     let mut measuring = Measuring { host, scale, part: 0, parts };
     let mut runs = Runs { scale, cases: Vec::new(), variants: Vec::new(), doubtful: Vec::new() };
     let setup = |program| Setup {
@@ -167,6 +168,7 @@ fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
         costs: costs(),
         given: Given::Oldest,
         after: After::Stays,
+        locked: Locked::Objects,
         seed: first_seed(),
     };
     let read = |text: &str| Code::read(text).map_err(Error);
@@ -175,9 +177,12 @@ fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
         runs.cases.extend(measuring.cases(program, &code, setup)?);
         let newest = Setup { given: Given::Newest, ..setup };
         let copier = Setup { after: After::Copier, ..setup };
+        let variables = Setup { locked: Locked::Variables, ..setup };
         runs.variants.push(("newest goal given", measuring.case(program, &code, newest)?));
         let kept = measuring.case(program, &code, copier)?;
         runs.variants.push(("goals go to the processor that copied them", kept));
+        let locked = measuring.case(program, &code, variables)?;
+        runs.variants.push(("collections lock only what reductions change", locked));
     }
     let code = read(&Program::listed(scale))?;
     let listed = measuring.cases(Program::Triangle, &code, setup(Program::Triangle))?;

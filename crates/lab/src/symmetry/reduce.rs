@@ -43,11 +43,10 @@ impl Machine<'_> {
         let costs = self.setup.costs;
         let time = match chosen {
             Some(clause) => {
-                let (bindings, pushes) = (self.counts.bindings, self.counts.pushes);
+                let bindings = self.counts.bindings;
                 self.counts.reductions += 1;
                 self.commit(at, clause, &mut variables, arguments)?;
-                let locks = 1 + self.counts.bindings - bindings + self.counts.pushes - pushes;
-                self.counts.lock += locks * costs.lock;
+                self.counts.lock += (1 + self.counts.bindings - bindings) * costs.lock;
                 costs.reduction
             }
             None if waits_for.is_empty() => {

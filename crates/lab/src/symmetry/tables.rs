@@ -143,9 +143,9 @@ fn shares(runs: &Runs) -> Table {
         "shares",
         "Table 5: collections and locks, in percent",
         "Time of collections to time of reduction; time in locks of all processors' time in reduction, and in \
-         collections. The time of a lock was fitted to kl1cmp's reduction on 2. In collections the paper's share falls \
-         with processors; here it grows, because all of them wait for one stack: what shares it is not printed. The last \
-         column leaves that waiting out: then puzzle's share falls short of the paper's and kl1cmp's is still above it.",
+         collections. The time of a lock was fitted to kl1cmp's reduction on 2. A push takes no lock, because others ask \
+         a processor for its ready goals. In a collection the shared stack is locked, and each object that is copied. The \
+         last column leaves out waiting for the stack.",
         &[
             "program",
             "processors",
@@ -255,7 +255,8 @@ fn assumed(runs: &Runs) -> Table {
     Table::new(
         "assumed",
         "What is not printed: both ways, on 8 processors",
-        "Which goal is given to a processor that asks, and whose a ready goal is after a collection.",
+        "Which goal is given to a processor that asks, whose a ready goal is after a collection, and whether a collection \
+         locks all objects or only those that reductions change.",
         &["program", "way", "speed-up", "words a reduction", "active words", "lock in gc %"],
         plain.chain(runs.variants.iter().map(|(name, case)| (*name, case))).map(row).collect(),
     )
@@ -349,7 +350,7 @@ fn collection_findings(runs: &Runs) -> Vec<(&'static str, bool)> {
 }
 
 fn told(runs: &Runs) -> Table {
-    let Costs { reduction, word, lock, copy, stack, poll } = super::costs();
+    let Costs { reduction, word, lock, copy, goal, poll } = super::costs();
     let micros = |time: u64| format!("{}", time as f64 / 1e3);
     let size = |what: u32| what.to_string();
     let table1 = "printed: table 1";
@@ -375,8 +376,8 @@ fn told(runs: &Runs) -> Table {
         ("us a lock", micros(lock), "fitted to kl1cmp's locks in reduction on 2"),
         ("us a word copied", micros(copy), "fitted to kl1cmp's and triangle's words copied/s"),
         (
-            "us a push or pop of the shared stack",
-            micros(stack),
+            "us a goal that is copied, beside its words",
+            micros(goal),
             "fitted to kl1cmp's and triangle's words copied/s",
         ),
     ];

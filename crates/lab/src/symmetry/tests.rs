@@ -1,7 +1,7 @@
 //! Answers against the reference interpreter's; what holds after steps; what the costs were fitted to.
 
 use super::code::Code;
-use super::machine::{After, Given, Machine, Setup};
+use super::machine::{After, Given, Locked, Machine, Setup};
 use super::memory::{RECORDS, Sizes, Word};
 use super::programs::Program;
 use super::{COSTS, sizes};
@@ -13,7 +13,8 @@ use term::AtomTable;
 
 fn setup(program: Program, scale: Scale, processors: u32) -> Setup {
     let sizes = sizes(program, scale);
-    Setup { processors, sizes, costs: COSTS, given: Given::Oldest, after: After::Stays, seed: 1 }
+    let (given, after, locked) = (Given::Oldest, After::Stays, Locked::Objects);
+    Setup { processors, sizes, costs: COSTS, given, after, locked, seed: 1 }
 }
 
 /// The reference interpreter's answer.
@@ -123,10 +124,11 @@ fn check(machine: &Machine<'_>) {
 
 #[test]
 fn memory_is_whole_after_steps_and_collections() {
-    for (program, after) in [(Program::Kl1cmp, After::Stays), (Program::Triangle, After::Copier)] {
+    let cases = [(Program::Kl1cmp, After::Stays, 384), (Program::Triangle, After::Copier, 512)];
+    for (program, after, block) in cases {
         let code = Code::read(&program.text(Scale::Small)).expect("a program");
         // So few words that there are several collections.
-        let sizes = Sizes { blocks: 64, block: 384 };
+        let sizes = Sizes { blocks: 64, block };
         let setup = Setup { sizes, after, ..setup(program, Scale::Small, 4) };
         let mut machine = Machine::new(&code, setup).expect("it starts");
         let (mut steps, mut collections) = (0, 0);

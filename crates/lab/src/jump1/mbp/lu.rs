@@ -1,4 +1,4 @@
-//! LU decomposition without pivoting, column by column, by several clusters on a memory of lines.
+//! LU decomposition without pivoting, column by column or block by block, by several clusters on a memory of lines.
 
 use super::{Mbp, Op, Packets, Program, Tell};
 use crate::Error;
@@ -20,7 +20,13 @@ pub(crate) enum Owners {
     ColumnsInBlocks,
     /// Two by two clusters, each with every second row and column.
     SquaresInTurn,
+    /// As SPLASH-2's LU has it: blocks of [`BLOCK`] by as many, each of which lies in one piece, to two by two clusters
+    /// in turn; whole blocks are computed between barriers.
+    Blocks,
 }
+
+/// Rows and columns of a block.
+const BLOCK: u32 = 4;
 
 impl Owners {
     fn of(self, row: u32, column: u32) -> NodeId {
@@ -30,6 +36,7 @@ impl Owners {
             Owners::ColumnsInTurn => column % CLUSTERS,
             Owners::ColumnsInBlocks => column / (SIZE / CLUSTERS),
             Owners::SquaresInTurn => row % 2 * 2 + column % 2,
+            Owners::Blocks => row / BLOCK % 2 * 2 + column / BLOCK % 2,
         })
     }
 }
@@ -38,7 +45,7 @@ impl Owners {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
     pub(crate) owners: Owners,
-    /// Bytes of an element: 4 or 8. The matrix lies row by row.
+    /// Bytes of an element: 4 or 8. The matrix lies row by row, or block by block.
     pub(crate) element_bytes: u32,
     /// Cluster 0 is the home of all lines, or clusters are in turn.
     pub(crate) one_home: bool,
@@ -52,6 +59,14 @@ impl Layout {
     }
     /// Where an element is: its line, and its first byte there.
     fn place(self, element: u32) -> (Line, usize) {
+        let (row, column) = (element / SIZE, element % SIZE);
+        let element = match self.owners {
+            Owners::Blocks => {
+                let block = row / BLOCK * (SIZE / BLOCK) + column / BLOCK;
+                block * BLOCK * BLOCK + row % BLOCK * BLOCK + column % BLOCK
+            }
+            _ => element,
+        };
         let address = element * self.element_bytes;
         (Line(address / LINE_BYTES as u32), address as usize % LINE_BYTES)
     }
@@ -92,37 +107,75 @@ enum Work {
 
 /// All that a cluster does.
 fn work(layout: Layout, node: NodeId) -> Vec<Work> {
-    let at = |row: u32, column: u32| row * SIZE + column;
     let mine = |row: u32, column: u32| layout.owners.of(row, column) == node;
     let mut all = Vec::new();
     if layout.read_before {
         all.extend((0..SIZE * SIZE).map(|element| Work::Load(0, element)));
         all.push(Work::Barrier);
     }
+    if layout.owners == Owners::Blocks {
+        blocks(node, &mut all);
+        return all;
+    }
     for k in 0..SIZE - 1 {
-        for row in (k + 1..SIZE).filter(|row| mine(*row, k)) {
-            all.extend([
-                Work::Load(0, at(row, k)),
-                Work::Load(1, at(k, k)),
-                Work::Divide,
-                Work::Store(at(row, k)),
-            ]);
-        }
+        (k + 1..SIZE).filter(|row| mine(*row, k)).for_each(|row| divide(row, k, &mut all));
         all.push(Work::Barrier);
         for row in k + 1..SIZE {
-            for column in (k + 1..SIZE).filter(|column| mine(row, *column)) {
-                all.extend([
-                    Work::Load(0, at(row, column)),
-                    Work::Load(1, at(row, k)),
-                    Work::Load(2, at(k, column)),
-                    Work::Subtract,
-                    Work::Store(at(row, column)),
-                ]);
-            }
+            let columns = (k + 1..SIZE).filter(|column| mine(row, *column));
+            columns.for_each(|column| subtract(row, column, k, &mut all));
         }
         all.push(Work::Barrier);
     }
     all
+}
+
+fn at(row: u32, column: u32) -> u32 {
+    row * SIZE + column
+}
+
+fn divide(row: u32, k: u32, all: &mut Vec<Work>) {
+    all.extend([Work::Load(0, at(row, k)), Work::Load(1, at(k, k)), Work::Divide, Work::Store(at(row, k))]);
+}
+
+fn subtract(row: u32, column: u32, k: u32, all: &mut Vec<Work>) {
+    all.extend([
+        Work::Load(0, at(row, column)),
+        Work::Load(1, at(row, k)),
+        Work::Load(2, at(k, column)),
+        Work::Subtract,
+        Work::Store(at(row, column)),
+    ]);
+}
+
+/// By blocks: that of the diagonal, those beside and below it, all others.
+fn blocks(node: NodeId, all: &mut Vec<Work>) {
+    let side = SIZE / BLOCK;
+    for step in 0..side {
+        for phase in 0..3 {
+            for block in 0..side * side {
+                let (down, across) = (block / side, block % side);
+                let beyond = u32::from(down > step) + u32::from(across > step);
+                let is_mine = Owners::Blocks.of(down * BLOCK, across * BLOCK) == node;
+                if down >= step && across >= step && beyond == phase && is_mine {
+                    one_block(step, down, across, all);
+                }
+            }
+            all.push(Work::Barrier);
+        }
+    }
+}
+
+/// What the steps of the diagonal's block change in a block.
+fn one_block(step: u32, down: u32, across: u32, all: &mut Vec<Work>) {
+    let of = |block: u32| block * BLOCK..(block + 1) * BLOCK;
+    for k in of(step) {
+        for row in of(down).filter(|row| *row > k) {
+            if across == step {
+                divide(row, k, all);
+            }
+            of(across).filter(|column| *column > k).for_each(|column| subtract(row, column, k, all));
+        }
+    }
 }
 
 /// A cluster's part.
@@ -255,7 +308,7 @@ mod tests {
     /// interrupt.
     #[test]
     fn the_memory_is_coherent() {
-        for owners in [Owners::RowsInTurn, Owners::ColumnsInBlocks, Owners::SquaresInTurn] {
+        for owners in [Owners::RowsInTurn, Owners::ColumnsInBlocks, Owners::SquaresInTurn, Owners::Blocks] {
             for (element_bytes, one_home) in [(4, true), (8, true), (8, false)] {
                 let read_before = element_bytes == 8;
                 let layout = Layout { owners, element_bytes, one_home, read_before };
