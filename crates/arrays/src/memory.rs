@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Poll;
 
 /// Bytes of the file that [`Arrays::of`] takes, and of all nodes that have copies: address space, of which only what
@@ -90,7 +90,7 @@ impl Arrays {
         }
     }
     pub(crate) fn distant(&self) -> Option<MutexGuard<'_, Distant>> {
-        self.0.distant.as_ref().map(|distant| distant.lock().unwrap_or_else(PoisonError::into_inner))
+        self.0.distant.as_ref().map(|distant| base::lock(distant))
     }
     /// The goal that is being reduced may use these words, or waits until it may.
     pub(crate) fn touch<'t>(&self, worker: &mut Terms<'t>, uses: &[Use]) -> Result<(), Answer<'t>> {
@@ -119,7 +119,7 @@ impl Arrays {
         self.0.common.get_or_init(make).as_ref().map(|common| &**common).map_err(String::clone)
     }
     fn places(&self) -> MutexGuard<'_, Places> {
-        self.0.places.lock().unwrap_or_else(PoisonError::into_inner)
+        base::lock(&self.0.places)
     }
     /// A new array of zeros, which counts as heap. An error says what to do.
     pub(crate) fn allocate<'t>(&self, worker: &mut Terms<'t>, size: usize) -> Result<Array, Answer<'t>> {

@@ -5,7 +5,7 @@ use crate::wire::message::Malformed;
 use fabric::{NodeId, Priority};
 use machine::NodeSet;
 use runtime::node::Terms;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A message about terms that is kept back.
 #[derive(Debug)]
@@ -90,6 +90,6 @@ impl Shared {
     }
     /// None is the answer of nodes that share nothing.
     pub(crate) fn get(&self) -> Option<MutexGuard<'_, dyn Beside + 'static>> {
-        self.0.as_ref().map(|beside| beside.lock().unwrap_or_else(PoisonError::into_inner))
+        self.0.as_ref().map(|beside| base::lock(beside))
     }
 }

@@ -6,7 +6,6 @@ pub(crate) use loom::{
     sync::{Condvar, Mutex, MutexGuard},
     thread,
 };
-pub(crate) use std::sync::PoisonError;
 #[cfg(not(all(test, models)))]
 pub(crate) use std::{
     sync::{Condvar, Mutex, MutexGuard},

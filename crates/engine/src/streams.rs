@@ -11,12 +11,13 @@
 //!   reader that waits, or has read half of them, wakes the worker.
 
 use crate::value::{Unfit, Value};
+use base::{lock, unpoisoned};
 use runtime::node::{MoreEvents, Rouser, Term, Terms};
 use runtime::terms::View;
 use runtime::waker::Waker;
 use runtime::worker::Root;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Items that wait to be looked at before a sender has to wait.
@@ -62,7 +63,7 @@ pub(crate) struct Mailbox {
 
 impl Mailbox {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue.0)
     }
     /// Nobody looks any more.
     pub(crate) fn close(&self) {
@@ -125,7 +126,7 @@ impl Sender {
         let queue = self.mailbox.queue();
         let full = |queue: &mut Queue| queue.items.len() >= QUEUE_MAX && queue.running && !queue.closed;
         let waited = self.mailbox.queue.1.wait_timeout_while(queue, time, full);
-        let (mut queue, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut queue, waited) = unpoisoned(waited);
         if queue.closed {
             return Err(Closed);
         }
@@ -242,7 +243,7 @@ impl Receiver {
                 bell.ring();
             }
             let waited = self.0.changed.wait_timeout_while(state, left.min(ASK_AGAIN), is_dry);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            (state, _) = unpoisoned(waited);
         }
         let item = state.items.pop_front();
         if state.items.len() == UNREAD_MAX / 2
@@ -280,11 +281,6 @@ pub(crate) struct Lists {
     early: VecDeque<(u64, Option<Value>)>,
     /// Lists that have ended, or whose call has.
     over: BTreeSet<u64>,
-}
-
-/// A lock, whatever became of those who had it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Lists {

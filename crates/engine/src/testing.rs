@@ -203,7 +203,7 @@ pub fn run(
     let seen = values.clone();
     let show = move |binding: crate::interactive::Binding<'_>| {
         let value = String::from_utf8_lossy(binding.value).into_owned();
-        let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut seen = base::lock(&seen);
         seen.push((binding.name.unwrap_or_default().to_string(), value));
         Ok(())
     };
@@ -248,7 +248,7 @@ pub fn run(
 type Values = Arc<Mutex<Vec<(String, String)>>>;
 
 fn taken(values: &Values) -> Vec<(String, String)> {
-    std::mem::take(&mut *values.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    std::mem::take(&mut *base::lock(values))
 }
 
 /// Whether a variable gets the expected value, of which only a part is shown: the goal runs once more.

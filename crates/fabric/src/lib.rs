@@ -32,18 +32,17 @@ pub mod mpi;
 mod node_set;
 mod pace;
 mod patience;
-mod random;
 pub mod simulated;
 mod sync;
 pub mod threads;
 #[cfg(any(test, feature = "mpi"))]
 mod wire;
 
+pub use base::Random;
 pub use drive::{Bell, Drive, Failed};
 pub use message::{Message, Priority, WORDS_MAX};
 pub use node_set::NodeSet;
 pub use pace::Pace;
-pub use random::Random;
 
 /// A node's address: nodes are numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -10,11 +10,12 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
 
+use base::Random;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use support::execute::{self, Ending, Execution};
 
 const CASES: u64 = 30;
@@ -68,7 +69,7 @@ fn random_programs_in_disorder() {
                     }
                     if let Err(difference) = checked {
                         eprintln!("FIFTH_SEED={seed}: {difference}");
-                        let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut failures = base::lock(&failures);
                         let _ = writeln!(failures, "FIFTH_SEED={seed}: {difference}");
                         if failures.matches("FIFTH_SEED=").count() >= FAILURES_MAX {
                             next.store(end, Ordering::Relaxed);
@@ -80,7 +81,7 @@ fn random_programs_in_disorder() {
     });
     // What cannot be removed is only litter.
     let _ = std::fs::remove_dir_all(&folder);
-    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let failures = base::unpoisoned(failures.into_inner());
     assert!(failures.is_empty(), "{failures}");
     let given_up = given_up.into_inner();
     assert!(given_up * GIVEN_UP_EACH <= end - first, "the interpreter gave up on {given_up} programs");
@@ -234,13 +235,7 @@ fn a_run_with_a_schedule_is_the_same_each_time() {
 
 /// The bytes that random program number `seed` is made of.
 fn bytes(seed: u64) -> Vec<u8> {
-    let mut state = seed;
-    let mut random = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    };
-    let count = random() % BYTES_MAX;
-    (0..count).map(|_| random() as u8).collect()
+    let mut random = Random::new(seed);
+    let count = random.bits() % BYTES_MAX;
+    (0..count).map(|_| random.bits() as u8).collect()
 }

@@ -3,11 +3,12 @@
 use crate::convert::{to_python, to_value};
 use crate::program::Program;
 use crate::{ADDRESS_SPACE_BYTES, SLICE, failures};
+use base::lock;
 use engine::{Argument, Hooks, Settings, Sink};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 pyo3::create_exception!(
@@ -19,10 +20,6 @@ pyo3::create_exception!(
 
 /// Items that go to Python at once.
 const ITEMS_MAX: usize = 4096;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Something of the process that made it (Y2).
 struct Here<T> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -40,7 +40,7 @@ impl Wake for Alarm {
     }
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.rung.swap(true, Relaxed) {
-            self.ready.lock().unwrap_or_else(PoisonError::into_inner).push_back(self.task);
+            base::lock(&self.ready).push_back(self.task);
         }
     }
 }
@@ -59,7 +59,7 @@ impl Tasks {
     }
     /// Runs the task that has been ready longest until it waits or ends; true if it had waited for something before.
     pub(crate) fn step(&mut self) -> bool {
-        let Some(index) = self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else {
+        let Some(index) = base::lock(&self.ready).pop_front() else {
             return false;
         };
         // A waker may outlive its task.
@@ -76,7 +76,7 @@ impl Tasks {
         waited
     }
     pub(crate) fn any_ready(&self) -> bool {
-        !self.ready.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        !base::lock(&self.ready).is_empty()
     }
     /// How many have not ended.
     pub(crate) fn alive(&self) -> usize {

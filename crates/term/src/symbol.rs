@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// An atom: an index into an [`AtomTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,7 +120,7 @@ impl AtomTable {
     /// they come behind, or has reserved others.
     pub fn reserve(&self, reserved: Reserved) -> bool {
         // Whoever enters an atom meanwhile waits.
-        let _numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        let _numbers = base::unpoisoned(self.numbers.write());
         self.len() == reserved.first as usize && self.reserved.set(reserved).is_ok()
     }
     /// The atom with this text, entered if it is new.
@@ -129,7 +129,7 @@ impl AtomTable {
             return atom;
         }
         // A panic while the lock is held leaves the map as it was, so a poisoned lock is as good as any.
-        let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = base::unpoisoned(self.numbers.write());
         if let Some(&atom) = numbers.get(text) {
             return atom;
         }
@@ -146,7 +146,7 @@ impl AtomTable {
     }
     /// The atom with this text, if it was entered.
     pub fn lookup(&self, text: &[u8]) -> Option<Atom> {
-        let entered = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(text).copied();
+        let entered = base::unpoisoned(self.numbers.read()).get(text).copied();
         entered.or_else(|| self.reserved.get()?.find(text))
     }
     /// The text of an atom. Panics for an atom of another table.

@@ -15,7 +15,7 @@
 #[cfg(all(test, models))]
 mod models;
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
+use crate::sync::{Condvar, Mutex, MutexGuard, thread};
 use fabric::{Bell, Step};
 use std::hint;
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl<W: Wheel> Turns<W> {
         Turns { state: Mutex::new(state), changed: Condvar::new(), bell }
     }
     fn lock(&self) -> MutexGuard<'_, State<W>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        base::unpoisoned(self.state.lock())
     }
     pub(super) fn bell(&self) -> &W::Bell {
         &self.bell
@@ -82,7 +82,7 @@ impl<W: Wheel> Turns<W> {
         f(&mut self.lock().wheel)
     }
     pub(super) fn into_wheel(self) -> W {
-        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).wheel
+        base::unpoisoned(self.state.into_inner()).wheel
     }
     /// Begins something and turns the wheel until it has ended. `None`: the run is over before.
     pub(super) fn drive<R>(
@@ -125,7 +125,7 @@ impl<W: Wheel> Turns<W> {
             state.program_waits = true;
             self.leave(&mut state);
             let waited = self.changed.wait_timeout(state, SLEEP);
-            let (back, ended) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (back, ended) = base::unpoisoned(waited);
             state = back;
             if !ended.timed_out() {
                 turns = 0;

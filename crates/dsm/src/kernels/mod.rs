@@ -8,7 +8,7 @@ pub mod owned;
 
 use crate::protocol::{Mode, Options};
 use crate::{Memory, Use, WORD};
-use fabric::NodeId;
+use fabric::{NodeId, Random};
 use std::ops::Range;
 
 /// Bytes of a page of these programs.
@@ -41,10 +41,7 @@ async fn fill_all<M: Memory>(memory: &M, first: usize, words: usize, element: im
     memory.barrier().await;
 }
 
-/// A float from -1 to 1, from a place in an array: the same at all nodes (SplitMix64).
+/// A float from -1 to 1, from a place in an array: the same at all nodes.
 pub fn element(place: usize) -> f64 {
-    let mut z = (place as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ z >> 31) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    (Random::at(place as u64) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }

@@ -6,7 +6,7 @@ use crate::patience::Processors;
 use crate::{Drive, Failed, NodeId, Step};
 use mpi::traits::Communicator as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Longest sleep: what a library has kept back is looked for then.
@@ -81,13 +81,13 @@ impl crate::Bell for Bell {
         self.board.sleep(&rest.lying, limit.min(rest.limit));
     }
     fn fail(&self, reason: String) {
-        let mut failure = self.notice.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = base::lock(&self.notice.failure);
         failure.get_or_insert(Failed { node: self.node, reason });
         self.notice.failed.store(true, Ordering::Relaxed);
         self.board.ring_own();
     }
     fn failure(&self) -> Option<Failed> {
-        self.notice.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        base::lock(&self.notice.failure).clone()
     }
 }
 

@@ -7,11 +7,12 @@ use crate::cli::{Inputs, Seeds, ServeLab};
 use crate::laboratory::processes::processors;
 use crate::output;
 use anyhow::Context;
+use base::lock;
 use lab::movie::Scene;
 use lab::report::{Cell, Kind, Report, Table};
 use lab::{Config, EXPERIMENTS, Experiment, Scale, html};
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use web::{Answer, Server, Site};
 
 /// The page, with words in capitals where something is filled in.
@@ -74,11 +75,6 @@ impl State {
         self.live.clear();
         self.rows += 1;
     }
-}
-
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    // A thread that panicked has changed a word or two.
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the page asks for.
@@ -165,7 +161,7 @@ impl Laboratory {
             let mut parts = query.split('&').filter_map(|part| part.split_once('='));
             parts.find(|part| part.0 == name).and_then(|part| part.1.parse::<u64>().ok()).unwrap_or(0)
         };
-        let state = locked(&self.state);
+        let state = lock(&self.state);
         let before = if number("run") == state.run { number("shown") as usize } else { 0 };
         let State { run, running, done, .. } = *state;
         let told = if state.told.is_empty() { "Nothing runs." } else { &state.told };
@@ -177,7 +173,7 @@ impl Laboratory {
     }
 
     fn start(&self, plan: Plan<'static>, experiments: Vec<&'static Experiment>) -> Result<(), String> {
-        let mut state = locked(&self.state);
+        let mut state = lock(&self.state);
         if state.running {
             return Err("experiments are running already".into());
         }
@@ -190,7 +186,7 @@ impl Laboratory {
         };
         let started = std::thread::Builder::new().name("experiments".into()).spawn(work);
         started.map(|_| ()).map_err(|wrong| {
-            locked(&self.state).running = false;
+            lock(&self.state).running = false;
             wrong.to_string()
         })
     }
@@ -201,7 +197,7 @@ struct Ended(Arc<Mutex<State>>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        locked(&self.0).running = false;
+        lock(&self.0).running = false;
     }
 }
 
@@ -209,20 +205,20 @@ fn measure(state: &Arc<Mutex<State>>, plan: &Plan<'_>, experiments: &[&'static E
     let progress = Progress::Told(Box::new(Watching(state.clone())));
     let show = |report: &Report| {
         let anchors = html::anchors(std::slice::from_ref(report));
-        locked(state).report(html::section(report, &anchors));
+        lock(state).report(html::section(report, &anchors));
         Ok(())
     };
     let told = match runs::all(plan, experiments, Vec::new(), progress, show) {
         Ok(measured) if measured.failed.is_empty() => {
             let scorecard = runs::scorecard(&measured.reports);
             let anchors = html::anchors(&measured.reports);
-            locked(state).report(html::section(&scorecard, &anchors));
+            lock(state).report(html::section(&scorecard, &anchors));
             format!("{} experiments are done.", measured.reports.len())
         }
         Ok(measured) => format!("Failed: {}.", measured.failed.join(", ")),
         Err(wrong) => format!("Failed: {wrong:#}"),
     };
-    let mut state = locked(state);
+    let mut state = lock(state);
     (state.told, state.done) = (told, 1.0);
 }
 
@@ -231,12 +227,12 @@ struct Watching(Arc<Mutex<State>>);
 
 impl Watcher for Watching {
     fn part(&self, experiment: &str, part: usize, parts: usize, what: &str) {
-        let mut state = locked(&self.0);
+        let mut state = lock(&self.0);
         state.told = format!("{experiment}, part {part} of {parts}: {what}");
         state.done = part.saturating_sub(1) as f64 / parts.max(1) as f64;
     }
     fn row(&self, title: &str, cells: &[(&str, Cell)]) {
-        locked(&self.0).row(title, cells);
+        lock(&self.0).row(title, cells);
     }
 }
 
@@ -298,7 +294,7 @@ mod tests {
             live.contains("9.9") && !live.contains("4.4") && live.matches("<table>").count() == 2,
             "{live}"
         );
-        locked(&laboratory.state).report("<section></section>".into());
+        lock(&laboratory.state).report("<section></section>".into());
         let last = shown("run=0&rows=4");
         assert_eq!((last["live"].as_str(), last["reports"].as_array().map(Vec::len)), (Some(""), Some(1)));
     }

@@ -10,8 +10,8 @@ use crate::report::{Cell, Chart, Report, Series, Table, Whisker, median};
 use fabric::Random;
 use fabric::simulated::{Config, Measured, RandomFaults, Source, Traffic, measure, measure_with};
 use file::Own;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// A network, ready to be measured.
 pub struct Network {
@@ -51,13 +51,13 @@ impl Network {
                     // Later loads take longer, so the last run is seldom the longest that is left.
                     while let Some(at) = runs.len().checked_sub(1 + next.fetch_add(1, Ordering::Relaxed)) {
                         let measured = own.run(runs[at].0, runs[at].1);
-                        results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(measured);
+                        base::lock(&results)[at] = Some(measured);
                         done(ready.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
                     }
                 });
             }
         });
-        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten();
+        let mut results = base::unpoisoned(results.into_inner()).into_iter().flatten();
         let point =
             |load: &f64| Point { load: *load, runs: results.by_ref().take(own.seeds.len()).collect() };
         let points: Vec<Point> = own.loads.iter().map(point).collect();

@@ -13,8 +13,9 @@
 //! - Z2 Between `begin` and the moment at which all have left, exactly one worker has the baton, and no other changes
 //!   anything.
 
+use base::Random;
 use std::cell::RefCell;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Nanoseconds that a step takes.
@@ -35,7 +36,7 @@ pub(crate) struct Schedule {
 struct State {
     places: Box<[Place]>,
     holder: usize,
-    random: u64,
+    random: Random,
     time_ns: u64,
     passed: Passed,
     /// The run is over: what follows is not counted.
@@ -101,12 +102,9 @@ pub(crate) fn step_bytes() -> Option<usize> {
 }
 
 impl State {
-    /// A number below `n`, from SplitMix64.
+    /// A number below `n`.
     fn below(&mut self, n: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % n
+        self.random.bits() % n
     }
     fn is_ready(&self, worker: usize) -> bool {
         match self.places[worker] {
@@ -148,7 +146,7 @@ impl Schedule {
         let state = State {
             places: vec![Place::Away; workers].into(),
             holder: 0,
-            random: seed,
+            random: Random::new(seed),
             time_ns: 0,
             passed: Passed::default(),
             over: true,
@@ -160,7 +158,7 @@ impl Schedule {
         }
     }
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        base::lock(&self.state)
     }
     /// A run begins: worker 0, whose thread calls this, has the baton.
     pub(crate) fn begin(self: &Arc<Self>) {
@@ -222,7 +220,7 @@ impl Schedule {
     }
     fn await_turn(&self, mut state: MutexGuard<'_, State>, me: usize) {
         while state.holder != me || state.places[me] == Place::Away {
-            state = self.turns[me].wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = base::wait(&self.turns[me], state);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What the standard library has for threads, and in models the same from `loom`, which then tries every order of
 //! events.
 
+#[cfg(not(all(test, models)))]
+pub(crate) use base::lock;
 #[cfg(all(test, models))]
 pub(crate) use loom::{
     hint::spin_loop,
@@ -25,7 +27,8 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Locks. A panic ends the process, so nobody sees what it left behind.
+/// Locks.
+#[cfg(all(test, models))]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    base::unpoisoned(mutex.lock())
 }

@@ -12,15 +12,16 @@
 //! - G5 No cell ever lies in a gap, so a range of addresses that begins in a nursery and is as long as one holds
 //!   cells of that nursery only.
 
-#[cfg(not(miri))]
 use crate::memory::machine;
 use crate::memory::ranges::{LARGE_PAGE, Range, Region, fetch_or, raw, read, write};
 use crate::memory::tuning::{
     BLOCK_BYTES, IN_VAIN_PERCENT, LANE_BYTES, MAJOR_MIN, NURSERY_RANGE, SPACE_BYTES, SURVIVOR_RANGE,
 };
+#[cfg(not(miri))]
+use base::lock;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use term::Word;
 
 const PAGE: usize = 4096;
@@ -46,11 +47,6 @@ pub(crate) struct Spaces {
     major_threshold: AtomicUsize,
     /// The option, or what the machine suggests.
     bytes_max: AtomicUsize,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic ends the process, so nobody sees what it left behind.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Spaces {

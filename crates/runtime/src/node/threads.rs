@@ -6,7 +6,7 @@
 //! Invariant D1: a thread works only between `begin` and the moment at which it counts itself out, and `end` returns
 //! after that.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ struct State {
 
 impl Gate {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        base::lock(&self.state)
     }
     fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state());
@@ -50,10 +50,10 @@ impl Gate {
         let mut state = self.state();
         while condition(&state) {
             if state.working == 0 {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = base::wait(&self.changed, state);
                 continue;
             }
-            let waited = self.changed.wait_timeout(state, REMINDED).unwrap_or_else(PoisonError::into_inner);
+            let waited = base::unpoisoned(self.changed.wait_timeout(state, REMINDED));
             state = waited.0;
             if waited.1.timed_out() {
                 drop(state);

@@ -23,6 +23,7 @@ use crate::terms::walk::Stack;
 use crate::terms::{View, cell, deref};
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
+use base::mixed;
 use smallvec::SmallVec;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use term::layout::{BIGINT, FLOAT, MODULE, PREDICATE, STRING, VECTOR};
@@ -116,13 +117,6 @@ pub(crate) fn no_map() -> Outcome {
 fn valued(word: Word) -> Result<Word, Outcome> {
     let word = deref(word);
     if word.tag() == Tag::Ref { Err(Outcome::Wait(word)) } else { Ok(word) }
-}
-
-/// Different for different numbers.
-fn mixed(value: u64) -> u64 {
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
 }
 
 impl Worker {
