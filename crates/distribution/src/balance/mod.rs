@@ -115,10 +115,14 @@ impl Balance {
         debug_assert!(number < self.nodes && number != self.node.0 && number != asker.0, "H1: {number}");
         Some(NodeId(number))
     }
+    /// Whether it is another node that asks (H1): no node sends a question of the receiver's own, and one that does gets
+    /// nothing.
+    pub(crate) fn is_other(&self, asker: NodeId) -> bool {
+        asker != self.node
+    }
     /// Another node wants a goal, and there is none to spare: who is told what.
     pub(crate) fn pass_on(&mut self, asker: NodeId, hops: u8) -> Option<(NodeId, Notice)> {
-        if asker == self.node {
-            // No node sends that; whoever does gets nothing.
+        if !self.is_other(asker) {
             return None;
         }
         if !self.askers.contains(&asker) {
@@ -217,6 +221,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_question_of_ones_own_gets_nothing() {
+        let mut balance = balance(1, 3);
+        assert!(balance.is_other(NodeId(0)) && !balance.is_other(NodeId(1)));
+        assert_eq!((balance.pass_on(NodeId(1), 0), balance.asker()), (None, None));
     }
 
     #[test]

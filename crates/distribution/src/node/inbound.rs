@@ -72,6 +72,7 @@ impl Reducer<'_> {
         let handling = letters.map(|letters| letters.handling(call.from, (notice.kind(), Priority::Low)));
         noted(handling, || {
             let told = match notice {
+                Notice::Hungry { asker, .. } if !self.balance.is_other(asker) => None,
                 Notice::Hungry { asker, .. } if !self.holds_back && self.feed(context, asker) => None,
                 Notice::Hungry { asker, hops } => self.balance.pass_on(asker, hops),
                 Notice::NoGoal => {
