@@ -89,6 +89,7 @@ pub fn compile(
     };
     check::names(&names, sources, atoms, &mut diagnostics);
     slips::numbers::check(&names, sources, atoms, &mut diagnostics);
+    slips::templates::check(program, atoms, &mut diagnostics);
     missing_roots(program, &names, atoms, options, &mut diagnostics);
     let compiled = names.number(options.roots.as_deref(), options.first_predicate);
     let mut pool = Pool::new(options.first_constant);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use support::directives::Directives;
 
 /// The warnings that this test is about.
-const CODES: [&str; 9] = [
+const CODES: [&str; 10] = [
     "almost-message",
     "float-as-integer",
     "integer-as-float",
@@ -21,14 +21,21 @@ const CODES: [&str; 9] = [
     "term-for-number",
     "unknown-escape",
     "unused-predicate",
+    "wrong-template",
 ];
 
 /// What they say of these programs: all of them are about that.
 const KNOWN: &[&str] = &[
+    "tests/corpus/clauses/wrong_template.kl1:11 wrong-template",
+    "tests/corpus/clauses/wrong_template.kl1:8 wrong-template",
+    "tests/corpus/clauses/wrong_template.kl1:9 wrong-template",
     "tests/corpus/failure/arithmetic_float.kl1:6 float-as-integer",
     "tests/corpus/lexical/foreign_escapes.kl1:10 unknown-escape",
     "tests/corpus/lexical/foreign_escapes.kl1:8 unknown-escape",
     "tests/corpus/lexical/foreign_escapes.kl1:9 unknown-escape",
+    "tests/corpus/library/format_message_wrong.kl1:8 wrong-template",
+    "tests/corpus/library/format_no_template.kl1:7 wrong-template",
+    "tests/corpus/library/format_wrong.kl1:7 wrong-template",
     "tests/corpus/operators/grouping_warnings.kl1:11 mod-binds-tighter",
     "tests/corpus/operators/grouping_warnings.kl1:12 shift-binds-tighter",
     "tests/corpus/operators/grouping_warnings.kl1:13 shift-binds-tighter",

@@ -65,6 +65,7 @@ pub const CODES: &[&str] = &[
     "unsupported-macro",
     "unused-predicate",
     "wrong-arity",
+    "wrong-template",
 ];
 
 /// How bad it is.

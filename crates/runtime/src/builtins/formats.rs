@@ -13,35 +13,37 @@ use term::Word;
 
 /// `fill(Template,Args,S)`: the arguments are ground.
 fn fill(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
-    let template = attempt!(bytes(worker, 1, inputs[0]));
-    let parts = match parts(&template) {
-        Ok(parts) => parts,
-        Err(at) => {
-            let text = String::from_utf8_lossy(&template).into_owned();
-            let message = format!("argument 1 is no template: byte {at} of {text:?} is wrong");
-            return error(ErrorKind::Range, message);
-        }
-    };
-    let args = attempt!(list_items(worker, 2, inputs[1]));
+    let text = attempt!(filled(worker, inputs[0], inputs[1]));
+    attempt!(worker.ensure_young(text.len() / 8 + 8));
+    outputs[0] = worker.string(&text);
+    Outcome::Done
+}
+
+/// A template with the values of a list, which are ground, in its places.
+pub(super) fn filled(worker: &mut Worker, template: Word, args: Word) -> Result<Vec<u8>, Outcome> {
+    let template = bytes(worker, 1, template)?;
+    let parts = parts(&template).map_err(|at| {
+        let text = String::from_utf8_lossy(&template);
+        error(ErrorKind::Range, format!("argument 1 is no template: byte {at} of {text:?} is wrong"))
+    })?;
+    let args = list_items(worker, 2, args)?;
     let places = parts.iter().filter(|part| matches!(part, Part::Field(_))).count();
     if places != args.len() {
         let message = format!("the template has {places} places, and argument 2 {} values", args.len());
-        return error(ErrorKind::Range, message);
+        return Err(error(ErrorKind::Range, message));
     }
     let (mut args, mut text) = (args.into_iter(), Vec::new());
     for part in parts {
         match part {
             Part::Text(part) => text.extend_from_slice(part),
             Part::Field(field) => {
-                let arg = attempt!(known(args.next().unwrap_or(Word::NIL)));
-                attempt!(append(worker, &field, arg, &mut text));
-                attempt!(worker.may_go_on(text.capacity()));
+                let arg = known(args.next().unwrap_or(Word::NIL))?;
+                append(worker, &field, arg, &mut text)?;
+                worker.may_go_on(text.capacity())?;
             }
         }
     }
-    attempt!(worker.ensure_young(text.len() / 8 + 8));
-    outputs[0] = worker.string(&text);
-    Outcome::Done
+    Ok(text)
 }
 
 fn append(worker: &mut Worker, field: &Field, arg: Word, out: &mut Vec<u8>) -> Result<(), Outcome> {

@@ -7,5 +7,6 @@
 mod arguments;
 pub(crate) mod messages;
 pub(crate) mod numbers;
+pub(crate) mod templates;
 pub(crate) mod unused;
 mod variables;

@@ -352,15 +352,20 @@ fn ground(machine: &mut Machine, inputs: &[Id]) -> Step {
 }
 
 fn fill(machine: &mut Machine, inputs: &[Id]) -> Step {
-    let Some(template) = bytes(machine, inputs[0]) else { return needs_string() };
-    let Ok(parts) = parts(&template) else { return Step::Error("this is no template".into()) };
-    let args = match items(machine, inputs[1]) {
-        Ok(args) => args,
-        Err(step) => return step,
-    };
+    match filled(machine, inputs[0], inputs[1]) {
+        Ok(text) => done(machine.store.string(&text)),
+        Err(step) => step,
+    }
+}
+
+/// A template with the values of a list in its places.
+pub(super) fn filled(machine: &mut Machine, template: Id, args: Id) -> Result<Vec<u8>, Step> {
+    let template = bytes(machine, template).ok_or_else(needs_string)?;
+    let Ok(parts) = parts(&template) else { return Err(Step::Error("this is no template".into())) };
+    let args = items(machine, args)?;
     let fields = parts.iter().filter(|part| matches!(part, Part::Field(_))).count();
     if fields != args.len() {
-        return Step::Error("a template has as many places as there are values".into());
+        return Err(Step::Error("a template has as many places as there are values".into()));
     }
     let (mut out, mut args) = (Vec::new(), args.into_iter());
     for part in parts {
@@ -369,13 +374,13 @@ fn fill(machine: &mut Machine, inputs: &[Id]) -> Step {
             Part::Field(field) => {
                 let arg = args.next().expect("there are as many");
                 let Some((text, is_number)) = shown(machine, &field, arg) else {
-                    return type_error("only integers have a base");
+                    return Err(type_error("only integers have a base"));
                 };
                 field.write(&text, is_number, &mut out);
             }
         }
     }
-    done(machine.store.string(&out))
+    Ok(out)
 }
 
 fn shown(machine: &mut Machine, field: &Field, arg: Id) -> Option<(Vec<u8>, bool)> {

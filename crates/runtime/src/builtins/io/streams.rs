@@ -3,7 +3,7 @@
 use super::buffers::{File, Ready};
 use super::errors::IoError;
 use super::{Io, events, read};
-use crate::builtins::{integer, with_bytes, wrong};
+use crate::builtins::{formats, integer, with_bytes, wrong};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::order::AHEAD;
 use crate::terms::walk::{STEPS, Stack};
@@ -177,6 +177,7 @@ pub(super) fn only_writes(worker: &Worker, message: Word) -> bool {
         View::Int(_) => true,
         View::Atom(name) => name == NEWLINE,
         View::Struct(name, 1) => [PUTC, PUTT, PUTTQ, PUTWT, PUTWTQ, PRINT, PUTS, FWRITE].contains(&name),
+        View::Struct(name, 2) => is_format(worker, name),
         _ => false,
     }
 }
@@ -211,6 +212,9 @@ pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -
         (symbol::PUTS, [text]) if writes && simple => put_string(worker, place, *text),
         (symbol::FLUSH, []) if writes && simple => flush(worker, place),
         (symbol::GETC, [answer]) if reads => get_byte(worker, place, *answer),
+        (name, [_, _]) if simple && writes && is_format(worker, name) => {
+            write_template(worker, place, message)
+        }
         (_, _) if simple => Step::Unknown,
         (symbol::FWRITE, [text]) if writes => put_string(worker, place, *text),
         (symbol::FWRITE, [text, count]) if writes => write_counted(worker, place, *text, *count),
@@ -246,6 +250,7 @@ pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -
             }
             Step::Done
         }
+        (name, [_, _]) if writes && is_format(worker, name) => write_template(worker, place, message),
         _ => Step::Unknown,
     }
 }
@@ -349,26 +354,40 @@ fn flush_answering(worker: &mut Worker, place: usize, answer: Word) -> Step {
     }
 }
 
-/// Writes the term of a `putt` or `print` message once no variable is left in the terms of the list `work`.
+#[cold]
+fn is_format(worker: &Worker, name: Atom) -> bool {
+    worker.atoms.text(name) == b"format"
+}
+
+/// `format(Template,Args)`.
+fn write_template(worker: &mut Worker, place: usize, message: Word) -> Step {
+    let work = worker.cons(message, Word::NIL);
+    write_when_ground(worker, place, message, work)
+}
+
+/// Writes the term of a `putt` or `print` message, or the template of `format`, once no variable is left in the terms
+/// of the list `work`.
 pub(super) fn write_when_ground(worker: &mut Worker, place: usize, message: Word, work: Word) -> Step {
-    let Some((name, args, 1)) = parts(worker, message) else { return Step::Unknown };
+    let Some((name, args, arity @ 1..=2)) = parts(worker, message) else { return Step::Unknown };
+    let term = if arity == 1 { args[0] } else { message };
     let into_vectors = name != symbol::PRINT;
     if let Some((variable, work)) = step!(find_variable(worker, work, into_vectors)) {
         return Step::Ground(variable, work);
     }
-    if let Some((variable, work)) = step!(find_elsewhere(worker, args[0], into_vectors)) {
+    if let Some((variable, work)) = step!(find_elsewhere(worker, term, into_vectors)) {
         worker.run_generator(deref(variable).address());
         return Step::Ground(variable, work);
     }
-    if let Some(answer) = worker.look_abroad(args[0], true) {
+    if let Some(answer) = worker.look_abroad(term, true) {
         return Step::Ground(answer, Word::NIL);
     }
     let text = match name {
-        symbol::PRINT => crate::terms::print::plain(worker, args[0]),
-        symbol::PUTWT | symbol::PUTWTQ => read::unparse(worker, place, args[0], true),
-        _ => read::unparse(worker, place, args[0], false),
+        _ if arity == 2 => step!(formats::filled(worker, args[0], args[1])),
+        symbol::PRINT => step!(crate::terms::print::plain(worker, args[0])),
+        symbol::PUTWT | symbol::PUTWTQ => step!(read::unparse(worker, place, args[0], true)),
+        _ => step!(read::unparse(worker, place, args[0], false)),
     };
-    put(worker, place, &step!(text))
+    put(worker, place, &text)
 }
 
 /// Of a term in which no variable was left: the first that stands for a part at another node, which was not read yet,

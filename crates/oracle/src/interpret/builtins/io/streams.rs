@@ -4,7 +4,7 @@ use super::super::super::Outcome;
 use super::super::super::scheduler::Machine;
 use super::super::super::terms::{Id, Value};
 use super::super::super::world::Medium;
-use super::super::{Native, Step, done, native, type_error};
+use super::super::{Native, Step, done, native, texts, type_error};
 use super::{MODULE, parts, read};
 use term::abi::Place;
 use term::symbol;
@@ -142,6 +142,7 @@ fn react(machine: &mut Machine, place: usize, message: Id) -> Reaction {
         ("nl", []) if writes => put(machine, number, b"\n"),
         ("print", [term]) if writes && simple => start_writing(machine, place, message, *term),
         ("puts", [text]) if writes && simple => put_string(machine, number, *text),
+        ("format", [_, _]) if writes => start_writing(machine, place, message, message),
         ("flush", []) if writes && simple => Reaction::Done,
         ("getc" | "gett" | "getwt" | "fread", _) if reads && machine.starves(input) => {
             Reaction::Wait(machine.pipe_variable(input))
@@ -259,6 +260,7 @@ fn write_when_ground(machine: &mut Machine, place: usize, message: Id, work: Id)
     let term = arguments[0];
     let text = match name.as_str() {
         "print" => machine.print(term),
+        "format" => get!(texts::filled(machine, term, arguments[1])),
         name => read::unparse(machine, place, term, name.starts_with("putw")),
     };
     let number = machine.streams[place].output;
