@@ -115,8 +115,8 @@ impl Balance {
         debug_assert!(number < self.nodes && number != self.node.0 && number != asker.0, "H1: {number}");
         Some(NodeId(number))
     }
-    /// Whether it is another node that asks (H1): no node sends a question of the receiver's own, and one that does gets
-    /// nothing.
+    /// Whether it is another node that asks (H1): no node sends a question of the receiver's own, and one that does
+    /// gets nothing.
     pub(crate) fn is_other(&self, asker: NodeId) -> bool {
         asker != self.node
     }
