@@ -69,7 +69,7 @@ fn random_programs_in_disorder() {
                     }
                     if let Err(difference) = checked {
                         eprintln!("FIFTH_SEED={seed}: {difference}");
-                        let mut failures = base::lock(&failures);
+                        let mut failures = base::lock(failures);
                         let _ = writeln!(failures, "FIFTH_SEED={seed}: {difference}");
                         if failures.matches("FIFTH_SEED=").count() >= FAILURES_MAX {
                             next.store(end, Ordering::Relaxed);
