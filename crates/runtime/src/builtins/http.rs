@@ -318,7 +318,7 @@ mod tests {
         for (text, expected) in [
             (
                 "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\nrest",
-                r#"head({"GET","/a?b"},[{"host","x"}],0,yes,no,31)"#,
+                r#"head({"GET","/a?b"},[{"host","x"}],0,yes,no,30)"#,
             ),
             ("GET / HTTP/1.0\r\n\r\n", r#"head({"GET","/"},[],0,no,no,18)"#),
             ("GET / HTTP/1.1\r\nHost: x\r\n", "partial"),

@@ -156,12 +156,15 @@ const ANY: &[&str] = &[
     "vector:set_vector_element/iioao 3",
 ];
 
-/// Places that take all integers of 64 bits: an exit status, of which the system takes eight bits, a depth, and numbers
-/// that only the library gives.
+/// Places that take all integers of 64 bits: an exit status, of which the system takes eight bits, a depth, a time, and
+/// numbers that only the library gives.
 const ONLY_64_BITS: &[&str] = &[
     "file_io:accept/iio 2",
     "guard:hash/iio 2",
     "random_numbers:next/aii 3",
+    "shoen_control:alarm/ioo 1",
+    "shoen_control:limit/ii 1",
+    "shoen_control:quiet/i 1",
     "shoen_control:run/ia 1",
     "terms_text:codes/iiiao 3",
     "terms_text:parse/iiio 3",
