@@ -131,7 +131,11 @@ fn head(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
         Some(_) => worker.string_part(inputs[0], 0..length.min(HEAD_MAX)),
         None => return wrong(worker, 1, "a string", inputs[0]),
     };
-    let is_request = worker.atom_value(inputs[1]).is_some_and(|kind| worker.atoms.text(kind) == b"request");
+    let kind = worker.atom_value(inputs[1]);
+    let is_request = kind == Some(worker.intern("request"));
+    if !is_request && kind != Some(worker.intern("answer")) {
+        return wrong(worker, 2, "request or answer", inputs[1]);
+    }
     // A header is a pair, two strings and a cons.
     attempt!(worker.ensure_young(text.len() / 4 + HEADERS_MAX * 4 * WORDS_BESIDE));
     let mut headers = [EMPTY_HEADER; HEADERS_MAX];
