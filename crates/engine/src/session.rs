@@ -20,6 +20,7 @@ use crate::value::{Unfit, Value};
 use base::lock;
 use runtime::builtins::io::Sink;
 use runtime::outcome::{ErrorKind, RunOutcome, Waiting};
+use runtime::worker::WORKERS_MAX;
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -177,6 +178,12 @@ impl Session {
     pub fn start(program: &Program, settings: &Settings, hooks: Hooks) -> Result<Session, Error> {
         if settings.node_count() > 1 || settings.simulate.is_some() {
             return Err(Error::Settings("a session has one node, which is not simulated".into()));
+        }
+        if let Some(workers) =
+            settings.workers.filter(|&workers| !(1..=WORKERS_MAX as u32).contains(&workers))
+        {
+            let text = format!("{workers} workers: a session has from 1 to {WORKERS_MAX}");
+            return Err(Error::Settings(text));
         }
         let (tasks, given) = mpsc::channel::<Task>();
         let (mailbox, asking, closing) =

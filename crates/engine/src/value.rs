@@ -3,6 +3,10 @@
 //! A value is flat: a list of nodes, each behind its parts. So nothing here recurses on the depth of user data (A6),
 //! and a part that a term has twice is there once.
 
+mod build;
+
+pub use build::{Builder, Part};
+
 use num_bigint::BigInt;
 use runtime::node::{Node as Engine, Term as HeapTerm, Terms as HeapTerms};
 use runtime::outcome::ProgramError;
@@ -30,6 +34,28 @@ enum Node {
     Structure(Box<[u8]>, Box<[u32]>),
     Variable(u32),
     Other(Box<[u8]>),
+}
+
+impl Node {
+    /// The numbers of its parts.
+    fn parts(&self) -> impl Iterator<Item = u32> {
+        let (parts, tail): (&[u32], _) = match self {
+            Node::List(items, tail) => (items, Some(*tail)),
+            Node::Vector(parts) | Node::Structure(_, parts) => (parts, None),
+            _ => (&[], None),
+        };
+        parts.iter().copied().chain(tail)
+    }
+    /// The same with parts of other numbers.
+    fn moved(self, number: impl Fn(u32) -> u32) -> Node {
+        let moved = |parts: Box<[u32]>| parts.iter().map(|&part| number(part)).collect();
+        match self {
+            Node::List(items, tail) => Node::List(moved(items), number(tail)),
+            Node::Vector(parts) => Node::Vector(moved(parts)),
+            Node::Structure(name, parts) => Node::Structure(name, moved(parts)),
+            leaf => leaf,
+        }
+    }
 }
 
 /// A term, or a part of one, to look at.
@@ -107,6 +133,26 @@ impl<'v> Term<'v> {
             Node::Other(text) => Shape::Other(text),
         }
     }
+    /// Its number among the parts of its value ([`Value::part`]).
+    pub fn number(self) -> u32 {
+        self.at
+    }
+    /// A value of its own.
+    pub fn to_value(self) -> Value {
+        let (mut found, mut left) = (FxHashSet::from_iter([self.at]), vec![self.at]);
+        while let Some(at) = left.pop() {
+            self.nodes[at as usize]
+                .parts()
+                .filter(|&part| found.insert(part))
+                .for_each(|part| left.push(part));
+        }
+        let mut found: Vec<u32> = found.into_iter().collect();
+        // Parts stay before what they are parts of.
+        found.sort_unstable();
+        let numbers: FxHashMap<u32, u32> = found.iter().copied().zip(0..).collect();
+        let nodes = found.iter().map(|&at| self.nodes[at as usize].clone().moved(|part| numbers[&part]));
+        Value { nodes: nodes.collect() }
+    }
     /// An integer of 64 bits.
     pub fn as_integer(self) -> Option<i64> {
         if let Shape::Integer(value) = self.shape() { Some(value) } else { None }
@@ -163,6 +209,14 @@ impl PartialEq for Value {
 impl Value {
     fn leaf(node: Node) -> Value {
         Value { nodes: vec![node] }
+    }
+    /// How many terms it is made of: [`NODES_MAX`] at most, for a call.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+    /// The part of this number ([`Term::number`]).
+    pub fn part(&self, number: u32) -> Option<Term<'_>> {
+        ((number as usize) < self.nodes.len()).then_some(Term { nodes: &self.nodes, at: number })
     }
     /// The term, to look at.
     pub fn term(&self) -> Term<'_> {
@@ -248,92 +302,9 @@ impl Parts {
     }
     fn add(&mut self, value: Value) {
         let by = self.nodes.len() as u32;
-        let moved = |parts: Box<[u32]>| parts.iter().map(|part| part + by).collect();
-        self.nodes.extend(value.nodes.into_iter().map(|node| match node {
-            Node::List(items, tail) => Node::List(moved(items), tail + by),
-            Node::Vector(parts) => Node::Vector(moved(parts)),
-            Node::Structure(name, parts) => Node::Structure(name, moved(parts)),
-            leaf => leaf,
-        }));
+        self.nodes.extend(value.nodes.into_iter().map(|node| node.moved(|part| part + by)));
         self.parts.push(self.nodes.len() as u32 - 1);
     }
-}
-
-/// A term that is made from its leaves up, whatever its depth.
-#[derive(Debug, Default)]
-pub struct Builder {
-    nodes: Vec<Node>,
-}
-
-/// A term that a [`Builder`] has made, to become a part of others.
-#[derive(Clone, Copy, Debug)]
-pub struct Part(u32);
-
-impl Builder {
-    fn put(&mut self, node: Node) -> Part {
-        self.nodes.push(node);
-        Part(self.nodes.len() as u32 - 1)
-    }
-    /// Nodes of all that was made; a value has [`NODES_MAX`] at most.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-    /// Whether nothing was made.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-    /// An integer of 64 bits.
-    pub fn integer(&mut self, value: i64) -> Part {
-        self.put(Node::Integer(value))
-    }
-    /// An integer.
-    pub fn big(&mut self, value: BigInt) -> Part {
-        self.put(i64::try_from(&value).map_or(Node::Big(value), Node::Integer))
-    }
-    /// A float.
-    pub fn float(&mut self, value: f64) -> Part {
-        self.put(Node::Float(value))
-    }
-    /// An atom.
-    pub fn atom(&mut self, name: impl AsRef<[u8]>) -> Part {
-        self.put(Node::Atom(name.as_ref().into()))
-    }
-    /// A string.
-    pub fn string(&mut self, bytes: impl AsRef<[u8]>) -> Part {
-        self.put(Node::String(bytes.as_ref().into()))
-    }
-    /// A variable; the same number is the same variable in all inputs of a call.
-    pub fn variable(&mut self, number: u32) -> Part {
-        self.put(Node::Variable(number))
-    }
-    /// A list that ends with `[]`.
-    pub fn list(&mut self, items: &[Part]) -> Part {
-        let end = self.atom("[]");
-        if items.is_empty() { end } else { self.put(Node::List(numbers(items), end.0)) }
-    }
-    /// A vector.
-    pub fn vector(&mut self, elements: &[Part]) -> Part {
-        self.put(Node::Vector(numbers(elements)))
-    }
-    /// A structure; without arguments an atom.
-    pub fn structure(&mut self, name: impl AsRef<[u8]>, arguments: &[Part]) -> Part {
-        if arguments.is_empty() {
-            return self.atom(name);
-        }
-        self.put(Node::Structure(name.as_ref().into(), numbers(arguments)))
-    }
-    /// The term that was made last: all others are to be parts of it.
-    ///
-    /// # Panics
-    /// If nothing was made.
-    pub fn finish(self) -> Value {
-        assert!(!self.nodes.is_empty(), "a value has a node");
-        Value { nodes: self.nodes }
-    }
-}
-
-fn numbers(parts: &[Part]) -> Box<[u32]> {
-    parts.iter().map(|part| part.0).collect()
 }
 
 impl Value {
@@ -375,6 +346,9 @@ pub enum Unfit {
 
 /// Nodes of a value at most.
 pub const NODES_MAX: usize = 1 << 28;
+
+/// Arguments of a structure at most.
+pub const ARITY_MAX: usize = term::word::STRUCT_ARITY_MAX as usize;
 
 /// What is left to do while a term is read.
 enum Step<'t> {

@@ -3,3 +3,4 @@
 pub mod diagnostics;
 pub mod endings;
 mod excerpt;
+pub mod failures;
