@@ -1,4 +1,6 @@
+import sys
+
 pieces = []
-for _ in range(1000000):
+for _ in range(int(sys.argv[1])):
     pieces.append("piece")
 print(len("".join(pieces)))

@@ -52,9 +52,19 @@ pub(crate) struct Options {
     /// Programs that use the library, beside Python, instead of those in benches/.
     #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm", "nodes", "live"])]
     library: bool,
+    /// An executable of Fifth, in place of one that is built.
+    #[arg(long, conflicts_with_all = ["messages", "dsm", "nodes", "network"])]
+    fifth: Option<PathBuf>,
     /// How fast networks are simulated, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "rounds", "baseline", "json"])]
     network: bool,
+}
+
+impl Options {
+    /// The executable that is measured.
+    fn fifth(&self, root: &Path) -> anyhow::Result<PathBuf> {
+        self.fifth.clone().map_or_else(|| build_fifth(root), Ok)
+    }
 }
 
 /// One run.
@@ -92,11 +102,11 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     }
     if options.live {
         println!("machine: {}", machine());
-        return live::run(root, &build_fifth(root)?, options.rounds);
+        return live::run(root, &options.fifth(root)?, options.rounds);
     }
     if options.library {
         println!("machine: {}", machine());
-        return library::run(root, options.rounds);
+        return library::run(root, &options.fifth(root)?, options.rounds);
     }
     if options.network {
         return network(root);
@@ -115,7 +125,7 @@ struct Beside {
 
 fn programs_beside_yardstick(root: &Path, options: &Options) -> anyhow::Result<()> {
     let beside = Beside {
-        fifth: build_fifth(root)?,
+        fifth: options.fifth(root)?,
         baseline: options.baseline.clone(),
         yardstick: build_c(root, "yardstick.c")?,
         klic: klic_ratios(root)?,

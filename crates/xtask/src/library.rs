@@ -1,9 +1,10 @@
 //! `cargo xtask bench --library`: programs that use the library, beside the same in Python if it is there.
 //!
-//! Times are CPU seconds of the whole process with one worker, compilation included; medians of all rounds.
+//! Both must print the same. Times are CPU seconds of the whole process with one worker, compilation included; medians
+//! of all rounds.
 
-use crate::bench::{build_fifth, measured, median};
-use anyhow::{Context, bail};
+use crate::bench::{measured, median};
+use anyhow::{Context, bail, ensure};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use std::process::Command;
 #[derive(Clone, Copy)]
 pub(crate) enum Input {
     None,
+    /// This number.
+    Number(&'static str),
     /// Words by Zipf's law in lines.
     Words,
     /// A list of objects.
@@ -28,13 +31,14 @@ struct Program {
     aim: &'static str,
 }
 
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 7] = [
     Program { name: "wordfrequency", input: Input::Words, aim: "0.3 s, 15 lines" },
     Program { name: "map", input: Input::None, aim: "twice Python" },
     Program { name: "json", input: Input::Json, aim: "50 MB/s, read and written" },
     Program { name: "csv", input: Input::Table, aim: "" },
     Program { name: "sort", input: Input::Words, aim: "" },
-    Program { name: "builder", input: Input::None, aim: "linear: 20,000 pieces in 1/50 of it" },
+    Program { name: "builder", input: Input::Number("20000"), aim: "linear" },
+    Program { name: "builder", input: Input::Number("1000000"), aim: "linear" },
 ];
 
 /// Bytes of a text that is read, about.
@@ -70,7 +74,7 @@ impl Input {
             row += 1;
             let (a, b, c) = (numbers.word(), numbers.word(), numbers.below(1_000_000));
             let written = match self {
-                Input::None => break,
+                Input::None | Input::Number(_) => break,
                 Input::Words => writeln!(text, "{a} {b} {} {}", numbers.word(), numbers.word()),
                 Input::Json => {
                     let comma = if row == 1 { "[" } else { "," };
@@ -93,7 +97,7 @@ impl Input {
     }
     /// The file, made if it is not there.
     pub(crate) fn file(self, root: &Path, name: &str) -> anyhow::Result<Option<PathBuf>> {
-        if matches!(self, Input::None) {
+        if matches!(self, Input::None | Input::Number(_)) {
             return Ok(None);
         }
         let path = root.join(format!("target/library/{name}.txt"));
@@ -110,46 +114,75 @@ pub(crate) fn lines(path: &Path) -> anyhow::Result<usize> {
     Ok(text.lines().map(str::trim).filter(|line| !line.is_empty() && !comment(line)).count())
 }
 
-/// Builds, measures, reports.
-pub(crate) fn run(root: &Path, rounds: usize) -> anyhow::Result<()> {
+/// A program and what it is compared with: their commands.
+struct Pair {
+    own: Vec<String>,
+    theirs: Option<Vec<String>>,
+}
+
+impl Pair {
+    /// Medians of their seconds; or why they cannot be compared.
+    fn seconds(&self, rounds: usize) -> anyhow::Result<(f64, Option<f64>)> {
+        let printed = [Some(&self.own), self.theirs.as_ref()].into_iter().flatten().map(|command| {
+            let output = Command::new(&command[0]).args(&command[1..]).output()?;
+            ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+            Ok(output.stdout)
+        });
+        let printed = printed.collect::<anyhow::Result<Vec<_>>>()?;
+        ensure!(printed.windows(2).all(|two| two[0] == two[1]), "{:?} print not the same", self.own);
+        let (mut own, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            own.push(measured(&self.own)?);
+            theirs.extend(self.theirs.as_deref().map(measured).transpose()?);
+        }
+        Ok((median(&own), self.theirs.as_ref().map(|_| median(&theirs))))
+    }
+}
+
+/// Measures with this `fifth`, reports.
+pub(crate) fn run(root: &Path, fifth: &Path, rounds: usize) -> anyhow::Result<()> {
     if rounds == 0 {
         bail!("no rounds, no figures");
     }
-    let fifth = build_fifth(root)?.to_string_lossy().into_owned();
     let python = Command::new("python3").arg("--version").output().is_ok();
     println!(
-        "{:<14} {:>7} {:>6} {:>9} {:>6} {:>7}  aim",
-        "program", "CPU s", "lines", "Python s", "lines", "ratio"
+        "{:<16} {:>7} {:>6} {:>9} {:>6} {:>7}  aim{}",
+        "program",
+        "CPU s",
+        "lines",
+        "Python s",
+        "lines",
+        "ratio",
+        if python { "" } else { " (python3 is not there)" }
     );
     for Program { name, input, aim } in &PROGRAMS {
         let folder = root.join("benches/library");
         let own = folder.join(format!("{name}.kl1"));
         let own = if own.is_file() { own } else { root.join(format!("examples/{name}.kl1")) };
         let theirs = folder.join(format!("{name}.py"));
-        let file = input.file(root, name)?;
-        let argument = file.as_deref().map(|path| path.to_string_lossy().into_owned());
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let mut ours = vec![fifth.clone(), "run".into(), "--workers".into(), "1".into(), text(&own)];
-        ours.extend(argument.iter().flat_map(|file| ["--".to_string(), file.clone()]));
-        let mut python_command = vec!["python3".to_string(), text(&theirs)];
-        python_command.extend(argument);
-        let (mut own_runs, mut their_runs) = (Vec::new(), Vec::new());
-        for _ in 0..rounds {
-            own_runs.push(measured(&ours)?);
-            if python {
-                their_runs.push(measured(&python_command)?);
-            }
-        }
-        let seconds = median(&own_runs);
-        let theirs_seconds = python.then(|| median(&their_runs));
+        let argument = match input {
+            Input::Number(number) => Some(number.to_string()),
+            _ => input.file(root, name)?.as_deref().map(text),
+        };
+        let mut command = vec![text(fifth), "run".into(), "--workers".into(), "1".into(), text(&own)];
+        command.extend(argument.iter().flat_map(|argument| ["--".to_string(), argument.clone()]));
+        // Isolated: the folder has files that are named as modules of Python are.
+        let other = ["python3".to_string(), "-I".into(), text(&theirs)].into_iter().chain(argument);
+        let pair = Pair { own: command, theirs: python.then(|| other.collect()) };
+        let (seconds, theirs_seconds) = pair.seconds(rounds)?;
         let shown =
             |number: Option<f64>, digits: usize| number.map_or("-".into(), |n| format!("{n:.digits$}"));
         let speed = match input {
             Input::Json => format!(" ({:.0} MB/s)", 2.0 * JSON_BYTES as f64 / 1e6 / seconds),
             _ => String::new(),
         };
+        let shown_name = match input {
+            Input::Number(number) => format!("{name} {number}"),
+            _ => name.to_string(),
+        };
         println!(
-            "{name:<14} {seconds:>7.3} {:>6} {:>9} {:>6} {:>7}  {aim}{speed}",
+            "{shown_name:<16} {seconds:>7.3} {:>6} {:>9} {:>6} {:>7}  {aim}{speed}",
             lines(&own)?,
             shown(theirs_seconds, 3),
             lines(&theirs)?,

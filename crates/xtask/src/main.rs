@@ -43,6 +43,9 @@ enum Command {
         /// Runs of each program.
         #[arg(long, default_value_t = 5)]
         rounds: usize,
+        /// An executable of Fifth, in place of one that is built.
+        #[arg(long)]
+        fifth: Option<PathBuf>,
     },
     /// Runs the models of concurrent modules in every order of events (within bounds).
     Loom,
@@ -93,7 +96,7 @@ fn main() -> anyhow::Result<()> {
         Command::Tidy { index } => tidy::run(&root(), index),
         Command::Grammars => grammars::run(&root()),
         Command::Bench(options) => bench::run(&root(), &options),
-        Command::Compare { rounds } => compare::run(&root(), rounds),
+        Command::Compare { rounds, fifth } => compare::run(&root(), rounds, fifth),
         Command::Loom => checkers::loom(&root()),
         Command::Miri { filter } => checkers::miri(&root(), filter.as_deref().unwrap_or_default()),
         Command::Tsan { filter } => checkers::tsan(&root(), filter.as_deref().unwrap_or_default()),
