@@ -104,7 +104,12 @@ pub fn float_readable(value: f64) -> String {
         return text;
     }
     let short = general(&format!("{value:.*e}", (DIGITS - 1) as usize));
-    if short.parse() == Ok(value) { short } else { general(&format!("{value:e}")) }
+    if short.parse() == Ok(value) { short } else { float_shortest(value) }
+}
+
+/// The shortest digits that read back as the same number, which is finite, laid out as [`float_readable`] does.
+pub fn float_shortest(value: f64) -> String {
+    general(&format!("{value:e}"))
 }
 
 /// Digits as C's `%g` lays them out, from `{:e}`: without an exponent for -4 to 15.

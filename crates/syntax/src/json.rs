@@ -22,6 +22,10 @@ pub trait Builder {
     type Value: Copy;
     /// A text.
     fn string(&mut self, bytes: &[u8]) -> Option<Self::Value>;
+    /// A key: texts that an object has again and again.
+    fn key(&mut self, bytes: &[u8]) -> Option<Self::Value> {
+        self.string(bytes)
+    }
     /// A number without a fraction.
     fn integer(&mut self, value: i64) -> Option<Self::Value>;
     /// One that is larger.
@@ -121,7 +125,7 @@ impl Reader<'_> {
         if self.text.get(self.at) != Some(&b'"') {
             return Err(Wrong::At(self.at, "a key in quotes is missing"));
         }
-        let key = self.string(builder)?;
+        let key = self.text(builder, B::key)?;
         self.skip_blanks();
         if self.text.get(self.at) != Some(&b':') {
             return Err(Wrong::At(self.at, "a colon is missing"));
@@ -132,7 +136,7 @@ impl Reader<'_> {
     fn simple<B: Builder>(&mut self, builder: &mut B) -> Result<B::Value, Wrong> {
         let constants = ["true", "false", "null"];
         match self.text.get(self.at) {
-            Some(b'"') => self.string(builder),
+            Some(b'"') => self.text(builder, B::string),
             Some(b'-' | b'0'..=b'9') => self.number(builder),
             None => Err(Wrong::At(self.at, "a value is missing")),
             Some(_) => {
@@ -175,13 +179,17 @@ impl Reader<'_> {
         }
     }
     /// The text in quotes there.
-    fn string<B: Builder>(&mut self, builder: &mut B) -> Result<B::Value, Wrong> {
+    fn text<B: Builder>(
+        &mut self,
+        builder: &mut B,
+        make: impl FnOnce(&mut B, &[u8]) -> Option<B::Value>,
+    ) -> Result<B::Value, Wrong> {
         let start = self.at + 1;
         let plain = |byte: &&u8| **byte != b'"' && **byte != b'\\' && **byte >= b' ';
         let end = start + self.text[start..].iter().take_while(plain).count();
         if self.text.get(end) == Some(&b'"') {
             self.at = end + 1;
-            return builder.string(&self.text[start..end]).ok_or(Wrong::Refused);
+            return make(builder, &self.text[start..end]).ok_or(Wrong::Refused);
         }
         self.buffer.clear();
         self.buffer.extend_from_slice(&self.text[start..end]);
@@ -200,7 +208,7 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        builder.string(&self.buffer).ok_or(Wrong::Refused)
+        make(builder, &self.buffer).ok_or(Wrong::Refused)
     }
     fn escape(&mut self) -> Result<(), Wrong> {
         let start = self.at;
@@ -309,7 +317,7 @@ impl<T: Copy> Writer<T> {
             View::Int(value) => crate::format::write_integer(value, out),
             View::BigInt(digits) => out.extend_from_slice(digits.as_bytes()),
             View::Float(value) if value.is_finite() => {
-                out.extend_from_slice(crate::format::float_readable(value).as_bytes());
+                out.extend_from_slice(crate::format::float_shortest(value).as_bytes());
             }
             View::String(text) => string(&text, out),
             View::Cons | View::Atom(NIL) => {
@@ -373,15 +381,19 @@ impl<T: Copy> Writer<T> {
 /// In quotes; what is no UTF-8 is U+FFFD.
 fn string(text: &[u8], out: &mut Vec<u8>) {
     let text: Cow<'_, str> = String::from_utf8_lossy(text);
+    let mut rest = text.as_bytes();
     out.push(b'"');
-    for &byte in text.as_bytes() {
+    loop {
+        let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..b' ')).count();
+        out.extend_from_slice(&rest[..plain]);
+        let Some(&byte) = rest.get(plain) else { break };
+        rest = &rest[plain + 1..];
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
             b'\n' => out.extend_from_slice(b"\\n"),
             b'\r' => out.extend_from_slice(b"\\r"),
             b'\t' => out.extend_from_slice(b"\\t"),
-            0..b' ' => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            _ => out.push(byte),
+            _ => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
         }
     }
     out.push(b'"');
@@ -505,6 +517,8 @@ mod tests {
             let text: Vec<u8> =
                 choices.iter().flat_map(|&choice| pieces[usize::from(choice % 16)]).copied().collect();
             let _ = read(&text, &mut Texts::default());
+            let ends = crate::json_stream::Cutter::from_number(bytes.arbitrary()?).ends(&text);
+            assert!(ends.is_sorted() && ends.iter().all(|&end| end <= text.len()));
             Ok(())
         });
     }

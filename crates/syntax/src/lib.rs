@@ -13,6 +13,7 @@ pub mod dump;
 pub mod format;
 pub mod fuzzing;
 pub mod json;
+pub mod json_stream;
 pub mod lexer;
 pub mod number;
 pub mod operators;

@@ -6,13 +6,20 @@ use super::strings::bytes;
 use super::{Native, Step, done, native, type_error};
 use num_bigint::BigInt;
 use syntax::json::{Builder, Wrong, read};
+use syntax::json_stream::Cutter;
 use syntax::number::line_and_column;
 use term::abi::Place;
 use term::symbol;
 
 pub(super) fn natives() -> Vec<Native> {
     vec![
-        native("json", "parse", "io", Place::Method, parse),
+        native("json", "cut", "iioo", Place::Method, cut),
+        native("json", "parse", "io", Place::Method, |m, a| match read_at(m, a[0], (1, 1)) {
+            Ok(Ok((value, _))) => done(m.reply("normal", &[value])),
+            Ok(Err(reply)) => done(reply),
+            Err(step) => step,
+        }),
+        native("json", "part", "iiio", Place::Method, part),
         native("json", "written", "io", Place::Method, |m, a| match super::io::in_json(m, a[0]) {
             Some(text) => {
                 let text = m.store.string(&text);
@@ -66,18 +73,60 @@ impl Builder for &mut Machine<'_> {
     }
 }
 
-fn parse(mut machine: &mut Machine, inputs: &[Id]) -> Step {
-    let Some(text) = bytes(machine, inputs[0]) else { return type_error("a string is needed") };
-    let answer = match read(&text, &mut machine) {
-        Ok(value) => machine.reply("normal", &[value]),
+type Point = (usize, usize);
+
+/// The value of a text that begins there, and where it ends; else `abnormal(syntax(..))`.
+fn read_at(mut machine: &mut Machine, text: Id, begin: Point) -> Result<Result<(Id, Point), Id>, Step> {
+    let Some(text) = bytes(machine, text) else { return Err(type_error("a string is needed")) };
+    let place = |at| {
+        let (line, column) = line_and_column(&text, at);
+        (begin.0 + line - 1, if line == 1 { begin.1 + column - 1 } else { column })
+    };
+    match read(&text, &mut machine) {
+        Ok(value) => Ok(Ok((value, place(text.len())))),
         Err(Wrong::At(at, why)) => {
-            let (line, column) = line_and_column(&text, at);
+            let (line, column) = place(at);
             let place = [line, column].map(|number| machine.store.int(number as i64));
             let why = machine.store.string(why.as_bytes());
             let reason = machine.reply("syntax", &[place[0], place[1], why]);
-            machine.reply("abnormal", &[reason])
+            Ok(Err(machine.reply("abnormal", &[reason])))
         }
-        Err(Wrong::Refused) => return Step::Error("nothing is refused here".into()),
+        Err(Wrong::Refused) => Err(Step::Error("nothing is refused here".into())),
+    }
+}
+
+fn natural(machine: &Machine, number: Id) -> Option<usize> {
+    match machine.store.get(number)? {
+        Value::Int(value) => Some((*value).max(0) as usize),
+        _ => None,
+    }
+}
+
+fn part(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let [Some(line), Some(column)] = [inputs[1], inputs[2]].map(|number| natural(machine, number)) else {
+        return type_error("an integer is needed");
     };
-    done(answer)
+    match read_at(machine, inputs[0], (line, column)) {
+        Ok(Ok((value, (line, column)))) => {
+            let place = [line, column].map(|number| machine.store.int(number as i64));
+            done(machine.reply("part", &[value, place[0], place[1]]))
+        }
+        Ok(Err(reply)) => done(reply),
+        Err(step) => step,
+    }
+}
+
+fn cut(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let Some(text) = bytes(machine, inputs[0]) else { return type_error("a string is needed") };
+    let Some(state) = natural(machine, inputs[1]) else { return type_error("an integer is needed") };
+    let mut cutter = Cutter::from_number(state as u64);
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for end in cutter.ends(&text).into_iter().chain([text.len()]) {
+        parts.push(machine.store.string(&text[from..end]));
+        from = end;
+    }
+    let nil = machine.store.atom(symbol::NIL);
+    let parts = machine.store.list(&parts, nil);
+    let state = machine.store.int(cutter.number() as i64);
+    Step::Done(vec![parts, state])
 }
