@@ -14,6 +14,8 @@
 
 mod convert;
 mod failures;
+mod laboratory;
+mod notebook;
 mod program;
 mod session;
 mod terms;
@@ -40,6 +42,10 @@ fn _fifth(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Source>()?;
     module.add_class::<session::Receiver>()?;
     module.add_class::<session::Drain>()?;
+    module.add_class::<notebook::Notebook>()?;
+    module.add_function(wrap_pyfunction!(notebook::is_complete, module)?)?;
+    module.add_function(wrap_pyfunction!(laboratory::experiments, module)?)?;
+    module.add_function(wrap_pyfunction!(laboratory::run_experiment, module)?)?;
     module.add_function(wrap_pyfunction!(session::close_all, module)?)?;
     module.add("ForkedError", module.py().get_type::<session::ForkedError>())
 }

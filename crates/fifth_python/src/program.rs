@@ -15,8 +15,8 @@ pub struct Program {
 }
 
 /// Files of the disk, and texts in memory, which come first.
-struct Sources {
-    texts: Texts,
+pub(crate) struct Sources {
+    pub(crate) texts: Texts,
 }
 
 impl Files for Sources {

@@ -77,7 +77,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("language_server", &["term", "syntax", "library", "engine"]),
     ("grammar", &[]),
     ("fifth_c", &["base", "engine", "runtime"]),
-    ("fifth_python", &["base", "engine", "runtime", "syntax"]),
+    ("fifth_python", &["base", "engine", "lab", "runtime", "syntax"]),
     ("xtask", &["syntax"]),
 ];
 /// T2.
