@@ -242,7 +242,8 @@ class Session:
         return [Diagnostic(**one) for one in answer]
 
     def interrupt(self) -> None:
-        """Ends the call that runs, if one does: it raises `Interrupted` where it is waited for."""
+        """Ends the call that runs, or else the one that was begun and runs next: it raises `Interrupted` where it is
+        waited for. Does nothing if all calls have ended."""
         self._session.interrupt()
 
     def waiting(self) -> list[Goal]:

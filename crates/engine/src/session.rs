@@ -6,6 +6,8 @@
 //! Invariants:
 //! - P1 After a panic in the engine's thread nothing is answered any more: whoever waits, and whoever calls later, gets
 //!   [`Failure::Poisoned`].
+//! - P2 An interrupt ends one call, the first that was begun and has not ended, whether it runs yet or not. A call that
+//!   has its result already keeps it, and the next one is not hit.
 
 use crate::callers::Callers;
 use crate::compile::{self, Wanted};
@@ -153,6 +155,18 @@ pub struct Session {
     mailbox: Mailbox,
     asking: Asking,
     closing: Arc<AtomicBool>,
+    turns: Arc<Mutex<Turns>>,
+}
+
+/// Which call an interrupt is for: the first that was begun and has not ended.
+#[derive(Default)]
+struct Turns {
+    begun: u64,
+    ended: u64,
+    /// An interrupt came before that one runs.
+    interrupted: bool,
+    /// It runs, or is about to: interrupts are for its node.
+    runs: bool,
 }
 
 /// Where what waits is to be told, once.
@@ -169,6 +183,7 @@ struct Engine {
     mailbox: Mailbox,
     asking: Asking,
     closing: Arc<AtomicBool>,
+    turns: Arc<Mutex<Turns>>,
     bell: Doorbell,
 }
 
@@ -189,11 +204,13 @@ impl Session {
         let (mailbox, asking, closing) =
             (Mailbox::default(), Asking::default(), Arc::new(AtomicBool::new(false)));
         let (poison, (ready, started)) = (Poison::default(), mpsc::channel());
+        let turns = Arc::<Mutex<Turns>>::default();
         let thread = {
             let (program, settings, poison) = (program.clone(), *settings, poison.clone());
             let (mailbox, asking, closing) = (mailbox.clone(), asking.clone(), closing.clone());
+            let turns = turns.clone();
             let work = move || {
-                let made = || Engine::new(program, settings, hooks, &mailbox, asking, closing);
+                let made = || Engine::new(program, settings, hooks, &mailbox, (asking, closing, turns));
                 let made = catch_unwind(AssertUnwindSafe(made)).unwrap_or_else(|panic| {
                     poison.set(&*panic);
                     Err(Error::System(poison.failure().to_string()))
@@ -214,7 +231,16 @@ impl Session {
         let thread = thread
             .map_err(|error| Error::System(format!("the system refuses a thread for the engine: {error}")))?;
         let bell = started.recv().unwrap_or_else(|_| Err(Error::System(poison.failure().to_string())))?;
-        Ok(Session { tasks: Some(tasks), thread: Some(thread), poison, bell, mailbox, asking, closing })
+        Ok(Session {
+            tasks: Some(tasks),
+            thread: Some(thread),
+            poison,
+            bell,
+            mailbox,
+            asking,
+            closing,
+            turns,
+        })
     }
 
     /// Has the engine's thread do something; what was asked before comes first.
@@ -244,7 +270,13 @@ impl Session {
     pub fn call(&self, module: &str, name: &str, arguments: impl IntoIterator<Item = Argument>) -> Call {
         let arguments: Vec<Argument> = arguments.into_iter().collect();
         let (module, name) = (module.to_string(), name.to_string());
-        let answer = self.ask(move |engine| engine.call(&module, &name, arguments));
+        // P2: it is counted before the engine's thread can have it.
+        lock(&self.turns).begun += 1;
+        let answer = self.ask(move |engine| {
+            let answer = engine.call(&module, &name, arguments);
+            engine.end_turn();
+            answer
+        });
         Call { answer, poison: self.poison.clone() }
     }
 
@@ -261,9 +293,16 @@ impl Session {
         answered.recv().unwrap_or_else(|_| Err(Error::System(self.poison.failure().to_string()).into()))
     }
 
-    /// Ends the call that runs, if one does, as Ctrl-C does: it answers a [`Failure::Ended`].
+    /// Ends the call that runs, as Ctrl-C does, or the one that is to run next if it was begun: it answers a
+    /// [`Failure::Ended`]. Does nothing if all calls have ended.
     pub fn interrupt(&self) {
-        // It answers whether a second signal is in earnest, which is nothing to a function.
+        let mut turns = lock(&self.turns);
+        if !turns.runs {
+            turns.interrupted = turns.begun > turns.ended;
+            return;
+        }
+        // P2: the call that runs does not end its turn meanwhile. The answer is whether a second signal is in earnest,
+        // which is nothing to a function.
         let _ = self.bell.waker.interrupt();
         self.bell.ring();
     }
@@ -314,8 +353,7 @@ impl Engine {
         settings: Settings,
         hooks: Hooks,
         mailbox: &Mailbox,
-        asking: Asking,
-        closing: Arc<AtomicBool>,
+        (asking, closing, turns): (Asking, Arc<AtomicBool>, Arc<Mutex<Turns>>),
     ) -> Result<(Engine, Doorbell), Error> {
         let mut machine = Machine::with_atoms(&settings, program.atoms().clone())?;
         machine.load(program.compiled())?;
@@ -340,7 +378,10 @@ impl Engine {
         machine.node.open_outside_and(Box::new(streams));
         let (mailbox, defined) = (mailbox.clone(), Vec::new());
         let rung = bell.clone();
-        Ok((Engine { machine, settings, program, defined, lists, mailbox, asking, closing, bell }, rung))
+        Ok((
+            Engine { machine, settings, program, defined, lists, mailbox, asking, closing, turns, bell },
+            rung,
+        ))
     }
 
     fn call(&mut self, module: &str, name: &str, arguments: Vec<Argument>) -> Answer {
@@ -381,6 +422,7 @@ impl Engine {
         }
         drop(lists);
         self.mailbox.set_running(true);
+        self.begin_run();
         let outcome = self.machine.run_goal(predicate, roots);
         self.mailbox.set_running(false);
         lock(&self.asking).clear();
@@ -400,6 +442,23 @@ impl Engine {
             RunOutcome::Success => values.map_err(Failure::Unfit),
             outcome => Err(self.ended(outcome)),
         }
+    }
+
+    /// From now on interrupts are for the node, and one that came before this is: the run ends at once.
+    fn begin_run(&self) {
+        let mut turns = lock(&self.turns);
+        turns.runs = true;
+        self.bell.waker.expect_run();
+        if std::mem::take(&mut turns.interrupted) {
+            let _ = self.bell.waker.interrupt();
+        }
+    }
+
+    /// A call has ended, whether it ran or not.
+    fn end_turn(&self) {
+        let mut turns = lock(&self.turns);
+        let begun = turns.begun;
+        *turns = Turns { begun, ended: turns.ended + 1, ..Turns::default() };
     }
 
     /// How a run ended that did not end well.
@@ -436,6 +495,40 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interrupt_ends_a_call_that_was_begun_and_does_not_run_yet() {
+        let mut files = Texts::default();
+        files.add("main.kl1", ":- module main.\nsame(X, Y) :- true | Y = X.\n");
+        for workers in [1, 2] {
+            let settings = Settings { address_space: Some(16 << 30), ..Settings::with_workers(workers) };
+            let program = Program::compile(&settings, &["main.kl1".into()], &files).expect("it is right");
+            let session = Session::start(&program, &settings, Hooks::default()).expect("a session");
+            let call = || session.call("main", "same", [Argument::In(Value::integer(1)), Argument::Out]);
+            // The engine's thread does nothing until it is let go.
+            let (go, gone) = mpsc::channel::<()>();
+            let _held = session.ask(move |_| gone.recv());
+            session.interrupt();
+            let first = call();
+            drop(go);
+            assert_eq!(first.wait().expect("it was begun after that"), [Value::integer(1)]);
+            for _ in 0..20 {
+                let (go, gone) = mpsc::channel::<()>();
+                let _held = session.ask(move |_| gone.recv());
+                let (hit, spared) = (call(), call());
+                // As often as one likes: it is for one call.
+                (0..3).for_each(|_| session.interrupt());
+                drop(go);
+                match hit.wait() {
+                    Err(Failure::Ended { outcome: RunOutcome::Failed(error), .. }) => {
+                        assert_eq!(error.kind, ErrorKind::Interrupted);
+                    }
+                    other => panic!("{other:?}"),
+                }
+                assert_eq!(spared.wait().expect("nobody interrupted this one"), [Value::integer(1)]);
+            }
+        }
+    }
 
     #[test]
     fn a_panic_of_the_engine_ends_its_session_and_no_other() {

@@ -158,7 +158,7 @@ void fifth_end(fifth_session *session);
 int fifth_run(const fifth_program *program, const fifth_options *options);
 /* Adds the modules of a text to a session. Calls from now on find them. */
 int fifth_define(const fifth_session *session, const char *name, const char *text, size_t size);
-/* Ends the call that runs, if one does, as Ctrl-C does. */
+/* Ends the call that runs, or else the one that was begun and runs next, as Ctrl-C does. */
 int fifth_interrupt(const fifth_session *session);
 /* The goals that wait in the call that runs, as a JSON object with `goals` and `count`, for fifth_text_free. */
 char *fifth_waiting(const fifth_session *session);

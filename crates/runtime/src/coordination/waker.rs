@@ -33,6 +33,8 @@ struct Shared {
     limit: AtomicPtr<AtomicUsize>,
     users: AtomicUsize,
     running: AtomicBool,
+    /// A run is about to begin: an interrupt is for it.
+    expected: AtomicBool,
     /// When the run was asked to end, in milliseconds since `begin`, from 1 on; 0 if it was not. It stays when the
     /// run has ended.
     interrupted_at: AtomicU64,
@@ -54,6 +56,7 @@ impl Default for Shared {
             limit: AtomicPtr::default(),
             users: AtomicUsize::default(),
             running: AtomicBool::default(),
+            expected: AtomicBool::default(),
             interrupted_at: AtomicU64::default(),
             begin: Instant::now(),
             held: AtomicBool::default(),
@@ -114,8 +117,9 @@ impl Waker {
             shared.interrupted_at.store(now, Ordering::SeqCst);
             return true;
         }
-        let running = shared.running.load(Ordering::SeqCst);
-        let first = if running {
+        // In this order: a run is running before it is no longer expected.
+        let expected = shared.expected.load(Ordering::SeqCst);
+        let first = if expected || shared.running.load(Ordering::SeqCst) {
             shared.interrupted_at.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst)
         } else {
             Err(shared.interrupted_at.load(Ordering::SeqCst))
@@ -131,6 +135,11 @@ impl Waker {
             }
             Err(before) => before != 0 && now.saturating_sub(before) < SAME_INTERRUPT.as_millis() as u64,
         }
+    }
+    /// From now on an interrupt ends the next run, if none runs: it is about to begin.
+    pub fn expect_run(&self) {
+        self.shared.interrupted_at.store(0, Ordering::SeqCst);
+        self.shared.expected.store(true, Ordering::SeqCst);
     }
     /// Of a node's first worker: who else hears of an interrupt. To be called once.
     pub(crate) fn set_others(&self, others: Vec<Waker>) {
@@ -166,11 +175,21 @@ impl Waker {
     }
     /// A run begins or has ended.
     pub(crate) fn set_running(&self, running: bool) {
+        let expected = self.shared.expected.load(Ordering::SeqCst);
         if running {
-            self.shared.interrupted_at.store(0, Ordering::SeqCst);
+            if !expected {
+                self.shared.interrupted_at.store(0, Ordering::SeqCst);
+            }
             self.shared.asked.store(false, Ordering::SeqCst);
         }
         self.shared.running.store(running, Ordering::SeqCst);
+        if running && expected {
+            self.shared.expected.store(false, Ordering::SeqCst);
+            if self.is_interrupted() {
+                // The limit may have been restored since.
+                self.wake();
+            }
+        }
     }
     /// True after `interrupt`, until the run has ended.
     pub(crate) fn is_interrupted(&self) -> bool {
@@ -323,6 +342,26 @@ mod tests {
         (0..2).for_each(|_| ticker.hurry());
         assert!((0..HURRIED).all(|_| ticker.ticks.next() == HURRY));
         assert_eq!(ticker.ticks.next(), TICK);
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_run_that_is_expected() {
+        let waker = Waker::default();
+        for _ in 0..2 {
+            waker.expect_run();
+            assert!(waker.interrupt() && !waker.is_interrupted(), "there is no run yet");
+            waker.set_running(true);
+            assert!(waker.is_interrupted() && waker.take());
+            waker.set_running(false);
+            // The next one is another.
+            waker.set_running(true);
+            assert!(!waker.is_interrupted() && !waker.take());
+            waker.set_running(false);
+            waker.expect_run();
+            waker.set_running(true);
+            assert!(!waker.is_interrupted(), "nobody interrupted this one");
+            waker.set_running(false);
+        }
     }
 
     #[test]
