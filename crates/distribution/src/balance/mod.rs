@@ -5,7 +5,7 @@
 //! A node that rests asks one other, chosen at random ([`Notice::Hungry`]), as in GUM (Trinder, Hammond, Mattson,
 //! Partridge and Peyton Jones, "GUM: a portable parallel implementation of Haskell", PLDI 1996). Whoever is asked and
 //! has a goal to spare sends it; otherwise it remembers who asked, and passes the question on, at most three times. So
-//! a node that has nothing to spare now feeds those that asked when it has. Only so many questions are asked that a
+//! a node that has nothing to spare now feeds those that asked when it has. Questions become rarer, so that a
 //! program ends: a node asks at its first rest, and then at the second, fourth, eighth since it got a goal.
 //!
 //! Which goals pay is learned by predicate: who gets one tells how long it ran, and compares that with the messages

@@ -48,7 +48,7 @@ const ASKED: u32 = 2;
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
 const GIFT_LEVELS: u8 = 64;
-/// J5: a node has at most one of so many parts of its heap limit under way.
+/// J5: a node has at most this part of its heap limit under way: a quarter.
 const UNDER_WAY_PART: u64 = 4;
 
 /// See the module comment.

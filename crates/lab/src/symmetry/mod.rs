@@ -66,7 +66,7 @@ fn costs() -> Costs {
     }
 }
 
-/// The memory that a program has, as it was chosen. Puzzle takes so few words that its blocks are smaller.
+/// The memory that a program has, as it was chosen. Puzzle takes few words, so its blocks are smaller.
 fn sizes(program: Program, scale: Scale) -> Sizes {
     let block = match (program, scale) {
         (Program::Puzzle, Scale::Full) => 840,

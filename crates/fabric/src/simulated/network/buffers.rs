@@ -103,7 +103,7 @@ impl Buffers {
         }
         self.signals.allow(at, clock)
     }
-    /// Whether a packet of so many flits fits behind those that are there.
+    /// Whether a packet of `flits` flits fits behind those that are there.
     pub(super) fn has_places(&self, at: usize, flits: u32) -> bool {
         usize::from(self.all[at].len) + flits as usize <= self.depth
     }

@@ -32,7 +32,7 @@ impl Clock {
         self.cycle += 1;
         self.cycle == CLOCK_MAX
     }
-    /// Goes on to a time that comes: so many cycles as seen within the network at most, which are enough for all places
+    /// Goes on to a time that comes: as seen within the network at most `quiet` cycles, which are enough for all places
     /// to be free and all links to be quiet. True if times have to begin anew.
     pub(super) fn skip_to(&mut self, time: u64, quiet: u32) -> bool {
         let all = time - self.now();

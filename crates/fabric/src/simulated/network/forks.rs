@@ -102,7 +102,7 @@ impl Fork {
 }
 
 impl Multicasts {
-    /// Makes room for a fork at each of so many inputs.
+    /// Makes room for a fork at each of `inputs` inputs.
     pub(super) fn expect(&mut self, inputs: usize) {
         if self.forks.is_empty() {
             self.forks.resize_with(inputs, || None);

@@ -87,7 +87,7 @@ impl Tally {
     pub(crate) fn hold(&self) {
         self.units.fetch_add(HOLDER, SeqCst);
     }
-    /// By a holder: so many more goals wait.
+    /// By a holder: this number of goals more waits.
     pub(crate) fn wait(&self, goals: i64) {
         let before = self.units.fetch_add(goals, SeqCst);
         debug_assert!(before >= HOLDER / 2, "X12: a holder counts goals");
