@@ -275,7 +275,7 @@ mod tests {
             }
             Ok(Report { notes, ..Report::of(experiment, String::new()) })
         }
-        Experiment { name: "test", title: "", source: "", about: "", run }
+        Experiment { name: "test", title: "", source: "", about: "", times_host: true, run }
     }
 
     /// Which runs the report has, which are marked, and how many there were.

@@ -51,6 +51,9 @@ pub struct Experiment {
     pub source: &'static str,
     /// What it shows, in a few sentences.
     pub about: &'static str,
+    /// Whether it times programs or threads of this host even where no nodes of it are asked for
+    /// ([`Config::nodes`]): nothing else may run beside it.
+    pub times_host: bool,
     /// Measures and reports.
     pub run: fn(&Experiment, &mut dyn Host, &Config) -> Result<report::Report, Error>,
 }

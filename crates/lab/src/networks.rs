@@ -16,6 +16,7 @@ pub(crate) const BOOKSIM: Experiment = Experiment {
     source: "N. Jiang et al.: A Detailed and Flexible Cycle-Accurate Network-on-Chip Simulator. ISPASS 2013",
     about: "The same networks in two simulators that have no line of code in common: meshes with dimension-order \
         routing, one virtual channel, buffers of 8 flits, uniform random traffic.",
+    times_host: false,
     run,
 };
 

@@ -27,10 +27,10 @@ pub(super) fn run(folder: &Path, scale: Scale) -> anyhow::Result<u8> {
 fn speed_up(scale: Scale) -> anyhow::Result<String> {
     let experiment = lab::find(EXPERIMENT).context("the experiment of the figure is gone")?;
     let config = Config { workers: vec![1], nodes: Vec::new(), runs: 1, scale };
-    let mut host = Processes::new(Progress::bar())?;
+    let mut host = Processes::new(Progress::bars())?;
     host.begin(experiment.name, 1, 1);
     let report = (experiment.run)(experiment, &mut host, &config);
-    host.clear_progress();
+    host.end();
     let report = report?;
     let chart = report.charts.iter().find(|chart| chart.id == CHART).context("the chart is gone")?;
     let mut chart = chart.clone();

@@ -61,9 +61,10 @@ fn run_experiments(options: &LabRun) -> anyhow::Result<u8> {
         settings: options.set.iter().map(|set| set.0.clone()).collect(),
         folder: options.out.as_deref(),
         resume: options.resume,
+        at_once: processors() as usize,
     };
     let mut separator = "";
-    let measured = runs::all(&plan, &experiments, between_processes, Progress::bar(), |report| {
+    let measured = runs::all(&plan, &experiments, between_processes, Progress::bars(), |report| {
         let text = format!("{separator}{}", lab::text::report(report));
         separator = "\n";
         output::write(&text)
@@ -97,8 +98,9 @@ fn score(options: &Scorecard) -> anyhow::Result<u8> {
             let config = config(Vec::new(), Vec::new(), options.runs, options.scale);
             let Some(between_processes) = job::measure(&experiments, &config)? else { return Ok(0) };
             let (seeds, settings) = (Vec::new(), Vec::new());
-            let plan = Plan { config, seeds, settings, folder: options.out.as_deref(), resume: false };
-            let measured = runs::all(&plan, &experiments, between_processes, Progress::bar(), |_| Ok(()))?;
+            let (folder, at_once) = (options.out.as_deref(), processors() as usize);
+            let plan = Plan { config, seeds, settings, folder, resume: false, at_once };
+            let measured = runs::all(&plan, &experiments, between_processes, Progress::bars(), |_| Ok(()))?;
             measured.files?;
             (measured.reports, ended(&measured.failed, experiments.len()))
         }

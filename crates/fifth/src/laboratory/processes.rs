@@ -2,13 +2,14 @@
 
 use crate::{counting, job};
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lab::report::Cell;
 use lab::{Finished, Host, Job, Place};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often it is asked how long threads of a run wait for a processor.
@@ -18,13 +19,15 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Processes {
     executable: PathBuf,
     progress: Progress,
+    /// The line of the experiment that runs, if progress is lines.
+    bar: Option<ProgressBar>,
     /// The experiment that runs.
     name: String,
     waited_seconds: f64,
 }
 
 /// Hears what an experiment does.
-pub(super) trait Watcher: Send {
+pub(super) trait Watcher: Send + Sync {
     /// A part of it begins, of how many, and what it is.
     fn part(&self, experiment: &str, part: usize, parts: usize, what: &str);
     /// A row of what is measured: a table's title; heads and cells.
@@ -32,40 +35,48 @@ pub(super) trait Watcher: Send {
 }
 
 /// Where it is seen what runs.
+#[derive(Clone)]
 pub(super) enum Progress {
-    /// A line of standard error, if that is a terminal.
-    Bar(ProgressBar),
+    /// A line of standard error for each experiment that runs, if that is a terminal.
+    Bars(MultiProgress),
     /// Somewhere else.
-    Told(Box<dyn Watcher>),
+    Told(Arc<dyn Watcher>),
 }
 
 impl Progress {
-    pub(super) fn bar() -> Progress {
-        let bar = ProgressBar::no_length();
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg} {eta} left")
-        {
-            bar.set_style(style);
+    pub(super) fn bars() -> Progress {
+        Progress::Bars(MultiProgress::new())
+    }
+    /// Says something else while no progress is to be seen.
+    pub(super) fn aside<R>(&self, say: impl FnOnce() -> R) -> R {
+        match self {
+            Progress::Bars(bars) => bars.suspend(say),
+            Progress::Told(_) => say(),
         }
-        Progress::Bar(bar)
     }
 }
 
 impl Processes {
     pub(super) fn new(progress: Progress) -> anyhow::Result<Processes> {
         let executable = std::env::current_exe().context("cannot find the fifth executable")?;
-        Ok(Processes { executable, progress, name: String::new(), waited_seconds: 0.0 })
+        Ok(Processes { executable, progress, bar: None, name: String::new(), waited_seconds: 0.0 })
     }
     /// An experiment begins: its name, and which of how many it is.
     pub(super) fn begin(&mut self, name: &str, number: usize, count: usize) {
         self.name = name.into();
-        if let Progress::Bar(bar) = &self.progress {
-            bar.reset();
+        if let Progress::Bars(bars) = &self.progress {
+            let bar = bars.add(ProgressBar::no_length());
+            let line = "{prefix} {bar:20} {pos}/{len} {wide_msg} {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(line) {
+                bar.set_style(style);
+            }
             bar.set_prefix(format!("[{number} of {count}] {name}"));
+            self.bar = Some(bar);
         }
     }
-    /// Nothing is to be seen of the progress, so that something else can be said.
-    pub(super) fn clear_progress(&self) {
-        if let Progress::Bar(bar) = &self.progress {
+    /// Nothing is to be seen of the experiment's progress any longer.
+    pub(super) fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
@@ -158,10 +169,12 @@ impl Host for Processes {
     }
     fn progress(&mut self, part: usize, parts: usize, what: &str) {
         match &self.progress {
-            Progress::Bar(bar) => {
-                bar.set_length(parts as u64);
-                bar.set_position(part.saturating_sub(1) as u64);
-                bar.set_message(what.to_string());
+            Progress::Bars(_) => {
+                if let Some(bar) = &self.bar {
+                    bar.set_length(parts as u64);
+                    bar.set_position(part.saturating_sub(1) as u64);
+                    bar.set_message(what.to_string());
+                }
             }
             Progress::Told(watcher) => watcher.part(&self.name, part, parts, what),
         }

@@ -1,4 +1,7 @@
-//! Experiments one after the other: with which seeds and inputs, what is there already, and what came of it.
+//! Experiments: with which seeds and inputs, what is there already, and what came of it.
+//!
+//! Those that time this host run first, one after the other and alone. The others are simulated, in virtual time, so
+//! they run at the same time, one on each processor.
 
 use super::files;
 use super::processes::{Processes, Progress, machine};
@@ -7,9 +10,11 @@ use anyhow::{Context, bail};
 use lab::chosen::{self, Chosen, Setting};
 use lab::report::{Provenance, Report, Table};
 use lab::{Config, Error, Experiment, Scale, disturbed, variants};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -22,6 +27,8 @@ pub(super) struct Plan<'a> {
     pub(super) folder: Option<&'a Path>,
     /// Whether reports of the folder stay if this command would only make the same again.
     pub(super) resume: bool,
+    /// How many experiments that time nothing of this host run at the same time.
+    pub(super) at_once: usize,
 }
 
 /// What experiments gave.
@@ -33,14 +40,15 @@ pub(super) struct Measured {
     pub(super) files: anyhow::Result<()>,
 }
 
-/// Runs experiments; each report is written as soon as it is there, and so is the page of all. `between_processes` are
-/// more tables of the first experiments, one each.
+/// Runs experiments; each report is written as soon as it is there, and so is the page of all. They are told in one
+/// order, whichever ends first: those that time this host, then the others. `between_processes` are more tables of the
+/// first experiments, one each.
 pub(super) fn all(
     plan: &Plan<'_>,
     experiments: &[&'static Experiment],
     between_processes: Vec<Table>,
     progress: Progress,
-    mut told: impl FnMut(&Report) -> anyhow::Result<()>,
+    told: impl FnMut(&Report) -> anyhow::Result<()>,
 ) -> anyhow::Result<Measured> {
     let choices = chosen::choices(&plan.settings).map_err(anyhow::Error::msg)?;
     let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name).collect();
@@ -50,47 +58,152 @@ pub(super) fn all(
     if let Some(folder) = plan.folder {
         files::make_folder(folder)?;
     }
+    let times_host = |at: &usize| experiments[*at].times_host || !plan.config.nodes.is_empty();
+    let (alone, others): (Vec<usize>, Vec<usize>) = (0..experiments.len()).partition(times_host);
     let origin = origin(plan)?;
-    let mut between_processes = between_processes.into_iter();
-    let mut host = Processes::new(progress)?;
-    let mut measured = Measured { reports: Vec::new(), failed: Vec::new(), files: Ok(()) };
-    let mut used = BTreeSet::new();
-    for (number, experiment) in (1..).zip(experiments) {
-        let between_processes = between_processes.next();
-        if let Some(report) = kept(plan, experiment, &origin)? {
-            told(&report)?;
-            measured.reports.push(report);
-            // Whoever wrote it had used its inputs.
-            used.extend(plan.settings.iter().flatten().map(|set| set.name).chain([chosen::SEED]));
-            continue;
+    let mut ending = Ending {
+        plan,
+        experiments,
+        origin: &origin,
+        between_processes: between_processes.into_iter().map(Some).collect(),
+        order: alone.iter().chain(&others).copied().collect(),
+        told,
+        ended: experiments.iter().map(|_| None).collect(),
+        used: BTreeSet::new(),
+        files: Ok(()),
+    };
+    let work = |at: usize, host: &mut Processes| -> anyhow::Result<Ended> {
+        if let Some(report) = kept(plan, experiments[at], &origin)? {
+            return Ok(Ended::Kept(report));
         }
-        host.begin(experiment.name, number, experiments.len());
-        let result = one(plan, experiment, &mut host, &choices, &mut used);
-        host.clear_progress();
-        match result {
-            Ok(mut report) => {
-                report.tables.extend(between_processes);
-                report.provenance = Some(Provenance { date: now(), ..origin.clone() });
-                let written = plan.folder.map_or(Ok(()), |folder| files::write_report(&report, folder));
-                measured.files = measured.files.and(written);
-                told(&report)?;
-                measured.reports.push(report);
-            }
-            // What the others measure is no worse for it.
-            Err(error) => {
-                output::complain(&format!("error: {}: {error}", experiment.name));
-                measured.failed.push(experiment.name);
-            }
-        }
-        if let Some(folder) = plan.folder {
-            let page = files::write_page(&with_scorecard(&measured.reports), folder);
-            measured.files = measured.files.and(page);
-        }
+        host.begin(experiments[at].name, at + 1, experiments.len());
+        let mut used = BTreeSet::new();
+        let result = one(plan, experiments[at], host, &choices, &mut used);
+        host.end();
+        Ok(Ended::Ran(result, used))
+    };
+    for (line, most) in [(alone, 1), (others, plan.at_once)] {
+        side_by_side(&line, most, &progress, &work, |at, ended| {
+            let ended = ended?;
+            progress.aside(|| ending.end(at, ended))
+        })?;
     }
+    let Ending { ended, used, files, .. } = ending;
+    let measured = measured(experiments, ended, files);
     if measured.failed.is_empty() {
         all_are_used(plan, &used)?;
     }
     Ok(measured)
+}
+
+/// Does the work for each number of a line, `most` at a time, each with a host of its own; `end` hears of each as it
+/// ends. After an error no more begins, and the error is given when what runs has ended.
+fn side_by_side<R: Send>(
+    line: &[usize],
+    most: usize,
+    progress: &Progress,
+    work: &(impl Fn(usize, &mut Processes) -> R + Sync),
+    mut end: impl FnMut(usize, R) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let hosts = most.clamp(1, line.len().max(1));
+    let hosts: Vec<Processes> =
+        (0..hosts).map(|_| Processes::new(progress.clone())).collect::<anyhow::Result<_>>()?;
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for mut host in hosts {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                while let Some(at) = line.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // Nobody hears it after an error.
+                    let _ = sender.send((*at, work(*at, &mut host)));
+                }
+            });
+        }
+        drop(sender);
+        receiver.into_iter().try_for_each(|(at, result)| end(at, result)).inspect_err(|_| {
+            next.store(line.len(), Ordering::Relaxed);
+        })
+    })
+}
+
+/// How the work for an experiment ended.
+enum Ended {
+    /// Its report was there.
+    Kept(Report),
+    /// It ran, and used these inputs.
+    Ran(Result<Report, Error>, BTreeSet<&'static str>),
+}
+
+/// Writes and tells what ends.
+struct Ending<'a, T> {
+    plan: &'a Plan<'a>,
+    experiments: &'a [&'static Experiment],
+    origin: &'a Provenance,
+    between_processes: Vec<Option<Table>>,
+    /// Experiments in the order in which they are told, without those that were.
+    order: VecDeque<usize>,
+    told: T,
+    /// What ended: an experiment without a report failed.
+    ended: Vec<Option<Option<Report>>>,
+    used: BTreeSet<&'static str>,
+    files: anyhow::Result<()>,
+}
+
+impl<T: FnMut(&Report) -> anyhow::Result<()>> Ending<'_, T> {
+    fn end(&mut self, at: usize, ended: Ended) -> anyhow::Result<()> {
+        self.ended[at] = Some(match ended {
+            Ended::Kept(report) => {
+                // Whoever wrote it had used its inputs.
+                let set = self.plan.settings.iter().flatten().map(|set| set.name);
+                self.used.extend(set.chain([chosen::SEED]));
+                Some(report)
+            }
+            Ended::Ran(Ok(mut report), used) => {
+                self.used.extend(used);
+                report.tables.extend(self.between_processes.get_mut(at).and_then(Option::take));
+                report.provenance = Some(Provenance { date: now(), ..self.origin.clone() });
+                self.write(|folder| files::write_report(&report, folder));
+                Some(report)
+            }
+            // What the others measure is no worse for it.
+            Ended::Ran(Err(error), _) => {
+                output::complain(&format!("error: {}: {error}", self.experiments[at].name));
+                None
+            }
+        });
+        let reports: Vec<Report> = self.ended.iter().flatten().flatten().cloned().collect();
+        self.write(|folder| files::write_page(&with_scorecard(&reports), folder));
+        while let Some(ended) = self.order.front().and_then(|at| self.ended[*at].as_ref()) {
+            self.order.pop_front();
+            if let Some(report) = ended {
+                (self.told)(report)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, write: impl FnOnce(&Path) -> anyhow::Result<()>) {
+        let written = self.plan.folder.map_or(Ok(()), write);
+        let before = std::mem::replace(&mut self.files, Ok(()));
+        self.files = before.and(written);
+    }
+}
+
+/// What all gave, in the order of the experiments.
+fn measured(
+    experiments: &[&'static Experiment],
+    ended: Vec<Option<Option<Report>>>,
+    files: anyhow::Result<()>,
+) -> Measured {
+    let mut measured = Measured { reports: Vec::new(), failed: Vec::new(), files };
+    for (experiment, ended) in experiments.iter().zip(ended) {
+        match ended.flatten() {
+            Some(report) => measured.reports.push(report),
+            None => measured.failed.push(experiment.name),
+        }
+    }
+    measured
 }
 
 /// The error says what was set and changed nothing, and what the experiments that ran have.
@@ -243,4 +356,43 @@ fn own_hash() -> anyhow::Result<String> {
 fn now() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     lab::provenance::date(now.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Progress, side_by_side};
+    use anyhow::bail;
+    use std::sync::Barrier;
+
+    #[test]
+    fn all_of_a_line_are_worked_for_at_the_same_time() {
+        // Nobody would pass the barrier alone.
+        let together = Barrier::new(3);
+        let work = |at: usize, _: &mut _| {
+            together.wait();
+            10 * at
+        };
+        let mut ended = Vec::new();
+        let line = [4, 1, 7];
+        let result = side_by_side(&line, 3, &Progress::bars(), &work, |at, result| {
+            ended.push((at, result));
+            Ok(())
+        });
+        ended.sort_unstable();
+        assert_eq!(ended, [(1, 10), (4, 40), (7, 70)]);
+        assert!(result.is_ok());
+    }
+
+    #[test]
+    fn an_error_ends_the_line() {
+        let work = |at: usize, _: &mut _| at;
+        let mut ended = Vec::new();
+        let line: Vec<usize> = (0..100_000).collect();
+        let result = side_by_side(&line, 1, &Progress::bars(), &work, |at, _| {
+            ended.push(at);
+            bail!("the disk is full")
+        });
+        assert_eq!(ended, [0]);
+        assert_eq!(result.map_err(|error| error.to_string()), Err("the disk is full".into()));
+    }
 }

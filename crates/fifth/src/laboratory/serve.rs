@@ -150,7 +150,7 @@ impl Start {
             text => vec![text.parse::<Inputs>()?.0],
         };
         let config = Config { workers: up_to(processors()), nodes: Vec::new(), runs: self.runs, scale };
-        Ok((Plan { config, seeds, settings, folder: None, resume: false }, experiments))
+        Ok((Plan { config, seeds, settings, folder: None, resume: false, at_once: 1 }, experiments))
     }
 }
 
@@ -202,7 +202,7 @@ impl Drop for Ended {
 }
 
 fn measure(state: &Arc<Mutex<State>>, plan: &Plan<'_>, experiments: &[&'static Experiment]) {
-    let progress = Progress::Told(Box::new(Watching(state.clone())));
+    let progress = Progress::Told(Arc::new(Watching(state.clone())));
     let show = |report: &Report| {
         let anchors = html::anchors(std::slice::from_ref(report));
         lock(state).report(html::section(report, &anchors));

@@ -12,6 +12,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "Node 0 sends a message to a node and waits for the reply: a ping, or a word of its memory. Otherwise the \
             machine is idle. A round trip takes the same for everybody, and a little for each link on the way.",
+    times_host: false,
     run,
 };
 

@@ -16,6 +16,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Every node sends a message to a node chosen at random, waits for a reply of the same length, and computes \
         for a while: the grain. The shorter the grain, the more traffic, until the network takes no more. Efficiency \
         is the share of the time that goes into grains.",
+    times_host: false,
     run,
 };
 

@@ -13,6 +13,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "One node sends messages to its neighbour as fast as the network takes them. The longer the messages, the \
         less their headers matter.",
+    times_host: false,
     run,
 };
 

@@ -14,6 +14,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "Four programs on 1 to 512 nodes, the problem always the same: how many times as fast as on one node are \
         they?",
+    times_host: false,
     run,
 };
 

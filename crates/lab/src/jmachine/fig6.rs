@@ -14,6 +14,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     title: "J-Machine: where the time goes",
     source: SOURCE,
     about: "What the nodes of a run do: compute, send and dispatch messages, synchronize, or nothing.",
+    times_host: false,
     run,
 };
 

@@ -14,6 +14,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "Beyond the papers, a model: the J-Machine's four programs on its nodes, linked by its own mesh and by \
             JUMP-1's RDT(2,4,1). An RDT has channels for one priority, so there replies wait behind requests.",
+    times_host: false,
     run,
 };
 

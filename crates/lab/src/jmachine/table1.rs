@@ -14,6 +14,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "What a message costs, whatever its length, and what each of its bytes costs: on machines of the time, on \
         the J-Machine, and on nodes of this host.",
+    times_host: true,
     run,
 };
 

@@ -18,6 +18,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "A thread that reads a slot before it is filled has to wait. The J-Machine's tags say which slots are \
         empty; without them programs have to keep and test flags. Here, a slot is a value of the machine, and a \
         thread is a task.",
+    times_host: true,
     run,
 };
 

@@ -16,6 +16,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "All nodes come to a barrier, and go on when everybody has come. In each of its waves a node sends a \
         message and waits for one; a barrier of twice as many nodes has a wave more.",
+    times_host: true,
     run,
 };
 

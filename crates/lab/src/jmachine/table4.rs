@@ -11,6 +11,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "Longest common subsequence, N-Queens and radix sort: how long they take, how many threads of which length \
         they start, and how long their messages are.",
+    times_host: false,
     run,
 };
 

@@ -15,6 +15,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "A search whose parts are of any size: nodes that have nothing left get some from others, and tell all of \
         a better tour. How many threads does that take, and how long are nodes idle?",
+    times_host: false,
     run,
 };
 

@@ -13,6 +13,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         Computers. IEEE TPDS 12(7), 2001",
     about: "How many links lie between two nodes of JUMP-1's network: the fewest there are, and those of vector \
         routing, which the routers use. Beside them a mesh, a torus and a hypercube of as many nodes.",
+    times_host: false,
     run,
 };
 

@@ -16,6 +16,7 @@ pub(crate) const FIG11: Experiment = Experiment {
     source: SOURCE,
     about: "One cluster sends a message to n others, by one multicast or one after the other. What sending costs \
             is published and an input; when the first and the last have it is measured on the simulated network.",
+    times_host: false,
     run: fig11,
 };
 
@@ -25,6 +26,7 @@ pub(crate) const FIG12: Experiment = Experiment {
     source: SOURCE,
     about: "n clusters acknowledge one multicast to their home. What the home does for each acknowledgement was \
             fitted to the published 132 cycles that hardware saves for 7 clusters; what it saves for other n follows.",
+    times_host: false,
     run: fig12,
 };
 
@@ -35,6 +37,7 @@ pub(crate) const DIRECTORIES: Experiment = Experiment {
     about: "Beyond the paper, a model: a home invalidates its sharers, by messages to each, along a chain, by a \
             multicast to exactly these, or by one bit-map a level, which takes 8 bits a level and reaches strangers, \
             too.",
+    times_host: false,
     run: directories,
 };
 

@@ -10,6 +10,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "What it takes a cluster to acknowledge a multicast, by the MBP-light's hardware or by its software. Both \
             figures are inputs of the simulation: nothing is measured here.",
+    times_host: false,
     run,
 };
 

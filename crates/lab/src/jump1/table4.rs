@@ -19,6 +19,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
             invalidations go to sharers by one multicast or one after the other. How many packets the home cluster \
             sends and receives depends on how the matrix is laid out, which is not printed: each layout that was \
             tried is a row, and none is chosen.",
+    times_host: false,
     run,
 };
 

@@ -20,6 +20,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "What a processor does for three kinds of messages, published in microseconds of the Multi-PSI and counted \
         in instructions here: a read, an answer with a cons of an atom and a reference, a goal with an atom and two \
         references. References are white, or black: found again if the same term is sent or comes again.",
+    times_host: false,
     run,
 };
 

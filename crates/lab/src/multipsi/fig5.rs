@@ -15,6 +15,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "How much of the processors' time goes into reductions, messages and collections, and how much of the \
         channels is used, for two programs. Then how much of the channels would be used by the Parallel Inference \
         Machine as it was planned: 1,600 clusters, 32 times as fast, with 4 times the network.",
+    times_host: false,
     run,
 };
 

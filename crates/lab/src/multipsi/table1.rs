@@ -11,6 +11,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "Which messages nodes send for two programs, and how many goals are reduced for a message; published for 16 \
             processors. Then what changes if answers bring more of a structure, or if each reference is noted.",
+    times_host: false,
     run,
 };
 

@@ -12,6 +12,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "What a torus of 8 by 8 takes of four kinds of traffic, when more is offered than it takes: packets of one \
         flit, by dimension, by any shortest way that has room, and by way of a random node. In theory the detour halves \
         what uniform traffic could have, and gives that half to every permutation.",
+    times_host: false,
     run,
 };
 

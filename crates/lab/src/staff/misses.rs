@@ -15,6 +15,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "What one access to a page of another node takes when nothing else happens, what a release takes that \
         tells others of one page, and a barrier: on the simulated cluster, and on this host's nodes. Figures 5 and 6 \
         print no numbers; the text has about 3 ms for a page and about 700 us for a twin.",
+    times_host: false,
     run: report,
 };
 

@@ -17,6 +17,7 @@ pub(crate) const MATMUL: Experiment = Experiment {
     source: SOURCE,
     about: "One to four nodes multiply matrices of 128 by 128 in shared pages (figure 7): on the simulated cluster, \
         and on this host's nodes. The figure prints no numbers; what the text says of it is a row.",
+    times_host: false,
     run: |experiment, host, config| report(experiment, host, config, &[Problem::Matmul(Matmul { n: 128 })]),
 };
 
@@ -27,6 +28,7 @@ pub(crate) const FFT: Experiment = Experiment {
     about: "One to four nodes transform 1,024 and 65,536 complex numbers in shared pages, SPLASH-2's way (figures 8 \
         and 9): on the simulated cluster, and on this host's nodes. The figures print no numbers; what the text says \
         of them are rows.",
+    times_host: false,
     run: |experiment, host, config| {
         let of = |side| Problem::Fft(Fft { side, inverse: false });
         report(experiment, host, config, &[of(32), of(256)])
@@ -40,6 +42,7 @@ pub(crate) const LU: Experiment = Experiment {
     about: "One to four nodes decompose matrices of 128 by 128 and 512 by 512 in shared pages, SPLASH-2's way with \
             contiguous blocks of 16 by 16 (figures 10 and 11): on the simulated cluster, and on this host's nodes. The \
             figures print no numbers; what the text says of them is a row.",
+    times_host: false,
     run: |experiment, host, config| {
         let of = |n| Problem::Lu(Lu { n, block: 16 });
         report(experiment, host, config, &[of(128), of(512)])

@@ -11,6 +11,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     source: SOURCE,
     about: "What the stages of an interface board take, as printed, and what follows from that for a page that goes \
         to a neighbour. This is arithmetic: nothing is measured or simulated here.",
+    times_host: false,
     run,
 };
 

@@ -20,6 +20,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
             that have several writers. An update request is a page that a node has written between two releases. \
             Those of the decomposition and of an initialisation in which each node fills all of the matrix are \
             counted: how the paper's program fills it is not printed.",
+    times_host: false,
     run,
 };
 

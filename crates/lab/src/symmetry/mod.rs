@@ -36,6 +36,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         active after collections, how fast reduction and collection grow, and what locks take: tables 2 to 5, \
         figures 1 to 8. Times of single steps were fitted once, and the table of inputs says to what; the bus and its caches are \
         not simulated.",
+    times_host: false,
     run,
 };
 

@@ -25,6 +25,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         what collections cost, against the number of workers. The paper finds that consumption grows in proportion to \
         speed, that words in use grow with workers, and that collection speeds up less than reduction. Its figures are \
         of another machine and of programs of other sizes, so none stands beside these.",
+    times_host: true,
     run,
 };
 

@@ -18,7 +18,7 @@
 //! - L3 A home does one thing at a time for a line; what is asked meanwhile waits, in order.
 //! - L4 A node that may write a line gets a new version of it. A copy that is older than an invalidation that came
 //!   while the node waited for it is asked for again: the invalidation has overtaken it.
-//! - L5 There is no clock, thread, hash map or I/O here.
+//! - There is no clock, thread, hash map or I/O here.
 
 mod direct;
 mod home;
