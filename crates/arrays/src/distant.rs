@@ -1,6 +1,6 @@
 //! A node that has copies of pages: what its goals wait for, and what other nodes send.
 //!
-//! - A3 Only the node's first worker comes here: in goals of the module, and between its turns. So no page changes
+//! - Only the node's first worker comes here: in goals of the module, and between its turns. So no page changes
 //!   between the moment when a goal may use it and its use.
 //! - A4 A goal that waits has a variable of its own, which is bound when the page has come that it misses. It is then
 //!   reduced from the start, and looks again: the page may have gone meanwhile.

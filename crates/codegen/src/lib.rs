@@ -9,12 +9,12 @@
 //! Image::code   [shared routines][entry stubs][component][component][piece][piece]..
 //! ```
 //! Invariants:
-//! - G1 An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that
+//! - An entry is `fn(worker, heap, goals)` as `term::abi` says; it keeps no register and runs in the frame that
 //!   `enter` made (`x86::frame`).
 //! - G2 Only components with floats hold vector registers across a call, and only their low 64 bits: theirs are other
 //!   thunks (`x86::stubs`) than those of all others, which save general registers only.
-//! - G3 Nothing in the blob is written after it was mapped.
-//! - G4 No function of Cranelift is large, however large a component is (`pieces`).
+//! - Nothing in the blob is written after it was mapped.
+//! - No function of Cranelift is large, however large a component is (`pieces`).
 //!
 //! Absent on purpose: names of the runtime's functions (helpers are reached through the worker), stack maps (collection
 //! happens between reductions), other processors than x86-64 (`processor` says what one

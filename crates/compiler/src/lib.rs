@@ -7,7 +7,7 @@
 //! Invariants:
 //! - K1 A program with an error diagnostic gives no code.
 //! - K2 Time and size are linear in the program text.
-//! - K3 The order of clauses decides: the first whose passive part succeeds commits.
+//! - The order of clauses decides: the first whose passive part succeeds commits.
 //!
 //! Absent on purpose: Cranelift, heaps, I/O. Types are not inferred across goals.
 

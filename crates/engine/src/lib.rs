@@ -27,7 +27,7 @@
 //!   handler, but for SIGPROF if a run is profiled. It opens files through the caller's [`Files`] only. (Programs that
 //!   run do what they say.)
 //! - N2 What is wrong is a value. There is one renderer ([`render`]), which returns text.
-//! - N3 What programs write to standard output and standard error goes to a [`Sink`], if a session has one, behind the
+//! - What programs write to standard output and standard error goes to a [`Sink`], if a session has one, behind the
 //!   buffer that all their streams share.
 //!
 //! Absent on purpose: options, terminals, exit codes.

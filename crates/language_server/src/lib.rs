@@ -11,10 +11,10 @@
 //! library; before the library, also in the other files beside it, because a command may name several.
 //!
 //! Invariants:
-//! - E1 Whatever comes from the client is answered or left alone: [`serve`] ends when the client says so, or when there
+//! - Whatever comes from the client is answered or left alone: [`serve`] ends when the client says so, or when there
 //!   is nobody to write to.
 //! - E2 Places are bytes of a text as the compiler reads it; [`text::Text`] alone knows those of the protocol.
-//! - E3 This crate opens no files: the [`Host`] does.
+//! - This crate opens no files: the [`Host`] does.
 //!
 //! Absent on purpose: threads that check (a check of 5,000 lines takes some 30 ms), and options.
 

@@ -8,7 +8,7 @@
 //!
 //! Invariants:
 //! - B1 A node whose numbers of atoms and predicates differ from those of the build script's does not [`join`].
-//! - B2 Code of a module is used with that of all modules that it calls ([`Used::closed`]), by their numbers: what a
+//! - Code of a module is used with that of all modules that it calls ([`Used::closed`]), by their numbers: what a
 //!   program calls its own modules is nothing to it.
 //!
 //! Absent on purpose: files, and the compiler; who wants other code compiles the texts.

@@ -12,7 +12,7 @@
 //!                         -> tasks (Here)               requests, done by the machine after the task's step
 //! ```
 //! Invariants:
-//! - X1 Messages of high priority are dispatched before all others. Programs send answers with it, and what a handler
+//! - Messages of high priority are dispatched before all others. Programs send answers with it, and what a handler
 //!   of such a message sends is of high priority too: so no answer waits for a request.
 //! - X2 A node has at most [`CREDITS`] messages of low priority under way to each peer, and whoever dispatches them
 //!   gives credits back: so a node that is slow stops the nodes that flood it, not the network. Copies that the
@@ -31,7 +31,7 @@
 //! - X6 A run in which nobody has anything to do goes on nevertheless if something may come from outside to one node
 //!   ([`Program::holds`]), and some node waits for anything at all ([`Program::waits`]): neither alone keeps it from
 //!   its end.
-//! - X5 Where time is simulated, a step ends when time has been spent, and a task gives way after each message that
+//! - Where time is simulated, a step ends when time has been spent, and a task gives way after each message that
 //!   it sends: so a message leaves when it was sent, and one that comes is dispatched before what could wait. A
 //!   handler is not interrupted, nor a stretch of a task between two messages.
 

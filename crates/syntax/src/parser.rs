@@ -1,9 +1,9 @@
 //! Tokens to terms: operator precedence with an explicit stack, for source files and for `gett`.
 //!
 //! Invariants:
-//! - R1 No recursion: what encloses the current place is on [`Parser::frames`], finished operands on
+//! - No recursion: what encloses the current place is on [`Parser::frames`], finished operands on
 //!   `values`. Input may nest as deep as memory allows.
-//! - R2 Every step takes a token or pops a frame, so parsing ends.
+//! - Every step takes a token or pops a frame, so parsing ends.
 //! - R3 A frame's `base` is the height of `values` when it was pushed; closing it leaves exactly one value
 //!   above.
 //!

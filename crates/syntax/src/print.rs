@@ -2,8 +2,8 @@
 //!
 //! The terms are whoever's: a [`TermView`] shows them. A [`Printer`] keeps what is left to write on a stack
 //! of its own, so that
-//! - P1 nothing recurses: lists of 50 million cells and nesting of 10 million need no native stack;
-//! - P2 it can stop when the output buffer is full or a variable must be waited for, and go on later;
+//! - Nothing recurses: lists of 50 million cells and nesting of 10 million need no native stack;
+//! - It can stop when the output buffer is full or a variable must be waited for, and go on later;
 //! - P3 the terms it still needs can be found and moved by a collector ([`Printer::terms_mut`]).
 //!
 //! `putt`'s text of a term without variables reads back as the same term with the same operators.

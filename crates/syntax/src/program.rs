@@ -1,10 +1,10 @@
 //! What `syntax` hands on: modules of predicates of clauses, with every macro expanded.
 //!
 //! Invariants of a program without error diagnostics:
-//! - S1 Guard disjunctions are expanded (a clause per branch); body conditionals are predicates of their own
+//! - Guard disjunctions are expanded (a clause per branch); body conditionals are predicates of their own
 //!   (`p/2$0`); argument pairs, update goals, `~(..)`, `#"c"` and `:- with` are gone.
 //! - S2 Terms nest at most [`NESTING_MAX`] deep (lists count once), so passes over them may recurse.
-//! - S3 All clauses of a predicate are in one [`Predicate`], in textual order.
+//! - All clauses of a predicate are in one [`Predicate`], in textual order.
 
 use crate::source::Span;
 use num_bigint::BigInt;

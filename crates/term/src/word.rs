@@ -18,7 +18,7 @@
 //!   structure's argument, or one word alone. Goals, vector stores and all other objects hold no
 //!   cells: an unbound variable in them is a REF.
 //! - W2 Header words have bit 63 set; forwarding words (tag HEADER) have it clear.
-//! - W3 Every word of the heap is one of the above, except payloads of raw objects, whose length the
+//! - Every word of the heap is one of the above, except payloads of raw objects, whose length the
 //!   object's header gives: a space can be walked word by word from its start.
 //! - W4 The three tag bits have eight values, and each is a tag.
 //! - W5 A word holds the address of something that its holder may look at: safe code copies addresses, and makes none.

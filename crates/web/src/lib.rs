@@ -3,13 +3,13 @@
 //! Other users of the host reach loopback, too, and so do the scripts of any page in the user's browser. So:
 //!
 //! - W1 It listens on 127.0.0.1 and nowhere else.
-//! - W2 Its address has a token of 128 random bits; without it every path is unknown.
-//! - W3 `Host` names loopback and the port. A name that somebody made lead to 127.0.0.1 (DNS rebinding) is refused.
-//! - W4 No answer has a CORS header, and a request that says that it comes from another origin is refused.
-//! - W5 The address goes to nobody (`no-referrer`), answers are stored nowhere, and a page may run only what has the
+//! - Its address has a token of 128 random bits; without it every path is unknown.
+//! - `Host` names loopback and the port. A name that somebody made lead to 127.0.0.1 (DNS rebinding) is refused.
+//! - No answer has a CORS header, and a request that says that it comes from another origin is refused.
+//! - The address goes to nobody (`no-referrer`), answers are stored nowhere, and a page may run only what has the
 //!   nonce of this one answer; it can be shown in no frame.
-//! - W6 What changes something is a POST: [`Site::get`] changes nothing.
-//! - W7 At most [`CONNECTIONS_MAX`] connections at a time, each with one request of bounded size and time.
+//! - What changes something is a POST: [`Site::get`] changes nothing.
+//! - At most [`CONNECTIONS_MAX`] connections at a time, each with one request of bounded size and time.
 //!
 //! Absent on purpose: what the pages are, TLS, and anything for other hosts.
 

@@ -1,10 +1,11 @@
 //! T8: labels of invariants. A module defines one as `- B6 ...` (or `Invariant B6: ...`) in its comment, and no other
 //! module of its crate defines it again; where a citation names the module, as "B6 of `give`", a module of that name
-//! must define it. Each `SAFETY` comment cites a label that a module of its crate defines, and says why it holds there.
+//! must define it. Each label is cited elsewhere in its crate, alone or in a range (`B1 to B4`). Each `SAFETY` comment
+//! cites a label that a module of its crate defines, and says why it holds there.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A reason has so many words at least.
+/// The least number of words of a reason.
 const REASON_WORDS: usize = 4;
 /// The texts of this crate's tests are no citations.
 const HERE: &str = "crates/xtask/";
@@ -40,10 +41,9 @@ impl Labels {
                 self.index.insert((name.to_string(), label.to_string(), says.to_string()));
                 here.insert(label.to_string());
             }
-            let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             let own = defined.map_or("", |(label, _)| label);
-            let labels = words.filter(|word| is_label(word) && *word != own);
-            self.mentioned.extend(labels.map(|label| (crate_of(name).to_string(), label.to_string())));
+            let labels = mentions(line).into_iter().filter(|label| label != own);
+            self.mentioned.extend(labels.map(|label| (crate_of(name).to_string(), label)));
             self.cited.extend(citations(line).map(|(label, module)| (place.clone(), label, module)));
         }
         if name.contains("/src/") {
@@ -52,7 +52,7 @@ impl Labels {
         }
         self.defined.entry(module.to_string()).or_default().extend(here);
     }
-    /// All labels, by file: each with the first line of its definition, and whether nothing cites it.
+    /// All labels, by file: each with the first line of its definition.
     pub(crate) fn index(&self) -> String {
         let mut text = String::new();
         let mut last = "";
@@ -61,14 +61,25 @@ impl Labels {
                 text += &format!("{file}\n");
                 last = file;
             }
-            let cited = self.mentioned.contains(&(crate_of(file).to_string(), label.clone()))
-                || self
-                    .cited
-                    .iter()
-                    .any(|(_, known, of)| known == label && module(file) == Some(of.as_str()));
-            text += &format!("  {label:4} {}{says}\n", if cited { "" } else { "(cited nowhere) " });
+            text += &format!("  {label:4} {says}\n");
         }
         text
+    }
+
+    fn is_cited(&self, file: &str, label: &str) -> bool {
+        let from_outside =
+            |(_, known, of): &(String, String, String)| known == label && module(file) == Some(of);
+        self.mentioned.contains(&(crate_of(file).to_string(), label.to_string()))
+            || self.cited.iter().any(from_outside)
+    }
+
+    /// Labels that nothing cites. Everything was read.
+    pub(crate) fn check_all_are_cited(&self, findings: &mut Vec<String>) {
+        for (file, label, _) in self.index.iter().filter(|(file, label, _)| !self.is_cited(file, label)) {
+            findings.push(format!(
+                "{file}: {label} is cited nowhere: cite it where it is relied upon, or drop the label (T8)"
+            ));
+        }
     }
 
     /// Citations that lead nowhere. Everything was read.
@@ -107,6 +118,24 @@ fn crate_of(name: &str) -> &str {
 
 fn same(file: &str, other: &str) -> bool {
     crate_of(file) == crate_of(other)
+}
+
+/// The labels of a line, and those between the ends of a range.
+fn mentions(line: &str) -> Vec<String> {
+    let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    let mut found: Vec<String> =
+        words.iter().filter(|word| is_label(word)).map(|word| word.to_string()).collect();
+    for range in words.windows(3) {
+        let [first, "to", last] = range else { continue };
+        if !is_label(first) || !is_label(last) || first[..1] != last[..1] {
+            continue;
+        }
+        if let (Ok(from), Ok(to)) = (first[1..].parse::<u32>(), last[1..].parse::<u32>()) {
+            found.extend((from..=to).map(|number| format!("{}{number}", &first[..1])));
+        }
+    }
+    found
 }
 
 /// The label that a line of a module's comment defines, and what the line says.
@@ -224,10 +253,18 @@ mod tests {
         labels.read("crates/b/src/lib.rs", "// B3, B2 of `give`\n", &mut Vec::new());
         let index = "crates/a/src/give.rs\n  B1   One.\n  B2   Two.\n  B3   Three.\n";
         assert_eq!(labels.index(), index);
+        let mut found = Vec::new();
+        labels.check_all_are_cited(&mut found);
+        assert_eq!(found, [""; 0]);
         labels.cited.clear();
-        assert_eq!(
-            labels.index(),
-            index.replace("Two", "(cited nowhere) Two").replace("Three", "(cited nowhere) Three")
-        );
+        labels.check_all_are_cited(&mut found);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("B2") && found[1].contains("B3"), "{found:?}");
+    }
+
+    #[test]
+    fn a_range_cites_what_is_between_its_ends() {
+        assert_eq!(mentions("(B1 to B3 of `give`), C7"), ["B1", "B3", "C7", "B1", "B2", "B3"]);
+        assert_eq!(mentions("B1 to C3"), ["B1", "C3"]);
     }
 }

@@ -155,6 +155,7 @@ pub(crate) fn run(root: &Path, index: bool) -> anyhow::Result<()> {
         print!("{}", labels.index());
     }
     labels.check(&mut findings);
+    labels.check_all_are_cited(&mut findings);
     asserts.check(&mut findings);
     circles.join(&mut findings);
     circles.check(&mut findings);

@@ -8,7 +8,7 @@
 //! - B1 A clause goes into a table only where it stands among clauses that all compare one value with a constant,
 //!   and no clause of another kind there has its constant. So a row and a clause that changed places never both
 //!   commit.
-//! - B2 Of rows with the same keys only the first is kept: the others never commit, since all other tests of a kind
+//! - Of rows with the same keys only the first is kept: the others never commit, since all other tests of a kind
 //!   are the same.
 
 use crate::ir::{Constant, ConstantId, Pattern};

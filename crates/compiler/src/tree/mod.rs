@@ -9,8 +9,8 @@
 //! outcome.
 //!
 //! Invariants:
-//! - T1 The first row whose tests all succeed commits.
-//! - T2 A row that blocks on a variable before it failed puts that variable into `pending`; if no row commits, the
+//! - The first row whose tests all succeed commits.
+//! - A row that blocks on a variable before it failed puts that variable into `pending`; if no row commits, the
 //!   goal suspends on all of them, and fails if there are none. A row behind an `otherwise` is only looked at when no
 //!   row before that is pending.
 //! - T3 Code size is linear in the number of tests: equal states are built once, and beyond a budget states are split

@@ -4,9 +4,9 @@
 //! - D14 What shows something leaves after a release that began when it was there, or if nothing is to be released. So
 //!   whoever gets it has no copy left that is older, but for stale pages: who hears something acquires first (D6). It
 //!   need not wait for the end of that: what it wrote on a stale page goes home before it asks for the page again.
-//! - D15 The program goes on meanwhile, and may write: that belongs to the next release. One is under way at a time, so
+//! - The program goes on meanwhile, and may write: that belongs to the next release. One is under way at a time, so
 //!   each is over.
-//! - D16 All leave in the order in which they came.
+//! - All leave in the order in which they came.
 
 use super::{Post, Protocol};
 use crate::Store;

@@ -4,7 +4,7 @@
 //!
 //! Invariants:
 //! - Q1 A definition that could never be compiled is refused when it is entered, so that it cannot spoil later queries.
-//! - Q2 A query that fails, waits for ever or is interrupted leaves nothing behind.
+//! - A query that fails, waits for ever or is interrupted leaves nothing behind.
 
 mod definitions;
 mod kinds;

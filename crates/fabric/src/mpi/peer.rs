@@ -5,7 +5,7 @@
 //!   number of credits, spends one for each, and gets it back when the packet has been polled to its end. So the
 //!   memory of a receiver is bounded, whoever sends: to these packets, one message of which a part has been read, and
 //!   what was announced and asked for.
-//! - P2 Messages are read in the order in which they were written. One whose payload is not all there yet holds up
+//! - Messages are read in the order in which they were written. One whose payload is not all there yet holds up
 //!   those behind it of the same sender and priority (N1), and nobody else's.
 //! - P3 A message that goes through several packets is taken only if there are credits for those that it fills. A
 //!   receiver that has read everything keeps back fewer than half of the credits, so there will be.

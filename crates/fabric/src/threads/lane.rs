@@ -8,7 +8,7 @@
 //!   all others to the writer. Only the writer moves `tail`, only the reader `head`, each after it is done with the
 //!   words.
 //! - L2 A lane has as many payloads as published and unpublished messages with one; both are in the order of sending.
-//! - L3 What is written becomes visible by [`Writer::publish`] alone, so that one transfer of a cache line carries
+//! - What is written becomes visible by [`Writer::publish`] alone, so that one transfer of a cache line carries
 //!   many messages.
 
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};

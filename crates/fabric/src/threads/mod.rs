@@ -9,10 +9,10 @@
 //!
 //! Invariants:
 //! - H1 A lane is given to its receiver before anything is published on it.
-//! - H2 Whoever publishes rings the doorbell after it.
+//! - Whoever publishes rings the doorbell after it.
 //! - H3 A node that panics ends the run: `failed` is set, then all doorbells ring; every node looks at `failed`
 //!   between its steps and before it sleeps.
-//! - H4 A node that comes last to a barrier says that it is over and then rings all doorbells.
+//! - A node that comes last to a barrier says that it is over and then rings all doorbells.
 
 mod doorbell;
 mod lane;

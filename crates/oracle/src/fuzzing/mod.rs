@@ -4,7 +4,7 @@
 //! program.
 //!
 //! Invariants of every program:
-//! - P1 It ends: predicates that call each other take fuel, the others go down a finite list and call earlier ones
+//! - It ends: predicates that call each other take fuel, the others go down a finite list and call earlier ones
 //!   only.
 //! - P2 It is confluent: which clause commits, every value, and whether it succeeds, fails, errs or waits for ever
 //!   depend on values, not on the order in which goals run. Clauses of one layer exclude each other, or all test one

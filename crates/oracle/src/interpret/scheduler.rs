@@ -3,7 +3,7 @@
 //! Invariants:
 //! - M1 A suspended goal is in `suspended` until its first variable is bound; then it is in `resumed`, and after the
 //!   running reduction on top of the ready goals of its priority.
-//! - M2 Goals change hands only between reductions, so a priority takes effect at the next reduction.
+//! - Goals change hands only between reductions, so a priority takes effect at the next reduction.
 
 use super::builtins::{self, Native, Step};
 use super::guards::Choice;

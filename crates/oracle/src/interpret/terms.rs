@@ -1,7 +1,7 @@
 //! Terms: an arena of cells that are reached by index, so that long terms are neither dropped nor walked by recursion.
 //!
 //! Invariants:
-//! - T1 A cell that holds a value never changes again; an unbound cell becomes a link or a value once.
+//! - A cell that holds a value never changes again; an unbound cell becomes a link or a value once.
 //! - T2 [`Store::deref`] answers a cell that is no link.
 
 use num_bigint::BigInt;

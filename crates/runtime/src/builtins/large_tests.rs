@@ -1,5 +1,6 @@
 //! Integers beyond 61 bits for every argument of every builtin: where a size, an index or a count is asked for they
-//! are an error, and never taken for what is left of them in 61 or 64 bits.
+//! are an error, and never taken for what is left of them in 61 or 64 bits. None asks for memory that is not there
+//! (N4), and none takes for ever (N3).
 
 use super::natives;
 use super::tests::node;

@@ -1,7 +1,7 @@
 //! `merge(In,Out)`: a native process per input that waits, and one object they share.
 //!
 //! The merger object holds `[Out's tail][number of open inputs]`. Invariants:
-//! - J1 The tail is an unbound variable or what the program bound it to; only the merger extends it.
+//! - The tail is an unbound variable or what the program bound it to; only the merger extends it.
 //! - J2 Every open input is counted and has one place: the process that waits for it, or the work list of the running
 //!   one. So Out ends when the last input does, and a message costs O(1).
 //! - J3 A process has the merger for itself while the number of open inputs is `BUSY`; another one comes again later.

@@ -3,7 +3,7 @@
 //! The library's modules `scanner`, `parser`, `unparser` and `klic_reader` are made of them. `docs/library.md` says
 //! what tokens and operator tables look like as terms. Lexer, parser and printer are those of `syntax`.
 //!
-//! Invariant X1: the codes of a term that has not come completely are read once; [`Scan`] keeps them between calls.
+//! Invariant: the codes of a term that has not come completely are read once; [`Scan`] keeps them between calls.
 
 use super::io::{Table, read, requests::reply, streams};
 use super::{

@@ -9,7 +9,7 @@
 //! that allocates nothing keeps the baton until it ends.
 //!
 //! Invariants:
-//! - Z1 Nobody holds a lock that another worker may want when it passes the baton on.
+//! - Nobody holds a lock that another worker may want when it passes the baton on.
 //! - Z2 Between `begin` and the moment at which all have left, exactly one worker has the baton, and no other changes
 //!   anything.
 

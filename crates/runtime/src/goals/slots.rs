@@ -9,7 +9,7 @@
 //! - S2 What leaves the stack in another way than to be reduced, or changes places, has been *settled* before: fresh
 //!   variables went into the slots that it led to, and into it, or into its own slots, and into what led to those. A
 //!   record with a slot that stays moves only by as much as what leads to the slot is told.
-//! - S3 Records that wait, buckets and messages know no slots.
+//! - Records that wait, buckets and messages know no slots.
 
 use crate::memory::ranges::{pointer, read, write};
 use crate::worker::Worker;

@@ -7,7 +7,7 @@
 //! ```
 //! Invariants:
 //! - G6 Every old and large object has a lower address than every young one.
-//! - G3 Large objects hold no unbound cells (only builtins make them), so no REF keeps one alive.
+//! - Large objects hold no unbound cells (only builtins make them), so no REF keeps one alive.
 //! - G4 A large object is young until its first collection; the word before its header says so, and carries its mark.
 //! - G5 No cell ever lies in a gap, so a range of addresses that begins in a nursery and is as long as one holds
 //!   cells of that nursery only.

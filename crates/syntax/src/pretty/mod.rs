@@ -10,8 +10,8 @@
 //!
 //! Invariants:
 //! - U1 Only layout changes: terms and comments are compared before the text is given out.
-//! - U2 A text in this style stays as it is.
-//! - U3 No recursion: terms may nest as deep as memory allows.
+//! - A text in this style stays as it is.
+//! - No recursion: terms may nest as deep as memory allows.
 
 mod clause;
 mod lines;

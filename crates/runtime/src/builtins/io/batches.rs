@@ -5,15 +5,15 @@
 //! its batches now and then, and reduces the goal of each that has got something.
 //!
 //! A program sees of this:
-//! - O1 The messages of a stream are served in their order, and each once.
+//! - The messages of a stream are served in their order, and each once.
 //! - O2 What goes to one file goes there in the order in which it was sent: before another stream that writes there is
 //!   served, before the console writes, and before a file is opened or a process made, the batches concerned are
 //!   served.
-//! - O3 A message that answers waits for the next look: that comes when nothing of the running priority is ready, when
+//! - A message that answers waits for the next look: that comes when nothing of the running priority is ready, when
 //!   [`LOOK_BYTES`] were allocated, and whenever else the worker attends. After it the stream is no batch any more.
-//! - O4 So the list of a writer without an end is as long as [`LOOK_BYTES`] allow.
-//! - O5 At the end of a run, by an error, a signal or `exit`, too, all that was sent before is written.
-//! - O6 A batch waits for nobody: at the end of a run it is forgotten, as a daemon is.
+//! - So the list of a writer without an end is as long as [`LOOK_BYTES`] allow.
+//! - At the end of a run, by an error, a signal or `exit`, too, all that was sent before is written.
+//! - A batch waits for nobody: at the end of a run it is forgotten, as a daemon is.
 //! - O7 A worker that rests has no batches: whoever binds a stream's variable then resumes its process.
 //! - O8 A worker with batches looks at each tick: so a goal that neither allocates nor ends does not keep an answer
 //!   back, for which it may wait. A process that forks has no batches.

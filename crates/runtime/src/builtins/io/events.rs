@@ -2,11 +2,11 @@
 //!
 //! Builtins ask for variables; [`Outside::poll`] binds them. Invariants:
 //! - E1 Everything that is waited for is in exactly one list of [`Sources`], with the root of its variable.
-//! - E3 Whatever starts waiting wakes the worker, so that the scheduler looks and begins to tick.
+//! - Whatever starts waiting wakes the worker, so that the scheduler looks and begins to tick.
 //! - E4 While goals run, timers are looked at once per tick, however often the worker is woken: what a timer resumes
 //!   runs at once, and if it asks for another timer that is due, all other goals would wait for ever.
 //! - E5 What runs in a signal handler uses atomics and system calls only, or ends the process without running anything.
-//! - E2 `poll` answers at least once for what is ready, and waits only while nothing is.
+//! - `poll` answers at least once for what is ready, and waits only while nothing is.
 //!
 //! Absent on purpose: threads (`jobs` has them). Signals come through a pair of sockets that signal handlers write to.
 
