@@ -67,6 +67,12 @@ def test_terms_of_any_depth_go_both_ways(session):
         back = inner
 
 
+def test_a_structure_of_too_many_arguments_is_an_error(session):
+    with pytest.raises(ValueError, match="at most 16777215 arguments, not 16777216"):
+        session.call("same", Term("f", *range(1 << 24)))
+    assert session.call("same", 1) == 1
+
+
 def test_what_does_not_go_in_is_a_type_error(session):
     around = []
     around.append(around)

@@ -2,7 +2,7 @@
 
 use crate::terms::{Atom, Term, Var};
 use engine::Value;
-use engine::value::{Builder, NODES_MAX, Part, Shape};
+use engine::value::{ARITY_MAX, Builder, NODES_MAX, Part, Shape};
 use num_bigint::BigInt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -101,6 +101,12 @@ impl<'py> Making<'py> {
         }
         if let Ok(term) = object.cast::<Term>() {
             let parts: Vec<_> = term.get().args.bind(object.py()).iter().collect();
+            if parts.len() > ARITY_MAX {
+                let count = parts.len();
+                return Err(PyValueError::new_err(format!(
+                    "a structure has at most {ARITY_MAX} arguments, not {count}; a tuple becomes a vector, which may have more"
+                )));
+            }
             let last = Step::Structure(term.clone(), parts.len());
             return self.open(&object, last, parts).map(|()| None);
         }
