@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use syntax::lexer::{Scanned, TermScanner};
 
 /// What may stand behind a colon.
-pub(crate) const COMMANDS: [&str; 10] =
-    ["clear", "def", "doc", "explain", "forget", "help", "list", "load", "quit", "time"];
+pub(crate) const COMMANDS: [&str; 11] =
+    ["clear", "def", "doc", "explain", "forget", "help", "list", "load", "quit", "time", "trace"];
 const PROMPT: &str = "fifth> ";
 /// Before the lines of an entry behind its first.
 const MORE: &str = "     | ";

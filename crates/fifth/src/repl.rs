@@ -1,13 +1,16 @@
 //! The REPL: entries and commands are read, and what they lead to is printed.
 
 use crate::cli::{self, MessageFormat, Running};
+use crate::destination::Destination;
 use crate::files::Disk;
 use crate::input::{COMMANDS, Input, hint};
 use crate::output::{self, complain};
 use crate::{documentation, ending, explain, report};
 use engine::interactive::{Binding, Interactive, Leave, Said};
-use engine::shown;
+use engine::{Settings, shown, timeline};
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -24,6 +27,7 @@ otherwise.         stands before the next clause that is typed; so does alternat
 :doc lists:append  what comments say of a predicate, or of a module
 :explain CODE      what the code of an error or warning means
 :time p(X).        runs a goal and says how many seconds it took
+:trace FILE p(X).  runs a goal and writes what each worker did when, as `fifth run --trace` does: for ui.perfetto.dev
 :help              this page                    :quit         leaves (so does Ctrl-D)
 Modules of files stay modules. Their predicates may be called without the module, those of the last file first. A module
 that is not there is looked for in a file of its name beside these files.
@@ -32,7 +36,8 @@ On a terminal Tab completes names, the arrow keys edit and recall, Ctrl-R search
 
 /// Runs the REPL until the end of its input; gives the exit code.
 pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
-    let settings = Running::with(options.workers).settings()?;
+    // For `:trace`.
+    let settings = Settings { traces: true, ..Running::with(options.workers).settings()? };
     let mut repl = Interactive::start(&settings, Box::new(Disk), Box::new(show))?;
     ending::interruptible(repl.machine());
     ending::answer_questions(repl.machine());
@@ -70,11 +75,40 @@ fn left(leave: Option<Leave>) -> Option<u8> {
     }
 }
 
+/// Enters a goal, whose point may be left out.
+fn enter_goal(goal: &[u8], repl: &mut Interactive) -> anyhow::Result<Option<Leave>> {
+    let point: &[u8] = if syntax::lexer::has_end(goal) { b"" } else { b" ." };
+    Ok(repl.enter(&[goal, point].concat(), &mut tell)?)
+}
+
+/// Runs a goal, and writes what the workers did meanwhile to a file. `what` is the file's name, a blank, the goal.
+fn trace(what: &[u8], repl: &mut Interactive) -> anyhow::Result<Option<Leave>> {
+    let Some(blank) = what.iter().position(u8::is_ascii_whitespace) else {
+        complain("error: :trace needs a file and a goal, as in `:trace run.json p(X).`");
+        return Ok(None);
+    };
+    let (file, goal) = (&what[..blank], what[blank..].trim_ascii());
+    let written = match Destination::new(Path::new(OsStr::from_bytes(file)), &[]) {
+        Ok(written) => written,
+        Err(error) => {
+            output::error(&error);
+            return Ok(None);
+        }
+    };
+    // What was before is not of this goal.
+    repl.machine().node().take_trace();
+    let left = enter_goal(goal, repl)?;
+    let tracks: Vec<_> = repl.machine().node().take_trace().into_iter().collect();
+    if let Err(error) = written.write(0o666, |out| timeline::write(&tracks, true, out)) {
+        output::error(&error);
+    }
+    Ok(left)
+}
+
 /// Runs a goal, and says how long that took.
 fn time(goal: &[u8], repl: &mut Interactive) -> anyhow::Result<Option<Leave>> {
-    let point: &[u8] = if syntax::lexer::has_end(goal) { b"" } else { b" ." };
     let started = Instant::now();
-    let left = repl.enter(&[goal, point].concat(), &mut tell)?;
+    let left = enter_goal(goal, repl)?;
     complain(&format!("{:.3} s", started.elapsed().as_secs_f64()));
     Ok(left)
 }
@@ -139,6 +173,7 @@ fn obey(command: &[u8], repl: &mut Interactive) -> anyhow::Result<Option<Leave>>
             }
         }
         b"time" if !what.is_empty() => return time(rest, repl),
+        b"trace" => return trace(rest, repl),
         b"doc" => complain("error: :doc needs a name, as in `:doc lists:append`"),
         b"time" => complain("error: :time needs a goal, as in `:time p(X).`"),
         b"load" => complain("error: :load needs a file"),

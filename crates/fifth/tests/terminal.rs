@@ -286,6 +286,25 @@ fn modules_of_files_stay_modules() {
 }
 
 #[test]
+fn what_the_workers_do_for_a_goal_is_written_to_a_file() {
+    let folder = Folder::new("traced");
+    let trace = folder.write("trace.json", "old");
+    let text = format!("X = 1.\n:trace {} Y = 2\nZ = 3.\n", trace);
+    let (shown, told) = said(&[], &text);
+    assert_eq!((shown.as_str(), told.as_str()), ("X = 1\nY = 2\nZ = 3\n", ""));
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&trace).expect("it is there")).expect("it is JSON");
+    let runs =
+        json["traceEvents"].as_array().expect("a list").iter().filter(|event| event["dur"].is_number());
+    assert!(runs.count() > 0, "{json}");
+    let (shown, told) = said(&[], ":trace\n:trace file\n:trace /nowhere/file X = 1.\n");
+    assert_eq!(shown, "");
+    let wanted = ["needs a file and a goal", "needs a file and a goal", "cannot write /nowhere/file"];
+    assert_eq!(told.lines().count(), wanted.len(), "{told}");
+    assert!(told.lines().zip(wanted).all(|(line, wanted)| line.contains(wanted)), "{told}");
+}
+
+#[test]
 fn documentation_codes_and_seconds_are_asked_for() {
     let folder = Folder::new("asked");
     let file = folder.write(
