@@ -20,6 +20,17 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
+fn a_comma_that_makes_a_goal_of_a_fact() {
+    check(
+        "p(X) :- q(X),\nr(1).\nq(_).\np(_,_) :- q(2),\nq(1,2).",
+        expect![[r#"
+            2 undefined-predicate: there is no predicate main:r/1 [if this begins a clause, end the one before it with `.`, not with `,`]
+            5 wrong-arity: main:q/2 does not exist, but q/1 does [if this begins a clause, end the one before it with `.`, not with `,`]
+        "#]],
+    );
+}
+
+#[test]
 fn names_that_mean_nothing() {
     check(
         "p(X) :- appned(X,[],_), p(X,X), nowhere:p(X), io:outsteram(X).\nappend(_,_,_).",

@@ -79,6 +79,8 @@ impl Checker<'_, '_> {
     }
     fn missing(&mut self, module: Atom, name: Atom, arity: usize, bare: bool, span: Span) {
         let (atoms, names) = (self.atoms, self.names);
+        // There clauses begin, usually.
+        let begins_line = bare && self.sources.line_column(span.file, span.start).1 == 1;
         let suggestions = self.suggestions.get_or_insert_with(|| Suggestions::new(names, atoms));
         let what = shown(atoms, name, arity);
         let module_name = atoms.name(module);
@@ -101,17 +103,21 @@ impl Checker<'_, '_> {
         let arities: Vec<String> = arities.into_iter().map(|arity| shown(atoms, name, arity)).collect();
         if !arities.is_empty() {
             let message = format!("{module_name}:{what} does not exist, but {} does", arities.join(", "));
-            self.diagnostics.push(
-                Diagnostic::error("wrong-arity", span, message)
-                    .label(format!("called with {arity} arguments here")),
-            );
+            let mut diagnostic = Diagnostic::error("wrong-arity", span, message)
+                .label(format!("called with {arity} arguments here"));
+            if begins_line {
+                diagnostic = diagnostic.help(JOINED);
+            }
+            self.diagnostics.push(diagnostic);
             return;
         }
         let message = format!("there is no predicate {module_name}:{what}");
         let mut diagnostic = Diagnostic::error("undefined-predicate", span, message).label("called here");
         let in_guards =
             names.guard(name, arity).is_some() || arity == 1 && type_test(atoms.text(name)).is_some();
-        if bare && in_guards {
+        if begins_line {
+            diagnostic = diagnostic.help(JOINED);
+        } else if bare && in_guards {
             diagnostic =
                 diagnostic.help(format!("{what} is a test: it stands in a guard, before `|` or `->`"));
         } else if let Some(help) = in_prolog(atoms.text(name), arity).filter(|_| bare) {
@@ -139,6 +145,9 @@ impl Checker<'_, '_> {
         self.diagnostics.push(diagnostic);
     }
 }
+
+/// For goals that begin a line: a comma behind the last goal of a clause makes a goal of the fact that follows.
+const JOINED: &str = "if this begins a clause, end the one before it with `.`, not with `,`";
 
 /// What stands here for predicates that Prolog has, and that beginners therefore write.
 fn in_prolog(name: &[u8], arity: usize) -> Option<&'static str> {
