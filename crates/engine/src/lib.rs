@@ -42,6 +42,7 @@ mod front;
 pub mod interactive;
 mod job;
 mod machine;
+mod observe;
 mod profile;
 mod program;
 pub mod record;
@@ -67,6 +68,7 @@ pub use job::Job;
 #[cfg(feature = "mpi")]
 pub use job::other_launcher;
 pub use machine::{Compiled, Machine, Stage, Told, Unmade};
+pub use observe::{Observer, Others, Seen, Waits};
 pub use profile::Times;
 pub use program::{NotCompiled, Program, Report};
 pub use recording::Recording;

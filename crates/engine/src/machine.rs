@@ -456,6 +456,11 @@ impl Machine {
         self.simulated.as_ref()
     }
 
+    /// Nanoseconds of a cycle, of a simulated machine.
+    pub(crate) fn cycle(&self) -> Option<f64> {
+        self.model.as_ref().map(|model| model.cycle)
+    }
+
     /// Whether the times of all nodes' traces come from one clock.
     pub fn has_one_clock(&self) -> bool {
         self.one_clock

@@ -244,6 +244,11 @@ pub(crate) struct Running {
     /// else as folded lines, which tools for flame graphs read. Executables of `fifth build` have no such option.
     #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
     pub(crate) profile: Option<PathBuf>,
+    /// Shows the program while it runs, on a page of this host whose address is said on standard error: ready and
+    /// waiting goals, what each worker does, heap and collections, messages between nodes; and stops it. PORT: where,
+    /// instead of any port that is free. See docs/observe.md.
+    #[arg(long, value_name = "PORT", require_equals = true, num_args = 0..=1, default_missing_value = "0")]
+    pub(crate) observe: Option<u16>,
     /// Writes the names of generated code to /tmp/perf-PID.map, where `perf report` looks for them.
     #[arg(long)]
     pub(crate) perf_map: bool,
@@ -275,6 +280,7 @@ impl Running {
             stats_file: None,
             trace: None,
             profile: None,
+            observe: None,
             perf_map: false,
             heap_limit: None,
             check_heap: None,

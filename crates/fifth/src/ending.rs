@@ -3,9 +3,10 @@
 use crate::cli::Running;
 use crate::destination::Destination;
 use crate::files;
+use crate::observe::Page;
 use engine::render::endings::{Texts, goals_waiting, outcome as ending_text};
-use engine::{Callers, Calls, Machine, Recording, timeline};
-use runtime::node::Node;
+use engine::{Callers, Calls, Machine, Observer, Recording, timeline};
+use runtime::node::{Node, Rouser};
 use runtime::outcome::{ErrorKind, RunOutcome, Waiting};
 use runtime::schedule::Passed;
 use runtime::statistics::Statistics;
@@ -41,13 +42,41 @@ pub(crate) fn on_refused_memory() {
     let _ = runtime::refused::exit_when_refused(message, FAILED.into());
 }
 
-/// Runs `main:main`, reports its end, and gives the exit code. `inputs` must not be written over; `calls` says what the
+/// Runs `main:main`, reports its end, and gives the exit code, with a page of the run if there is to be one. `rouser`
+/// is that of [`interruptible`]; `inputs` must not be written over, and the first is the program; `calls` says what the
 /// program calls, if somebody asks.
 pub(crate) fn run_main(
+    machine: &mut Machine,
+    rouser: Option<Rouser>,
+    options: &Running,
+    inputs: &[PathBuf],
+    calls: &dyn Fn() -> Calls,
+) -> anyhow::Result<u8> {
+    // The first process of several has the page.
+    let port = options.observe.filter(|_| !machine.follows());
+    // The last one is this executable.
+    let program = inputs.split_last().and_then(|(_, texts)| texts.first());
+    let open = |port| Page::open(machine, port, program.map(PathBuf::as_path), rouser);
+    let page = port.map(open).transpose()?;
+    answer_questions(machine, page.as_ref().map(Page::observer));
+    let mut told = String::new();
+    let result = run_and_report(machine, options, inputs, calls, &mut told);
+    if let Some(page) = page {
+        match &result {
+            Ok(code) => page.end(*code, &told),
+            Err(error) => page.end(crate::USAGE, &format!("{error:#}")),
+        }
+    }
+    result
+}
+
+/// Runs `main:main`. `told`: gets what is said about its end.
+fn run_and_report(
     machine: &mut Machine,
     options: &Running,
     inputs: &[PathBuf],
     calls: &dyn Fn() -> Calls,
+    told: &mut String,
 ) -> anyhow::Result<u8> {
     let follows = machine.follows();
     // A name that cannot be written should not cost a run.
@@ -64,7 +93,6 @@ pub(crate) fn run_main(
     if options.stats_file.is_some() {
         machine.note_collections();
     }
-    answer_questions(machine);
     let record = figures.map(|figures| (figures, Recording::start()));
     let started = Instant::now();
     let outcome = machine.run("main", "main")?.expect("the compiler checked that main:main/0 is there");
@@ -82,27 +110,22 @@ pub(crate) fn run_main(
     let failed = matches!(outcome, RunOutcome::Failed(_) | RunOutcome::Deadlock { .. });
     let calls = if failed { calls() } else { Calls::default() };
     let callers = Some(Callers { calls: &calls, atoms: machine.atoms() });
-    let _ = err.write_all(ending_text(&outcome, Texts { lines: &files::line, callers }).as_bytes());
-    if let Some(simulate) = options.simulate.filter(|_| options.stats) {
-        let _ = crate::simulated::statistics(machine, simulate, &mut err);
-    } else if options.stats {
-        let _ = statistics(&machine.statistics(), machine.worker_count(), started.elapsed(), &mut err);
-        let _ = messages(machine, &mut err);
-        if let Some(Passed { times, trace }) = machine.passed() {
-            let _ = writeln!(err, "{:<22}{times} turns, {trace:016x}", "schedule");
-        }
+    *told = ending_text(&outcome, Texts { lines: &files::line, callers });
+    let _ = err.write_all(told.as_bytes());
+    if options.stats {
+        let _ = all_statistics(machine, options, started.elapsed(), &mut err);
     }
     drop(err);
-    let mut told = if record.is_some() || trace.is_some() { machine.told(started) } else { Vec::new() };
+    let mut done = if record.is_some() || trace.is_some() { machine.told(started) } else { Vec::new() };
     // An interrupt leaves no part of a file.
     let waker = machine.node().waker();
     waker.hold_interrupts();
     if let Some((figures, record)) = record {
-        let record = record.finish(machine, options.simulate, &mut told);
+        let record = record.finish(machine, options.simulate, &mut done);
         figures.write(0o666, |out| Ok(serde_json::to_writer(out, &record)?))?;
     }
     if let Some(trace) = trace {
-        let traces: Vec<Tracks> = told.into_iter().filter_map(|told| told.trace).collect();
+        let traces: Vec<Tracks> = done.into_iter().filter_map(|told| told.trace).collect();
         trace.write(0o666, |out| timeline::write(&traces, machine.has_one_clock(), out))?;
     }
     if let Some((destination, path)) = profile.zip(options.profile.as_deref()) {
@@ -116,6 +139,24 @@ pub(crate) fn run_main(
     }
     let code = exit_code(&outcome);
     Ok(if code == FAILED { postmortem(machine).unwrap_or(code) } else { code })
+}
+
+/// `--stats`.
+fn all_statistics(
+    machine: &Machine,
+    options: &Running,
+    total: Duration,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    if let Some(simulate) = options.simulate {
+        return crate::simulated::statistics(machine, simulate, out);
+    }
+    statistics(&machine.statistics(), machine.worker_count(), total, out)?;
+    messages(machine, out)?;
+    match machine.passed() {
+        Some(Passed { times, trace }) => writeln!(out, "{:<22}{times} turns, {trace:016x}", "schedule"),
+        None => Ok(()),
+    }
 }
 
 /// Refuses one file for two options.
@@ -168,17 +209,21 @@ fn exit_code(outcome: &RunOutcome) -> u8 {
     }
 }
 
-/// From now on Ctrl-C and SIGTERM end the runs of a machine.
-pub(crate) fn interruptible(machine: &mut Machine) {
+/// From now on Ctrl-C and SIGTERM end the runs of a machine. Answers what ends its rest.
+pub(crate) fn interruptible(machine: &mut Machine) -> Option<Rouser> {
     // Without handlers an interrupt ends the process all the same, only less politely.
-    let _ = Node::end_on_interrupt(machine.nodes());
+    Node::end_on_interrupt(machine.nodes()).ok().flatten()
 }
 
-/// From now on somebody who asks (SIGQUIT) is told what waits, and the run goes on.
-pub(crate) fn answer_questions(machine: &mut Machine) {
+/// From now on somebody who asks (SIGQUIT, or the page) is told what waits, and the run goes on.
+pub(crate) fn answer_questions(machine: &mut Machine, observer: Option<Arc<Observer>>) {
     for node in machine.nodes() {
-        let number = node.options().node;
-        node.report_to(Arc::new(move |goals| asked(number, &goals)));
+        let (number, observer) = (node.options().node, observer.clone());
+        node.report_to(Arc::new(move |goals| {
+            if !observer.as_ref().is_some_and(|observer| observer.answer(number, &goals)) {
+                asked(number, &goals);
+            }
+        }));
     }
 }
 

@@ -15,6 +15,7 @@ mod laboratory;
 mod lsp;
 mod nodes;
 mod number;
+mod observe;
 mod output;
 mod repl;
 mod report;
@@ -30,6 +31,7 @@ use clap::{CommandFactory, Parser};
 use cli::{Cli, Command, MessageFormat, Stage};
 use engine::sources::Read;
 use engine::{Calls, Compiled, EXECUTABLE_CODE, Error, Front, Machine, Settings, Unreadable, Wanted};
+use runtime::node::Rouser;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -164,8 +166,8 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     }
     let settings = options.running.settings()?;
     let mut machine = job::machine(&settings)?;
-    ending::interruptible(&mut machine);
-    let result = run_in(&mut machine, &settings, options);
+    let rouser = ending::interruptible(&mut machine);
+    let result = run_in(&mut machine, rouser, &settings, options);
     if machine.is_in_job() {
         // It ends with the machine, and with it all processes.
         let _ = result.as_ref().inspect_err(|error| output::error(error));
@@ -174,7 +176,12 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
     result
 }
 
-fn run_in(machine: &mut Machine, settings: &Settings, options: &cli::Run) -> anyhow::Result<u8> {
+fn run_in(
+    machine: &mut Machine,
+    rouser: Option<Rouser>,
+    settings: &Settings,
+    options: &cli::Run,
+) -> anyhow::Result<u8> {
     let (compiled, read) = if machine.follows() {
         (engine::received(machine, settings)?, None)
     } else {
@@ -197,7 +204,8 @@ fn run_in(machine: &mut Machine, settings: &Settings, options: &cli::Run) -> any
         Some(read) => Calls::of(read, &atoms),
         None => Calls::default(),
     };
-    ending::run_main(machine, &options.running, &files::inputs(read.as_ref()), &calls)
+    let inputs = files::inputs(read.as_ref());
+    ending::run_main(machine, rouser, &options.running, &inputs, &calls)
 }
 
 /// The program as code, with its text; or the exit code if it is not to be run.

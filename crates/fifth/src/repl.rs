@@ -40,7 +40,7 @@ pub(crate) fn run(options: &cli::Repl) -> anyhow::Result<u8> {
     let settings = Settings { traces: true, ..Running::with(options.workers).settings()? };
     let mut repl = Interactive::start(&settings, Box::new(Disk), Box::new(show))?;
     ending::interruptible(repl.machine());
-    ending::answer_questions(repl.machine());
+    ending::answer_questions(repl.machine(), None);
     for path in &options.files {
         repl.load(path, &mut tell)?;
     }

@@ -8,6 +8,7 @@ use crate::{ending, files, job, output, section};
 use anyhow::Context;
 use clap::Parser;
 use engine::{Calls, Compiled, Machine};
+use runtime::node::Rouser;
 use std::io::Write;
 
 /// Writes the executable.
@@ -41,8 +42,8 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     );
     let settings = options.running.settings()?;
     let mut machine = job::machine(&settings)?;
-    ending::interruptible(&mut machine);
-    let result = start_in(&mut machine, bytes, options);
+    let rouser = ending::interruptible(&mut machine);
+    let result = start_in(&mut machine, rouser, bytes, options);
     if machine.is_in_job() {
         // It ends with the machine, and with it all processes.
         let _ = result.as_ref().inspect_err(|error| output::error(error));
@@ -51,13 +52,18 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     result
 }
 
-fn start_in(machine: &mut Machine, bytes: &[u8], options: Executable) -> anyhow::Result<u8> {
+fn start_in(
+    machine: &mut Machine,
+    rouser: Option<Rouser>,
+    bytes: &[u8],
+    options: Executable,
+) -> anyhow::Result<u8> {
     let damaged = "the program in this executable is damaged";
     let compiled = Compiled::from_bytes(machine, bytes).context(damaged)?;
     machine.load(&compiled)?;
     machine.node().set_arguments(crate::bytes(options.arguments));
     let calls = || engine::calls_in(bytes);
-    ending::run_main(machine, &options.running, &files::inputs(None), &calls)
+    ending::run_main(machine, rouser, &options.running, &files::inputs(None), &calls)
 }
 
 #[cfg(test)]

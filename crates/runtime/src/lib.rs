@@ -85,5 +85,5 @@ pub use coordination::{schedule, waker};
 pub use goals::{abroad, resumed_order};
 pub use memory::classes;
 pub use memory::refused;
-pub use reports::{outcome, profile, statistics, trace};
+pub use reports::{outcome, profile, statistics, trace, watch};
 pub use worker::{native, program};

@@ -33,9 +33,10 @@ use fabric::{Fabric, NodeId, Priority, Time};
 use machine::{Call, Context, Here, Program, Verdict};
 use outbound::Outbound;
 use outgoing::{BALANCE, Outgoing, PROTOCOL};
-use runtime::node::{Bell, Node, Turn};
+use runtime::node::{Bell, Node, Turn, Watcher};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::schedule::thread_time;
+use runtime::watch::{self, Virtual};
 use std::sync::Arc;
 use term::abi::PredicateId;
 use trace::Letters;
@@ -73,6 +74,8 @@ pub(crate) struct Reducer<'a> {
     /// J5, or R1 of `rounds`.
     holds_back: bool,
     rounds: Rounds,
+    /// Somebody may watch the run.
+    watcher: Option<Watcher>,
 }
 
 impl<'a> Reducer<'a> {
@@ -88,6 +91,7 @@ impl<'a> Reducer<'a> {
     ) -> Reducer<'a> {
         assert!(bells.is_empty() || bells.len() == options.nodes as usize, "J1: each node has a bell");
         assert!(meter.is_none() || node.worker_count() == 1, "J3: a simulated node has one worker");
+        let watcher = node.watcher();
         let (letters, beside) = (Letters::of(node), Shared::of(&mut node.terms()));
         let outgoing = Outgoing::new(letters, beside);
         let limit = node.terms().heap_limit();
@@ -107,6 +111,7 @@ impl<'a> Reducer<'a> {
             woken: true,
             holds_back: false,
             rounds: Rounds::new(options.node, options.nodes, limit),
+            watcher,
         }
     }
 
@@ -140,6 +145,7 @@ impl<'a> Reducer<'a> {
         let interrupted =
             matches!(&outcome, RunOutcome::Failed(error) if error.kind == ErrorKind::Interrupted);
         self.ended = Some((context.now(), outcome));
+        self.show(context);
         let (own, why) = (context.node(), [u64::from(interrupted)]);
         for to in (0..context.nodes()).map(NodeId).filter(|&to| to != own) {
             context.send(to, Priority::High, STOP, &why);
@@ -193,6 +199,8 @@ impl<'a> Reducer<'a> {
         if !std::mem::take(&mut self.woken) {
             return;
         }
+        // Nobody can ask it soon.
+        self.show(context);
         if self.balance.measures() && !self.node.has_waiting() {
             let told = self.balance.close(self.traffic());
             self.out.say(context, told);
@@ -227,6 +235,25 @@ impl<'a> Reducer<'a> {
         }
     }
 
+    /// Shows what this node has sent, to whoever watches.
+    fn show<F: Fabric>(&self, context: &Context<'_, F>) {
+        let Some(watcher) = &self.watcher else { return };
+        let (counters, now) = (self.out.counters(), || context.now().0);
+        let simulated = self.out.meter.as_ref().map(|meter| {
+            let Work { reductions, reducing, messages, .. } = meter.work;
+            Virtual { now: now(), reducing, messages, reductions }
+        });
+        watcher.show_letters(watch::Letters {
+            at: 0,
+            sent: counters.sent.to_vec(),
+            received: self.received,
+            gifts: counters.gifts,
+            exports: counters.exports,
+            imports: counters.imports,
+            simulated,
+        });
+    }
+
     /// J1.
     fn ring(&mut self) {
         for to in self.out.outgoing.bells.drain(..) {
@@ -251,6 +278,7 @@ impl Program for Reducer<'_> {
                     self.node.list_waiting();
                 }
                 self.node.end(Some(RunOutcome::Success));
+                self.show(context);
             }
             ASKED => _ = self.node.waker().ask(),
             PROTOCOL => self.hear(context, call),
@@ -264,6 +292,9 @@ impl Program for Reducer<'_> {
         self.ring();
         if self.over {
             return false;
+        }
+        if self.watcher.as_ref().is_some_and(Watcher::take_letters_asked) {
+            self.show(context);
         }
         let in_rounds = self.take_part(context);
         if self.must_hold_back(context, in_rounds) {

@@ -150,6 +150,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         worker.statistics.bytes_peak = worker.statistics.bytes_peak.max(shared.spaces.old_bytes());
     });
     shared.note_collection(me, start, before.major, done.copied);
+    shared.show_collection(before.major, pause + stop);
     begin_again(shared, me, nursery, before.major);
     if crew.with(0, |worker| worker.collections.is_some()) {
         note(shared, kind, &done.parts, pause, stop);

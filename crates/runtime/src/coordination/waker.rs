@@ -79,6 +79,13 @@ impl Waker {
         self.note();
         self.lower();
     }
+    /// Of a node's first worker: all workers that reduce look soon.
+    pub(crate) fn wake_all(&self) {
+        let all = || std::iter::once(self).chain(self.shared.others.get().into_iter().flatten());
+        all().for_each(Waker::note);
+        let _ = membarrier(MembarrierCommand::PrivateExpedited);
+        all().for_each(Waker::lower);
+    }
     /// K2, the first step.
     fn note(&self) {
         // SeqCst, all of them: K2 and K1 order a store before a load of another location on both sides.
@@ -127,10 +134,7 @@ impl Waker {
         match first {
             Ok(_) => {
                 // Whichever worker reduces hears of it at once; the first one may be at rest, or wait for its turn.
-                let all = || std::iter::once(self).chain(shared.others.get().into_iter().flatten());
-                all().for_each(Waker::note);
-                let _ = membarrier(MembarrierCommand::PrivateExpedited);
-                all().for_each(Waker::lower);
+                self.wake_all();
                 true
             }
             Err(before) => before != 0 && now.saturating_sub(before) < SAME_INTERRUPT.as_millis() as u64,

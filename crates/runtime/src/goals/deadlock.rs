@@ -30,6 +30,9 @@ const GROUP: usize = 4;
 /// variable.
 const LOOKED_AT: usize = 10_000;
 
+/// Variables that a goal holds and others wait for, at most so many in a report.
+const HELD: usize = 64;
+
 /// Words that are looked at to find the goals that are shown first, where somebody waits for the answer.
 const LOOKED_AT_SOON: usize = 1_000_000;
 /// Goals of which these are found then.
@@ -111,12 +114,17 @@ impl Worker {
         };
         let (file, line) = self.place(shown, position);
         let goal = self.goal_text(names, shown, shown_args);
-        let variables = self.waits_for(record, &args);
+        let near = self.variables(&args);
+        let waits = |&variable: &Word| records(variable).take(LOOKED_AT).any(|waiting| waiting == record);
+        let (variables, others): (Vec<Word>, Vec<Word>) = near.into_iter().partition(waits);
+        let is_awaited = |variable: &&Word| read(variable.address()) != UNBOUND;
         let from = |&variable: &Word| outside.iter().find(|(word, _)| deref(*word) == variable);
         let found: Vec<(Word, String)> =
             variables.iter().filter_map(|variable| Some((*variable, from(variable)?.1.clone()))).collect();
         SuspendedGoal {
             goal,
+            waits_at: variables.iter().map(|variable| variable.address()).collect(),
+            holds: others.iter().filter(is_awaited).take(HELD).map(|variable| variable.address()).collect(),
             waits_for: variables.into_iter().map(|variable| names.name(variable)).collect(),
             outside: found
                 .into_iter()
@@ -127,11 +135,6 @@ impl Worker {
             holder: None,
             node: (self.options.nodes > 1).then_some(self.options.node),
         }
-    }
-    /// The variables near a goal's arguments that it is hooked on.
-    fn waits_for(&self, record: usize, args: &[Word]) -> Vec<Word> {
-        let waits = |&variable: &Word| records(variable).take(LOOKED_AT).any(|waiting| waiting == record);
-        self.variables(args).into_iter().filter(waits).collect()
     }
     /// The unbound variables near these words, by address.
     fn variables(&self, words: &[Word]) -> Vec<Word> {

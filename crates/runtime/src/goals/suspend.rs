@@ -285,7 +285,7 @@ impl Worker {
         let (priority, words) = (self.abi.priority, self.pop_goal());
         self.sharing.sends_back();
         self.end_solo();
-        self.statistics.mails += 1;
+        self.count_mail(to);
         self.statistics.goals_back += 1;
         let mail = self.mail(priority, words);
         self.shared.team.post(to, Mail { back: true, ..mail });

@@ -89,6 +89,7 @@ impl Worker {
                 look = self.is_one_of_several_nodes();
                 home.look_outside(self);
             }
+            self.show_if_asked();
         }
         if self.has_batches() {
             batches::serve(self, None);

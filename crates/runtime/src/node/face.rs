@@ -507,8 +507,11 @@ impl Node {
     }
     /// Interrupts end the runs of these nodes from now on, and SIGQUIT makes each of them say what waits
     /// ([`Node::report_to`]); a second interrupt half a second later, or one between runs, ends the process at once
-    /// with exit code 130 (unless [interrupts are held](Waker::hold_interrupts)).
-    pub fn end_on_interrupt<'n>(nodes: impl Iterator<Item = &'n mut Node>) -> std::io::Result<()> {
+    /// with exit code 130 (unless [interrupts are held](Waker::hold_interrupts)). Answers what ends the first node's
+    /// rest, as [`Node::rouser`] would: of that there is one.
+    pub fn end_on_interrupt<'n>(
+        nodes: impl Iterator<Item = &'n mut Node>,
+    ) -> std::io::Result<Option<Rouser>> {
         let mut workers: Vec<_> = nodes.map(Node::worker).collect();
         events::end_on_interrupt(&mut workers)
     }

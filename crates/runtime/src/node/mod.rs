@@ -16,6 +16,7 @@ mod profiled;
 mod reduce;
 mod sources;
 mod threads;
+mod watched;
 
 pub use crate::builtins::io::events::Rouser;
 use crate::coordination::schedule::Passed;
@@ -34,6 +35,7 @@ use crate::node::reduce::Idle;
 pub use crate::node::reduce::Turn;
 pub use crate::node::sources::MoreEvents;
 use crate::node::threads::Threads;
+pub use crate::node::watched::Watcher;
 use crate::reports::outcome::{ErrorKind, ProgramError, RunOutcome, Waiting};
 use crate::reports::profile::{Clock, Profile, Profiler};
 use crate::reports::statistics::Statistics;
@@ -484,6 +486,7 @@ impl Node {
         self.home.tick(self.workers.get(0), false);
         self.workers.iter_mut().for_each(|worker| {
             worker.note_figures(true);
+            worker.show_at_end();
             crate::builtins::io::batches::forget(worker);
             worker.clear_goals();
             worker.sharing.end_run();

@@ -103,6 +103,7 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
                 if home.is_some() && idle.is_awaited(shared) {
                     continue;
                 }
+                crew.with(me, |worker| worker.show_at_rest());
                 match shared.noted(me, || idle.rest(shared, home.as_deref_mut()), |_| What::Resting) {
                     Wake::Over => return Turn::Ended,
                     Wake::Quiescent if home.as_deref().is_some_and(|home| home.tells_shoens(shared)) => {}
@@ -142,6 +143,7 @@ fn lead_collection(shared: &Shared, me: usize, home: Option<&Home>) -> bool {
     let Some(wanted) = stop_others(shared, me) else { return false };
     lead::collect(shared, me, wanted);
     if let Some(home) = home {
+        shared.watch.get().inspect(|watch| watch.stopped(wanted));
         home.answer(shared);
     }
     shared.team.resume_others(me);

@@ -136,6 +136,11 @@ pub struct SuspendedGoal {
     pub goal: GoalText,
     /// The variables it waits for, as named in the text. A goal and those that wait for what it holds share names.
     pub waits_for: Vec<String>,
+    /// The same as numbers: equal ones in what a node says at one time are the same variable.
+    pub waits_at: Vec<usize>,
+    /// As such numbers, variables that other goals wait for and that it may give values, as far as it leads to them
+    /// soon.
+    pub holds: Vec<usize>,
     /// What gives them values from outside, as `_1: input from standard input`.
     pub outside: Vec<String>,
     /// As in [`ProgramError`].

@@ -242,7 +242,7 @@ impl Worker {
             }
             let gift = self.shared.next_gift();
             self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
-            self.statistics.mails += 1;
+            self.count_mail(to);
             self.statistics.gifts += 1;
             self.statistics.words_given += words.len() as u64;
             mails.push(Mail { gift, giver: Some(self.index), ..mail });
@@ -277,7 +277,7 @@ impl Worker {
         self.sharing.polling.sent_back = true;
         self.end_solo();
         self.publish();
-        self.statistics.mails += 1;
+        self.count_mail(to);
         let mail = self.mail(priority, words);
         self.shared.team.post(to, Mail { back: true, ..mail });
     }

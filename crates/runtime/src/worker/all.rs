@@ -20,6 +20,7 @@ use crate::memory::spaces::Spaces;
 use crate::reports::outcome::RunOutcome;
 use crate::reports::profile::Profiler;
 use crate::reports::trace::Trace;
+use crate::reports::watch::Watch;
 use crate::sharing::state::Lessons;
 use crate::worker::{Options, Worker};
 use std::collections::VecDeque;
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) trace: Option<Trace>,
     /// Set between runs, if somebody wants to know where time goes.
     pub(crate) profiler: OnceLock<Arc<Profiler>>,
+    /// Set between runs, if somebody may watch them.
+    pub(crate) watch: OnceLock<Watch>,
     crew: OnceLock<Crew>,
 }
 
@@ -99,6 +102,7 @@ impl Shared {
             processors: processors.max(1),
             trace: options.trace.then(|| Trace::new(options.workers, options.share)),
             profiler: OnceLock::new(),
+            watch: OnceLock::new(),
             crew: OnceLock::new(),
             spaces: Arc::new(spaces),
         }

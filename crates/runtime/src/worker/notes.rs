@@ -5,7 +5,7 @@ use crate::reports::trace::{Trace, Tracks, What};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Shared {
     /// Does something, and notes what it was and how long it took.
@@ -42,12 +42,22 @@ impl Shared {
             trace.add(me, end, 0, What::Heap { words: in_use });
         }
     }
-    /// What a worker does from now on, for its profile.
+    /// What a worker does from now on, for its profile and for whoever watches.
     #[inline]
     pub(crate) fn does(&self, me: usize, doing: Doing) {
         if let Some(profiler) = self.profiler.get() {
             profiler.sampler(me).set(doing);
         }
+        if let Some(watch) = self.watch.get() {
+            watch.does(me, doing);
+        }
+    }
+    /// A collection has ended, for whoever watches: its leader has all workers.
+    pub(crate) fn show_collection(&self, major: bool, took: Duration) {
+        let Some(watch) = self.watch.get() else { return };
+        let mut bytes = self.spaces.old_bytes();
+        self.crew().each(|worker| bytes += 8 * worker.heap.survivor_words());
+        watch.collected(major, took, bytes);
     }
     /// The clock of the thread that is this worker's, if there is a profile.
     pub(crate) fn clock(&self, me: usize) -> Option<Clock> {
@@ -74,6 +84,13 @@ impl Tracer {
 }
 
 impl Worker {
+    /// It sends goals to another worker.
+    pub(crate) fn count_mail(&mut self, to: usize) {
+        self.statistics.mails += 1;
+        if let Some(watch) = self.shared.watch.get() {
+            watch.mailed(self.index, to);
+        }
+    }
     /// It has reduced.
     pub(crate) fn note_reducing(&self) -> What {
         self.note_figures(false);

@@ -45,7 +45,7 @@ impl Worker {
         debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let mut words = args.to_vec();
         words.push(predicate.goal_word());
-        self.statistics.mails += 1;
+        self.count_mail(to);
         self.end_solo();
         let mail = self.mail(priority, words);
         self.shared.team.post(to, mail);

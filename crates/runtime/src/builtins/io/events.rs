@@ -161,11 +161,12 @@ pub(crate) fn signal_list(worker: &mut Worker, number: i32) -> Option<Word> {
 /// and Ctrl-C and SIGTERM end the run of each of these nodes' first workers
 /// ([`ErrorKind::Interrupted`](crate::reports::outcome::ErrorKind)), unless the program handles the signal itself; a
 /// second one half a second later, or one between runs, ends the process at once with exit code 130 (unless
-/// [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)).
-pub(crate) fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()> {
+/// [interrupts are held](crate::coordination::waker::Waker::hold_interrupts)). Answers what ends the first one's rest.
+pub(crate) fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<Option<Rouser>> {
     let wakers: Vec<_> = nodes.iter().map(|worker| worker.waker()).collect();
-    let Some(first) = nodes.first_mut() else { return Ok(()) };
-    let Rouser(handler) = rouser(first)?;
+    let Some(first) = nodes.first_mut() else { return Ok(None) };
+    let rouser = rouser(first)?;
+    let handler = rouser.0.try_clone()?;
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         let wakers = wakers.clone();
         let action = move || {
@@ -194,7 +195,7 @@ pub(crate) fn end_on_interrupt(nodes: &mut [&mut Worker]) -> std::io::Result<()>
     // SAFETY: E5 - the action looks at atomics of wakers; what it emulates is a system call.
     unsafe { signal_hook::low_level::register(quit, action)? };
     signal_hook::low_level::pipe::register(quit, handler)?;
-    Ok(())
+    Ok(Some(rouser))
 }
 
 /// Ends the rest of a first worker that waits for events; may be used from any thread.
