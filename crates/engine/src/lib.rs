@@ -76,6 +76,6 @@ pub use runtime::builtins::io::{Sink, is_message as is_builtin_message, messages
 pub use session::{Argument, Call, Failure, Hooks, Session};
 pub use settings::{NODES_MAX, Nodes, Pages, Settings};
 pub use simulated::Simulate;
-pub use sources::{Files, Texts};
+pub use sources::{Files, Overlay, Texts};
 pub use streams::{Closed, Drain, Late, Receiver, Sender, Source, receiver};
 pub use value::{Builder, Value};

@@ -4,6 +4,7 @@
 use crate::error::Unreadable;
 use library::Used;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{GoalKind, Program};
@@ -55,6 +56,29 @@ impl Files for Texts {
     }
     fn has(&self, path: &Path) -> bool {
         self.0.contains_key(path)
+    }
+}
+
+/// Texts in memory over the files of the disk: a text hides the file of its name.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    /// What is in memory.
+    pub texts: Texts,
+}
+
+impl Files for Overlay {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        if self.texts.has(path) {
+            return self.texts.read(path);
+        }
+        let mut text = Vec::new();
+        std::fs::File::open(path)
+            .and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text))
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        Ok(text)
+    }
+    fn has(&self, path: &Path) -> bool {
+        self.texts.has(path) || path.is_file()
     }
 }
 

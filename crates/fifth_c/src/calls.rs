@@ -1,9 +1,9 @@
 //! Calls of predicates, with any arguments.
 
-use crate::sessions::{Open, Session};
+use crate::sessions::{OfSession, Open, Session, give_back};
 use crate::streams::{Receiver, Sender};
 use crate::values::{Value, take};
-use crate::{FAILED, LATE, OK, Result, Wrong, answer, at, at_mut, done, name, taken, time};
+use crate::{FAILED, LATE, OK, Result, Wrong, answer, at, at_mut, done, name, time};
 use engine::Argument;
 use std::ffi::{c_char, c_int};
 use std::ptr::{null, null_mut};
@@ -199,12 +199,12 @@ pub unsafe extern "C" fn fifth_call_value(call: *const Call, index: usize) -> *c
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_call_free(call: *mut Call) {
-    answer((), || {
-        // SAFETY: C1 - the caller gives it back.
-        match unsafe { taken(call) } {
-            Some(call) if !call.open.is_here() => std::mem::forget(call),
-            call => drop(call),
-        }
-        Ok(())
-    });
+    // SAFETY: C1 - the caller gives it back.
+    unsafe { give_back(call) }
+}
+
+impl OfSession for Call {
+    fn open(&self) -> &Open {
+        &self.open
+    }
 }

@@ -2,38 +2,15 @@
 
 use crate::{Result, answer, array, name, taken, text_for_c};
 use engine::sources::TEXT_BYTES_MAX;
-use engine::{Files, Settings, Texts};
+use engine::{Overlay, Settings};
 use std::ffi::{CString, c_char};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::ptr::{null, null_mut};
 
 /// `fifth_program`.
 pub struct Program {
     pub(crate) program: engine::Program,
     warnings: CString,
-}
-
-/// Files of the disk, and texts in memory, which come first.
-#[derive(Default)]
-struct Sources {
-    texts: Texts,
-}
-
-impl Files for Sources {
-    fn read(&self, path: &Path) -> std::result::Result<Vec<u8>, String> {
-        if self.texts.has(path) {
-            return self.texts.read(path);
-        }
-        let mut text = Vec::new();
-        std::fs::File::open(path)
-            .and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text))
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        Ok(text)
-    }
-    fn has(&self, path: &Path) -> bool {
-        self.texts.has(path) || path.is_file()
-    }
 }
 
 /// A text of the caller's.
@@ -46,7 +23,7 @@ pub(crate) unsafe fn text_of<'a>(text: *const c_char, size: usize) -> Result<&'a
     unsafe { array(text.cast::<u8>(), size, TEXT_BYTES_MAX as usize + 1, "bytes of a program") }
 }
 
-fn compiled(path: &str, files: &Sources) -> Result<*mut Program> {
+fn compiled(path: &str, files: &Overlay) -> Result<*mut Program> {
     let program = engine::Program::compile(&Settings::default(), &[PathBuf::from(path)], files)?;
     let warnings = text_for_c(program.report().text(false));
     Ok(Box::into_raw(Box::new(Program { program, warnings })))
@@ -59,7 +36,7 @@ fn compiled(path: &str, files: &Sources) -> Result<*mut Program> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_compile(path: *const c_char) -> *mut Program {
     // SAFETY: C1 - it is NULL or a text that ends with a NUL, as the header asks.
-    answer(null_mut(), || compiled(unsafe { name(path, "the path of a program") }?, &Sources::default()))
+    answer(null_mut(), || compiled(unsafe { name(path, "the path of a program") }?, &Overlay::default()))
 }
 
 /// `fifth_compile_text`.
@@ -75,7 +52,7 @@ pub unsafe extern "C" fn fifth_compile_text(
     answer(null_mut(), || {
         // SAFETY: C1 - all of them are NULL or what the header asks for.
         let (path, text) = unsafe { (name(as_name, "the name of a text")?, text_of(text, size)?) };
-        let mut files = Sources::default();
+        let mut files = Overlay::default();
         files.texts.add(path, text);
         compiled(path, &files)
     })

@@ -50,6 +50,26 @@ impl Open {
     }
 }
 
+/// What belongs to a session.
+pub(crate) trait OfSession {
+    fn open(&self) -> &Open;
+}
+
+/// Takes back what belongs to a session, and drops it; in a child of a fork it is left as it is (C3).
+///
+/// # Safety
+/// C1.
+pub(crate) unsafe fn give_back<T: OfSession>(pointer: *mut T) {
+    answer((), || {
+        // SAFETY: C1 - the caller gives it back.
+        match unsafe { taken(pointer) } {
+            Some(given) if !given.open().is_here() => std::mem::forget(given),
+            given => drop(given),
+        }
+        Ok(())
+    });
+}
+
 /// `fifth_session`.
 pub struct Session {
     pub(crate) open: Arc<Open>,

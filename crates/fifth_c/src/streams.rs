@@ -1,8 +1,8 @@
 //! The ends of lists that calls read and make.
 
-use crate::sessions::Open;
+use crate::sessions::{OfSession, Open, give_back};
 use crate::values::Value;
-use crate::{END, FAILED, LATE, OK, Result, Wrong, answer, at, at_mut, put, taken, time};
+use crate::{END, FAILED, LATE, OK, Result, Wrong, answer, at, at_mut, put, time};
 use engine::Failure;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -84,14 +84,14 @@ pub unsafe extern "C" fn fifth_send(sender: *const Sender, item: *mut Value, sec
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_sender_close(sender: *mut Sender) {
-    answer((), || {
-        // SAFETY: C1 - the caller gives it back.
-        match unsafe { taken(sender) } {
-            Some(sender) if !sender.open.is_here() => std::mem::forget(sender),
-            sender => drop(sender),
-        }
-        Ok(())
-    });
+    // SAFETY: C1 - the caller gives it back.
+    unsafe { give_back(sender) }
+}
+
+impl OfSession for Sender {
+    fn open(&self) -> &Open {
+        &self.open
+    }
 }
 
 /// `fifth_receive`.
@@ -130,12 +130,12 @@ pub unsafe extern "C" fn fifth_receive(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_receiver_close(receiver: *mut Receiver) {
-    answer((), || {
-        // SAFETY: C1 - the caller gives it back.
-        match unsafe { taken(receiver) } {
-            Some(receiver) if !receiver.open.is_here() => std::mem::forget(receiver),
-            receiver => drop(receiver),
-        }
-        Ok(())
-    });
+    // SAFETY: C1 - the caller gives it back.
+    unsafe { give_back(receiver) }
+}
+
+impl OfSession for Receiver {
+    fn open(&self) -> &Open {
+        &self.open
+    }
 }

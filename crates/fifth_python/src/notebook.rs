@@ -1,6 +1,5 @@
 //! The native part of the notebook's kernel: the REPL's core in a thread of its own, to which cells are given.
 
-use crate::program::Sources;
 use crate::{ADDRESS_SPACE_BYTES, SLICE, failures};
 use base::lock;
 use engine::interactive::{Binding, Interactive, Leave, Said};
@@ -62,7 +61,7 @@ struct Shared {
 
 impl engine::Files for Shared {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
-        Sources { texts: lock(&self.texts).clone() }.read(path)
+        engine::Overlay { texts: lock(&self.texts).clone() }.read(path)
     }
     fn has(&self, path: &Path) -> bool {
         lock(&self.texts).has(path) || path.is_file()
