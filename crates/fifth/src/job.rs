@@ -10,6 +10,7 @@ use lab::{Config, Experiment};
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Launchers tell a process how many there are, and which it is: that of Open MPI, that of MPICH and its kin, and
 /// Slurm's `srun`.
@@ -31,6 +32,12 @@ pub(crate) fn size() -> u32 {
 /// Whether this process is the one that says what all would say.
 pub(crate) fn speaks() -> bool {
     size() == 1 || variable(1).is_none_or(|rank| rank == 0)
+}
+
+/// Lets the first process say what is wrong. A launcher ends the whole job when one process fails, so a process that
+/// fails in silence waits until that ends it. It goes on after ten seconds: there are launchers that do not.
+pub(crate) fn let_the_first_speak() {
+    std::thread::sleep(Duration::from_secs(10));
 }
 
 /// What is wrong is for the first process to say.

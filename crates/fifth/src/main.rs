@@ -96,6 +96,8 @@ fn finish(result: anyhow::Result<u8>) -> ExitCode {
         Err(error) => {
             if is_news(&error) {
                 output::error(&error);
+            } else if error.is::<job::Untold>() {
+                job::let_the_first_speak();
             }
             let gone = error.is::<output::ReaderGone>();
             ExitCode::from(if gone { ending::READER_GONE } else { USAGE })
@@ -111,7 +113,7 @@ fn is_news(error: &anyhow::Error) -> bool {
 /// Help and version go to standard output; what is wrong with the command line to standard error.
 fn told(error: &clap::Error) -> anyhow::Result<u8> {
     if !job::speaks() {
-        return Ok(if error.use_stderr() { USAGE } else { 0 });
+        return if error.use_stderr() { Err(job::Untold.into()) } else { Ok(0) };
     }
     if error.use_stderr() && cli::wants_json(std::env::args_os()) {
         report::json_error(&anyhow::anyhow!(cli::message(error)));

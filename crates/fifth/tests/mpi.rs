@@ -191,6 +191,19 @@ fn only_the_first_process_says_what_is_wrong_with_the_command_line() {
     }
 }
 
+/// A launcher ends all processes when one has failed.
+#[test]
+fn the_first_process_says_what_is_wrong_when_it_is_the_last_to_find_it() {
+    let late = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} != 0 ] || sleep 1; exec \"$0\" \"$@\"";
+    for arguments in [&["run", "--frob"][..], &["run", "--nodes", "2", "x.kl1"]] {
+        let mut job = launch::processes(Path::new("/bin/sh"), 3);
+        job.args(["-c", late, env!("CARGO_BIN_EXE_fifth")]).args(arguments);
+        let output = launch::outcome(job).expect("a launcher");
+        let told = error(&output);
+        assert_eq!((output.status.code(), told.matches("error: ").count()), (Some(2), 1), "{arguments:?}: {told}");
+    }
+}
+
 /// `fifth lab run` in this number of processes: whether it ends well, standard output, standard error.
 fn lab(processes: u32, arguments: &[&str]) -> (bool, String, String) {
     let mut job = job(processes);
