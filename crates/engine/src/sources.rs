@@ -4,7 +4,6 @@
 use crate::error::Unreadable;
 use library::Used;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{GoalKind, Program};
@@ -60,10 +59,12 @@ impl Files for Texts {
 }
 
 /// Texts in memory over the files of the disk: a text hides the file of its name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Overlay {
     /// What is in memory.
     pub texts: Texts,
+    /// Reads this number of bytes of a file, at most.
+    pub read: fn(&Path, u64) -> std::io::Result<Vec<u8>>,
 }
 
 impl Files for Overlay {
@@ -71,11 +72,8 @@ impl Files for Overlay {
         if self.texts.has(path) {
             return self.texts.read(path);
         }
-        let mut text = Vec::new();
-        std::fs::File::open(path)
-            .and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text))
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        Ok(text)
+        (self.read)(path, TEXT_BYTES_MAX + 1)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))
     }
     fn has(&self, path: &Path) -> bool {
         self.texts.has(path) || path.is_file()

@@ -263,6 +263,27 @@ fn an_object_for_which_no_garbage_makes_room_is_refused() {
     }
 }
 
+/// The first fills the heap alone, the second beside one that has it for itself, the third inside another one, which is
+/// not blamed.
+#[test]
+fn a_shoen_that_fills_the_heap_is_dropped_and_others_go_on() {
+    let text = growing(
+        "shoen",
+        "go(_) :- try(grows([]), A), kind(A, KA), second(KA, B), kind(B, KB), third(KB, C), \
+            io:outstream([print([KA, KB, C]), nl]).\n\
+         second(K, B) :- wait(K) | try(waits(_), _), try(both, B).\n\
+         third(K, C) :- wait(K) | try(inner, R), kind(R, C).\n\
+         inner :- try(grows([]), R), kind(R, K), is(K).\nis(heap_limit).\nwaits(1).\n\
+         both :- grows([]), grows([]).\ngrows(L) :- grows([x | L]).\n\
+         kind(failed(exception(K, _, _)), R) :- R = K.\notherwise.\nkind(R, K) :- K = R.\n",
+    );
+    for workers in ["1", "2", "4"] {
+        let output = end(text.start(&["run", "--heap-limit", "64m", "-w", workers]));
+        let (said, told) = (String::from_utf8_lossy(&output.stdout).into_owned(), error(&output));
+        assert_eq!(said, "started\n[heap_limit,heap_limit,succeeded]\n", "{workers}: {told}");
+    }
+}
+
 /// Products of 4 and 8 MB. In a guard, too, garbage is no reason to have none, and what fits nowhere is an error: no
 /// other clause is taken.
 #[test]

@@ -200,7 +200,11 @@ fn the_first_process_says_what_is_wrong_when_it_is_the_last_to_find_it() {
         job.args(["-c", late, env!("CARGO_BIN_EXE_fifth")]).args(arguments);
         let output = launch::outcome(job).expect("a launcher");
         let told = error(&output);
-        assert_eq!((output.status.code(), told.matches("error: ").count()), (Some(2), 1), "{arguments:?}: {told}");
+        assert_eq!(
+            (output.status.code(), told.matches("error: ").count()),
+            (Some(2), 1),
+            "{arguments:?}: {told}"
+        );
     }
 }
 

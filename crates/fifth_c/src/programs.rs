@@ -2,7 +2,7 @@
 
 use crate::{Result, answer, array, name, taken, text_for_c};
 use engine::sources::TEXT_BYTES_MAX;
-use engine::{Overlay, Settings};
+use engine::{Overlay, Settings, Texts};
 use std::ffi::{CString, c_char};
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
@@ -23,6 +23,10 @@ pub(crate) unsafe fn text_of<'a>(text: *const c_char, size: usize) -> Result<&'a
     unsafe { array(text.cast::<u8>(), size, TEXT_BYTES_MAX as usize + 1, "bytes of a program") }
 }
 
+fn overlay(texts: Texts) -> Overlay {
+    Overlay { texts, read: base::read_at_most }
+}
+
 fn compiled(path: &str, files: &Overlay) -> Result<*mut Program> {
     let program = engine::Program::compile(&Settings::default(), &[PathBuf::from(path)], files)?;
     let warnings = text_for_c(program.report().text(false));
@@ -35,8 +39,11 @@ fn compiled(path: &str, files: &Overlay) -> Result<*mut Program> {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fifth_compile(path: *const c_char) -> *mut Program {
-    // SAFETY: C1 - it is NULL or a text that ends with a NUL, as the header asks.
-    answer(null_mut(), || compiled(unsafe { name(path, "the path of a program") }?, &Overlay::default()))
+    answer(null_mut(), || {
+        // SAFETY: C1 - it is NULL or a text that ends with a NUL, as the header asks.
+        let path = unsafe { name(path, "the path of a program") }?;
+        compiled(path, &overlay(Texts::default()))
+    })
 }
 
 /// `fifth_compile_text`.
@@ -52,9 +59,9 @@ pub unsafe extern "C" fn fifth_compile_text(
     answer(null_mut(), || {
         // SAFETY: C1 - all of them are NULL or what the header asks for.
         let (path, text) = unsafe { (name(as_name, "the name of a text")?, text_of(text, size)?) };
-        let mut files = Overlay::default();
-        files.texts.add(path, text);
-        compiled(path, &files)
+        let mut texts = Texts::default();
+        texts.add(path, text);
+        compiled(path, &overlay(texts))
     })
 }
 

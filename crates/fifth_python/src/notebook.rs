@@ -61,7 +61,10 @@ struct Shared {
 
 impl engine::Files for Shared {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
-        engine::Overlay { texts: lock(&self.texts).clone() }.read(path)
+        engine::Files::read(
+            &engine::Overlay { texts: lock(&self.texts).clone(), read: base::read_at_most },
+            path,
+        )
     }
     fn has(&self, path: &Path) -> bool {
         lock(&self.texts).has(path) || path.is_file()

@@ -26,7 +26,7 @@ impl Program {
             texts.add(&name, text);
             paths.push(name.into());
         }
-        let files = Overlay { texts };
+        let files = Overlay { texts, read: base::read_at_most };
         let compiled = py.detach(|| engine::Program::compile(&Settings::default(), &paths, &files));
         match compiled {
             Ok(program) => Ok(Py::new(py, Program { program })?.into_any()),

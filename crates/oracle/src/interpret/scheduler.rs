@@ -71,8 +71,10 @@ pub(super) struct Machine<'p> {
     pub(super) shoen: usize,
     /// By number; the first stands for none.
     pub(super) shoens: Vec<Shoen<Id>>,
-    ready: BTreeMap<i64, Vec<Goal>>,
-    suspended: Vec<Option<Goal>>,
+    pub(super) ready: BTreeMap<i64, Vec<Goal>>,
+    /// Ready goals of shoens that are stopped.
+    pub(super) parked: Vec<Goal>,
+    pub(super) suspended: Vec<Option<Goal>>,
     /// Goals for the front, in the order they are to run.
     pub(super) resumed: Vec<Goal>,
     /// By the number in their handle.
@@ -115,6 +117,7 @@ impl<'p> Machine<'p> {
             shoen: 0,
             shoens: Vec::new(),
             ready: BTreeMap::new(),
+            parked: Vec::new(),
             suspended: Vec::new(),
             resumed: Vec::new(),
             mergers: Vec::new(),
@@ -141,6 +144,7 @@ impl<'p> Machine<'p> {
         if failed && let Some((code, arguments)) = self.postmortem.take() {
             self.ready.clear();
             self.resumed.clear();
+            self.parked.clear();
             self.timers.clear();
             self.shoens.clear();
             self.push(Goal { code, arguments, priority: FIRST_PRIORITY, shoen: 0 });
@@ -227,24 +231,11 @@ impl<'p> Machine<'p> {
     }
 
     /// What is told of a shoen gets one more item.
-    fn tell(&mut self, shoen: usize, event: Id) {
+    pub(super) fn tell(&mut self, shoen: usize, event: Id) {
         let rest = self.store.variable();
         let report = std::mem::replace(&mut self.shoens[shoen].report, rest);
         let events = self.store.list(&[event], rest);
         self.unify(report, events);
-    }
-
-    /// The goals of a shoen, and of those inside, are dropped.
-    pub(super) fn abort(&mut self, number: usize) {
-        self.shoens[number].aborted = true;
-        for inner in number..self.shoens.len() {
-            self.shoens[inner].aborted |= self.shoens[self.shoens[inner].parent].aborted;
-        }
-        let dead: Vec<bool> = self.shoens.iter().map(|shoen| shoen.aborted).collect();
-        self.ready.values_mut().for_each(|goals| goals.retain(|goal| !dead[goal.shoen]));
-        self.ready.retain(|_, goals| !goals.is_empty());
-        self.resumed.retain(|goal| !dead[goal.shoen]);
-        self.suspended.iter_mut().for_each(|goal| _ = goal.take_if(|goal| dead[goal.shoen]));
     }
 
     /// Tells what has come to its end, from the inside.
@@ -376,6 +367,9 @@ impl<'p> Machine<'p> {
             goal.priority = goal.priority.clamp(shoen.range.0, shoen.range.1);
         }
         self.count_goal(&goal, 1);
+        if !self.shoens.is_empty() && shoens::is_stopped(&self.shoens, goal.shoen) {
+            return self.parked.push(goal);
+        }
         self.ready.entry(goal.priority).or_default().push(goal);
     }
 
@@ -539,7 +533,7 @@ impl<'p> Machine<'p> {
         if goals.is_empty() { Outcome::Success } else { Outcome::Deadlock { goals } }
     }
 
-    fn is_daemon(&self, code: &Code) -> bool {
+    pub(super) fn is_daemon(&self, code: &Code) -> bool {
         match code {
             Code::Predicate(index) => self.entries[*index].predicate.daemon,
             Code::Native(native) => native.daemon,

@@ -18,6 +18,8 @@ pub(super) struct Shoen<R> {
     pub(super) begun: bool,
     pub(super) aborted: bool,
     pub(super) over: bool,
+    /// It was told to stop, and not to start since.
+    pub(super) stopped: bool,
     /// Its deadlock was told, and no goal of it was resumed since.
     pub(super) told: bool,
 }
@@ -39,6 +41,7 @@ pub(super) fn add<R: Copy>(
         begun: false,
         aborted: false,
         over: false,
+        stopped: false,
         told: false,
     };
     if shoens.is_empty() {
@@ -61,4 +64,12 @@ pub(super) fn listener<R>(shoens: &[Shoen<R>], mut shoen: usize, kind: &str) -> 
         shoen = *parent;
     }
     None
+}
+
+/// Whether the goals of a shoen do not run: it was stopped, or one around it.
+pub(super) fn is_stopped<R>(shoens: &[Shoen<R>], mut shoen: usize) -> bool {
+    while shoen != 0 && !shoens[shoen].stopped {
+        shoen = shoens[shoen].parent;
+    }
+    shoen != 0
 }

@@ -5,24 +5,27 @@
 //! |---------------------------|----------------------------------------------------------------------------------|
 //! | `new(Kinds,Min,Max,N,Es)` | a new shoen: its number, and the list of what happens in it                      |
 //! | `run(N,Goal)`             | its goal: whoever reads the list waits for it by then                            |
-//! | `tell(N,What)`            | `abort`, or `find_deadlock`: at the next attention                               |
-//! | `limit(N,Words)`          | what its goals may allocate; beyond that it reports `resource_low` once            |
+//! | `tell(N,What)`            | `abort`, `stop`, `start` or `find_deadlock`: at the next attention               |
+//! | `limit(N,Words)`          | what its goals may allocate; beyond that it stops, and reports `resource_low`    |
+//! | `add(N,Words)`            | what they may allocate from now on, beside what was left; if they had stopped, they go on |
+//! | `statistics(N,S)`         | `[words(W),waiting(G),shoens(C)]`: words allocated, goals that wait, shoens inside |
 //! | `alarm(Ms,K,X)`           | X becomes `[]` then, unless `quiet(K)` comes before                              |
 //! | `quiet(K)`                | takes an alarm back: the run need not wait for it                                |
 //! | `instead(Goal)`           | becomes the goal, when that is known                                             |
 //!
 //! Goals run at priorities from `Min` to `Max`. `Kinds` is `all`, or a list of names of kinds, of which `all` is one:
 //! it stands for all but `exit`. Items of `Es` are `exception(Kind,Goal,at(File,Line),New)`, `deadlock(Goals)`,
-//! `resource_low`, and at the end `terminated` or `aborted`.
+//! `stopped`, `started`, `resource_low`, and at the end `terminated` or `aborted`.
 
 use super::io::events::{set_alarm, take_alarm_back};
 use super::io::streams::find_variable;
 use super::{Row, attempt, error, goal, home, integer, list_items, method, wrong};
 use crate::goals::shoen::faults::GoalError;
-use crate::goals::shoen::state::{KINDS, Told, kind_bit};
+use crate::goals::shoen::state::{KINDS, Shoen, Told, kind_bit};
 use crate::reports::outcome::ErrorKind;
 use crate::worker::native::Outcome;
 use crate::worker::{PRIORITY_MAX, Worker};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::Word;
 
@@ -86,28 +89,53 @@ fn tell(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let Some(what) = worker.atom_value(inputs[1]) else {
         return wrong(worker, 2, "what a shoen is told", inputs[1]);
     };
-    match &*worker.atoms.name(what) {
-        "abort" => {
-            if let Some(shoen) = worker.shoen(number) {
-                worker.abort(&shoen);
-            }
-        }
-        "find_deadlock" => worker.collect_soon(),
+    let shoen = worker.shoen(number);
+    match (&*worker.atoms.name(what), shoen) {
+        ("find_deadlock", _) => worker.collect_soon(),
+        ("abort", Some(shoen)) => worker.abort(&shoen),
+        ("stop", Some(shoen)) => worker.stop(&shoen),
+        ("start", Some(shoen)) => worker.start(&shoen),
+        ("abort" | "stop" | "start", None) => {}
         _ => return wrong(worker, 2, "what a shoen is told", inputs[1]),
     }
     Outcome::Done
 }
 
+/// A shoen and a number of words.
+fn words(worker: &Worker, inputs: &[Word]) -> Result<(Option<Arc<Shoen>>, u64), Outcome> {
+    let number = integer(worker, 1, inputs[0])?;
+    let words = u64::try_from(integer(worker, 2, inputs[1])?);
+    let words = words.map_err(|_| wrong(worker, 2, "a number of words", inputs[1]))?;
+    Ok((worker.shoen(number), words))
+}
+
 /// `limit(N,Words)`.
 fn limit(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    let number = attempt!(integer(worker, 1, inputs[0]));
-    let words = attempt!(integer(worker, 2, inputs[1]));
-    let Ok(words) = u64::try_from(words) else {
-        return wrong(worker, 2, "a number of words", inputs[1]);
-    };
-    if let Some(shoen) = worker.shoen(number) {
+    if let (Some(shoen), words) = attempt!(words(worker, inputs)) {
         shoen.limit_words(words);
     }
+    Outcome::Done
+}
+
+/// `add(N,Words)`.
+fn add(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    if let (Some(shoen), words) = attempt!(words(worker, inputs)) {
+        worker.add_words(&shoen, words);
+    }
+    Outcome::Done
+}
+
+/// `statistics(N,S)`.
+fn statistics(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let number = attempt!(integer(worker, 1, inputs[0]));
+    let figures = worker.shoen(number).map_or([0; 3], |shoen| shoen.figures());
+    let named = |worker: &mut Worker, (name, figure): (&str, i64)| {
+        let name = worker.intern(name);
+        worker.structure(name, &[Word::small(figure)])
+    };
+    let figures = ["words", "waiting", "shoens"].into_iter().zip(figures);
+    let figures: Vec<Word> = figures.map(|figure| named(worker, figure)).collect();
+    outputs[0] = worker.list(&figures, Word::NIL);
     Outcome::Done
 }
 
@@ -165,6 +193,8 @@ pub(super) const NATIVES: &[Row] = &[
     method("shoen_control", "new", "iiioo", new),
     goal("shoen_control", "run", "ia", run),
     method("shoen_control", "limit", "ii", limit),
+    method("shoen_control", "add", "ii", add),
+    method("shoen_control", "statistics", "io", statistics),
     home(goal("shoen_control", "alarm", "ioo", alarm)),
     home(goal("shoen_control", "quiet", "i", quiet)),
     method("shoen_control", "tell", "ii", tell),

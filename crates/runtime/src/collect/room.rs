@@ -54,14 +54,15 @@ impl InUse {
 }
 
 impl Worker {
-    /// After a major collection: ends the program if there is less than a tenth to spare, or no room. Collections
-    /// would take nearly all the time. Y13 of `abroad`: a node that `hopes` goes on up to the limit.
+    /// After a major collection: ends the program, or a shoen that is told of that, if there is less than a tenth to
+    /// spare, or no room. Collections would take nearly all the time. Y13 of `abroad`: a node that `hopes` goes on up
+    /// to the limit.
     pub(super) fn check_heap_limit(&mut self, in_use: InUse, hopes: bool) {
         let most = self.heap.spaces.bytes_max();
         if self.bytes_in_use() <= most - most / 10 && in_use.room(most) >= most / ROOM_PART_LEFT {
-            return;
+            return self.shared.shoens.begin_recent();
         }
-        if hopes && self.bytes_in_use() <= most {
+        if hopes && self.bytes_in_use() <= most || self.blame_for_heap() {
             return;
         }
         let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);

@@ -311,24 +311,46 @@ impl Worker {
         self.lose(segment.priority);
         true
     }
-    /// X14 of `shoen`: forgets the ready goals of a lane. Between reductions.
+    /// X14, X19 of `shoen`: takes the ready goals of a lane, as on the stack; nothing is answered unless they are
+    /// `kept`. Between reductions.
     #[cold]
-    pub(crate) fn drop_lane(&mut self, lane: i64) {
+    pub(crate) fn take_lane(&mut self, lane: i64, kept: bool) -> Vec<Word> {
+        let bucket = self.goals.buckets.keys().find(|(_, of)| *of == lane).copied();
+        let mut places = usize::from(bucket.is_some());
+        let mut goals = bucket.map_or_else(Vec::new, |key| self.goals.forget_bucket(key));
         for index in 0..self.goals.segments.len() {
             if self.goals.segments[index].priority == lane {
+                if kept {
+                    goals.extend(self.whole_segment(index));
+                }
                 self.drop_segment(index);
             }
         }
         let of_lane = |(of, _): &mut (i64, Vec<Word>)| *of == lane;
-        let dropped = self.goals.entering.extract_if(.., of_lane).count()
-            + self.goals.polled.extract_if(.., of_lane).count()
-            + usize::from(self.goals.later.remove(&lane).is_some());
-        let bucket = self.goals.buckets.keys().find(|(_, of)| *of == lane).copied();
-        if let Some(key) = bucket {
-            self.goals.forget_bucket(key);
-            self.lose(lane);
+        for (_, words) in self.goals.polled.extract_if(.., of_lane) {
+            // B3 of `give`: the variable comes before the goal.
+            goals.extend_from_slice(&words[1..]);
+            places += 1;
         }
-        (0..dropped).for_each(|_| self.lose(lane));
+        for (_, words) in self.goals.entering.extract_if(.., of_lane) {
+            goals.extend(words);
+            places += 1;
+        }
+        if let Some(later) = self.goals.later.remove(&lane) {
+            goals.splice(0..0, later);
+            places += 1;
+        }
+        (0..places).for_each(|_| self.lose(lane));
+        goals
+    }
+    /// The goals of a segment, settled (S2 of `slots`).
+    fn whole_segment(&mut self, index: usize) -> Vec<Word> {
+        let above = self.goals.segments.get(index + 1);
+        let (base, end) =
+            (self.goals.segments[index].base, above.map_or(self.abi.goals as usize, |above| above.floor));
+        self.settle_slots(base..end);
+        let mark = |at: &usize| self.goals.marks.binary_search(at).is_ok();
+        (base..end).step_by(8).filter(|at| !mark(at)).map(read).collect()
     }
     /// A segment has no goals any more, and is nobody's. Below others it holds zeros, as where goals were given away.
     pub(crate) fn drop_segment(&mut self, index: usize) {

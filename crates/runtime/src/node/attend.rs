@@ -62,6 +62,7 @@ impl Worker {
             self.abi.set_limit(self.abi.limit().min(self.attention.soon().max(needed)));
         }
         self.switch_priority();
+        self.park_stopped();
         if crowd {
             self.show_running();
         }
@@ -97,9 +98,10 @@ impl Worker {
         if self.waiting.has_put_off() {
             self.unify_now();
         }
-        self.drop_aborted();
+        self.follow_orders();
         if self.lanes.has_news() {
             self.report_news();
+            self.follow_orders();
         }
         if crowd {
             self.put_resumed_off();

@@ -2,6 +2,7 @@
 
 use super::super::Outcome;
 use super::super::scheduler::{Goal, Machine};
+use super::super::shoens::{self, Shoen};
 use super::super::terms::{Id, Value};
 use super::{Native, Step, native, type_error};
 use term::abi::Place;
@@ -32,6 +33,8 @@ pub(super) fn natives() -> Vec<Native> {
         native(MODULE, "new", "iiioo", Place::Method, new),
         native(MODULE, "run", "ia", Place::Goal, run),
         native(MODULE, "limit", "ii", Place::Method, |_, _| Step::Done(Vec::new())),
+        native(MODULE, "add", "ii", Place::Method, |_, _| Step::Done(Vec::new())),
+        native(MODULE, "statistics", "io", Place::Method, statistics),
         native(MODULE, "alarm", "ioo", Place::Goal, alarm),
         native(MODULE, "quiet", "i", Place::Goal, quiet),
         native(MODULE, "tell", "ii", Place::Method, tell),
@@ -135,15 +138,27 @@ fn raise(machine: &mut Machine, inputs: &[Id]) -> Step {
 
 fn tell(machine: &mut Machine, inputs: &[Id]) -> Step {
     let Some(number) = number(machine, inputs[0]) else { return Step::Done(Vec::new()) };
-    match machine.bound(inputs[1]) {
-        Value::Atom(what) if &*machine.atoms.name(*what) == "abort" => {
-            machine.abort(number);
-            Step::Done(Vec::new())
-        }
+    let &Value::Atom(what) = machine.bound(inputs[1]) else { return type_error("what a shoen is told") };
+    match &*machine.atoms.name(what) {
+        "abort" => machine.abort(number),
+        "stop" => machine.stop(number),
+        "start" => machine.start(number),
         // It is found when nothing is ready.
-        Value::Atom(what) if &*machine.atoms.name(*what) == "find_deadlock" => Step::Done(Vec::new()),
-        _ => type_error("what a shoen is told"),
+        "find_deadlock" => {}
+        _ => return type_error("what a shoen is told"),
     }
+    Step::Done(Vec::new())
+}
+
+/// Words are not counted.
+fn statistics(machine: &mut Machine, inputs: &[Id]) -> Step {
+    let [waiting, inside] = number(machine, inputs[0]).map_or([0; 2], |number| machine.shoen_figures(number));
+    let figures = [("words", 0), ("waiting", waiting), ("shoens", inside)].map(|(name, figure)| {
+        let (name, figure) = (machine.atoms.intern(name.as_bytes()), machine.store.int(figure as i64));
+        machine.store.functor(name, &[figure])
+    });
+    let end = machine.store.atom(term::symbol::NIL);
+    Step::Done(vec![machine.store.list(&figures, end)])
 }
 
 fn alarm(machine: &mut Machine, inputs: &[Id]) -> Step {
@@ -212,4 +227,56 @@ fn wanted(machine: &mut Machine, goal: Id) -> Wanted {
     };
     let code = machine.predicate_code(module, name, arguments.len());
     Wanted::Goal(Goal { code, arguments, priority: machine.priority, shoen: machine.shoen })
+}
+
+impl Machine<'_> {
+    /// The goals of a shoen, and of those inside, are dropped.
+    pub(super) fn abort(&mut self, number: usize) {
+        self.shoens[number].aborted = true;
+        for inner in number..self.shoens.len() {
+            self.shoens[inner].aborted |= self.shoens[self.shoens[inner].parent].aborted;
+        }
+        let dead: Vec<bool> = self.shoens.iter().map(|shoen| shoen.aborted).collect();
+        self.ready.values_mut().for_each(|goals| goals.retain(|goal| !dead[goal.shoen]));
+        self.ready.retain(|_, goals| !goals.is_empty());
+        self.resumed.retain(|goal| !dead[goal.shoen]);
+        self.parked.retain(|goal| !dead[goal.shoen]);
+        self.suspended.iter_mut().for_each(|goal| _ = goal.take_if(|goal| dead[goal.shoen]));
+    }
+
+    /// The goals of a shoen, and of those inside, do not run until it starts.
+    pub(super) fn stop(&mut self, number: usize) {
+        if self.shoens[number].over || std::mem::replace(&mut self.shoens[number].stopped, true) {
+            return;
+        }
+        self.tell_event(number, b"stopped");
+        for goals in self.ready.values_mut() {
+            let shoens = &self.shoens;
+            self.parked.extend(goals.extract_if(.., |goal| shoens::is_stopped(shoens, goal.shoen)));
+        }
+        self.ready.retain(|_, goals| !goals.is_empty());
+    }
+    /// They run again.
+    pub(super) fn start(&mut self, number: usize) {
+        if self.shoens[number].over || !std::mem::replace(&mut self.shoens[number].stopped, false) {
+            return;
+        }
+        self.tell_event(number, b"started");
+        let shoens = &self.shoens;
+        for goal in self.parked.extract_if(.., |goal| !shoens::is_stopped(shoens, goal.shoen)) {
+            self.ready.entry(goal.priority).or_default().push(goal);
+        }
+    }
+    fn tell_event(&mut self, number: usize, name: &[u8]) {
+        let name = self.atoms.intern(name);
+        let event = self.store.atom(name);
+        self.tell(number, event);
+    }
+    /// Goals of a shoen that wait, and shoens inside.
+    pub(super) fn shoen_figures(&self, number: usize) -> [usize; 2] {
+        let waits = |goal: &&Goal| goal.shoen == number && !self.is_daemon(&goal.code);
+        let inside = |inner: &&Shoen<Id>| inner.parent == number && !inner.over;
+        let waiting = self.suspended.iter().flatten().filter(waits).count();
+        [waiting, self.shoens.iter().filter(inside).count()]
+    }
 }

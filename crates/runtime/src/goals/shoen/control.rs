@@ -1,11 +1,12 @@
-//! Making and aborting shoens. X11 to X16 are those of the module above.
+//! Making, stopping and aborting shoens. X11 to X19 are those of the module above.
 
-use crate::goals::shoen::state::{Shoen, Told};
+use crate::goals::shoen::state::{News, Shoen, Told};
 use crate::goals::suspend::RESUMED;
 use crate::memory::ranges::{read, write};
 use crate::worker::Worker;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::PredicateId;
 use term::layout::{SUSPENSION_PREDICATE, SUSPENSION_PRIORITY};
@@ -67,12 +68,82 @@ impl Worker {
         self.shared.team.poke_all();
         self.abi.want_attention();
     }
-    /// X14: drops ready goals of shoens that were aborted since this was last asked.
-    pub(crate) fn drop_aborted(&mut self) {
-        let aborts = self.shared.shoens.aborts();
-        if std::mem::replace(&mut self.lanes.aborts, aborts) != aborts {
-            self.drop_dead();
+    /// X19: the goals of a shoen, and of those inside, do not run until it is started.
+    pub(crate) fn stop(&mut self, shoen: &Arc<Shoen>) {
+        if shoen.stop() {
+            self.note_news(shoen.clone(), News::Event("stopped"));
+            self.order_stop();
         }
+    }
+    /// X19: they run again.
+    pub(crate) fn start(&mut self, shoen: &Arc<Shoen>) {
+        if shoen.start() {
+            self.note_news(shoen.clone(), News::Event("started"));
+            self.order_start();
+        }
+    }
+    /// X18: the goals of a shoen may allocate more words; if they had allocated what they may, they go on.
+    pub(crate) fn add_words(&mut self, shoen: &Arc<Shoen>, words: u64) {
+        shoen.add_words(words);
+        self.order_start();
+    }
+    fn order_start(&mut self) {
+        self.shared.shoens.count_start();
+        self.abi.want_attention();
+    }
+    /// X14, X19: drops and parks ready goals of shoens that were aborted or stopped since this was last asked, and
+    /// takes up those of shoens that were started.
+    pub(crate) fn follow_orders(&mut self) {
+        let orders = self.shared.shoens.orders();
+        if std::mem::replace(&mut self.lanes.orders, orders) != orders {
+            self.drop_dead();
+            self.lanes.parks = true;
+            self.take_up_started();
+        }
+    }
+    /// X19: goals that were parked, and are not to be any more, are ready here, or dropped.
+    fn take_up_started(&mut self) {
+        if !self.shared.shoens.have_stopped() {
+            return;
+        }
+        for (lane, goals) in self.shared.shoens.take_started() {
+            // B2 of `give`.
+            self.publish();
+            self.shared.goal_bytes.fetch_sub(8 * goals.len(), Relaxed);
+            if !self.is_dead(lane) {
+                self.push_goals(lane, &goals);
+            }
+            self.arrived(lane);
+        }
+    }
+    /// X19: parks ready goals, if there may be some that are to be. At the end of an attention.
+    #[inline(always)]
+    pub(crate) fn park_stopped(&mut self) {
+        if self.lanes.parks {
+            self.park_all_stopped();
+        }
+    }
+    #[cold]
+    fn park_all_stopped(&mut self) {
+        self.lanes.parks = false;
+        let here = self.lanes.here.iter().filter(|(_, here)| here.places > 0 && here.lane.is_parked());
+        let stopped: Vec<i64> = here.map(|(&lane, _)| lane).collect();
+        if stopped.is_empty() {
+            return;
+        }
+        self.end_solo();
+        for lane in stopped {
+            self.lanes.send_off(&self.shared.shoens, lane);
+            let goals = self.take_lane(lane, true);
+            if goals.is_empty() {
+                self.arrived(lane);
+                continue;
+            }
+            self.publish();
+            self.shared.goal_bytes.fetch_add(8 * goals.len(), Relaxed);
+            self.shared.shoens.park(lane, &goals);
+        }
+        self.take_up_started();
     }
     #[cold]
     fn drop_dead(&mut self) {
@@ -80,7 +151,7 @@ impl Worker {
         let dead: Vec<i64> =
             here.filter(|(_, here)| here.places > 0 && here.lane.is_dead()).map(|(&lane, _)| lane).collect();
         for lane in dead {
-            self.drop_lane(lane);
+            self.take_lane(lane, false);
         }
     }
     /// Adds the lanes of all goals of this worker, after a collection.

@@ -1,6 +1,6 @@
 //! What fails in a shoen, and what is reported: X16 of the module above.
 
-use crate::goals::shoen::state::{Fault, Shoen, What, kind_bit};
+use crate::goals::shoen::state::{Fault, News, Shoen, What, kind_bit};
 use crate::terms::{View, deref};
 use crate::worker::Worker;
 use std::sync::Arc;
@@ -28,14 +28,44 @@ impl Worker {
                 self.report_fault(fault);
                 self.arrived(lane);
             }
-            for shoen in std::mem::take(&mut self.lanes.low) {
-                let event = self.intern("resource_low");
-                self.tell_shoen(&shoen, Word::atom(event));
+            for (shoen, news) in std::mem::take(&mut self.lanes.news) {
+                self.report(&shoen, &news);
             }
             for shoen in std::mem::take(&mut self.lanes.over) {
                 self.report_end(&shoen);
             }
         }
+    }
+    fn report(&mut self, shoen: &Arc<Shoen>, news: &News) {
+        match news {
+            News::Event(name) => {
+                let event = Word::atom(self.intern(name));
+                self.tell_shoen(shoen, event);
+            }
+            News::HeapLimit => {
+                let [kind, skip] = ["heap_limit", "skip"].map(|name| Word::atom(self.intern(name)));
+                let (place, new) = (self.place_term("", 0), self.new_variable());
+                let event = self.named("exception", &[kind, skip, place, new]);
+                self.tell_shoen(shoen, event);
+                self.abort(shoen);
+            }
+        }
+    }
+    /// The heap is full after a major collection. True if another one may help, which comes at once: a shoen that is
+    /// told of that is aborted, the one that has allocated most of late, or one was and not all of its goals are
+    /// dropped.
+    pub(crate) fn blame_for_heap(&mut self) -> bool {
+        let shoens = &self.shared.shoens;
+        if shoens.is_empty() {
+            return false;
+        }
+        if !shoens.are_aborting() {
+            let Some(shoen) = shoens.most_recent(kind_bit("heap_limit")) else { return false };
+            self.note_news(shoen, News::HeapLimit);
+        }
+        self.wanted.be_major();
+        self.collect_soon();
+        true
     }
     fn report_fault(&mut self, fault: Fault) {
         let Fault { lane, error, what, predicate, args, position } = fault;

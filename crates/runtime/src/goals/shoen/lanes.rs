@@ -1,7 +1,7 @@
 //! Lanes: which goals belong to which shoen, and what of it is left. X11 to X16 of the module above.
 
 use super::is_lane;
-use crate::goals::shoen::state::{Fault, Here, Lane, Shoen, Since, What, kind_bit, name};
+use crate::goals::shoen::state::{Fault, Here, Lane, News, Shoen, Since, What, kind_bit, name};
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
@@ -82,10 +82,15 @@ impl Worker {
     }
     #[cold]
     fn gain_place(&mut self, lane: i64) {
+        let may_park = self.shared.shoens.have_stopped();
         let Some(here) = self.lane(lane) else { return };
         here.places += 1;
         if here.places == 1 && !here.lane.daemons {
             here.lane.shoen.tally.hold();
+        }
+        if may_park && here.lane.is_parked() {
+            self.lanes.parks = true;
+            self.abi.want_attention();
         }
     }
     /// It has none in one of these places any more.
@@ -198,11 +203,22 @@ impl Worker {
         let mut counted = Some(shoen);
         while let Some(shoen) = counted {
             if shoen.count_words(words) {
-                self.lanes.low.push(shoen.clone());
-                self.abi.want_attention();
+                self.note_news(shoen.clone(), News::Event("resource_low"));
+                self.order_stop();
             }
             counted = shoen.parent.as_ref();
         }
+    }
+    /// X19: somebody has stopped a shoen.
+    pub(super) fn order_stop(&mut self) {
+        self.shared.shoens.count_stop();
+        self.shared.team.poke_all();
+        self.abi.want_attention();
+    }
+    /// This is to be reported of a shoen.
+    pub(super) fn note_news(&mut self, shoen: Arc<Shoen>, news: News) {
+        self.lanes.news.push((shoen, news));
+        self.abi.want_attention();
     }
     /// X13: the records that were new are so no more.
     #[inline(always)]

@@ -25,6 +25,11 @@
 //!   there are shoens. Where no goal at all is ready, all that wait do so for ever.
 //! - X18 What a worker allocates while it runs a lane's goals is counted with them (X13): so a limit is noticed when it
 //!   leaves the lane, and at a collection at the latest.
+//! - X19 A shoen is *stopped* if it or one around it was told to stop, or has allocated what it may. A worker *parks*
+//!   ready goals of stopped shoens at its next attention, after all that makes goals ready there: they are everybody's
+//!   then, published, and keep their place as holders. Whoever parks looks once more whether the shoen is stopped, and
+//!   whoever starts it says so before it takes what is parked; so nothing stays parked that is to run. Daemons are not
+//!   stopped.
 
 mod control;
 pub(crate) mod deadlock;

@@ -1,9 +1,10 @@
-//! Every order of what several workers do with one shoen's tally (X12, X14).
+//! Every order of what several workers do with one shoen's tally (X12, X14), and with what is parked (X19).
 
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use crate::goals::shoen::state::Tally;
+use crate::goals::shoen::state::{Shoens, Tally, Told};
 use loom::thread;
 use std::sync::Arc;
+use term::Word;
 
 /// A shoen, how often its end was reported, and whether a goal of it ran after that.
 #[derive(Clone)]
@@ -111,5 +112,29 @@ fn the_last_two_that_leave_and_an_abort() {
         shoen.abort();
         threads.into_iter().for_each(|thread| thread.join().expect("no assertion fails there"));
         shoen.ended(1);
+    });
+}
+
+#[test]
+fn a_worker_that_parks_goals_and_one_that_starts_their_shoen() {
+    loom::model(|| {
+        let shoens = Arc::new(Shoens::new());
+        let told = Told { kinds: 0, range: (0, 9) };
+        let shoen = shoens.add(None, 5, told, Word::NIL);
+        let lane = shoens.lane_of(&shoen, 5, false);
+        assert!(shoen.stop());
+        shoens.count_stop();
+        let (others, other) = (shoens.clone(), shoen.clone());
+        let starts = thread::spawn(move || {
+            assert!(other.start());
+            others.count_start();
+            others.take_started().len()
+        });
+        let parks = shoens.lane(lane).is_some_and(|lane| lane.is_parked());
+        if parks {
+            shoens.park(lane, &[Word::NIL]);
+        }
+        let taken = shoens.take_started().len() + starts.join().expect("no assertion fails there");
+        assert_eq!(taken, usize::from(parks), "X19: what was parked is taken up, once");
     });
 }

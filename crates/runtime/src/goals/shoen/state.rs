@@ -96,6 +96,12 @@ impl Tally {
     pub(crate) fn claim(&self) {
         self.units.fetch_add(HOLDER - 1, SeqCst);
     }
+    /// Goals of it that wait, as far as workers have counted.
+    pub(super) fn waiting(&self) -> i64 {
+        let units = self.units.load(SeqCst);
+        let holders = (units + HOLDER / 2) >> HOLDER.trailing_zeros();
+        (units - holders * HOLDER).max(0)
+    }
     /// A holder leaves. True once: nothing is left.
     pub(crate) fn leave(&self) -> bool {
         let left = self.units.fetch_sub(HOLDER, SeqCst) - HOLDER;
@@ -136,6 +142,11 @@ pub(crate) struct Shoen {
     /// many they may.
     words: AtomicU64,
     words_max: AtomicU64,
+    /// The same at the last major collection.
+    words_before: AtomicU64,
+    /// X19: it was told to stop; it has allocated what it may.
+    stopped: AtomicBool,
+    exhausted: AtomicBool,
     /// Its deadlock was reported, and no goal of it was resumed since.
     pub(super) told: AtomicBool,
     /// By priority, and whether they are those of daemons.
@@ -152,11 +163,51 @@ impl Shoen {
     pub(crate) fn limit_words(&self, words: u64) {
         self.words_max.store(words, SeqCst);
     }
-    /// X18: its goals have allocated words. True once if they are too many.
+    /// Its goals may allocate this number of words from now on, and those that were left of a limit before.
+    pub(super) fn add_words(&self, words: u64) {
+        let all = self.words.load(Relaxed);
+        let left = match self.words_max.load(SeqCst) {
+            u64::MAX => 0,
+            most => most.saturating_sub(all),
+        };
+        self.words_max.store(all.saturating_add(left).saturating_add(words), SeqCst);
+        self.exhausted.store(false, SeqCst);
+    }
+    /// X18: its goals have allocated words. True once if they are too many: then they stop (X19).
     pub(super) fn count_words(&self, words: u64) -> bool {
         let most = self.words_max.load(Relaxed);
         let all = self.words.fetch_add(words, Relaxed) + words;
-        all > most && self.words_max.compare_exchange(most, u64::MAX, SeqCst, SeqCst).is_ok()
+        let ends = all > most && self.words_max.compare_exchange(most, u64::MAX, SeqCst, SeqCst).is_ok();
+        if ends {
+            self.exhausted.store(true, SeqCst);
+        }
+        ends
+    }
+    /// X18: words that its goals have allocated, as far as workers have counted.
+    pub(super) fn words(&self) -> u64 {
+        self.words.load(Relaxed)
+    }
+    /// Words that its goals have allocated, those of them that wait, and shoens inside it.
+    pub(crate) fn figures(&self) -> [i64; 3] {
+        let words = i64::try_from(self.words()).unwrap_or(i64::MAX).min(term::word::INT_MAX);
+        [words, self.tally.waiting(), lock(&self.children).len() as i64]
+    }
+    /// Words since the last major collection.
+    fn recent_words(&self) -> u64 {
+        self.words().saturating_sub(self.words_before.load(Relaxed))
+    }
+    /// X19: its goals, and those inside, do not run until it is told to start. False if it was told before.
+    pub(super) fn stop(&self) -> bool {
+        !self.stopped.swap(true, SeqCst)
+    }
+    /// X19: they run again, but for what else stops them. False if it was not told to stop.
+    pub(super) fn start(&self) -> bool {
+        self.stopped.swap(false, SeqCst)
+    }
+    /// X19: whether its goals do not run.
+    pub(super) fn is_stopped(&self) -> bool {
+        let own = self.stopped.load(SeqCst) || self.exhausted.load(SeqCst);
+        own || self.parent.as_ref().is_some_and(|parent| parent.is_stopped())
     }
     /// It and all that it is a goal of, from the inside.
     pub(super) fn outwards(self: &Arc<Shoen>) -> impl Iterator<Item = Arc<Shoen>> {
@@ -179,6 +230,10 @@ impl Lane {
     pub(crate) fn is_dead(&self) -> bool {
         self.shoen.tally.is_aborted()
     }
+    /// X19: whether its goals do not run.
+    pub(super) fn is_parked(&self) -> bool {
+        !self.daemons && self.shoen.is_stopped()
+    }
 }
 
 /// All shoens of a node.
@@ -187,8 +242,11 @@ pub(crate) struct Shoens {
     /// How many there were, and lanes.
     numbers: AtomicI64,
     lanes_made: AtomicI64,
-    /// How often some were aborted: whoever sees that this has changed looks which of its goals are dropped.
-    aborts: AtomicU64,
+    /// How often some were aborted, stopped or started: whoever sees that this has changed looks which of its goals
+    /// are dropped or parked.
+    orders: AtomicU64,
+    /// X19: how often some were stopped.
+    stops: AtomicU64,
     /// How many of those have goals that wait, since a collection has forgotten them.
     dead: AtomicU64,
     /// Some of those may have left open what is outside.
@@ -201,6 +259,8 @@ struct Tables {
     lanes: FxHashMap<i64, Arc<Lane>>,
     /// Those that are not over, and the end of what each has reported: a variable.
     shoens: FxHashMap<i64, (Arc<Shoen>, Word)>,
+    /// X19: ready goals that are parked, by lane, as on a goal stack.
+    parked: FxHashMap<i64, Vec<Word>>,
 }
 
 impl Shoens {
@@ -208,7 +268,8 @@ impl Shoens {
         Shoens {
             numbers: AtomicI64::new(0),
             lanes_made: AtomicI64::new(0),
-            aborts: AtomicU64::new(0),
+            orders: AtomicU64::new(0),
+            stops: AtomicU64::new(0),
             dead: AtomicU64::new(0),
             deserted: AtomicBool::new(false),
             tables: Mutex::new(Tables::default()),
@@ -217,6 +278,7 @@ impl Shoens {
     /// Makes a shoen; `report` is a variable.
     pub(super) fn add(&self, parent: Option<Arc<Shoen>>, lane: i64, told: Told, report: Word) -> Arc<Shoen> {
         let Told { kinds, range } = told;
+        debug_assert!(range.0 <= range.1, "X11: a range of priorities");
         let number = self.numbers.fetch_add(1, SeqCst) + 1;
         let shoen = Arc::new(Shoen {
             number,
@@ -227,6 +289,9 @@ impl Shoens {
             tally: Tally::new(),
             words: AtomicU64::new(0),
             words_max: AtomicU64::new(u64::MAX),
+            words_before: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            exhausted: AtomicBool::new(false),
             told: AtomicBool::new(false),
             lanes: Mutex::new(FxHashMap::default()),
             children: Mutex::new(FxHashMap::default()),
@@ -287,10 +352,63 @@ impl Shoens {
     /// Goals of some shoens are dropped from now on.
     pub(super) fn count_abort(&self) {
         self.dead.fetch_add(1, SeqCst);
-        self.aborts.fetch_add(1, SeqCst);
+        self.orders.fetch_add(1, SeqCst);
     }
-    pub(super) fn aborts(&self) -> u64 {
-        self.aborts.load(SeqCst)
+    /// X19: goals of some shoens do not run from now on.
+    pub(super) fn count_stop(&self) {
+        self.stops.fetch_add(1, SeqCst);
+        self.orders.fetch_add(1, SeqCst);
+    }
+    /// X19: they do again.
+    pub(super) fn count_start(&self) {
+        self.orders.fetch_add(1, SeqCst);
+    }
+    /// Whether some shoen was ever stopped.
+    #[inline]
+    pub(super) fn have_stopped(&self) -> bool {
+        self.stops.load(Relaxed) != 0
+    }
+    pub(super) fn orders(&self) -> u64 {
+        self.orders.load(SeqCst)
+    }
+    /// X19: ready goals of a lane do not run until it is started. Whoever parks them is a holder meanwhile.
+    pub(super) fn park(&self, lane: i64, goals: &[Word]) {
+        debug_assert!(lane <= FIRST_LANE && !goals.is_empty(), "X19: goals of a lane are parked");
+        lock(&self.tables).parked.entry(lane).or_default().extend_from_slice(goals);
+    }
+    /// X19: takes the goals that are parked no more, or are dropped.
+    pub(super) fn take_started(&self) -> Vec<(i64, Vec<Word>)> {
+        let mut tables = lock(&self.tables);
+        let Tables { parked, lanes, .. } = &mut *tables;
+        let stays = |lane: &Lane| lane.is_parked() && !lane.is_dead();
+        parked.extract_if(|lane, _| !lanes.get(lane).is_some_and(|lane| stays(lane))).collect()
+    }
+    /// Of the shoens that are told of what has this bit, the one that has allocated most since the last major
+    /// collection; of shoens inside each other the innermost that has allocated half of what is around it.
+    pub(super) fn most_recent(&self, bit: u64) -> Option<Arc<Shoen>> {
+        let tables = lock(&self.tables);
+        let all = || tables.shoens.values().map(|(shoen, _)| shoen);
+        let told = || all().filter(|shoen| shoen.kinds & bit != 0 && !shoen.tally.is_aborted());
+        let key = |shoen: &&Arc<Shoen>| (shoen.recent_words(), shoen.number);
+        let mut most = told().max_by_key(key)?.clone();
+        let inside = |inner: &&Arc<Shoen>, outer: &Shoen| {
+            inner.outwards().skip(1).any(|around| around.number == outer.number)
+                && 2 * inner.recent_words() >= outer.recent_words()
+        };
+        while let Some(inner) = told().filter(|inner| inside(inner, &most)).max_by_key(key) {
+            most = inner.clone();
+        }
+        Some(most)
+    }
+    /// Whether goals of shoens that were aborted may be ready yet.
+    pub(super) fn are_aborting(&self) -> bool {
+        lock(&self.tables).shoens.values().any(|(shoen, _)| shoen.tally.is_aborted())
+    }
+    /// A major collection is over: words that shoens allocate from now on are recent.
+    pub(crate) fn begin_recent(&self) {
+        for (shoen, _) in lock(&self.tables).shoens.values() {
+            shoen.words_before.store(shoen.words(), Relaxed);
+        }
     }
     /// Whether goals may wait that are dropped; said once.
     pub(crate) fn take_dead(&self) -> bool {
@@ -304,11 +422,13 @@ impl Shoens {
     pub(crate) fn take_deserted(&self) -> bool {
         self.deserted.swap(false, SeqCst)
     }
-    /// The variables at the ends of all reports: roots of the collector.
+    /// The variables at the ends of all reports, and goals that are parked: roots of the collector.
     pub(crate) fn roots(&self, mut then: impl FnMut(&mut [Word])) {
-        for (_, report) in lock(&self.tables).shoens.values_mut() {
+        let mut tables = lock(&self.tables);
+        for (_, report) in tables.shoens.values_mut() {
             then(std::slice::from_mut(report));
         }
+        tables.parked.values_mut().for_each(|goals| then(goals));
     }
     /// Lanes of daemons whose shoens are over.
     pub(crate) fn left_over(&self) -> Vec<i64> {
@@ -376,20 +496,31 @@ pub(super) struct Since {
     pub(super) heap: usize,
 }
 
+/// What is reported of a shoen beside faults and its end.
+#[derive(Clone, Debug)]
+pub(super) enum News {
+    /// It was started or stopped, or has allocated what it may: an atom of this name.
+    Event(&'static str),
+    /// The heap is full, most of it by this shoen, which is aborted.
+    HeapLimit,
+}
+
 /// What one worker knows of lanes.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
     pub(super) here: FxHashMap<i64, Here>,
     pub(super) since: Since,
-    /// How often shoens had been aborted when it last looked.
-    pub(super) aborts: u64,
+    /// How often shoens had got orders when it last looked.
+    pub(super) orders: u64,
+    /// X19: it may have ready goals that are to be parked.
+    pub(super) parks: bool,
     pub(super) faults: Vec<Fault>,
     /// What the builtin says that is about to fail, if that is no error.
     pub(super) raised: Option<What>,
     /// Shoens of which nothing is left, as this worker has noticed.
     pub(super) over: Vec<Arc<Shoen>>,
-    /// Shoens that have allocated too much, as this worker has noticed.
-    pub(super) low: Vec<Arc<Shoen>>,
+    /// What else is to be reported.
+    pub(super) news: Vec<(Arc<Shoen>, News)>,
 }
 
 impl Lanes {
@@ -445,6 +576,6 @@ impl Lanes {
     }
     /// Whether something is to be reported.
     pub(crate) fn has_news(&self) -> bool {
-        !(self.faults.is_empty() && self.over.is_empty() && self.low.is_empty())
+        !(self.faults.is_empty() && self.over.is_empty() && self.news.is_empty())
     }
 }
