@@ -1,51 +1,36 @@
 //! The pages of the laboratory: what the live one answers, and how both look in a browser, if there is one.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+#[allow(dead_code, reason = "each test file uses its part")]
+mod support;
+
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use support::browser;
+use support::process::Running;
+use support::web::Address;
 
 /// `fifth lab serve`, which ends with the test.
 struct Served {
-    process: Child,
-    host: String,
-    token: String,
+    _process: Running,
+    page: Address,
 }
 
 impl Served {
     fn start() -> Served {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fifth"));
         command.args(["lab", "serve"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut process = command.spawn().expect("the command starts");
+        let mut process = Running::start(&mut command);
         let mut told = String::new();
         let mut lines = BufReader::new(process.stderr.take().expect("piped"));
         lines.read_line(&mut told).expect("it says where it is");
-        let address = told.trim().strip_prefix("the laboratory is at http://").expect("an address");
-        let (host, token) = address.trim_end_matches('/').split_once('/').expect("a host and a token");
-        Served { host: host.into(), token: token.into(), process }
+        assert!(told.starts_with("the laboratory is at http://"), "{told}");
+        Served { page: Address::of_line(&told).expect("an address"), _process: process }
     }
     /// Status and body of an answer.
     fn ask(&self, method: &str, path: &str, body: &str) -> (String, String) {
-        let Served { host, token, .. } = self;
-        let mut stream = TcpStream::connect(host).expect("it listens");
-        let len = body.len();
-        let head = format!(
-            "{method} /{token}/{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len}\r\n\r\n{body}"
-        );
-        stream.write_all(head.as_bytes()).expect("it reads");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("it answers");
-        let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
-        (head.split(' ').nth(1).expect("a status").into(), body.into())
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // It may have ended by itself: then the test has failed already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.page.ask(method, path, body).expect("it answers")
     }
 }
 
@@ -100,9 +85,7 @@ fn artefacts() -> PathBuf {
 /// more time for what the page's script asks for, so that the browser is given twice as much at each of some attempts.
 /// A picture of this name is kept. None: there is no browser.
 fn browsed(address: &str, name: &str, dark: bool, expected: &[&str]) -> Option<()> {
-    let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
-        Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-    })?;
+    let browser = browser::installed()?;
     let run = |milliseconds: u32, more: &[&str]| {
         let mut command = Command::new("timeout");
         command.args(["100", browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);
@@ -153,9 +136,8 @@ fn pages_are_shown_by_a_browser() {
     }
     browsed(&page, "report-dark.png", true, &charts);
     let served = Served::start();
-    let address = format!("http://{}/{}/", served.host, served.token);
     // Its script has run: it has asked for a machine and for the state, in spite of what the page forbids.
-    browsed(&address, "live.png", false, &["mesh 6x6: cycle", "Nothing runs."]);
+    browsed(&served.page.url(), "live.png", false, &["mesh 6x6: cycle", "Nothing runs."]);
     // What cannot be removed is only litter.
     let _ = std::fs::remove_dir_all(&folder);
 }
