@@ -7,11 +7,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use support::process::{Running, Text};
+use support::process::{Running, Text, watched};
 
 /// A server of the example, with its port.
 struct Server {
-    _running: Running,
+    running: Running,
     port: u16,
 }
 
@@ -30,7 +30,7 @@ impl Server {
             out.expect("a line, or none");
             // Somebody else may have taken the port meanwhile.
             if line.contains(&port.to_string()) {
-                return Server { _running: running, port };
+                return Server { running, port };
             }
         }
         panic!("no port is free");
@@ -154,4 +154,27 @@ end(0) :- unix:exit(0).
     let output = Text::new("stream", program.as_bytes()).start(&["run"]).output();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "normal(\"close\")\"one two three\"\n");
+}
+
+#[test]
+fn silent_connections_are_many_and_cost_no_looks() {
+    let server = Server::start();
+    let mut silent: Vec<TcpStream> = (0..600).map(|_| server.connect()).collect();
+    // Those that came last may wait among the few that are looked at.
+    while watched(server.running.id()) < 500 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.works();
+    for stream in silent.iter_mut().step_by(7) {
+        stream.write_all(b"GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("it is open");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        assert!(text.ends_with("Hello, world!\n"), "{text}");
+    }
+    drop(silent);
+    // All are taken out when they are closed; what waits for connections may be there, too.
+    while watched(server.running.id()) > 1 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.works();
 }

@@ -2,14 +2,14 @@
 //! each beside the yardstick, in turn; with `--network`, the
 //! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory, with
 //! `--nodes`, KL1 on several nodes, with `--live`, how soon a run hears the world outside, with `--library`, programs
-//! that use the library.
+//! that use the library, with `--connections`, a web server with many connections.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
 //! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run. Programs that are in
 //! `benches/c/`, too, run beside those: C that computes the same and allocates alike.
 
-use crate::{library, live, nodes};
+use crate::{connections, library, live, nodes};
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -52,6 +52,9 @@ pub(crate) struct Options {
     /// Programs that use the library, beside Python, instead of those in benches/.
     #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm", "nodes", "live"])]
     library: bool,
+    /// A web server with many connections, beside one of Go's, instead of programs.
+    #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm", "nodes", "live", "library"])]
+    connections: bool,
     /// An executable of Fifth, in place of one that is built.
     #[arg(long, conflicts_with_all = ["messages", "dsm", "nodes", "network"])]
     fifth: Option<PathBuf>,
@@ -107,6 +110,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.library {
         println!("machine: {}", machine());
         return library::run(root, &options.fifth(root)?, options.rounds);
+    }
+    if options.connections {
+        println!("machine: {}", machine());
+        return connections::run(root, &options.fifth(root)?, options.rounds);
     }
     if options.network {
         return network(root);
@@ -336,12 +343,16 @@ fn reductions(fifth: &Path, program: &str) -> anyhow::Result<u64> {
 }
 
 pub(crate) fn median(runs: &[Run]) -> f64 {
-    let mut seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
-    seconds.sort_by(f64::total_cmp);
-    match seconds.len() {
+    middle(runs.iter().map(|run| run.seconds).collect())
+}
+
+/// The median of numbers; 0 of none.
+pub(crate) fn middle(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    match numbers.len() {
         0 => 0.0,
-        n if n % 2 == 1 => seconds[n / 2],
-        n => (seconds[n / 2 - 1] + seconds[n / 2]) / 2.0,
+        n if n % 2 == 1 => numbers[n / 2],
+        n => (numbers[n / 2 - 1] + numbers[n / 2]) / 2.0,
     }
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod checkers;
 mod circles;
 mod compare;
+mod connections;
 mod grammars;
 mod labels;
 mod library;

@@ -140,6 +140,13 @@ pub(crate) fn wait_for_line(child: &mut Running, line: &str) {
     }
 }
 
+/// Descriptors that the system watches for a process.
+pub(crate) fn watched(process: u32) -> usize {
+    let files = std::fs::read_dir(format!("/proc/{process}/fdinfo")).expect("it runs").filter_map(Result::ok);
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts.map(|text| text.lines().filter(|line| line.starts_with("tfd:")).count()).sum()
+}
+
 /// Waits until it has worked for so long.
 pub(crate) fn wait_for_work(child: &mut Running, time: Duration) {
     let start = Instant::now();

@@ -81,8 +81,17 @@ impl Home {
             self.ticker.set(runs, &worker.waker());
         }
     }
+    /// Ends the ticks if the process is to have one thread.
+    fn is_alone(&mut self) -> bool {
+        let alone = self.events.as_ref().is_some_and(|events| events.needs_one_thread());
+        if alone {
+            self.ticker.end();
+        }
+        alone
+    }
     /// Waits for an event.
     pub(super) fn sleep(&mut self, worker: &mut Worker) {
+        self.is_alone();
         if let Some(mut events) = self.events.take() {
             self.ticker.pause(|| events.poll(worker, None));
             self.events = Some(events);
@@ -96,8 +105,10 @@ impl Home {
             self.asked = true;
             worker.collect_soon();
         }
-        let pending = self.has_pending(worker);
-        self.ticker.set(pending || worker.options.ticks, &worker.waker());
+        if !self.is_alone() {
+            let pending = self.has_pending(worker);
+            self.ticker.set(pending || worker.options.ticks, &worker.waker());
+        }
         // Even if none is pending: a reader of what the program makes may have woken the worker.
         self.look(worker);
     }

@@ -9,6 +9,10 @@ use term::Word;
 pub(crate) trait Events: Send {
     /// True while an event may still come: then a node without ready goals waits instead of ending.
     fn has_pending(&self, worker: &Worker) -> bool;
+    /// True while the process is to have one thread, because a copy of it is about to be made.
+    fn needs_one_thread(&self) -> bool {
+        false
+    }
     /// The variables that events give values to, each with what is waited for: `input from standard input`.
     fn awaited(&self, worker: &Worker) -> Vec<(Word, String)>;
     /// Handles what has arrived (by `unify` and `spawn`). Waits for the first event at most `timeout`: not at all

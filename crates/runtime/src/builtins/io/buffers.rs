@@ -230,6 +230,10 @@ impl File {
         }
         loop {
             if !input.regular && !is_ready(fd, Direction::Read) {
+                // Thousands of connections that say nothing keep no buffers.
+                if input.at == input.bytes.len() {
+                    (input.bytes, input.at) = (Vec::new(), 0);
+                }
                 return Ok(Ready::Later(fd.clone(), Direction::Read));
             }
             let old = input.bytes.len();
@@ -482,6 +486,8 @@ mod tests {
         assert_eq!(read.line_count(), 0);
         assert_eq!(now(read.get_byte()), Some(b'\n'));
         assert!(matches!(read.get_byte(), Ok(Ready::Later(..))));
+        let input = read.input.as_ref().expect("it is read");
+        assert_eq!(input.bytes.capacity(), 0, "what waits keeps no buffer");
         drop(write);
         assert_eq!(now(read.get_byte()), None);
         assert!(read.at_end());

@@ -11,6 +11,7 @@
 //! Absent on purpose: threads (`jobs` has them). Signals come through a pair of sockets that signal handlers write to.
 
 use super::buffers::{Direction, Fd};
+use super::many::{Many, Wait};
 use crate::builtins::merge::open_cons;
 use crate::coordination::sync::lock;
 use crate::coordination::waker::TICK;
@@ -30,7 +31,7 @@ use std::time::{Duration, Instant};
 use term::Word;
 
 /// A variable that an event gives its value.
-struct Awaited {
+pub(super) struct Awaited {
     root: Root,
     /// Whose fault it is if it has another one: a priority, or a lane.
     lane: i64,
@@ -59,10 +60,18 @@ struct Signal {
     tail: Awaited,
 }
 
+/// Descriptors that `poll` gets; of more than these the system is told.
+const FEW: usize = 64;
+
 /// Everything that is waited for (E1).
 #[derive(Default)]
 struct Sources {
-    fds: Vec<(Fd, Direction, Awaited)>,
+    /// Descriptors that are looked at one by one, [`FEW`] or so.
+    fds: Vec<Wait>,
+    /// All other descriptors.
+    many: Many,
+    /// How many may stay in `fds` beyond those few.
+    more: usize,
     timers: BTreeMap<(Instant, u64), Awaited>,
     timer_count: u64,
     /// The times of timers that may be taken back, by number.
@@ -73,6 +82,15 @@ struct Sources {
     signals: Vec<Signal>,
     /// Readable after an interrupt, so that waiting ends.
     interrupts: Option<(UnixStream, Fd)>,
+    /// The process is to have one thread.
+    alone: Option<Alone>,
+}
+
+/// A goal wants to copy the process.
+struct Alone {
+    lane: i64,
+    /// What is bound when nothing ticks any more.
+    variable: Option<Awaited>,
 }
 
 /// The outside world of one worker.
@@ -84,10 +102,28 @@ pub(crate) struct Outside {
 /// A variable that is bound when the descriptor is ready.
 pub(crate) fn when_ready(worker: &mut Worker, fd: Fd, direction: Direction) -> Word {
     let variable = worker.new_variable();
-    let awaited = Awaited::new(worker, variable);
-    worker.state::<Outside>().sources().fds.push((fd, direction, awaited));
+    let wait = Wait { fd, direction, variable: Awaited::new(worker, variable) };
+    worker.state::<Outside>().sources().fds.push(wait);
     worker.waker().wake();
     variable
+}
+
+/// A variable that is bound when nothing ticks any more, until [`end_alone`]; `None` if that is so.
+pub(crate) fn when_alone(worker: &mut Worker) -> Option<Word> {
+    if worker.state::<Outside>().sources().alone.is_some() {
+        return None;
+    }
+    let variable = worker.new_variable();
+    let awaited = Awaited::new(worker, variable);
+    worker.state::<Outside>().sources().alone = Some(Alone { lane: awaited.lane, variable: Some(awaited) });
+    worker.waker().wake();
+    Some(variable)
+}
+
+/// What [`when_alone`] was asked for is done.
+pub(crate) fn end_alone(worker: &mut Worker) {
+    worker.state::<Outside>().sources().alone = None;
+    worker.waker().wake();
 }
 
 /// Binds `variable` to `[]` at an instant.
@@ -223,6 +259,22 @@ pub(crate) fn rouser(worker: &mut Worker) -> std::io::Result<Rouser> {
     Ok(Rouser(handler))
 }
 
+impl Sources {
+    /// Is somebody to be told that nothing ticks?
+    fn waits_alone(&self) -> bool {
+        self.alone.as_ref().is_some_and(|alone| alone.variable.is_some())
+    }
+    /// Tells the system of descriptors that are many.
+    fn sort_out(&mut self) {
+        if self.fds.len() > FEW + self.more {
+            let all = std::mem::take(&mut self.fds);
+            self.fds = all.into_iter().filter_map(|wait| self.many.add(wait).err()).collect();
+            // What the system does not watch stays, and is not offered again and again.
+            self.more = 2 * self.fds.len();
+        }
+    }
+}
+
 impl Outside {
     fn sources(&self) -> MutexGuard<'_, Sources> {
         lock(&self.sources)
@@ -231,21 +283,37 @@ impl Outside {
     pub(crate) fn of(worker: &mut Worker) -> Outside {
         worker.state::<Outside>().clone()
     }
+    /// This process is a copy of another one, which goes on: what the system watches for both is watched anew for this
+    /// one (J9 of `many`).
+    pub(super) fn begin_copy(&self) {
+        let mut sources = self.sources();
+        let all = sources.many.abandon();
+        sources.fds.extend(all);
+        debug_assert!(sources.many.all().next().is_none(), "J9: the sets are new");
+        sources.more = 0;
+    }
     /// The lanes of all that is awaited.
     pub(super) fn lanes(&self) -> Vec<i64> {
         let sources = self.sources();
-        let mut lanes: Vec<i64> = sources.fds.iter().map(|(_, _, awaited)| awaited.lane).collect();
+        let fds = sources.fds.iter().chain(sources.many.all());
+        let mut lanes: Vec<i64> = fds.map(|wait| wait.variable.lane).collect();
         lanes.extend(sources.timers.values().map(|awaited| awaited.lane));
         lanes.extend(sources.children.iter().map(|child| child.status.lane));
         lanes.extend(sources.signals.iter().map(|signal| signal.tail.lane));
+        lanes.extend(sources.alone.iter().map(|alone| alone.lane));
         lanes
     }
     /// X14 of `shoen`: nobody waits any more for what was awaited in shoens that were aborted. Children are waited for
     /// all the same, and signals are everybody's.
     fn forget_deserted(&self, worker: &mut Worker) {
         let mut sources = self.sources();
-        let fds = sources.fds.extract_if(.., |(_, _, awaited)| worker.was_aborted(awaited.lane));
-        let mut forgotten: Vec<Awaited> = fds.map(|(_, _, awaited)| awaited).collect();
+        let mut deserted = |wait: &Wait| worker.was_aborted(wait.variable.lane);
+        let mut fds = sources.many.take_if(&mut deserted);
+        fds.extend(sources.fds.extract_if(.., |wait| deserted(wait)));
+        let mut forgotten: Vec<Awaited> = fds.into_iter().map(|wait| wait.variable).collect();
+        if let Some(alone) = sources.alone.take_if(|alone| worker.was_aborted(alone.lane)) {
+            forgotten.extend(alone.variable);
+        }
         let timers = std::mem::take(&mut sources.timers);
         for (at, awaited) in timers {
             if worker.was_aborted(awaited.lane) {
@@ -272,6 +340,8 @@ impl Outside {
             let _ = std::io::Read::read(wakeups, &mut [0; 64]);
         }
         let mut fired = Vec::new();
+        let alone = sources.alone.as_mut().and_then(|alone| alone.variable.take());
+        fired.extend(alone.map(|awaited| (awaited, Word::NIL)));
         let now = Instant::now();
         // E4
         let waited = timeout != Some(Duration::ZERO);
@@ -286,10 +356,13 @@ impl Outside {
             }
         }
         let (fds, children) = (sources.fds.len(), sources.children.len());
+        let waits = fds + children + sources.signals.len();
         for &index in ready.iter().rev() {
             if index < fds {
-                let (_, _, awaited) = sources.fds.swap_remove(index);
-                fired.push((awaited, Word::NIL));
+                fired.push((sources.fds.swap_remove(index).variable, Word::NIL));
+            } else if index >= waits {
+                let ready = sources.many.take_ready();
+                fired.extend(ready.into_iter().map(|wait| (wait.variable, Word::NIL)));
             } else if index < fds + children {
                 let mut child = sources.children.swap_remove(index - fds);
                 match child.process.try_wait() {
@@ -303,18 +376,21 @@ impl Outside {
         }
         fired
     }
-    /// Indices of ready descriptors: first those of `fds`, then of children, then of signals; in ascending order.
+    /// Indices of ready descriptors: first those of `fds`, then of children, then of signals, then of all in `many`; in
+    /// ascending order.
     /// Waiting ends also when a `blocked` one takes output.
     fn wait(&self, timeout: Option<Duration>, blocked: &[Fd]) -> Vec<usize> {
-        let sources = self.sources();
+        let mut sources = self.sources();
+        sources.sort_out();
         let next_timer = (sources.timers.first_key_value())
             .map(|((at, _), _)| at.saturating_duration_since(Instant::now()));
         let timeout = match (timeout, next_timer) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        let timeout = if sources.waits_alone() { Some(Duration::ZERO) } else { timeout };
         let mut polled: Vec<PollFd<'_>> = Vec::new();
-        for (fd, direction, _) in &sources.fds {
+        for Wait { fd, direction, .. } in &sources.fds {
             let flags = match direction {
                 Direction::Read => PollFlags::IN,
                 Direction::Write => PollFlags::OUT,
@@ -323,6 +399,7 @@ impl Outside {
         }
         polled.extend(sources.children.iter().map(|child| PollFd::new(&child.ended, PollFlags::IN)));
         polled.extend(sources.signals.iter().map(|signal| PollFd::new(&signal.fd, PollFlags::IN)));
+        polled.extend(sources.many.any().map(|set| PollFd::new(set, PollFlags::IN)));
         let waits = polled.len();
         polled.extend(blocked.iter().map(|fd| PollFd::new(fd, PollFlags::OUT)));
         polled.extend(sources.interrupts.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
@@ -353,7 +430,8 @@ impl Events for Outside {
     fn awaited(&self, worker: &Worker) -> Vec<(Word, String)> {
         let (sources, now) = (self.sources(), Instant::now());
         let mut all: Vec<(&Awaited, String)> = Vec::new();
-        all.extend(sources.fds.iter().map(|(fd, direction, awaited)| (awaited, fd.awaited(*direction))));
+        let fds = sources.fds.iter().chain(sources.many.all());
+        all.extend(fds.map(|wait| (&wait.variable, wait.fd.awaited(wait.direction))));
         all.extend(sources.timers.iter().map(|((at, _), awaited)| {
             let left = at.saturating_duration_since(now);
             (awaited, format!("a timer, in {:.3} s", left.as_secs_f64()))
@@ -370,9 +448,14 @@ impl Events for Outside {
     fn has_pending(&self, _: &Worker) -> bool {
         let sources = self.sources();
         !(sources.fds.is_empty()
+            && sources.many.any().next().is_none()
             && sources.timers.is_empty()
             && sources.children.is_empty()
-            && sources.signals.is_empty())
+            && sources.signals.is_empty()
+            && !sources.waits_alone())
+    }
+    fn needs_one_thread(&self) -> bool {
+        self.sources().alone.is_some()
     }
     fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
         if worker.shared.shoens.take_deserted() {

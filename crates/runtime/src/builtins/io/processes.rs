@@ -93,6 +93,12 @@ pub(super) fn kill(worker: &mut Worker, pid: Word, signal: Word) -> Result<Resul
 pub(super) fn fork(worker: &mut Worker) -> Result<i64, Outcome> {
     let threads = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     batches::end_ticks(worker);
+    if threads() != 1
+        && let Some(variable) = events::when_alone(worker)
+    {
+        return Err(Outcome::Wait(variable));
+    }
+    events::end_alone(worker);
     // The system lists a thread that has ended for a moment.
     let mut looks = 0..FORK_LOOKS;
     while threads() != 1 && looks.next().is_some() {
@@ -104,7 +110,11 @@ pub(super) fn fork(worker: &mut Worker) -> Result<i64, Outcome> {
     }
     flush(worker).map_err(Outcome::Error)?;
     // SAFETY: E7 - the process has one thread, which was counted just above.
-    Ok(unsafe { libc::fork() }.into())
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        events::Outside::of(worker).begin_copy();
+    }
+    Ok(pid.into())
 }
 
 /// `fork_with_pipes(R)`: R becomes `parent(Pid,In,Out)` here and `child(In,Out)` there.
