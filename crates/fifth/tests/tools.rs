@@ -54,6 +54,26 @@ fn fmt_leaves_what_it_cannot_read() {
 }
 
 #[test]
+fn the_library_and_the_examples_are_in_the_style() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (mut folders, mut files) = (vec![root.join("library"), root.join("examples")], vec![]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "kl1") {
+                files.push(path.display().to_string());
+            }
+        }
+    }
+    assert!(files.len() > 80, "{}", files.len());
+    let arguments: Vec<&str> =
+        ["fmt", "--check"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    assert_eq!(told(&fifth(&root, &arguments)), (Some(0), String::new()), "`fifth fmt` writes them in it");
+}
+
+#[test]
 fn a_new_program_passes_its_tests() {
     let home = folder(&[]);
     let (code, text) = told(&fifth(home.path(), &["new", "counter"]));
@@ -203,7 +223,9 @@ fn each_module_of_the_library_says_what_it_is_and_only_of_predicates_that_there_
         let about = text.split("\n\n").nth(1).unwrap_or_default();
         assert!(!about.is_empty() && !about.starts_with('#'), "{file} does not say what it is");
         let module = file.trim_end_matches(".kl1");
+        let mut signatures = std::collections::BTreeSet::new();
         for signature in text.lines().filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`')) {
+            assert!(signatures.insert(signature), "{file} says twice what {signature} is");
             let (name, arguments) = signature.split_once('(').expect("arguments are named");
             let arity = arguments.split(',').count();
             used += &format!("predicate#({module}:{name}/{arity}),\n");
