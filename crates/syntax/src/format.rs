@@ -83,10 +83,10 @@ pub fn write_string(bytes: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
 /// Significant digits of C's `%1.16g`.
 const DIGITS: i32 = 16;
 
-/// As `print` writes it: C's `%f`, six decimals; where that loses the number, as [`float_readable`].
+/// As `print` writes it: C's `%f`, six decimals; where that loses the number, [the shortest](float_shortest).
 pub fn float_fixed(value: f64) -> String {
     if is_lost_by_fixed(value) {
-        return float_readable(value);
+        return float_shortest(value);
     }
     special(value).unwrap_or_else(|| format!("{value:.6}"))
 }
@@ -98,7 +98,8 @@ pub fn is_lost_by_fixed(value: f64) -> bool {
 }
 
 /// As `putt` writes it: C's `%1.16g`, with `.0` where there is no point, if that reads back as the same number; else
-/// the shortest digits that do.
+/// the shortest digits that do. It is not always the shortest: 0.585204 has the 16 digits 0.5852039999999999, which
+/// KLIC writes.
 pub fn float_readable(value: f64) -> String {
     if let Some(text) = special(value) {
         return text;
@@ -107,9 +108,9 @@ pub fn float_readable(value: f64) -> String {
     if short.parse() == Ok(value) { short } else { float_shortest(value) }
 }
 
-/// The shortest digits that read back as the same number, which is finite, laid out as [`float_readable`] does.
+/// The shortest digits that read back as the same number, laid out as [`float_readable`] does.
 pub fn float_shortest(value: f64) -> String {
-    general(&format!("{value:e}"))
+    special(value).unwrap_or_else(|| general(&format!("{value:e}")))
 }
 
 /// Digits as C's `%g` lays them out, from `{:e}`: without an exponent for -4 to 15.
@@ -217,6 +218,21 @@ mod tests {
     }
 
     #[test]
+    fn the_shortest_digits_are_fewer_than_klics_where_fewer_tell_the_number() {
+        for (value, text, klic) in [
+            (0.585204, "0.585204", "0.5852039999999999"),
+            (-0.62572, "-0.62572", "-0.6257200000000001"),
+            (0.1, "0.1", "0.1"),
+            (1.0 / 3.0, "0.3333333333333333", "0.3333333333333333"),
+            (5e-324, "5.0e-324", "4.940656458412465e-324"),
+            (f64::NEG_INFINITY, "-inf", "-inf"),
+        ] {
+            assert_eq!((float_shortest(value), float_readable(value)), (text.into(), klic.into()));
+        }
+        assert_eq!(float_fixed(5e-324), "5.0e-324");
+    }
+
+    #[test]
     fn a_million_random_floats_read_back() {
         use crate::lexer::{Lexer, TokenKind};
         const CASES: usize = if cfg!(miri) { 100 } else { 1_000_000 };
@@ -233,6 +249,14 @@ mod tests {
             }
             let text = float_readable(value);
             assert_eq!(text.parse::<f64>().map(f64::to_bits), Ok(bits), "{text}");
+            let shortest = float_shortest(value);
+            assert_eq!(shortest.parse::<f64>().map(f64::to_bits), Ok(bits), "{shortest}");
+            // With a digit less it would be another number.
+            let mantissa = shortest.split('e').next().unwrap_or_default().replace(['-', '.'], "");
+            let digits = mantissa.trim_start_matches('0').trim_end_matches('0').len();
+            if let Some(fewer) = digits.checked_sub(2) {
+                assert_ne!(format!("{value:.fewer$e}").parse(), Ok(value), "{shortest}");
+            }
             let unsigned = text.trim_start_matches('-');
             let TokenKind::Float(read) = Lexer::new(unsigned.as_bytes()).next(&atoms).kind else {
                 panic!("{unsigned} is no float")

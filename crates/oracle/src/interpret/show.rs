@@ -139,7 +139,7 @@ fn print_string(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// C's `%f`, or where that loses the number, what `putt` writes.
+/// C's `%f`, or where that loses the number, the fewest digits that tell it.
 fn fixed(value: f64) -> String {
     let sign = if value.is_sign_negative() { "-" } else { "" };
     if value.is_nan() {
@@ -147,7 +147,7 @@ fn fixed(value: f64) -> String {
     }
     let size = value.abs();
     if size.is_finite() && (size >= 1e16 || size > 0.0 && size < 1e-4) {
-        return syntax::format::float_readable(value);
+        return syntax::format::float_shortest(value);
     }
     if value.is_infinite() { format!("{sign}inf") } else { format!("{value:.6}") }
 }

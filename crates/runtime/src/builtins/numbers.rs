@@ -5,7 +5,7 @@ use crate::terms::View;
 use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use crate::worker::native::Outcome;
-use syntax::format::{float_readable, write_integer};
+use syntax::format::{float_shortest, write_integer};
 use syntax::number::{self, FIXED_DIGITS_MAX, Number, line_and_column, wrong_at};
 use term::Word;
 use term::layout::BIGINT;
@@ -44,7 +44,7 @@ pub(super) fn value(worker: &Worker, position: usize, word: Word) -> Result<Numb
     worker.big(word).map(Number::Integer).ok_or_else(|| wrong(worker, position, "a number", word))
 }
 
-/// Appends a number as `putt` writes it; false for anything else.
+/// Appends a number, of a float the fewest digits that tell it; false for anything else.
 pub(super) fn append_number(worker: &Worker, word: Word, out: &mut Vec<u8>) -> Result<bool, Outcome> {
     match worker.view(word) {
         View::Int(value) => write_integer(value, out),
@@ -53,7 +53,7 @@ pub(super) fn append_number(worker: &Worker, word: Word, out: &mut Vec<u8>) -> R
             out.extend_from_slice(worker.digits(&value).ok_or_else(interrupted)?.as_bytes());
         }
         _ => match worker.float_value(word) {
-            Some(value) => out.extend_from_slice(float_readable(value).as_bytes()),
+            Some(value) => out.extend_from_slice(float_shortest(value).as_bytes()),
             None => return Ok(false),
         },
     }

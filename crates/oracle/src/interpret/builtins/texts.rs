@@ -90,11 +90,11 @@ fn value(machine: &Machine, id: Id) -> Option<Number> {
     }
 }
 
-/// As `putt` writes it.
+/// With the fewest digits that tell it.
 fn number_text(machine: &Machine, id: Id) -> Option<String> {
     Some(match value(machine, id)? {
         Number::Integer(value) => value.to_string(),
-        Number::Float(value) => syntax::format::float_readable(value),
+        Number::Float(value) => syntax::format::float_shortest(value),
     })
 }
 
